@@ -35,7 +35,8 @@ from simulator import Person
 from support.planted_causes import NAMES, planted, spans_of, with_changed_writing
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.comparison.channels import (
+from biodyn.comparison.differences import analyses_in_common, cycle_differences, differences, overall
+from biodyn.comparison.moment_convention import (
     FRAMES,
     ConventionMatch,
     channel_from_moment,
@@ -45,11 +46,10 @@ from biodyn.comparison.channels import (
     match_convention,
     with_common_unit,
 )
-from biodyn.comparison.differences import analyses_in_common, cycle_differences, differences, overall
 from biodyn.comparison.segments import MovingBody, moment_of_ground, moment_of_segments, moving_body
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.output.store.write import result_arrays
 from biodyn.trial.run import analyse_trial
 
@@ -128,7 +128,7 @@ def _written_case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.
     joints = [
         (s, expected_convention(entry, side))
         for raw in laboratory_table()["moment"]
-        for side, entry in for_each_side(raw)
+        for side, entry in expand_sides(raw)
         for s, at in enumerate(zip(body.joints, body.sides, strict=True))
         if at == (entry["joint"], side) and body.valid[:, s].any()
     ]

@@ -21,7 +21,7 @@ from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.trial.replay import replay
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import run_trial
-from biodyn.verification.consistency import verify
+from biodyn.verification.consistency import check_consistency
 from biodyn.verification.contributions import torque_contributions
 
 
@@ -107,9 +107,9 @@ def _short(value: float) -> str:
 def check(result: TrialResult) -> tuple[dict[str, float], list[str]]:
     """Return the largest relative errors by check, frames and shares of time, and the checks' codes."""
     actuated = actuated_motion(result.analysis.fit, result.analysis.dynamics)
-    consistency = verify(actuated)
-    spent = take_turns({"verify": lambda: verify(actuated)}, turns=3)["verify"].median
-    row = {check.code: check.worst for check in consistency.checks}
+    consistency = check_consistency(actuated)
+    spent = take_turns({"verify": lambda: check_consistency(actuated)}, turns=3)["verify"].median
+    row = {check.code: check.largest_error for check in consistency.checks}
     known = actuated.known
     parts = torque_contributions(actuated)
     row["parts"] = float(

@@ -21,7 +21,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.storage import read_storage
-from biodyn.processing.signals.derivatives import coordinate_motion
+from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import Multibody, OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_estimate import balanced, even_times
 from biodyn.trial.bodies.opensim_loads import table_loads, torques
@@ -105,7 +105,7 @@ def _disturbed(subject: str, seed: int) -> dict[str, tuple[float, float]]:
     wrong = _with_other_masses(model, random)
     loads = table_loads(wrong, read_external_loads(folder / "trials/walk2/grf.mot"), time_s)
     estimate = balanced(wrong, time_s, given, 6.0, loads)
-    filtered = torques(wrong, *coordinate_motion(time_s, given, 6.0), loads)[0]
+    filtered = torques(wrong, *spline_derivatives(time_s, given, 6.0), loads)[0]
     found = torques(estimate.model, estimate.q, estimate.v, estimate.vdot, loads)[0]
     names = [c.name for c in model.coordinates]
     inner = slice(10, -10)  # ends of a filter are no news

@@ -19,7 +19,7 @@ import numpy as np
 
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import Storage
-from biodyn.processing.signals.derivatives import coordinate_motion
+from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, table_loads, torques
 from biodyn.trial.bodies.opensim_motion import run_coordinates
@@ -62,7 +62,7 @@ def main() -> None:
         forces = pushing(model, time_s)
         before = _megabytes()
         begin, cpu = time.perf_counter(), time.process_time()
-        motion = coordinate_motion(time_s, q, 6.0)
+        motion = spline_derivatives(time_s, q, 6.0)
         smoothed = time.perf_counter()
         smooth_mb = _megabytes()
         _, proof = torques(model, *motion, table_loads(model, forces, time_s))

@@ -161,7 +161,7 @@ def changed_models(scene: Scene, kind: str, models: list[SubjectModel]) -> Unkno
 def centres(scene: Scene) -> Unknown:
     """Joint centres that are off, both sides as mirror images."""
     sizes, kinds = load_magnitudes().joint_centre_m, defaultdict(list)
-    for part in scene.model.moving:
+    for part in scene.model.moving_segments:
         if part.definition.name in sizes:
             kinds[without_side(part.definition.name, part.definition.side)].append(part.definition)
     models = []

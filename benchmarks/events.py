@@ -187,7 +187,7 @@ def _left_out(events: Sequence[Seen]) -> Iterator[tuple[float, float]]:
     }
     for event in events:
         own = odds[event.laboratory]
-        time_s, sd_s = contact_transition(own.of(event.kinematics), event.rate_hz, event.expected_s, own.half_s)
+        time_s, sd_s = contact_transition(own.log_odds(event.kinematics), event.rate_hz, event.expected_s, own.half_s)
         if not np.isfinite(time_s):
             yield event.expected_s, np.nan
         else:

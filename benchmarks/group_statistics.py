@@ -75,7 +75,7 @@ def error_rates(runs: int, record: Record) -> None:
             rng = np.random.default_rng(round(1000 * fwhm) + subjects)
             tests = null_tests(lambda rng, count, width=fwhm: smooth_noise(count, _NODES, width, rng), subjects)
             rates = [
-                100.0 * np.mean([spm.random_field_inference(make(rng)).significant for _ in range(runs)])
+                100.0 * np.mean([spm.random_field_inference(make(rng)).is_significant for _ in range(runs)])
                 for make in tests.values()
             ]
             everything.append(rates)
@@ -100,7 +100,7 @@ def approximate_residuals(runs: int, record: Record) -> None:
             curves = smooth_noise(3 * n, _NODES, 12.0, rng) + 2.0 * smooth_noise(n, _NODES, 40.0, rng)[subject]
             ours = spm.random_field_inference(spm.anova_repeated(curves, condition, subject, True))
             theirs = spm1d.stats.anova1rm(curves, condition, subject, equal_var=True).inference(0.05)
-            found += [ours.significant, theirs.h0reject]
+            found += [ours.is_significant, theirs.h0reject]
     a, b = 100.0 * found / runs
     print(f"  repeated measures, subjects smoother (FWHM 40) than errors (12), n = 10: {a:.2f} %, spm1d {b:.2f} %")
     record.add("false positives, repeated measures of smooth subjects", a, "%, 5 expected")
@@ -119,7 +119,7 @@ def power(runs: int, record: Record) -> None:
             first, second = (smooth_noise(12, _NODES, 20.0, rng) for _ in range(2))
             field = spm.two_sample_t(first + height * shape, second)
             theory = spm.random_field_inference(field)
-            found += [theory.significant, spm.permutation_inference(field, permutations=1000).significant]
+            found += [theory.is_significant, spm.permutation_inference(field, permutations=1000).is_significant]
             middles += [0.5 * (cluster.start + cluster.end) for cluster in theory.clusters if cluster.sign > 0]
         middle = np.median(middles) if middles else np.nan
         tell(f"  {height:4.2f} SD: {found[0] / runs:.3f} / {found[1] / runs:.3f}   {middle:.1f} %")

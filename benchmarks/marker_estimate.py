@@ -20,9 +20,9 @@ from common.record import Record
 from coordinate_estimate import _JOINTS, _short, _with_other_masses
 
 from biodyn.io.opensim.external_loads import read_external_loads
-from biodyn.processing.kinematics.model_markers import fit_model
-from biodyn.processing.signals.derivatives import coordinate_motion
-from biodyn.processing.signals.smoothing.spline import automatic_cutoff
+from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_model
+from biodyn.processing.signals.derivatives import spline_derivatives
+from biodyn.processing.signals.smoothing.spline import choose_cutoff
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_estimate import balanced_fit
 from biodyn.trial.bodies.opensim_loads import table_loads, torques
@@ -105,10 +105,10 @@ def _disturbed(subject: str, seed: int, noise_m: float) -> np.ndarray:
     x = _on_skin(model, names, q, time_s, random, load_magnitudes())
     x += noise_m * random.standard_normal(x.shape)
     fit = fit_model(wrong, names, x, time_s)
-    start_hz = automatic_cutoff(x, points.recording.markers.rate_hz).cutoff_hz
+    start_hz = choose_cutoff(x, points.recording.markers.rate_hz).cutoff_hz
     loads = table_loads(wrong, read_external_loads(walk / "grf.mot"), time_s)
     found = balanced_fit(wrong, fit, time_s, start_hz, loads).motion
-    every = [torques(wrong, *coordinate_motion(time_s, fit.q, hz), loads)[0] for hz in _CUTOFFS_HZ]
+    every = [torques(wrong, *spline_derivatives(time_s, fit.q, hz), loads)[0] for hz in _CUTOFFS_HZ]
     every.append(torques(found.model, found.q, found.v, found.vdot, loads)[0])
     coordinates, inner = [c.name for c in model.coordinates], slice(10, -10)  # ends of a filter are no news
     errors = []

@@ -277,7 +277,7 @@ def task_of(kept: Kept, labels: list[str], run: Run) -> tuple[dict[str, Any], Fl
     ]
     named = {landmark[label]: label for label in points if landmark.get(label)}
     if run.centres:
-        figure = StaticFigure.of(trial.scaling.model()[0])
+        figure = StaticFigure.from_model(trial.scaling.model()[0])
         for side in "rl":
             for joint, segment_of, body in _CENTRES:
                 label = f"centre_of_{joint}_{side}"

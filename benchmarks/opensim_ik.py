@@ -88,7 +88,7 @@ def compared(name: str, model: Path, trc: Path, setup_file: Path | None, interpr
     """Print one line for a problem."""
     from biodyn.io import read
     from biodyn.io.opensim.setups import read_ik_setup
-    from biodyn.processing.kinematics.model_markers import fit_model
+    from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_model
     from biodyn.rigid_body import from_osim
     from biodyn.trial.bodies.opensim_reading import tasks_of
 

@@ -69,7 +69,7 @@ def raised(evidence: Evidence, by_m: float, every: bool) -> Evidence:
 
 def judge(analysis: TrialAnalysis, evidence: Evidence) -> tuple[bool, float]:
     """Whether the check speaks, and the largest difference between plates, m."""
-    facts = TrialFacts(analysis.as_fitted)
+    facts = TrialFacts(analysis.before_estimate)
     assert analysis.propagation is not None
     static = analysis.static.points if analysis.static.source == "static trial" else {}
     found = flat_feet(evidence, analysis.points, analysis.propagation.signals.markers, facts.foot_markers, static)
@@ -122,7 +122,7 @@ def show(name: str, walks: Iterator[tuple[str, TrialAnalysis]], record: Record) 
     told = dict.fromkeys(cases, 0)
     apart, moments, shears, count = [], [], [], 0
     for _, analysis in walks:
-        evidence = TrialFacts(analysis.as_fitted).evidence
+        evidence = TrialFacts(analysis.before_estimate).evidence
         if evidence is None:
             continue
         count += 1

@@ -87,12 +87,12 @@ def _walk(analysis: TrialAnalysis) -> tuple[object, ...]:
 
 
 def _marker_rms_mm(analysis: TrialAnalysis) -> float:
-    return 1000.0 * float(np.sqrt(np.nanmean(analysis.as_fitted.fit.marker_error**2)))
+    return 1000.0 * float(np.sqrt(np.nanmean(analysis.before_estimate.fit.marker_error**2)))
 
 
 def _residual(analysis: TrialAnalysis) -> tuple[str, str]:
     """Force and moment, RMS and its share of the limit, over the frames in which every contact was measured."""
-    raw = analysis.as_fitted  # which the checks judge
+    raw = analysis.before_estimate  # which the checks judge
     dynamics, limits = raw.dynamics, residual_limits(raw)
     if not dynamics.residual_valid.any():
         return "no frame with every contact measured", ""

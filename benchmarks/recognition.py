@@ -25,8 +25,8 @@ from support.marker_corpus import MarkerCase, MarkerList, Outcome, cases, gather
 
 from biodyn.errors import MarkerSetError
 from biodyn.io.labels import point_roles
-from biodyn.model.from_library.label_reading.meanings import read_labels
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.label_reading.label_resolution import read_labels
+from biodyn.model.from_library.markersets import recognise_marker_set
 
 _SHOWN = 12
 
@@ -64,7 +64,7 @@ def judge(case: MarkerCase) -> Judged:
     markers = [label for label, kind in zip(roles.labels, roles.kinds, strict=True) if kind == "marker"]
     refused = False
     try:
-        known = {role.label: (role.landmark, role.body) for role in recognise(markers).roles}
+        known = {role.label: (role.landmark, role.body) for role in recognise_marker_set(markers).roles}
     except MarkerSetError:
         refused = True
         known = {label: (point.landmark, point.body) for label, point in read_labels(markers).points.items()}

@@ -41,7 +41,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.errors import BiodynError
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.signals.parameters import SignalSettings
+from biodyn.processing.signals.settings import SignalSettings
 from biodyn.settings import settings_from
 from biodyn.trial.files import read_files
 from biodyn.trial.run import analyse_trial

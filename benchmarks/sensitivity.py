@@ -54,7 +54,7 @@ def legs(analysis: TrialAnalysis) -> list[tuple[str, str, str, BoolArray]]:
         while name != skeleton.root.name:
             carried[name] = side
             name = skeleton.body(name).parent
-    for body in analysis.model.moving:
+    for body in analysis.model.moving_segments:
         side = carried.get(body.definition.name)
         # the joints of the chain that bend in the sagittal plane turn first about the transverse axis
         if side is None or abs(body.definition.rotations[0].axis[2]) < 0.9:
@@ -99,7 +99,7 @@ def hips(analysis: TrialAnalysis) -> list[tuple[str, JointLoad]]:
     """Loads of the joints between the root and the legs with enough measured stance, with their side."""
     names = {
         body.definition.joint
-        for body in analysis.model.moving
+        for body in analysis.model.moving_segments
         if body.definition.side and body.definition.parent == analysis.model.skeleton.root.name
     }
     return [

@@ -34,7 +34,7 @@ from biodyn.conventions import FloatArray
 from biodyn.geometry.points import rigid_fit
 from biodyn.io.reading import read
 from biodyn.model.body_model import StaticFigure, SubjectModel
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
@@ -108,8 +108,8 @@ def _report(table: Table, record: Record, marker_set: str, seen: str, people: li
         seconds.append(watch.seconds)
         assert found is not None
         fitted, result = found.model, found.account
-        static = StaticFigure.of(one.model)
-        start, end = errors_m(static, one.person), errors_m(StaticFigure.of(fitted), one.person)
+        static = StaticFigure.from_model(one.model)
+        start, end = errors_m(static, one.person), errors_m(StaticFigure.from_model(fitted), one.person)
         for joint, segment in JOINTS.items():
             for name in (f"{segment}_r", f"{segment}_l"):
                 before[joint].append(start[name])
@@ -180,7 +180,9 @@ def published_models(folder: Path, record: Record) -> None:
         options = ScalingOptions(
             facts["massKg"], facts["heightM"], facts["sex"], {}, "de_leva_1996", "harrington_2007", 0.007, False
         )
-        scaling = SubjectScaling(load_skeleton("full_body"), recognise(labels), points, frozenset(labels), options)
+        scaling = SubjectScaling(
+            load_skeleton("full_body"), recognise_marker_set(labels), points, frozenset(labels), options
+        )
         start, _ = scaling.model()
         found = fit_subject([CalibrationTrial(Markers(labels, positions, markers.rate_hz))], start, scaling)
         assert found is not None
@@ -188,7 +190,7 @@ def published_models(folder: Path, record: Record) -> None:
         for joint, segment in JOINTS.items():
             sizes = []
             for model in (start, found.model):
-                at = StaticFigure.of(model).p_WB
+                at = StaticFigure.from_model(model).p_WB
                 error = [1e3 * np.linalg.norm(at[f"{segment}_{side}"] - true[f"{segment}_{side}"]) for side in "rl"]
                 sizes.append(" / ".join(f"{value:.1f}" for value in error))
                 if model is found.model:

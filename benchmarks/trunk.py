@@ -21,9 +21,9 @@ from common import Record, Stopwatch, parser_of, real_recordings, tell, walks_be
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.marker_roles import MarkerRole
-from biodyn.processing.signals.filtering import rms, vector_rms
+from biodyn.processing.signals.filtering import finite_rms, vector_rms
 from biodyn.recording import Recording
 from biodyn.trial.files import TrialFiles, read_files
 from biodyn.trial.run import analyse_trial
@@ -101,7 +101,7 @@ def _walk(path: Path, name: str, filtered: Settings, shares: dict[str, list[floa
 def _only(recording: Recording, keep: Callable[[MarkerRole], bool]) -> Recording:
     """The recording with those markers alone whose meaning is known and kept."""
     markers = recording.markers
-    roles = recognise(markers.labels, "auto")
+    roles = recognise_marker_set(markers.labels, "auto")
     columns = [i for i, label in enumerate(markers.labels) if (role := roles.role(label)) is not None and keep(role)]
     fewer = replace(markers, labels=tuple(markers.labels[i] for i in columns), positions=markers.positions[:, columns])
     return replace(recording, motion=replace(recording.motion, markers=fewer))
@@ -115,7 +115,7 @@ def _legs(analysis: TrialAnalysis, whole: TrialAnalysis) -> float:
     """Largest RMS difference of a leg's torque against the analysis with all markers, Nm/kg."""
     names = [coordinate.name for coordinate in whole.model.coordinates]
     found = [
-        float(rms(analysis.dynamics.torques[:, i] - whole.dynamics.torques[:, names.index(coordinate.name)]))
+        float(finite_rms(analysis.dynamics.torques[:, i] - whole.dynamics.torques[:, names.index(coordinate.name)]))
         for i, coordinate in enumerate(analysis.model.coordinates)
         if coordinate.body.startswith(_LEGS)
     ]

@@ -233,7 +233,7 @@ def _left_out(strikes: Sequence[Strike], laboratories: set[str]) -> Iterator[flo
     }
     for seen in (strike.seen for strike in strikes):
         own = odds[seen.laboratory]
-        time_s, _ = contact_transition(own.of(seen.kinematics), seen.rate_hz, seen.expected_s, own.half_s)
+        time_s, _ = contact_transition(own.log_odds(seen.kinematics), seen.rate_hz, seen.expected_s, own.half_s)
         yield time_s if np.isfinite(time_s) else seen.expected_s
 
 

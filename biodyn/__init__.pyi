@@ -11,7 +11,7 @@ from .study import StudyResult as StudyResult
 from .study import run_session as run_session
 from .study import run_study as run_study
 from .study.own_norms import build_norms as build_norms
-from .study.plates import plates_from_walks as plates_from_walks
+from .study.plate_errors import plates_from_walks as plates_from_walks
 from .trial.differences import Comparison as Comparison
 from .trial.differences import compare as compare
 from .trial.plate_check import plates as plates

@@ -1,4 +1,4 @@
-"""`python -m biodyn` is the command `biodyn`, where no folder of commands is on the path."""
+"""`python -m biodyn` runs the command `biodyn` if the folder of commands is not on the path."""
 
 from biodyn.cli import main
 

@@ -1,4 +1,4 @@
-"""Everything one trial's analysis found, as plain values; tables, figures and the report are made from it."""
+"""The complete analysis of one trial as plain values, from which tables, figures and the report are made."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from biodyn.processing.contacts.loading import FootForces, forces_at_plate_rate
 from biodyn.processing.dynamics.imported import ModelMotion
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import WALKING, Activity
-from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
-from biodyn.processing.gait.cycles import GaitCycle, gait_cycles
-from biodyn.processing.gait.spatiotemporal import StrideParameters, WalkedTrial, spatiotemporal
-from biodyn.processing.kinematics.fit import Fit, PoseMisfit, pose_misfit
+from biodyn.processing.gait.cycle_values import CycleValues, compute_cycle_values
+from biodyn.processing.gait.cycles import GaitCycle, find_gait_cycles
+from biodyn.processing.gait.spatiotemporal import StrideParameters, WalkedTrial, compute_parameters
+from biodyn.processing.kinematics.fit import Fit, PoseMisfit, compute_pose_misfit
 from biodyn.processing.signals.gaps import Gap
 from biodyn.processing.signals.prepare import FILTERED, MethodChoice, select_method
 from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateCalibration, PlateWrench, Recording
@@ -36,7 +36,7 @@ from biodyn.verification.consistency import Consistency
 
 @dataclass(frozen=True)
 class SubjectFacts:
-    """Who walked, and where each number came from (plain words for the reader)."""
+    """Data on the subject and the source of each number, in plain words."""
 
     name: str
     mass_kg: float
@@ -56,11 +56,11 @@ class StaticFacts:
     """The static trial, or its substitute.
 
     Attributes:
-        source: what it is: a static trial, or what had to do instead.
-        path, sha256, reason: its file, and why it was taken.
-        first, last: frames averaged (0-based, inclusive); movement_m: of the markers meanwhile.
-        points: (3,) m by label, mean marker positions in the standing subject's own World axes.
-        plates_mass_kg: what the plates carried meanwhile; None where the subject did not stand on them.
+        source: a static trial, or its substitute, in words.
+        path, sha256, reason: its file, and why it was chosen.
+        first, last: averaged frames (0-based, inclusive); movement_m: marker movement during these frames.
+        points: mean marker positions (3,) m by label, in World axes aligned with the standing subject.
+        plates_mass_kg: mass measured by the plates; None if the subject did not stand on them.
     """
 
     path: Path
@@ -75,7 +75,7 @@ class StaticFacts:
 
     @property
     def sentence(self) -> str:
-        """What the model was calibrated from, and why, in a sentence."""
+        """Describe in a sentence what the model was calibrated from, and why."""
         if self.source == "static trial":
             return f"{self.path.name} is used as the static trial: {self.reason}."
         if self.source == "model":
@@ -87,12 +87,12 @@ class StaticFacts:
 
 
 @dataclass(frozen=True, eq=False)
-class Imported:
-    """What a trial on an imported model has besides.
+class ImportedModelData:
+    """Additional data of a trial on an imported model.
 
     Attributes:
-        motion: in the coordinates of the model. record: entries of run.json that only such a trial has, or has more of.
-        model_file: the .osim file of the model as it was used. motion_file: .mot of its coordinates where they were estimated.
+        motion: motion in the coordinates of the model. record: additional entries of run.json.
+        model_file: the .osim file of the model as used. motion_file: .mot file of its coordinates if they were estimated.
     """
 
     motion: ModelMotion
@@ -103,13 +103,15 @@ class Imported:
 
 @dataclass(eq=False, repr=False)
 class SharedCycles:
-    """The gait cycles that copies of an analysis share: those last computed, and what they were computed from."""
+    """Cache of the last computed gait cycles and their inputs, shared by copies of an analysis."""
 
     inputs: tuple[object, ...] = ()
     cycles: tuple[CycleValues, ...] = ()
 
-    def of(self, inputs: tuple[object, ...], compute: Callable[[], tuple[CycleValues, ...]]) -> tuple[CycleValues, ...]:
-        """Return the cycles of these inputs, from the cache if they are unchanged."""
+    def get_or_compute(
+        self, inputs: tuple[object, ...], compute: Callable[[], tuple[CycleValues, ...]]
+    ) -> tuple[CycleValues, ...]:
+        """Return the cycles for these inputs, from the cache if the inputs are unchanged."""
         if len(inputs) != len(self.inputs) or any(a is not b for a, b in zip(inputs, self.inputs, strict=True)):
             self.cycles, self.inputs = compute(), inputs
         return self.cycles
@@ -117,33 +119,33 @@ class SharedCycles:
 
 @dataclass(frozen=True, repr=False)
 class TrialAnalysis:
-    """The whole analysis of one walk.
+    """The complete analysis of one walking trial.
 
     Attributes:
         recording: the walk in World (X forward, Y up, Z right).
         R_WL: (3, 3) constant rotation from the laboratory frame to World; world_reason says how it was found.
         mapping: recognised marker set.
-        gaps: what was filled, how, and what was left.
-        subject_fit: what the walk changed of the static trial's model; None where nothing was fitted.
+        gaps: filled gaps, methods of filling, and remaining gaps.
+        subject_fit: changes of the static trial's model fitted to the walk; None without a fit.
         model: the scaled skeleton; fit: inverse kinematics; base_angles: (T, 3) tilt, list, rotation of the root, rad.
         plates: filtered plate wrenches at the marker rate, World.
-        contacts: of feet on plates. reaction: wrenches on the feet.
+        contacts: foot contacts on plates. reaction: wrenches on the feet.
         points: heels, toes, soles and pelvis of the fitted skeleton.
         dynamics: torques, joint loads, residual.
         events: gait events of both sides, sorted by time.
-        activity: of the person; without steps, gait cycles do not exist.
-        diagnostics: everything noticed on the way.
-        timings: seconds a step.
-        propagation: what the bands of the torques are computed from; uncertainty: the bands, None if switched off.
+        activity: recognised activity; without steps there are no gait cycles.
+        diagnostics: all findings.
+        timings: duration of each step, s.
+        propagation: sensitivities from which the torque bands are computed; uncertainty: the bands, None if switched off.
         estimate: summary of the estimate of motion and forces; None if the fitted motion is used.
-        variations: the same walk analysed with other choices, where they were asked for.
-        user_files: settings and tables of the user's own that were used, as they were read.
-        plate_calibration: applied to the plates of the recording; None without one.
-        consistency: the numerical consistency checks of every frame; data_checks: what the checks of the recording measured
-            and found; verdict: of the trial, with the checks of its result. None where only torques were asked for
+        variations: the same walk analysed with other choices, if requested.
+        user_files: settings and tables of the user, as read.
+        plate_calibration: calibration applied to the plates of the recording; None without one.
+        consistency: numerical consistency checks of every frame; data_checks: results of the checks of the recording;
+            verdict: verdict of the trial with the checks of its result. All are None if only torques were requested
             (`checks.examine`, `checks.judge`).
-        imported: what an imported model has of its own; None on biodyn's model.
-        shared_cycles: what `cycles` takes from an analysis that differs in findings and verdict alone.
+        imported: additional data of an imported model; None for biodyn's model.
+        shared_cycles: cache of `cycles`, shared with analyses that differ only in findings and verdict.
     """
 
     recording: Recording
@@ -176,7 +178,7 @@ class TrialAnalysis:
     consistency: Consistency | None = None
     data_checks: tuple[Check, ...] = ()
     verdict: Verdict | None = None
-    imported: Imported | None = None
+    imported: ImportedModelData | None = None
     shared_cycles: SharedCycles = field(default_factory=SharedCycles, compare=False)
 
     def __repr__(self) -> str:
@@ -192,7 +194,7 @@ class TrialAnalysis:
 
     @property
     def method(self) -> MethodChoice:
-        """What became of markers and forces, and why where the settings leave it to the trial."""
+        """Describe the processing of markers and forces, and the reason if it was chosen automatically."""
         if self.propagation is not None:
             return self.propagation.signals.method
         chosen = select_method(self.settings.signals, self.recording.on_poses)
@@ -200,24 +202,26 @@ class TrialAnalysis:
 
     @property
     def cutoff_hz(self) -> float:
-        """Cut-off of the markers, Hz, 0 = none, from the settings or chosen automatically."""
-        return self.settings.signals.markers_hz if self.propagation is None else self.propagation.cutoff_hz
+        """Cut-off frequency of the markers, Hz, set or chosen automatically; 0 = no filter."""
+        return (
+            self.settings.signals.marker_cutoff_of_settings if self.propagation is None else self.propagation.cutoff_hz
+        )
 
     @property
     def force_cutoff_hz(self) -> float:
-        """Cut-off of the plate forces, Hz, 0 = none."""
+        """Cut-off frequency of the plate forces, Hz; 0 = no filter."""
         if self.estimate is not None:
             return self.estimate.force_cutoff_hz
         return self.settings.force_cutoff_hz if self.propagation is None else self.propagation.force_cutoff_hz
 
     @property
     def has_forces(self) -> bool:
-        """Whether ground forces were measured at all: always on biodyn's model, which needs them."""
+        """Whether ground forces were measured; always true for biodyn's model, which requires them."""
         return self.imported is None or bool(self.plates) or bool(self.imported.record.get("loads"))
 
     @property
-    def as_fitted(self) -> TrialAnalysis:
-        """The analysis before motion and forces became one estimate: what a fault of the recording shows in."""
+    def before_estimate(self) -> TrialAnalysis:
+        """The analysis before motion and forces were estimated together; faults of the recording are visible in it."""
         if self.estimate is None:
             return self
         raw = self.estimate
@@ -232,14 +236,14 @@ class TrialAnalysis:
 
     @cached_property
     def pose_misfit(self) -> PoseMisfit | None:
-        """How far measured poses are from the skeleton; None where markers were measured."""
+        """Distances of measured poses from the skeleton; None if markers were measured."""
         if self.static.source != "poses" or self.propagation is None:
             return None
-        return pose_misfit(self.fit, self.propagation.markers)
+        return compute_pose_misfit(self.fit, self.propagation.markers)
 
     @cached_property
     def plate_rate_forces(self) -> FootForces | None:
-        """Ground reaction at the rate of the plates; None without a foot on a plate, or if a file assigns the forces to feet."""
+        """Ground reaction at the plate sampling rate; None without a foot on a plate, or if a file assigns the forces to feet."""
         if self.propagation is None:
             return None
         signals = self.propagation.signals
@@ -253,8 +257,8 @@ class TrialAnalysis:
         )
 
     @property
-    def walked(self) -> WalkedTrial:
-        """What the variables of the gait cycles are computed from."""
+    def gait_inputs(self) -> WalkedTrial:
+        """Inputs of the variables of the gait cycles."""
         return WalkedTrial(
             self.model,
             self.fit,
@@ -269,32 +273,34 @@ class TrialAnalysis:
 
     @cached_property
     def cycles(self) -> tuple[CycleValues, ...]:
-        """Every variable over 0-100 % of each gait cycle, right cycles first; NaN where not valid."""
+        """All variables over 0-100 % of each gait cycle, right cycles first; NaN if not valid."""
         factor = self.settings.limits.physiological_factor
         inputs = (
             *(self.model, self.fit, self.base_angles, self.points, self.reaction, self.dynamics, self.subject.mass_kg),
             *(self.recording, self.contacts, self.propagation, self.settings, self.events, self.activity),
         )
-        return self.shared_cycles.of(inputs, lambda: cycle_values(self.walked, self.gait_events, factor))
+        return self.shared_cycles.get_or_compute(
+            inputs, lambda: compute_cycle_values(self.gait_inputs, self.gait_events, factor)
+        )
 
     @cached_property
     def strides(self) -> tuple[tuple[GaitCycle, StrideParameters], ...]:
-        """Every gait cycle, right ones first, with its spatio-temporal parameters."""
-        cycles, points, rate_hz = gait_cycles(self.gait_events), self.points, self.recording.markers.rate_hz
-        parameters, _ = spatiotemporal(
+        """All gait cycles with their spatio-temporal parameters, right cycles first."""
+        cycles, points, rate_hz = find_gait_cycles(self.gait_events), self.points, self.recording.markers.rate_hz
+        parameters, _ = compute_parameters(
             cycles, points.heel, points.toe, points.pelvis, rate_hz, floor_velocity_W=points.floor_velocity
         )
         return tuple(zip(cycles, parameters, strict=True))
 
     @property
     def gait_events(self) -> tuple[GaitEvent, ...]:
-        """Events that bound gait cycles; none without steps (a jump has a take-off and a landing, but not a cycle)."""
+        """Events that bound gait cycles; empty without steps (a jump has a take-off and a landing, but no cycle)."""
         return self.events if self.activity.steps else ()
 
 
 @dataclass(frozen=True)
 class Variation:
-    """The walk analysed with one choice made otherwise: the factor, its level in words, and what came out."""
+    """The walk analysed with one choice changed: the factor, its level in words, and the result."""
 
     factor: str
     level: str

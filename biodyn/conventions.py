@@ -1,4 +1,4 @@
-"""The conventions every module shares: world frame, gravity, sides, percent axis.
+"""Conventions of all modules: world frame, gravity, sides, percent axis.
 
 World W is the ISB global frame: X forward, Y up, Z right (Wu & Cavanagh 1995). Inside the program everything is SI
 (m, kg, s, rad, N, Nm); spatial vectors are [angular; linear] (Featherstone 2008); quaternions are w x y z.
@@ -39,5 +39,5 @@ def other_side(side: Side) -> Side:
 
 
 def without_side(name: str, side: str) -> str:
-    """Return the name of a segment, joint or coordinate without the side it ends with; `side` "" = it has none."""
+    """Return the name of a segment, joint or coordinate without its side suffix; `side` "" = no suffix."""
     return name.removesuffix(f"_{side}") if side else name

@@ -41,7 +41,7 @@ class Diagnostic:
 
     @property
     def status(self) -> Status:
-        """Status of the trial by this finding."""
+        """Status of the trial that results from this finding."""
         return STATUS_OF_SEVERITY[self.severity]
 
     def as_dict(self) -> dict[str, Any]:
@@ -59,12 +59,12 @@ class Check:
         code: stable short name; title: for people.
         status: `pass` (within the limit), `warn` (beyond it), `fail` (the numbers must not be used as they are),
             `not_assessed` (data for the check are missing).
-        text: the finding in one or two plain sentences; of checks of the recording mostly "", because findings contain it.
+        text: the result in one or two sentences; usually "" for checks of the recording, whose findings contain it.
         value, limit, unit: the deciding number against its limit, if there is one.
-        source: source of the limit; hint: what to do if the check does not pass.
+        source: origin of the limit; hint: what to do if the check does not pass.
         essential: without this check the trial cannot pass.
         covers: codes of findings with the same content, which are not repeated as causes of the verdict.
-        found: codes of the findings that belong to it.
+        found: codes of the findings of this check.
     """
 
     code: str
@@ -81,7 +81,7 @@ class Check:
     found: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return a check of the result as plain values; with a hint unless it passes."""
+        """Return a check of the result as plain values, with a hint unless it passes."""
         values = {name: value for name, value in asdict(self).items() if name != "found"}
         return values | {"hint": self.hint if self.status in ("warn", "fail") else "", "covers": list(self.covers)}
 
@@ -91,7 +91,7 @@ class Check:
         return {name: getattr(self, name) for name in names}
 
     def as_data_dict(self) -> dict[str, Any]:
-        """Return a check of the recording as plain values: what it measured (SI) and found."""
+        """Return a check of the recording as plain values: the measured quantities (SI) and the codes found."""
         return {
             "key": self.code,
             "status": self.status,
@@ -114,13 +114,13 @@ class Verdict:
     causes: tuple[Check, ...]
     begin_with: frozenset[str] = frozenset()
 
-    def besides(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+    def uncovered_findings(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
         """Return the findings that are not covered by a check."""
         covered = {code for check in self.checks if check.status != "pass" for code in check.covers}
         return [finding for finding in findings if finding.code not in covered]
 
     @property
-    def to_look_at(self) -> list[Check]:
+    def ordered_causes(self) -> list[Check]:
         """Causes in the order of inspection: primary causes first."""
         return sorted(self.causes, key=lambda cause: cause.code not in self.begin_with)
 
@@ -135,14 +135,14 @@ class Verdict:
         return f"Verdict: {STATUS_WORDS[self.status]} ({'; '.join(titles)})"
 
 
-def gravest(statuses: Iterable[Status]) -> Status:
+def worst_status(statuses: Iterable[Status]) -> Status:
     """Return the most severe status; `pass` without any."""
     order = list(STATUS_WORDS)
     return min(statuses, key=order.index, default="pass")
 
 
-def plates_in_words(numbers: Sequence[int]) -> str:
-    """Return the subject of a sentence about plates: "Plate 2", "Plates 1, 2 and 4"."""
+def plate_list(numbers: Sequence[int]) -> str:
+    """Return a list of plates in words: "Plate 2", "Plates 1, 2 and 4"."""
     if len(numbers) == 1:
         return f"Plate {numbers[0]}"
     return f"Plates {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

@@ -1,4 +1,4 @@
-"""What cannot be done, said in one sentence: what was expected, what was found, what to do next."""
+"""Exceptions of biodyn: one sentence about what was expected and what was found, and a hint."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _HARMLESS = re.compile(r"[ -~]*")
 
 
 class BiodynError(Exception):
-    """Base of every error biodyn raises on purpose; the command line prints it without a traceback, exit code 2.
+    """Base class of all errors that biodyn raises; the command line prints it without a traceback and exits with code 2.
 
-    Parameters: `message` says in one sentence what was expected and what was found; `hint` says what to do next.
+    Parameters: `message`: one sentence about what was expected and what was found; `hint`: what to do next.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
-        self.message = _readable(message.rstrip())
-        self.hint = _readable(hint.strip())
+        self.message = _clean_sentence(message.rstrip())
+        self.hint = _clean_sentence(hint.strip())
         super().__init__(f"{self.message} {self.hint}".strip())
 
 
@@ -45,15 +45,15 @@ class SubjectError(BiodynError):
 
 
 class ModelError(BiodynError):
-    """A skeleton, table or multibody definition contradicts itself; names the offender."""
+    """A skeleton, table or multibody definition is inconsistent; the message names the entry."""
 
 
 class TableError(ModelError):
-    """A user's own table (TOML) cannot be read, or has an entry that is not valid; names file, entry and key."""
+    """A user's table (TOML) cannot be read or has an invalid entry; the message names file, entry and key."""
 
 
 class SettingsError(BiodynError):
-    """A settings file or option has an unknown name or an impossible value."""
+    """A settings file or option has an unknown name or an invalid value."""
 
 
 class ResultError(BiodynError):
@@ -75,7 +75,7 @@ class EstimateError(BiodynError):
 
 
 class StatisticsError(BiodynError):
-    """The data do not suffice for the statistical test asked for, or contradict its design."""
+    """The data do not allow the requested statistical test, or contradict its design."""
 
 
 class StudyError(BiodynError):
@@ -83,7 +83,7 @@ class StudyError(BiodynError):
 
 
 class SystemRefusalError(BiodynError):
-    """The operating system refuses what has to be done: no room, no permission, a limit."""
+    """The operating system refused an operation: disk full, no permission, or a limit reached."""
 
 
 # What the system says no to whatever the program does, and what helps. Anything else, such as a file that is not there
@@ -135,12 +135,12 @@ _HINTS = {getattr(errno, name): hint for name, hint in _REFUSALS.items() if hasa
 
 
 def system_refusal(error: OSError | MemoryError) -> SystemRefusalError | None:
-    """Return the refusal of the operating system that an exception tells of; None where it tells of something else."""
+    """Return the SystemRefusalError that corresponds to an exception; None if the operating system did not refuse anything."""
     if isinstance(error, MemoryError):
         return SystemRefusalError("Not enough memory is available.", _REFUSALS["ENOMEM"])
     name = error.filename if error.filename2 is None else error.filename2
     path = os.fsdecode(name) if isinstance(name, (str, bytes)) else ""
-    where = f"'{_shown(path)}'" if path else "What was to be read or written"
+    where = f"'{_path_on_one_line(path)}'" if path else "What was to be read or written"
     number = getattr(error, "winerror", None)
     if number in _OF_WINDOWS:
         return SystemRefusalError(f"{where}: {error.strerror}.", _OF_WINDOWS[number])
@@ -151,30 +151,30 @@ def system_refusal(error: OSError | MemoryError) -> SystemRefusalError | None:
     return SystemRefusalError(f"{where}: {os.strerror(error.errno)}.", _HINTS[error.errno])
 
 
-def _readable(text: str) -> str:
-    """A sentence in clean Unicode, names of files need not be; a word longer than any name, as of a damaged file, is cut."""
+def _clean_sentence(text: str) -> str:
+    """Return a sentence in valid Unicode; words longer than any file name are shortened."""
     return _ENDLESS.sub(lambda word: f"{word[0][:_SHOWN_OF_A_WORD]}...", printable(text, keep="\n\t"))
 
 
-def _shown(path: str, longest: int = 120) -> str:
-    """A path on one line of the screen."""
+def _path_on_one_line(path: str, longest: int = 120) -> str:
+    """Return a path on one line, shortened to `longest` characters."""
     text = path.encode("utf-8", "backslashreplace").decode("utf-8")
     return text if len(text) <= longest else f"{text[: longest // 2]}...{text[-longest // 3 :]}"
 
 
 def printable(text: str | os.PathLike[str], keep: str = "") -> str:
-    r"""Return the text on one line and in clean Unicode; what cannot be shown is written as an escape.
+    r"""Return the text on one line in valid Unicode; characters that cannot be displayed are escaped.
 
     Bytes of a file name that are not UTF-8 become ``\xfc``, control characters ``\n`` or ``\x07``, marks of writing
-    direction and lone surrogates ``\u202e``. All else is untouched. `keep`: control characters that stay.
+    direction and lone surrogates ``\u202e``. Other characters are unchanged. `keep`: control characters that stay.
     """
     text = os.fspath(text)
     if _HARMLESS.fullmatch(text):
         return text
-    return "".join(c if c in keep else _escaped(c) for c in text)
+    return "".join(c if c in keep else _escape(c) for c in text)
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # a byte of a file name, as Python hands it over (PEP 383)
         return f"\\x{code - 0xDC00:02x}"

@@ -1,6 +1,6 @@
 """Settings of a trial: the sections of a settings TOML.
 
-A processing stage defines its section in `parameters.py` of its folder. The sections of the body model, measured poses,
+A processing stage defines its section in `settings.py` of its folder. The sections of the body model, measured poses,
 limits, output and report are defined here.
 """
 
@@ -12,21 +12,21 @@ from typing import Any, Literal
 
 from biodyn.errors import SettingsError, printable
 from biodyn.estimation.settings import EstimationSettings
-from biodyn.library.load import is_path, nearest, read_entry, read_user_toml, relative_to_file
-from biodyn.library.section import Field, Section, ValidationError, field_validator, invalid_entry, model_validator
+from biodyn.library.load import is_path, read_entry, read_user_toml, relative_to_file, suggest_name
+from biodyn.library.section import Field, Section, ValidationError, field_validator, model_validator, settings_error
 from biodyn.library.subject import SubjectRecord
 from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice
-from biodyn.processing.contacts.parameters import ContactSettings
-from biodyn.processing.gait.parameters import GaitSettings
-from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
-from biodyn.processing.signals.parameters import SignalSettings
+from biodyn.processing.contacts.settings import ContactSettings
+from biodyn.processing.gait.settings import GaitSettings
+from biodyn.processing.kinematics.settings import InverseKinematicsSettings
+from biodyn.processing.signals.settings import SignalSettings
 from biodyn.uncertainty.settings import UncertaintySettings
 from biodyn.variables.norms import unknown_norms
 
 
 class ModelSettings(Section):
-    """Which body the markers are fitted to."""
+    """Settings of the body model that is fitted to the markers."""
 
     skeleton: str = Field(
         "auto", description="skeleton of the library, a TOML file, or auto: all that the markers determine"
@@ -72,7 +72,7 @@ class ModelSettings(Section):
 
 
 class PoseSettings(Section):
-    """Recordings with segment poses, as stored by markerless systems."""
+    """Settings for recordings with segment poses from markerless systems."""
 
     use: Literal["auto", "poses", "markers"] = Field(
         "auto",
@@ -81,7 +81,7 @@ class PoseSettings(Section):
 
 
 class QualityLimits(Section):
-    """Limits of the checks; OpenSim checklist and Hicks et al. 2015, doi 10.1115/1.4029304."""
+    """Limits of the checks (OpenSim checklist; Hicks et al. 2015, doi 10.1115/1.4029304)."""
 
     marker_rms_m: float = Field(0.02, gt=0, description="marker error of the whole fit, RMS, m")
     marker_max_m: float = Field(
@@ -93,7 +93,7 @@ class QualityLimits(Section):
 
 
 class OutputSettings(Section):
-    """Files of a result."""
+    """Settings of the files of a result."""
 
     figures: bool = Field(True, description="write figures/*.png")
     report: bool = Field(True, description="write report.html")
@@ -105,12 +105,12 @@ class OutputSettings(Section):
 
     @property
     def packed(self) -> bool:
-        """Whether a result is written in as little room as it needs."""
+        """Whether a result is written in compressed form."""
         return self.tables == "packed"
 
 
 class ReportSettings(Section):
-    """What a walk is compared with."""
+    """Settings of the comparison data in the report."""
 
     norms: str = Field(
         "auto",
@@ -155,13 +155,13 @@ class Settings(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _over_preset(cls, given: Any) -> Any:
-        """Add the entries of the preset below the given ones."""
+    def _merge_over_preset(cls, given: Any) -> Any:
+        """Return the given entries, completed by those of the preset."""
         name = given.get("preset") if isinstance(given, Mapping) else None
         if name is None:
             return given
         if name not in entry_names("presets"):
-            near = nearest(str(name), entry_names("presets"))
+            near = suggest_name(str(name), entry_names("presets"))
             raise ValueError(f"no preset '{printable(str(name))}' exists. {near}".rstrip("."))
         over = dict(given)
         for section, entries in library_entry("presets", name)["settings"].items():
@@ -174,11 +174,11 @@ class Settings(Section):
     @property
     def force_cutoff_hz(self) -> float:
         """Cut-off applied to the plate forces, Hz."""
-        return self.signals.forces_hz
+        return self.signals.force_cutoff_of_settings
 
     @property
-    def tables(self) -> TableChoice:
-        """The tables that are named, of the library or of the user's own."""
+    def table_names(self) -> TableChoice:
+        """Names of the tables that the settings refer to, in the library or as a user's file."""
         model = self.model
         skeleton = "full_body" if model.skeleton == "auto" else model.skeleton
         magnitudes = self.uncertainty.magnitudes
@@ -202,11 +202,12 @@ PATH_ENTRIES = (*TABLE_ENTRIES, ("model", "osim"))
 def settings_from(
     source: Settings | dict[str, Any] | str | Path | None, preset: str | None = None, entries: Sequence[str] = ()
 ) -> Settings:
-    """Return validated settings from nothing (all defaults), a dict, a TOML path or Settings.
+    """Return validated settings from None (all defaults), a dict, a TOML path or Settings.
 
-    `preset`: name of a table of `library/presets/`, in place of the one that the source may name; whatever else the source
-    sets takes precedence. `entries`: "section.key=value" with highest precedence, later ones first. Paths of tables in a
-    TOML file are relative to it, paths in a dict or an entry relative to the current folder.
+    `preset`: name of a table of `library/presets/`, which replaces the preset of the source; other entries of the source
+    take precedence over the preset. `entries`: "section.key=value" with the highest precedence, later ones first.
+    Table paths in a
+    TOML file are relative to it; paths in a dict or an entry are relative to the current folder.
     Raises SettingsError naming the offending entry.
     """
     if isinstance(source, Settings):
@@ -219,52 +220,54 @@ def settings_from(
     if isinstance(source, (str, Path)):
         file = read_user_toml(source, "settings file", SettingsError, "Give --settings an existing TOML file.")
         origin = f"'{source}'"
-        source = tables_beside(file.content, file.path)
+        source = resolve_table_paths(file.content, file.path)
     if preset is not None:
         source = {**source, "preset": preset}
     if entries:
         plain = {k: v.model_dump(exclude_unset=True) if isinstance(v, Section) else v for k, v in source.items()}
-        source = joined(plain, *stated(entries))
+        source = merge_tables(plain, *parse_entries(entries))
     try:
         return Settings.model_validate(source)
     except ValidationError as error:
-        raise invalid_entry(error, Settings, origin) from error
+        raise settings_error(error, Settings, origin) from error
 
 
 def with_subject(settings: Settings, stored: Mapping[str, Any], given: Mapping[str, Any]) -> Settings:
-    """Return settings with one subject record: given values (None = not given) over those of the settings over stored ones."""
+    """Merge subject records: given values (not None) take precedence over the settings, and these over stored values."""
     over = {name: value for name, value in given.items() if value is not None}
     if not stored and not over:
         return settings
     try:
         record = SubjectRecord.model_validate({**stored, **settings.subject.model_dump(exclude_unset=True), **over})
     except ValidationError as error:
-        raise invalid_entry(error, SubjectRecord, "the subject record") from error
+        raise settings_error(error, SubjectRecord, "the subject record") from error
     return settings.model_copy(update={"subject": record})
 
 
-def stated(entries: Sequence[str]) -> tuple[dict[str, Any], ...]:
-    """Return the tables that "section.key=value" state; SettingsError for one that states nothing."""
+def parse_entries(entries: Sequence[str]) -> tuple[dict[str, Any], ...]:
+    """Return the tables that "section.key=value" entries define; raise SettingsError for an invalid entry."""
     return tuple(read_entry(entry, SettingsError) for entry in entries)
 
 
-def joined(*tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables joined, later ones over earlier ones, entry by entry."""
+def merge_tables(*tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge tables entry by entry; later tables take precedence."""
     result: dict[str, Any] = {}
     for table in tables:
         for key, value in table.items():
             below = result.get(key)
-            result[key] = joined(below, value) if isinstance(below, dict) and isinstance(value, Mapping) else value
+            result[key] = (
+                merge_tables(below, value) if isinstance(below, dict) and isinstance(value, Mapping) else value
+            )
     return result
 
 
-def tables_beside(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """Return the settings that stand in `file`, the paths of tables in them made absolute: they are relative to it."""
-    return with_table_paths(content, lambda path: relative_to_file(path, file))
+def resolve_table_paths(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """Return the settings of `file` with paths of tables made absolute; in the file they are relative to it."""
+    return map_table_paths(content, lambda path: relative_to_file(path, file))
 
 
-def with_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """Return settings, checked or not, with every path of a user's own table changed."""
+def map_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return settings, validated or not, with `change` applied to every path of a user's table."""
     settings = dict(content)
     for section, entry in PATH_ENTRIES:
         table = settings.get(section)

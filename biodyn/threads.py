@@ -1,7 +1,7 @@
-"""One thread for the libraries of linear algebra.
+"""Restriction of the linear algebra libraries to one thread.
 
-The matrices of a trial are small: threads that wait for each other double the processor time and gain none, and sums in another
-order change the last digits. Work in parallel is across trials only, in processes (`study.running`).
+The matrices of a trial are small: waiting threads would double the processor time without any gain, and a different order of
+summation changes the last digits. Only trials are processed in parallel, in separate processes (`study.running`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ ONE_THREAD: Final = dict.fromkeys(
 
 
 def use_one_thread() -> None:
-    """Set the variables for this process and those it starts, where the user has not; called before numpy is imported."""
+    """Set the thread variables for this process and its children unless the user has set them; call before importing numpy."""
     for name, count in ONE_THREAD.items():
         os.environ.setdefault(name, count)
 
 
 @contextmanager
-def linear_algebra_in_one_thread() -> Iterator[None]:
-    """Limit the loaded libraries of linear algebra to one thread, where no variable of `ONE_THREAD` is set.
+def limit_to_one_thread() -> Iterator[None]:
+    """Limit the loaded linear algebra libraries to one thread if no variable of `ONE_THREAD` is set.
 
     Analyses that overlap in several threads of a process should set one: the limit belongs to the whole process.
     """
@@ -41,17 +41,18 @@ def linear_algebra_in_one_thread() -> Iterator[None]:
         yield
 
 
-def processors() -> int:
-    """Processors this process may use: those it may run on, and no more than a container's limit of processor time is worth."""
+def processor_count() -> int:
+    """Return the number of processors this process may use, at most the processor time that its container allows."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return int(min(count, _time_limit()))
 
 
 @cache
 def _time_limit(groups: Path = Path("/sys/fs/cgroup")) -> float:
-    """Processors' worth of time that the system's control groups allow this process, rounded up; infinite without a limit.
+    """Return the processor time that the control groups of the system allow, in processors, rounded up; inf without a limit.
 
-    A container sees its own group at the root: `cpu.max` of version 2 ("quota period" or "max period"), two files of version 1
+    The control group of a container is at the root: `cpu.max` of version 2 ("quota period" or "max period"), two files
+    of version 1
     (quota -1 without a limit); microseconds.
     """
     for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):

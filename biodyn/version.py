@@ -1,4 +1,4 @@
-"""The version of this copy: what the program says of itself everywhere, whether it is installed, editable or only copied."""
+"""The version of this copy of the program, whether it is installed, editable or only copied."""
 
 from typing import Final
 

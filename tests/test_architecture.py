@@ -17,7 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.settings import Settings
 
 _PACKAGE = Path(__file__).parents[1] / "biodyn"
@@ -372,7 +372,7 @@ def _names() -> set[str]:
             patterns += [*marker["labels"], marker.get("landmark", "")]
     landmarks = tomllib.loads((_PACKAGE / "library" / "body" / "landmarks.toml").read_text(encoding="utf-8"))
     patterns += [entry["name"] for entry in landmarks["landmark"]]
-    return {name for pattern in patterns if pattern for _, name in for_each_side(pattern)}
+    return {name for pattern in patterns if pattern for _, name in expand_sides(pattern)}
 
 
 def _typed_names(tree: ast.Module, names: set[str]) -> list[tuple[int, str]]:

@@ -11,8 +11,8 @@ from support.real import recordings
 
 from biodyn.errors import InputFileError
 from biodyn.io.opensim.storage import read_storage
-from biodyn.processing.kinematics.model_markers import fit_model
-from biodyn.processing.signals.derivatives import coordinate_motion
+from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_model
+from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import Multibody, from_osim
 from biodyn.rigid_body.osim.model import Marker
 from biodyn.settings import settings_from
@@ -58,7 +58,7 @@ def hop(tmp_path_factory):
         0.4 * np.sin(w * t),
         0.3 * np.sin(2 * w * t + 1),
     ]
-    q, v, vdot = coordinate_motion(t, np.column_stack(waves), 0.0)
+    q, v, vdot = spline_derivatives(t, np.column_stack(waves), 0.0)
     root = model.coupled.inverse_dynamics(q, v, vdot)[:, :3]  # moment about z of the trunk's origin, forces
     wrench = np.zeros((len(t), 1, 6))
     force = np.column_stack([root[:, 1], root[:, 2], np.zeros(len(t))])
@@ -96,7 +96,7 @@ def test_torques_come_nearer_to_the_truth_and_the_body_into_balance(hop):
     for seed in range(4):
         wrong, given = _disturbed(hop, seed)
         found = balanced(wrong, t, given, 6.0, loads)
-        before = _torques(wrong, coordinate_motion(t, given, 6.0), loads)
+        before = _torques(wrong, spline_derivatives(t, given, 6.0), loads)
         after = _torques(found.model, (found.q, found.v, found.vdot), loads)
         errors.append([np.mean((tau - truth)[inner, 3:] ** 2, axis=0) for tau in (before, after)])
         residuals.append([np.mean(tau[inner, :3] ** 2, axis=0) for tau in (before, after)])
@@ -135,7 +135,7 @@ def test_markers_and_forces_come_nearer_to_the_truth_than_the_best_filter(hop):
         found = balanced_fit(wrong, fit, t, 6.0, loads)
         assert np.isnan(found.of_recording(found.motion.q)[50:54]).all()
         filled = np.column_stack([np.interp(t, t[found.seen], column[found.seen]) for column in fit.q.T])
-        every = [_torques(wrong, coordinate_motion(t, filled, hz), loads) for hz in cutoffs]
+        every = [_torques(wrong, spline_derivatives(t, filled, hz), loads) for hz in cutoffs]
         every.append(_torques(found.motion.model, (found.motion.q, found.motion.v, found.motion.vdot), loads))
         errors.append([np.mean((tau - truth)[inner, 3:] ** 2, axis=0) for tau in every])
         residuals.append([np.mean(tau[inner, :3] ** 2, axis=0) for tau in every])

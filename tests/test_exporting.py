@@ -291,7 +291,7 @@ def test_every_column_of_a_result_is_explained(walk_result):
 @pytest.mark.parametrize("convention", entry_names("conventions"))
 def test_a_convention_is_the_tables_again_after_its_signs_and_units(walk_result, convention):
     """Back from the exported numbers by the table's own signs and factors: the tables."""
-    from biodyn.library.tables import for_each_side, library_entry
+    from biodyn.library.tables import expand_sides, library_entry
     from biodyn.trial.export.c3d import _curves
 
     view = walk_result.view
@@ -299,7 +299,7 @@ def test_a_convention_is_the_tables_again_after_its_signs_and_units(walk_result,
     mass = view.record["subject"]["mass_kg"]
     count = 0
     for raw in library_entry("conventions", convention).get("channel", ()):
-        for side, entry in for_each_side(raw):
+        for side, entry in expand_sides(raw):
             per = mass if entry.get("per_mass") else 1.0
             parts = iter(made[entry["name"]].components)
             for axis in entry["axes"]:

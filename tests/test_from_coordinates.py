@@ -17,7 +17,7 @@ from biodyn.cli import app
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import read_storage
-from biodyn.processing.signals.derivatives import coordinate_motion
+from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import from_osim
 from biodyn.trial.bodies import opensim_loads as model_torques
 from biodyn.trial.bodies.opensim_motion import run_coordinates
@@ -209,7 +209,7 @@ def test_a_long_table_of_forces_in_parts_is_the_same(swing, monkeypatch):
     body, table = from_osim(model), read_storage(motion)
     named = ExternalForce("f", "b", ("hinge", "c0", "hinge"), ("c0", "c0", "hinge"), (), "ground", "ground")
     forces = ExternalForces((named,), table)
-    q, v, vdot = coordinate_motion(t, np.zeros((len(t), 2)), 0.0)
+    q, v, vdot = spline_derivatives(t, np.zeros((len(t), 2)), 0.0)
     whole, _ = model_torques.torques(body, q, v, vdot, model_torques.table_loads(body, forces, t))
     monkeypatch.setattr(model_torques, "_LONG_TABLE", 10)
     monkeypatch.setattr(model_torques, "_BLOCK", 30)

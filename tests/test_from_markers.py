@@ -19,7 +19,7 @@ from biodyn.io import read
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.setups import read_ik_setup
 from biodyn.io.opensim.storage import read_storage
-from biodyn.processing.kinematics.model_markers import Tasks, fit_model
+from biodyn.processing.kinematics.opensim_inverse_kinematics import Tasks, fit_model
 from biodyn.recording import ForcePlate, Markers
 from biodyn.rigid_body import from_osim
 from biodyn.trial.bodies.opensim_loads import plate_loads, table_loads

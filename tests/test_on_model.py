@@ -16,13 +16,13 @@ from support.real import recordings
 import biodyn
 from biodyn.conventions import SIDES
 from biodyn.errors import ModelError, SettingsError, StudyError
-from biodyn.model.from_osim.names import feet, joint_name, side_and_name, variable_of
+from biodyn.model.from_osim.names import feet_by_side, joint_title, match_variable, split_side
 from biodyn.model.from_osim.subject import ImportedModel, imported_model
 from biodyn.output.report.page import methods
 from biodyn.output.store.write import result_arrays
 from biodyn.processing.dynamics.actuated import stored_actuated_motion
-from biodyn.processing.kinematics import model_markers
-from biodyn.processing.kinematics.model_markers import Tasks, fit_model
+from biodyn.processing.kinematics import opensim_inverse_kinematics
+from biodyn.processing.kinematics.opensim_inverse_kinematics import Tasks, fit_model
 from biodyn.rigid_body import from_osim
 from biodyn.rigid_body.coupling.reduced import ReducedTree
 from biodyn.rigid_body.marker_fit import UNDETERMINED
@@ -56,15 +56,15 @@ def walk() -> ModelResult:
 
 
 def test_names_tell_sides_feet_joints_and_geometry_the_sign():
-    assert side_and_name("knee_angle_r") == ("r", "knee_angle")
-    assert side_and_name("r_knee_angle") == ("r", "knee_angle")
-    assert side_and_name("lumbar_extension") == ("", "lumbar_extension")
-    assert feet(["pelvis", "calcn_r", "toes_r", "foot_l"]) == {"r": "calcn_r", "l": "foot_l"}
-    assert joint_name("walker_knee_r") == "knee"
-    assert variable_of("knee_angle_l", np.array([0.0, 0.0, -0.1])) == ("knee_angle", 1.0)
-    assert variable_of("knee_angle_l", np.array([0.0, 0.0, 0.1])) == ("knee_angle", -1.0)
-    assert variable_of("hip_adduction_l", np.array([-0.1, 0.0, 0.0])) == ("hip_adduction", 1.0)
-    assert variable_of("knee_angle_r", np.array([0.1, 0.0, 0.0])) is None  # the name alone is not believed
+    assert split_side("knee_angle_r") == ("r", "knee_angle")
+    assert split_side("r_knee_angle") == ("r", "knee_angle")
+    assert split_side("lumbar_extension") == ("", "lumbar_extension")
+    assert feet_by_side(["pelvis", "calcn_r", "toes_r", "foot_l"]) == {"r": "calcn_r", "l": "foot_l"}
+    assert joint_title("walker_knee_r") == "knee"
+    assert match_variable("knee_angle_l", np.array([0.0, 0.0, -0.1])) == ("knee_angle", 1.0)
+    assert match_variable("knee_angle_l", np.array([0.0, 0.0, 0.1])) == ("knee_angle", -1.0)
+    assert match_variable("hip_adduction_l", np.array([-0.1, 0.0, 0.0])) == ("hip_adduction", 1.0)
+    assert match_variable("knee_angle_r", np.array([0.1, 0.0, 0.0])) is None  # the name alone is not believed
 
 
 def test_the_bodies_lie_where_the_model_has_them(walk):
@@ -160,13 +160,13 @@ def test_a_fit_that_is_called_undetermined_names_a_coordinate(monkeypatch):
     x = (np.einsum("mij,mj->mi", R[0, b], [m.place_m for m in model.markers]) + p[0, b])[None]
     toes = Tasks(coordinates={"mtp_angle_r": (1.0, None), "mtp_angle_l": (1.0, None)})
     assert fit_model(model, names, x, np.zeros(1), toes).open == ()
-    solved = model_markers.fit_coordinates
+    solved = opensim_inverse_kinematics.fit_coordinates
 
     def flagged(*given):
         found = solved(*given)
         return replace(found, status=np.full_like(found.status, UNDETERMINED))
 
-    monkeypatch.setattr(model_markers, "fit_coordinates", flagged)
+    monkeypatch.setattr(opensim_inverse_kinematics, "fit_coordinates", flagged)
     fit = fit_model(model, names, x, np.zeros(1), toes)
     (note,) = [note for note in fit.notes if note.code == "ik-undetermined"]
     assert len(fit.open) == 1
@@ -389,7 +389,7 @@ def test_every_model_of_one_root_becomes_a_body_model():
             assert path.name.endswith("constraintTest_ikOnly.osim")
             continue
         with_feet += len(body.sole_body) == 2
-        names = [b.definition.joint for b in body.moving]
+        names = [b.definition.joint for b in body.moving_segments]
         assert len(set(names)) == len(names)
     assert with_feet > 15
 

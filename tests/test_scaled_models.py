@@ -62,7 +62,7 @@ def test_placed_markers_lie_where_the_static_trial_has_them(by_setup, opensims_c
     """Within a centimetre of OpenSim's, whose fit stops early; a fit of the placed markers leaves the placing pose no error."""
     from biodyn.io.opensim.setups import IkSetup, read_scale_setup
     from biodyn.processing.calibration.model_scaling import StandingMarkers
-    from biodyn.processing.kinematics.model_markers import fit_model
+    from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_model
     from biodyn.trial.bodies.opensim_reading import read_points, tasks_of
 
     _, folder, theirs = opensims_case

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from biodyn import run_trial, threads
 from biodyn.errors import BiodynError
-from biodyn.threads import ONE_THREAD, linear_algebra_in_one_thread, processors
+from biodyn.threads import ONE_THREAD, limit_to_one_thread, processor_count
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,9 @@ def test_a_limit_of_processor_time_counts_as_fewer_processors(
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"{text}\n")
     assert threads._time_limit(tmp_path) == worth
-    free = processors()
+    free = processor_count()
     monkeypatch.setattr(threads, "_time_limit", lambda: worth)
-    assert processors() == min(free, worth)
+    assert processor_count() == min(free, worth)
 
 
 _SAMPLE = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
@@ -71,5 +71,5 @@ def test_an_analysis_that_fails_gives_the_threads_back(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("of_two_threads")
 def test_what_the_user_says_of_threads_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
-    with linear_algebra_in_one_thread():
+    with limit_to_one_thread():
         assert threads_of_linear_algebra() == {2}

@@ -17,7 +17,7 @@ from biodyn.cli import app
 from biodyn.conventions import CYCLE_POINTS
 from biodyn.errors import SettingsError
 from biodyn.model.from_library.hip_centre import hip_centre_names
-from biodyn.model.from_library.user_tables import catalogue
+from biodyn.model.from_library.user_tables import table_catalogue
 from biodyn.output.store.read import read_view
 from biodyn.trial import sensitivity
 from biodyn.trial.result import TrialResult
@@ -65,7 +65,7 @@ def peak_changes(result: TrialResult, factor: str, variable: str) -> pd.DataFram
 
 def library_names(word: str) -> set[str]:
     """Names that `biodyn models` lists under the heading with this word."""
-    (names,) = ({name for name, _ in entries} for heading, entries in catalogue() if word in heading.lower())
+    (names,) = ({name for name, _ in entries} for heading, entries in table_catalogue() if word in heading.lower())
     return names
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.processing.gait.movement_events import ContactOdds, strike_odds
+from biodyn.processing.gait.movement_events import ContactOdds, load_strike_odds
 from biodyn.recording import EventKind
 
 _HALF_S, _STEP_S = 0.08, 0.01  # frames beside an event that are learnt from
@@ -58,7 +58,7 @@ def learnt(events: Sequence[Seen]) -> ContactOdds:
     mean, sd = x.mean(axis=0), x.std(axis=0)
     b = _logistic(np.column_stack([np.ones(len(x)), (x - mean) / sd]), y, w)
     own = b[1:] / sd
-    library = strike_odds()
+    library = load_strike_odds()
     return ContactOdds(float(b[0] - mean @ own), tuple(float(v) for v in own), library.half_s, library.spread_s)
 
 

@@ -113,7 +113,7 @@ _STAND_INS: dict[Any, Any] = {
     lanes.fill: _fill,
     lanes.drain: _drain,
     lanes.drain_blocks: _drain_blocks,
-    lanes.is_whole: lambda frames, first: True,
+    lanes.has_whole_blocks: lambda frames, first: True,
 }
 
 

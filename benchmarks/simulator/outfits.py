@@ -15,8 +15,8 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray
 from biodyn.errors import ModelError
-from biodyn.library.load import nearest
-from biodyn.library.tables import fill_side, for_each_side
+from biodyn.library.load import suggest_name
+from biodyn.library.tables import expand_sides, fill_side
 from simulator.tables import load_data
 
 
@@ -68,7 +68,7 @@ def load_outfit(name: str) -> Outfit:
     """Return an outfit of the table; ModelError where there is none of that name."""
     table = load_data("outfits")["outfit"]
     if name not in table:
-        raise ModelError(f"Nobody can wear '{name}'.", nearest(name, outfit_names()))
+        raise ModelError(f"Nobody can wear '{name}'.", suggest_name(name, outfit_names()))
     raw = table[name]
     words = dict(zip(SIDES, raw.get("sides", ("R", "L")), strict=True))
 
@@ -150,6 +150,6 @@ def _places() -> Mapping[str, Mapping[str, Any]]:
     """Every place with its side, both sides written out."""
     table: dict[str, Mapping[str, Any]] = {}
     for name, entry in load_data("outfits")["place"].items():
-        for side, (filled, own) in for_each_side([name, entry]):
+        for side, (filled, own) in expand_sides([name, entry]):
             table[filled] = {**own, "side": side}
     return table

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.model.assembly import Coordinate
 from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel
 from biodyn.model.from_library.anthropometry import Sex
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
 from simulator.curves import motion
@@ -125,7 +125,7 @@ class Body:
         """Where each marker sits, by label."""
         if self.outfit is not None:
             return {label: patch for label, patch in patches(self.outfit).items() if label in self.static_points}
-        roles = recognise(tuple(self.static_points)).roles
+        roles = recognise_marker_set(tuple(self.static_points)).roles
         return {role.label: Patch(role.body, role.landmark, role.label) for role in roles}
 
     @property
@@ -148,7 +148,7 @@ def template_points(
     worn = load_marker_set(marker_set)
     points: dict[str, FloatArray] = {}
     for pattern, position in table["markers"].items():
-        for side, label in for_each_side(pattern):
+        for side, label in expand_sides(pattern):
             if worn.find(normalise(label)) is not None:
                 own = _scaled_place(position, height_m, leg_length, breadth)
                 points[label] = own * (1.0, 1.0, -1.0 if side == "l" else 1.0)
@@ -174,7 +174,7 @@ def measures(height_m: float, leg_length: float = 1.0, breadth: float = 1.0) -> 
     return {
         name: size * value * (leg_length if pattern in table["along_the_leg"] else breadth)
         for pattern, value in table["measures"].items()
-        for _, name in for_each_side(pattern)
+        for _, name in expand_sides(pattern)
     }
 
 
@@ -200,7 +200,7 @@ def embody(person: Person, joint_offsets_rad: Mapping[str, float] | None = None)
         joint_offsets_rad=joint_offsets_rad or {},
     )
     model, _ = SubjectScaling(
-        load_skeleton(person.skeleton), recognise(tuple(points)), points, frozenset(points), options
+        load_skeleton(person.skeleton), recognise_marker_set(tuple(points)), points, frozenset(points), options
     ).model()
     root = model.bodies[0]
     return Body(person, model, points, sizes, model.static_configuration(root.R_PB, root.p_PB))
@@ -218,10 +218,10 @@ def dressed(body: Body, outfit: str) -> Body:
     points = standing_places(
         worn,
         usual.static_points,
-        StaticFigure.of(usual.model).p_WB,
+        StaticFigure.from_model(usual.model).p_WB,
         lambda position: _scaled_place(position, *proportions),
     )
-    figure, sits = StaticFigure.of(body.model), patches(worn)
+    figure, sits = StaticFigure.from_model(body.model), patches(worn)
     markers = tuple(
         AttachedMarker(
             label, sits[label].body, figure.R_WB[sits[label].body].T @ (p_WM - figure.p_WB[sits[label].body]), 1.0

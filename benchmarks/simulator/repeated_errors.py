@@ -60,7 +60,7 @@ def draw(
         raw = raw.copy()
         raw[:, columns] += drawn_skin(inputs, magnitudes, rng)
     if "joint_centres" in sources:
-        for body in inputs.model.moving:
+        for body in inputs.model.moving_segments:
             sd = inputs.centre_sd(body.definition.name, magnitudes)
             if sd.any():
                 model = with_misplaced_centre(model, body.definition.name, sd * rng.normal(size=3))
@@ -169,7 +169,7 @@ def with_shifted_pressure(reaction: GroundReaction, shift_W: FloatArray) -> Grou
 
 def with_shifted_hips(model: SubjectModel, forward_m: float, outward_m: float) -> SubjectModel:
     """Return the model with the centres of the joints that carry the legs believed elsewhere in the root's axes."""
-    for body in model.moving:
+    for body in model.moving_segments:
         side = body.definition.side
         if side and body.definition.parent == model.skeleton.root.name:
             shift = np.array([forward_m, 0.0, SIDE_SIGN[side] * outward_m])

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side, without_side
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from simulator import feet as contact
 from simulator.feet import Foot
@@ -238,7 +238,7 @@ class _Answer:
 
 def _by_joint(body: Body, table: Mapping[str, Any]) -> FloatArray:
     """Values (C,) of the coordinates from a table by the segment beyond the joint."""
-    named = {name: value for pattern, value in table.items() for _, name in for_each_side(pattern)}
+    named = {name: value for pattern, value in table.items() for _, name in expand_sides(pattern)}
     return np.array([named.get(coordinate.body, named["others"]) for coordinate in body.coordinates])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.errors import SettingsError
-from biodyn.library.load import nearest
+from biodyn.library.load import suggest_name
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
@@ -180,7 +180,7 @@ def hinged_model(name: str, seed: int) -> SubjectModel:
 def _entry(name: str) -> dict[str, Any]:
     table = load_data("rough_walks")
     if name not in table["class"]:
-        raise SettingsError(f"There is no class of simulated walks '{name}'.", nearest(name, class_names()))
+        raise SettingsError(f"There is no class of simulated walks '{name}'.", suggest_name(name, class_names()))
     return {**table["errors"], **table["class"][name]}
 
 

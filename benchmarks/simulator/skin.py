@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import body_poses
 from simulator.person import Body
@@ -44,9 +44,9 @@ def soft_tissue(body: Body, q: FloatArray, phase: FloatArray, seed: int, common:
     """
     table = load_data("soft_tissue")
     labels, sits = marker_labels(body), body.patches
-    by_landmark = {name: mm for pattern, mm in table["landmark"].items() for _, name in for_each_side(pattern)}
-    by_body = {name: mm for pattern, mm in table["body"].items() for _, name in for_each_side(pattern)}
-    on_toes = {name: entry for pattern, entry in table["toes"].items() for _, name in for_each_side(pattern)}
+    by_landmark = {name: mm for pattern, mm in table["landmark"].items() for _, name in expand_sides(pattern)}
+    by_body = {name: mm for pattern, mm in table["body"].items() for _, name in expand_sides(pattern)}
+    on_toes = {name: entry for pattern, entry in table["toes"].items() for _, name in expand_sides(pattern)}
     moved = np.zeros((len(q), len(labels), 3))
     for i, label in enumerate(labels):
         patch = sits[label]
@@ -87,7 +87,7 @@ def _turned(body: Body, label: str, course: FloatArray) -> FloatArray:
     largest = {
         name: np.deg2rad(degrees)
         for pattern, degrees in load_data("soft_tissue")["plate_turn_deg"].items()
-        for _, name in for_each_side(pattern)
+        for _, name in expand_sides(pattern)
     }
     places = {m.label: m.p_BM for m in body.model.markers if sits[m.label].skin == sits[label].skin}
     arm = places[label] - np.mean(list(places.values()), axis=0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from biodyn.errors import SettingsError
-from biodyn.library.load import nearest
+from biodyn.library.load import suggest_name
 from simulator.tables import load_data
 
 
@@ -30,7 +30,7 @@ def style_of(name: str, speed_m_s: float) -> Style:
     """Return a style of styles.toml at a speed; SettingsError for an unknown one."""
     styles = load_data("styles")
     if name not in styles["style"]:
-        raise SettingsError(f"There is no style of walking '{name}'.", nearest(name, list(styles["style"])))
+        raise SettingsError(f"There is no style of walking '{name}'.", suggest_name(name, list(styles["style"])))
     changes, speed = styles["style"][name], styles["speed"]
     gait = load_data("gait")
     more = speed_m_s - gait["timing"]["reference_speed_m_s"]

@@ -26,7 +26,7 @@ def unlike(body: Body, magnitudes: Magnitudes, rng: np.random.Generator) -> Body
     """
     model = drawn_inertias(body.model, magnitudes, rng)
     shifts: dict[str, FloatArray] = {}
-    for part in body.model.moving:
+    for part in body.model.moving_segments:
         name, side = part.definition.name, part.definition.side
         sd = magnitudes.joint_centre_m.get(name, np.zeros(3))
         if not sd.any():

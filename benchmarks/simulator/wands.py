@@ -8,9 +8,9 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN
 from biodyn.library.load import load_table
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.model.body_model import with_misplaced_centre
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.recognition.person import rotation_about_y
 from simulator.person import Body, Person, embody
 
@@ -41,25 +41,25 @@ def worn_by(person: Person, placement: Placement, rng: np.random.Generator) -> B
     table = load_table("body/joint_offsets")
     offsets: dict[str, float] = {}
     for raw in table["usual"]:
-        for _, rule in for_each_side(raw):
+        for _, rule in expand_sides(raw):
             offsets[rule["offset"]] = float(np.deg2rad(rng.normal(rule["usual_deg"], _RAISED_SD_DEG)))
     wands: dict[str, float] = {}
     for raw in table["torsion"]:
-        for _, rule in for_each_side(raw):
+        for _, rule in expand_sides(raw):
             torsion = rng.normal(rule["torsion_deg"], rule["torsion_sd_deg"])
             offsets[rule["offset"]] = float(np.deg2rad(torsion - _TEMPLATE_TORSION_DEG))
     for raw in (*table["torsion"], *table["hinge"]):
-        for side, rule in for_each_side(raw):
+        for side, rule in expand_sides(raw):
             if rule["plane"] != rule.get("reference"):  # a wand, not the joint's own marker
                 wands[rule["plane"]] = float(np.deg2rad(SIDE_SIGN[side] * placement.wand_deg * rng.normal()))
     body = embody(person, offsets)
     shift = placement.hip_m * rng.normal(size=3)
     model = body.model
-    for part in model.moving:
+    for part in model.moving_segments:
         side = part.definition.side
         if side and part.definition.parent == model.skeleton.root.name:
             model = with_misplaced_centre(model, part.definition.name, shift * (1.0, 1.0, SIDE_SIGN[side]))
-    landmark_of = {role.label: role.landmark for role in recognise(tuple(body.static_points)).roles}
+    landmark_of = {role.label: role.landmark for role in recognise_marker_set(tuple(body.static_points)).roles}
     markers = []
     for marker in model.markers:
         turned = rotation_about_y(wands.get(landmark_of[marker.label], 0.0)) @ marker.p_BM

@@ -75,14 +75,14 @@ def worn(body: Body, q: FloatArray, phase: FloatArray, scatter: Scatter, seed: i
     moved = scatter.skin * soft_tissue(true, q, phase, seed, common=scatter.common)
     seen = marker_positions(true, q, moved) + scatter.noise_m * rng.normal(size=(len(q), len(labels), 3))
     points = dict(zip(labels, standing, strict=True))
-    return Worn(true, points, labels, seen, StaticFigure.of(model).p_WB)
+    return Worn(true, points, labels, seen, StaticFigure.from_model(model).p_WB)
 
 
 def _scattered_hips(model: SubjectModel, scatter: Scatter, rng: np.random.Generator) -> SubjectModel:
     """The hips of both sides moved alike, and each a little by itself; the markers stay."""
     both = scatter.hip_m * rng.normal(size=3)
     root = model.bodies[0].definition.name
-    for body in [part.definition for part in model.moving]:
+    for body in [part.definition for part in model.moving_segments]:
         if body.parent == root and body.side in SIDES:
             own = both * (1.0, 1.0, SIDE_SIGN[body.side]) + scatter.hip_side_m * rng.normal(size=3)
             model = with_misplaced_centre(model, body.name, own)
@@ -94,7 +94,10 @@ def _unequal_legs(model: SubjectModel, scatter: Scatter, rng: np.random.Generato
     stretched = {}
     for body in model.bodies:
         end = next((c for c in model.bodies if c.definition.parent == body.definition.name), None)
-        leg = any(sole in StaticFigure.of(model).carried(body.definition.name) for sole in model.sole_body.values())
+        leg = any(
+            sole in StaticFigure.from_model(model).distal_segments(body.definition.name)
+            for sole in model.sole_body.values()
+        )
         if body.definition.side == "l" and leg and end is not None:
             stretched[body.definition.name] = 1.0 + scatter.leg_asymmetry * rng.normal()
     along = np.array([0.0, 1.0, 0.0])
@@ -114,7 +117,7 @@ def _unequal_legs(model: SubjectModel, scatter: Scatter, rng: np.random.Generato
 def _along_skin(model: SubjectModel, marker: AttachedMarker, rng: np.random.Generator) -> FloatArray:
     """A random step (3,) across the line from the segment's middle to the marker, of RMS length 1."""
     own = np.array([m.p_BM for m in model.markers if m.body == marker.body])
-    long = StaticFigure.of(model).far_end.get(marker.body)
+    long = StaticFigure.from_model(model).far_end.get(marker.body)
     middle = np.array([0.0, marker.p_BM[1], 0.0]) if long else own.mean(axis=0)
     outward = marker.p_BM - middle
     size = float(np.linalg.norm(outward))

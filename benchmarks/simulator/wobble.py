@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray, Side, other_side
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from simulator.person import Body
 from simulator.skin import marker_labels
 from simulator.tables import load_data
@@ -66,7 +66,7 @@ def _places(body: Body) -> tuple[tuple[str, ...], list[str]]:
 
 
 def _by_body(table: dict[str, Any]) -> dict[str, Any]:
-    return {name: entry for pattern, entry in table.items() for _, name in for_each_side(pattern)}
+    return {name: entry for pattern, entry in table.items() for _, name in expand_sides(pattern)}
 
 
 def _direction(together: float, seed: int, segment: str, skin: str) -> FloatArray:

@@ -17,8 +17,8 @@ from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.calibration.subject import KG_A_POUND, MASS_MISMATCH_SHARE
 from biodyn.processing.dynamics.actuated import actuated_motion
-from biodyn.processing.signals.filtering import rms, vector_rms
-from biodyn.verification.consistency import verify
+from biodyn.processing.signals.filtering import finite_rms, vector_rms
+from biodyn.verification.consistency import check_consistency
 
 
 @check(
@@ -145,7 +145,7 @@ def _residual(trial: TrialFacts, kind: Literal["force", "moment"], unit: str) ->
             "not_assessed",
             "The ground reaction of both feet was never known at the same time: motion and forces cannot be compared.",
         )
-    mean, peak = float(rms(size)), float(np.nanmax(size))
+    mean, peak = float(finite_rms(size)), float(np.nanmax(size))
     reference, words = limits.peak_force_n, "peak GRF"
     if kind == "moment":
         reference, words = reference * limits.com_height_m, "peak GRF times height of the centre of mass"
@@ -182,7 +182,7 @@ def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
         return analysis
     start = time.perf_counter()
     given_motion = None if analysis.imported is None else analysis.imported.motion
-    consistency = verify(actuated_motion(analysis.fit, analysis.dynamics), given_motion)
+    consistency = check_consistency(actuated_motion(analysis.fit, analysis.dynamics), given_motion)
     return replace(analysis, consistency=consistency, timings={**analysis.timings, STEP: time.perf_counter() - start})
 
 
@@ -200,7 +200,7 @@ def numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare the torques with the results of other algorithms."""
     consistency = trial.analysis.consistency
     tested = [] if consistency is None else [identity for identity in consistency.checks if identity.frames]
-    worst = max(tested, key=lambda identity: identity.worst / identity.limit, default=None)
+    worst = max(tested, key=lambda identity: identity.largest_error / identity.limit, default=None)
     if worst is None:
         return CheckResult("not_assessed", "No frame has torques to be verified.")
     broken = [identity.title for identity in tested if not identity.holds]
@@ -212,8 +212,8 @@ def numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
     )
     return CheckResult(
         "fail" if broken else "pass",
-        f"{text} Largest error {worst.worst:.0e} of a limit of {worst.limit:.0e} ({worst.title.lower()}).",
-        value=worst.worst,
+        f"{text} Largest error {worst.largest_error:.0e} of a limit of {worst.limit:.0e} ({worst.title.lower()}).",
+        value=worst.largest_error,
         limit=worst.limit,
         hint="The equations of motion were not solved correctly: please report this trial as a fault of the program.",
     )

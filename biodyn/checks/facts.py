@@ -23,7 +23,7 @@ from biodyn.library.load import load_table
 from biodyn.processing.contacts.loading import OtherLoad, other_loads
 from biodyn.processing.gait.events import plate_events
 from biodyn.processing.gait.movement_events import movement_events
-from biodyn.processing.signals.gaps import Gap, jumps
+from biodyn.processing.signals.gaps import Gap, distance_from_median
 from biodyn.processing.signals.prepare import plate_channel_shares
 from biodyn.recording import Markers, person_is_there
 from biodyn.settings import QualityLimits, Settings
@@ -96,7 +96,7 @@ class TrialFacts:
         """Distance (T, M) m of every recorded marker from the median of the frames around, from the signals step."""
         known = self.analysis.propagation
         jump_m = None if known is None else known.signals.jump_m
-        return jumps(self.markers) if jump_m is None else jump_m
+        return distance_from_median(self.markers) if jump_m is None else jump_m
 
     @cached_property
     def foot_markers(self) -> Mapping[Side, FootMarkers]:

@@ -11,10 +11,10 @@ from biodyn.checks.registry import CheckResult, ask_in_turn, check
 from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.recognition.label_correction import swaps_in_file
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.signals.orientation import corners_reversed, mirrored_note
+from biodyn.processing.signals.orientation import are_corners_reversed, mirror_note
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import PlateWrench, Recording, person_is_there
 from biodyn.settings import Settings
@@ -56,7 +56,7 @@ class FileFacts:
     def mapping(self) -> MarkerMapping | MarkerSetError:
         """The recognised marker set, or the error without one."""
         try:
-            return recognise(self.recording.markers.labels, self.marker_set, whole=False, sparing=True)
+            return recognise_marker_set(self.recording.markers.labels, self.marker_set, whole=False, sparing=True)
         except MarkerSetError as error:
             return error
 
@@ -120,7 +120,7 @@ def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
     if not isinstance(error, MarkerSetError):
         if not file.settings.model.geometry:
             return CheckResult()
-        mirrored = mirrored_note() if corners_reversed(file.recording.plates) else None
+        mirrored = mirror_note() if are_corners_reversed(file.recording.plates) else None
         return CheckResult(findings=swaps_in_file(file.recording.markers, error, mirrored))
     return CheckResult(findings=(Diagnostic("marker-set", "error", error.message, hint=error.hint),))
 

@@ -25,7 +25,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Status
 from biodyn.model.from_library.recognition.swap_over_time import LEAST_GAIN_M, TimedSwap, swaps_over_time
 from biodyn.processing.kinematics.fit import PoseMisfit
-from biodyn.processing.signals.filtering import rms
+from biodyn.processing.signals.filtering import finite_rms
 from biodyn.processing.signals.gaps import SPIKE_M, spike_limit_m
 from biodyn.recording import Markers
 from biodyn.uncertainty.inputs import stride_time
@@ -250,7 +250,7 @@ def tracking_error_of_single_markers(trial: TrialFacts, limit: float) -> CheckRe
     misfit = trial.analysis.pose_misfit
     if misfit is not None:
         findings = far_poses(misfit, _POSE_FACTOR * limit)
-        return CheckResult(value=float(rms(misfit.origin_m.T).max(initial=0.0)), findings=findings)
+        return CheckResult(value=float(finite_rms(misfit.origin_m.T).max(initial=0.0)), findings=findings)
     fit = trial.analysis.fit
     return CheckResult(value=float(marker_rms(fit).max(initial=0.0)), findings=hot_spots(fit, limit))
 
@@ -321,7 +321,7 @@ def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
     if not trial.has_markers:
         return CheckResult("not_assessed", NO_MARKERS)
     error = analysis.fit.marker_error
-    overall = float(rms(error.reshape(-1)))
+    overall = float(finite_rms(error.reshape(-1)))
     if not np.isfinite(overall):
         return CheckResult("not_assessed", "No frame could be fitted.")
     frame, marker = divmod(int(np.nanargmax(error)), error.shape[1])
@@ -337,12 +337,12 @@ def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
 
 def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) -> CheckResult:
     """Compare the RMS distance of the origins of measured poses with its limit."""
-    overall = float(rms(misfit.origin_m.reshape(-1)))
+    overall = float(finite_rms(misfit.origin_m.reshape(-1)))
     if not np.isfinite(overall):
         return CheckResult("not_assessed", "No frame could be fitted.", title=_POSE_TITLE)
     frame, segment = divmod(int(np.nanargmax(misfit.origin_m)), misfit.origin_m.shape[1])
     largest, label = float(misfit.origin_m[frame, segment]), misfit.labels[segment]
-    turn = float(np.rad2deg(rms(misfit.turn_rad.reshape(-1))))
+    turn = float(np.rad2deg(finite_rms(misfit.turn_rad.reshape(-1))))
     status: Status = "pass" if overall <= limit else ("warn" if overall <= _FAIL_FACTOR * limit else "fail")
     text = (
         f"Origins {_MM * overall:.0f} mm RMS (limit {_MM * limit:.0f} mm), {_MM * largest:.0f} mm max ({label}, "

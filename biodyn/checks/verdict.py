@@ -12,7 +12,7 @@ from biodyn.checks.body import with_consistency
 from biodyn.checks.estimators.residual import begin_with
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckDefinition, CheckResult, Kind, ask_in_turn, checks, finding_title
-from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, Status, Verdict, gravest
+from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, Status, Verdict, worst_status
 
 
 def examine(analysis: TrialAnalysis) -> TrialAnalysis:
@@ -20,7 +20,7 @@ def examine(analysis: TrialAnalysis) -> TrialAnalysis:
 
     Causes are checked first; they suppress checks that would detect their consequences.
     """
-    results = ask_in_turn(TrialFacts(analysis.as_fitted), "recording", "finding")
+    results = ask_in_turn(TrialFacts(analysis.before_estimate), "recording", "finding")
     diagnostics = _with(analysis.diagnostics, results.values())
     return replace(analysis, diagnostics=diagnostics, data_checks=_outcomes("recording", results, diagnostics))
 
@@ -31,7 +31,7 @@ def judge(analysis: TrialAnalysis) -> TrialAnalysis:
     This is the last step, after `examine`.
     """
     analysis = with_consistency(analysis)
-    results = ask_in_turn(TrialFacts(analysis.as_fitted), "result")
+    results = ask_in_turn(TrialFacts(analysis.before_estimate), "result")
     diagnostics = _with(analysis.diagnostics, results.values())
     outcomes = _outcomes("result", results, diagnostics)
     return replace(analysis, diagnostics=diagnostics, verdict=verdict_of(outcomes, diagnostics))
@@ -54,7 +54,7 @@ def verdict_of(outcomes: Sequence[Check], findings: Sequence[Diagnostic]) -> Ver
     order = list(STATUS_WORDS)
     causes.sort(key=lambda cause: order.index(cause.status))
     first = begin_with([cause.code for cause in causes], findings)
-    return Verdict(gravest(cause.status for cause in causes), tuple(outcomes), tuple(causes), first)
+    return Verdict(worst_status(cause.status for cause in causes), tuple(outcomes), tuple(causes), first)
 
 
 def _missed(check: Check) -> bool:
@@ -92,4 +92,4 @@ def _outcome(definition: CheckDefinition, result: CheckResult, diagnostics: Sequ
 def _status(definition: CheckDefinition, result: CheckResult, findings: Sequence[Diagnostic]) -> Status:
     """Return the status by the findings; without findings the check passes, unless its number could not be determined."""
     known = definition.shown is None or (result.value is not None and bool(np.isfinite(result.value)))
-    return gravest(note.status for note in findings) if findings or known else "not_assessed"
+    return worst_status(note.status for note in findings) if findings or known else "not_assessed"

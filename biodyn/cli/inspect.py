@@ -141,7 +141,7 @@ def _plate_errors(
     """Return what pole trials, or the walks of a folder, show of the plates."""
     if len(trials) == 1 and trials[0].is_dir():
         from biodyn.errors import SettingsError
-        from biodyn.study.plates import plates_from_walks
+        from biodyn.study.plate_errors import plates_from_walks
 
         if earlier or pole_mass is not None or known_mass is not None:
             raise SettingsError(
@@ -163,9 +163,9 @@ def models(
     """List the available skeletons, marker sets, anthropometric tables and hip regressions."""
     console = open_console()
     with plain_errors():
-        from biodyn.model.from_library.user_tables import catalogue, landmark_catalogue
+        from biodyn.model.from_library.user_tables import landmark_catalogue, table_catalogue
 
-        for heading, rows in landmark_catalogue() if landmarks else catalogue():
+        for heading, rows in landmark_catalogue() if landmarks else table_catalogue():
             console.print(heading, style="bold")
             print_lines(console, *(f"  {name:<24} {text}" for name, text in rows))
 

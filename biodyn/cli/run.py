@@ -267,7 +267,7 @@ def analyse(walk: Path, folder: Path, options: RunOptions, console: Console, dis
             result.save(folder, force=options.force)
     if isinstance(result, TrialResult):
         lines = result.status_lines() if display.verbose else summary_lines(result)
-        findings = result.verdict.besides(result.diagnostics)
+        findings = result.verdict.uncovered_findings(result.diagnostics)
         if not display.verbose:
             causes = {cause.code for cause in result.verdict.causes}
             findings = [finding for finding in findings if finding.code not in causes]

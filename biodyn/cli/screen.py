@@ -197,7 +197,7 @@ def summary_lines(result: TrialResult) -> list[Line]:
 
     verdict = result.verdict
     lines: list[Line] = [(f"{verdict.sentence}.", verdict.status)]
-    causes = verdict.to_look_at
+    causes = verdict.ordered_causes
     for cause in causes[:max_causes]:
         text = f"{STATUS_WORDS[cause.status]}: {cause.title}: {cause.text}{f' {cause.hint}' if cause.hint else ''}"
         lines += [(line, cause.status) for line in wrapped(text)]

@@ -23,7 +23,7 @@ from biodyn.comparison.segments import (
 )
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.rotations import angle_between
-from biodyn.model.body_model import swing
+from biodyn.model.body_model import smallest_rotation
 from biodyn.processing.signals.filtering import finite_stretches
 
 # Tested cut-offs, Hz.
@@ -268,7 +268,7 @@ class Exchange:
                 if angle_between(_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < along_rad and (
                     angle_between(line_a, np.array([0.0, -1.0, 0.0])) < along_rad
                 ):
-                    turns[s] = swing(line_a, line_b)
+                    turns[s] = smallest_rotation(line_a, line_b)
         return turns
 
     @property

@@ -32,7 +32,7 @@ from biodyn.estimation.summary import EstimateSummary, require_plausible, summar
 from biodyn.estimation.terms import marker_information
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics, Loads, known_loads, solve_dynamics
-from biodyn.processing.kinematics.fit import Fit, q_kinds
+from biodyn.processing.kinematics.fit import Fit, configuration_layout
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
@@ -292,11 +292,11 @@ def _fit_of(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
     mb = model.multibody
     R, p = body_poses(mb, np.where(raw.solved[:, None], q, mb.neutral_q()))
     R[~raw.solved], p[~raw.solved] = np.nan, np.nan
-    error = np.linalg.norm(inputs.fitted(inputs.raw) - model.marker_places(R, p), axis=2)
+    error = np.linalg.norm(inputs.fitted(inputs.raw) - model.marker_positions(R, p), axis=2)
     return replace(
         raw,
         model=model,
-        motion=motion_from_configuration(raw.motion.time_s, q, q_kinds(model)),
+        motion=motion_from_configuration(raw.motion.time_s, q, configuration_layout(model)),
         marker_error=np.where(np.isfinite(raw.marker_error), error, np.nan),
         link_R_W=R,
         link_p_W=p,

@@ -13,8 +13,8 @@ from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Loads
 from biodyn.processing.gait.events import plate_events
-from biodyn.processing.signals.filtering import measured_noise
-from biodyn.processing.signals.smoothing.spline import optimal_cutoffs, stiffness
+from biodyn.processing.signals.filtering import estimate_noise
+from biodyn.processing.signals.smoothing.spline import optimal_cutoffs, stiffness_of_cutoff
 from biodyn.recording import Contact
 from biodyn.rigid_body import inverse_dynamics
 from biodyn.rigid_body.kinematics import supporting_coordinates
@@ -66,7 +66,7 @@ def noise_model_of(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m: float
     model, rate_hz = inputs.model, inputs.rate_hz
     raw = inputs.fitted(inputs.raw)
     noise = np.fmax(
-        measured_noise(raw, rate_hz, magnitudes.noise_from_hz, inputs.filter_order), magnitudes.marker_noise_m
+        estimate_noise(raw, rate_hz, magnitudes.noise_from_hz, inputs.filter_order), magnitudes.marker_noise_m
     )
     cutoffs = coordinate_cutoffs(model, optimal_cutoffs(raw, rate_hz), inputs.cutoff_hz)
     frame = np.sqrt(FRAME_S * rate_hz)
@@ -77,7 +77,7 @@ def noise_model_of(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m: float
     correlation_s = 0.07  # of errors of the body model
     return NoiseModel(
         marker_sd_m=np.hypot(noise, skin_sd_m * frame),
-        stiffness=smoothness * np.array([stiffness(hz, rate_hz, derivative) for hz in cutoffs]),
+        stiffness=smoothness * np.array([stiffness_of_cutoff(hz, rate_hz, derivative) for hz in cutoffs]),
         balance=frame * np.repeat([MOMENT_SD_NM, FORCE_SD_N], 3),
         strikes_alike_share=_STRIKES_ALIKE,
         alike_frames=max(2.0 * correlation_s * rate_hz, 1.0),
@@ -202,7 +202,7 @@ class Kinds(NamedTuple):
 
 def kinds_of(model: SubjectModel, places: IntArray) -> Kinds:
     """Return the kinds of the coordinates at `places` (R,) in v; each coordinate of the root is its own kind."""
-    names = {c.v_index: (c.plain, c.side) for c in (*model.coordinates, *model.assumed)}
+    names = {c.v_index: (c.gait_variable, c.side) for c in (*model.coordinates, *model.assumed)}
     kinds = [names.get(at, (f"root {at}", "")) for at in places.tolist()]
     order = sorted({plain for plain, _ in kinds})
     return Kinds(np.array([order.index(plain) for plain, _ in kinds], dtype=np.int64), tuple(side for _, side in kinds))

@@ -28,8 +28,8 @@ from scipy.optimize import least_squares
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, IntArray
 from biodyn.errors import PlateError
 from biodyn.geometry.points import all_finite, rigid_fit
-from biodyn.geometry.rotations import cross, skew
-from biodyn.processing.signals.filtering import finite_stretches, rms
+from biodyn.geometry.rotations import cross, skew_matrix
+from biodyn.processing.signals.filtering import finite_rms, finite_stretches
 from biodyn.recording.plate_calibration import PlateCorrection, rotation
 
 _LOADED_N = 40.0  # least force of a placement: below it the centre of pressure is noise
@@ -462,7 +462,7 @@ class _Samples:
         # the entries without those that a displacement of the plate explains
         rigid = np.zeros((6, 6, 6))
         for n in range(3):
-            S = skew(np.eye(3)[n])
+            S = skew_matrix(np.eye(3)[n])
             rigid[n, 3:, :3] = S
             rigid[3 + n, :3, :3] = rigid[3 + n, 3:, 3:] = S
         inverse = np.divide(1.0, entries, out=np.zeros((6, 6)), where=entries > 0.0)
@@ -511,7 +511,7 @@ class _Samples:
         cop = cross(normal, moment) / (force @ normal)[:, None]
         _, across = self.residuals(x)
         angle = np.linalg.norm(across, axis=1) / np.linalg.norm(force, axis=1)
-        return float(np.sqrt((cop**2).sum(axis=1).mean())), float(rms(angle[:, None])[0])
+        return float(np.sqrt((cop**2).sum(axis=1).mean())), float(finite_rms(angle[:, None])[0])
 
 
 def _estimate(

@@ -15,7 +15,7 @@ from biodyn.estimation.noise_model import FORCE_SD_N
 from biodyn.estimation.parameters import GAIN_SD, PLACE_SD_M, InertiaUnknowns, PlateSummary
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.signals.filtering import rms, vector_rms
+from biodyn.processing.signals.filtering import finite_rms, vector_rms
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import difference
 from biodyn.uncertainty.inputs import TrialInputs
@@ -95,7 +95,7 @@ def summarise(
     steps = np.zeros((1, len(columns)))
     if known.any():
         steps = difference(model.multibody, raw.motion.q[known], fit.motion.q[known])[:, columns]
-    places = [model.marker_places(f.link_R_W, f.link_p_W) for f in (raw, fit)]
+    places = [model.marker_positions(f.link_R_W, f.link_p_W) for f in (raw, fit)]
     distance = np.linalg.norm(places[1] - places[0], axis=2)[known]
     mass_kg = raw.model.mass_kg
     return EstimateSummary(
@@ -118,7 +118,7 @@ def summarise(
         mass_sd_kg=mass_kg * unknowns.mass_share_sd,
         segment_mass_changes=unknowns.mass_changes(values),
         segment_mass_sd=dict(zip(unknowns.bodies, unknowns.segment_share_sd.tolist(), strict=True)),
-        torque_change=np.asarray(rms((dynamics.torques - inputs.dynamics.torques).T)),
+        torque_change=np.asarray(finite_rms((dynamics.torques - inputs.dynamics.torques).T)),
         plates=plates,
         random=random,
         walks=walks,

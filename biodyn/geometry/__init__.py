@@ -1,9 +1,9 @@
-"""Points, rotations, registration and polygons: one home for the geometry the whole program shares.
+"""Points, rotations, registration and polygons: geometric functions shared by the whole program.
 
-In: arrays of points, vectors, matrices and quaternions, frames first. Out: arrays; nothing here knows markers or segments.
+Input: arrays of points, vectors, matrices and quaternions, frames first. Output: arrays, independent of markers and segments.
 Quaternions are w x y z outside; SciPy's x y z w is converted in `rotations` and nowhere else. The kernels keep compiled
 helpers of their own (`biodyn.kernels.vec3`), because compiled code cannot call these.
 
-Read `rotations` (matrices, quaternions, Cardan angles, vector products), then `points` (known points, lengths, the pose of
+Read `rotations` (matrices, quaternions, Cardan angles, vector products), then `points` (finite points, lengths, the pose of
 a rigid body from its points, distances to polygons on the floor).
 """

@@ -8,9 +8,9 @@ from biodyn.conventions import BoolArray, FloatArray
 
 
 def signed_distance(points: FloatArray, polygon: FloatArray) -> FloatArray:
-    """Horizontal distance of points (..., 3) to polygons (..., K, 3) in World, m; negative inside, NaN if unknown.
+    """Return the horizontal distance of points (..., 3) to polygons (..., K, 3) in World, m; negative inside, NaN if unknown.
 
-    The leading axes broadcast; the corners of the polygon follow each other around it.
+    The leading axes broadcast; the corners of a polygon are in order around it.
     """
     # x and z by themselves: numpy is slow along an axis of two
     x, z = np.asarray(points)[..., None, 0], np.asarray(points)[..., None, 2]
@@ -30,9 +30,9 @@ def signed_distance(points: FloatArray, polygon: FloatArray) -> FloatArray:
 
 
 def rigid_fit(p_B: FloatArray, p_W: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """Return R_WB (..., 3, 3), p_WB (..., 3) with the least weighted sum of |p_W - R_WB p_B - p_WB|^2.
+    """Return the pose R_WB (..., 3, 3), p_WB (..., 3) that minimises the weighted sum of |p_W - R_WB p_B - p_WB|^2.
 
-    p_B (M, 3), p_W (..., M, 3), weights (M,), all alike by default. Kabsch 1976, doi 10.1107/S0567739476001873; Söderkvist &
+    p_B (M, 3), p_W (..., M, 3), weights (M,), equal by default. Kabsch 1976, doi 10.1107/S0567739476001873; Söderkvist &
     Wedin 1993; proper rotations only (Umeyama 1991).
     """
     share = np.full(len(p_B), 1.0 / len(p_B)) if weights is None else weights / weights.sum()
@@ -46,30 +46,30 @@ def rigid_fit(p_B: FloatArray, p_W: FloatArray, weights: FloatArray | None = Non
     return R, centre_W - R @ centre_B
 
 
-def all_three(flags: BoolArray) -> BoolArray:
-    """Whether a flag (..., 3) is set for all three coordinates (...): `flags.all(axis=-1)`, ten times faster."""
+def all_coordinates(flags: BoolArray) -> BoolArray:
+    """Return whether a flag (..., 3) is set for all three coordinates (...): `flags.all(axis=-1)`, ten times faster."""
     found: BoolArray = flags[..., 0] & flags[..., 1] & flags[..., 2]
     return found
 
 
 def all_finite(points: FloatArray) -> BoolArray:
-    """Whether all three coordinates of points (..., 3) are finite (...)."""
-    return all_three(np.isfinite(points))
+    """Return whether all three coordinates of points (..., 3) are finite (...)."""
+    return all_coordinates(np.isfinite(points))
 
 
-def squares(vectors: FloatArray) -> FloatArray:
-    """Squared lengths (...) of vectors (..., 3)."""
+def squared_lengths(vectors: FloatArray) -> FloatArray:
+    """Return the squared lengths (...) of vectors (..., 3)."""
     x, y, z = vectors[..., 0], vectors[..., 1], vectors[..., 2]
     found: FloatArray = x * x + y * y + z * z
     return found
 
 
 def lengths(vectors: FloatArray) -> FloatArray:
-    """Lengths (...) of vectors (..., 3): `np.linalg.norm(vectors, axis=-1)`, five times faster, with the same numbers."""
-    found: FloatArray = np.sqrt(squares(vectors))
+    """Return the lengths (...) of vectors (..., 3): `np.linalg.norm(vectors, axis=-1)`, five times faster, same numbers."""
+    found: FloatArray = np.sqrt(squared_lengths(vectors))
     return found
 
 
-def point_by_point(points: FloatArray) -> FloatArray:
-    """Points (T, M, 3) as (M, T, 3) in memory, for sums and extremes over the points: NumPy is slow along a middle axis."""
+def points_first(points: FloatArray) -> FloatArray:
+    """Return points (T, M, 3) as a contiguous array (M, T, 3): NumPy reduces slowly along a middle axis."""
     return np.ascontiguousarray(points.swapaxes(0, 1))

@@ -19,23 +19,23 @@ _W = 3  # place of w behind x y z
 
 
 def _rotation() -> type[Rotation]:
-    """SciPy's rotations, imported where they are used: they take as long to load as all compiled kernels, which need none."""
+    """Import SciPy's rotations on first use: loading them takes as long as loading all compiled kernels."""
     from scipy.spatial.transform import Rotation
 
     return Rotation
 
 
 def axis_angle(axis: FloatArray, angle: FloatArray | float) -> FloatArray:
-    """Rotation matrices (..., 3, 3) about a unit axis (3,) by angles (...) in rad."""
+    """Return rotation matrices (..., 3, 3) about a unit axis (3,) by angles (...) in rad."""
     angles = np.asarray(angle, dtype=np.float64)
     matrices = _rotation().from_rotvec(angles.reshape(-1, 1) * np.asarray(axis)).as_matrix()
     return np.asarray(matrices).reshape(*angles.shape, 3, 3)
 
 
 def quaternion_from_matrix(R: FloatArray) -> FloatArray:
-    """Unit quaternion w x y z (4,) of a rotation matrix (3, 3); w, or the first that is not zero, is positive.
+    """Return the unit quaternion w x y z (4,) of a rotation matrix (3, 3); its first non-zero component is positive.
 
-    The largest of x y z w is found first, the others by division with it (Markley 2008, doi 10.2514/1.31730).
+    The largest component is computed first, the others by division by it (Markley 2008, doi 10.2514/1.31730).
     """
     rows: list[list[float]] = np.asarray(R, dtype=np.float64).tolist()
     trace = rows[0][0] + rows[1][1] + rows[2][2]
@@ -59,7 +59,7 @@ def quaternion_from_matrix(R: FloatArray) -> FloatArray:
 
 
 def matrices_from_quaternions(quaternions: FloatArray) -> FloatArray:
-    """Rotation matrices (T, 3, 3) of quaternions w x y z (T, 4); NaN where a quaternion is."""
+    """Return the rotation matrices (T, 3, 3) of quaternions w x y z (T, 4); NaN if a quaternion is NaN."""
     known = np.isfinite(quaternions).all(axis=-1)
     matrices = np.full((len(quaternions), 3, 3), np.nan)
     if known.any():
@@ -68,24 +68,24 @@ def matrices_from_quaternions(quaternions: FloatArray) -> FloatArray:
 
 
 def continuous_quaternions(quaternions: FloatArray) -> FloatArray:
-    """Scale (T, 4) to unit length and flip signs so that neighbours are in the same half of the sphere."""
+    """Normalise quaternions (T, 4) and flip their signs so that successive ones have a positive scalar product."""
     unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
     signs = np.where(np.einsum("ij,ij->i", unit[1:], unit[:-1]) < 0.0, -1.0, 1.0)
     return unit * np.concatenate(([1.0], np.cumprod(signs)))[:, None]
 
 
 def rotate(quaternions: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Vectors (T, 3) turned by unit quaternions w x y z (T, 4)."""
+    """Rotate vectors (T, 3) by unit quaternions w x y z (T, 4)."""
     axis = quaternions[:, 1:]
     twice = 2.0 * cross(axis, vectors)
     return vectors + quaternions[:, :1] * twice + cross(axis, twice)
 
 
 def cardan_zxy(R: FloatArray) -> FloatArray:
-    """Angles (..., 3) about Z, X, Y with R = Rz Rx Ry, rad: the ISB joint sequence (Grood & Suntay 1983).
+    """Return angles (..., 3) about Z, X, Y with R = Rz Rx Ry, rad: the ISB joint sequence (Grood & Suntay 1983).
 
-    NaN where R is. At X = +-90 degrees only the sum or difference of the other two is known; SciPy's `as_euler` refuses NaN
-    and warns there, so the formula is written here.
+    NaN if R is NaN. At X = +-90 degrees only the sum or difference of the other two is defined; SciPy's `as_euler` rejects NaN
+    and warns in this case, so the formula is implemented here.
     """
     x = np.arcsin(np.clip(R[..., 2, 1], -1.0, 1.0))
     z = np.arctan2(-R[..., 0, 1], R[..., 1, 1])
@@ -94,32 +94,32 @@ def cardan_zxy(R: FloatArray) -> FloatArray:
 
 
 def from_cardan_zxy(angles: FloatArray) -> FloatArray:
-    """Rotation matrices (T, 3, 3) = Rz(a) Rx(b) Ry(c) of angles (T, 3) rad; the inverse of `cardan_zxy`."""
+    """Return rotation matrices (T, 3, 3) = Rz(a) Rx(b) Ry(c) for angles (T, 3) in rad; the inverse of `cardan_zxy`."""
     return np.asarray(_rotation().from_euler("ZXY", angles).as_matrix())
 
 
 def angle_between(a: FloatArray, b: FloatArray) -> float:
-    """Angle between two vectors (3,), rad, 0 to pi."""
+    """Return the angle between two vectors (3,), rad, 0 to pi."""
     cosine = float(a @ b) / (float(np.linalg.norm(a)) * float(np.linalg.norm(b)))
     return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
 
 
-def apply(R: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Matrices (..., 3, 3) times vectors (..., 3)."""
+def rotate_vectors(R: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Multiply matrices (..., 3, 3) by vectors (..., 3)."""
     product: FloatArray = (R @ vectors[..., None])[..., 0]
     return product
 
 
 def points_on_bodies(R_WB: FloatArray, p_WB: FloatArray, bodies: IntArray, points_B: FloatArray) -> FloatArray:
-    """Return positions (T, M, 3) in World of points (M, 3) fixed to bodies (M,) with poses R_WB (T, B, 3, 3), p_WB (T, B, 3)."""
+    """Return positions (T, M, 3) in World of points (M, 3) on bodies (M,) with poses R_WB (T, B, 3, 3), p_WB (T, B, 3)."""
     places: FloatArray = p_WB[:, bodies]
     for m, (body, point) in enumerate(zip(bodies, points_B, strict=True)):
-        places[:, m] += apply(R_WB[:, body], point)
+        places[:, m] += rotate_vectors(R_WB[:, body], point)
     return places
 
 
 def cross(a: ArrayLike, b: ArrayLike) -> FloatArray:
-    """Vector product over the last axis of stacks; several times faster than NumPy's general one, with the same numbers."""
+    """Return the cross product over the last axis; several times faster than NumPy's, with the same numbers."""
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     a0, a1, a2 = x[..., 0], x[..., 1], x[..., 2]
     b0, b1, b2 = y[..., 0], y[..., 1], y[..., 2]
@@ -131,11 +131,11 @@ def cross(a: ArrayLike, b: ArrayLike) -> FloatArray:
 
 
 def cross3(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Vector product of two (3,) vectors: ten times faster than the function for stacks."""
+    """Return the cross product of two (3,) vectors; ten times faster than `cross` for arrays."""
     (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
-def skew(a: FloatArray) -> FloatArray:
-    """The matrix (3, 3) with skew(a) b = a x b."""
+def skew_matrix(a: FloatArray) -> FloatArray:
+    """Return the matrix (3, 3) with skew(a) b = a x b."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])

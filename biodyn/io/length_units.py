@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.diagnostics import Diagnostic, plates_in_words
+from biodyn.diagnostics import Diagnostic, plate_list
 from biodyn.geometry.points import all_finite
 from biodyn.io.names import letters
 from biodyn.recording import ForcePlate
@@ -155,7 +155,7 @@ def _plate_units(
     others = [plate.number for plate in plates if plate.number not in corners]
     notes: tuple[Diagnostic, ...] = ()
     if others:
-        which = plates_in_words(others) if corners else "The force plates"
+        which = plate_list(others) if corners else "The force plates"
         corrected, note = _corrected_corners(text, stated, which, [sides[number] for number in others])
         corners |= {} if corrected is None else dict.fromkeys(others, corrected)
         notes = (note,)

@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.geometry.points import all_finite, all_three
+from biodyn.geometry.points import all_coordinates, all_finite
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.labels import PointRoles
 
@@ -21,8 +21,8 @@ _RECONSTRUCT = "Reconstruct and label the markers in the capture software and ex
 
 def unseen_as_nan(points: FloatArray) -> FloatArray:
     """Also (0, 0, 0) exactly is a point that was not seen, as is a value that is not finite, or a mark: (-9999, -9999, -9999)."""
-    unseen = all_three(points == 0.0) | ~all_finite(points)
-    alike = all_three(points == points[..., :1]) & (np.abs(points[..., 0]) >= _LEAST_MARK)
+    unseen = all_coordinates(points == 0.0) | ~all_finite(points)
+    alike = all_coordinates(points == points[..., :1]) & (np.abs(points[..., 0]) >= _LEAST_MARK)
     marks, counts = np.unique(points[alike][:, 0], return_counts=True)
     unseen |= alike & np.isin(points[..., 0], marks[counts > 1])
     return np.where(unseen[..., None], np.nan, points)
@@ -36,7 +36,7 @@ def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, t
     # Share of impossible positions that is still a slip of the export. A mark for "not seen" is one number, again and again.
     most_impossible = 0.01
     largest_coordinate_m = 1000.0
-    impossible = np.atleast_2d(~all_three(~(np.abs(positions) > largest_coordinate_m)))
+    impossible = np.atleast_2d(~all_coordinates(~(np.abs(positions) > largest_coordinate_m)))
     count = int(impossible.sum())
     if not count:
         return positions, ()

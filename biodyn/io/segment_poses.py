@@ -11,7 +11,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
-from biodyn.library.pose_systems import PosePoint, PoseSystem, pose_system_of, pose_systems
+from biodyn.library.pose_systems import PosePoint, PoseSystem, find_pose_system, pose_systems
 from biodyn.recording import Markers, SegmentPoses
 
 _SHOWN = 8
@@ -22,7 +22,7 @@ _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
 def require_known(path: Path, labels: Sequence[str]) -> PoseSystem:
     """Return the system that the segments belong to; InputFileError if the system, and so its axes, is not known."""
-    system = pose_system_of(labels)
+    system = find_pose_system(labels)
     if system is None:
         known = "; ".join(f"{s.title}: {', '.join([*s.bodies][:3])} ..." for s in pose_systems())
         shown = ", ".join(labels[:_SHOWN]) + (" ..." if len(labels) > _SHOWN else "")

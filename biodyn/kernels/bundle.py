@@ -34,7 +34,7 @@ class BundleType(types.Type):
         digest = hashlib.sha256(repr([names, arrays]).encode()).hexdigest()[:8]
         super().__init__(name=f"{title}{digest}")
 
-    def place(self, name: str) -> tuple[types.Array, int]:
+    def locate_array(self, name: str) -> tuple[types.Array, int]:
         """Return the type of an array and where its words begin: its address, then its shape."""
         k = self.names.index(name)
         return self.arrays[k], sum(1 + array.ndim for array in self.arrays[:k])
@@ -51,12 +51,12 @@ class _Fields(AttributeTemplate):
     key = BundleType
 
     def generic_resolve(self, typ, attr):  # type: ignore[override]
-        return typ.place(attr)[0] if attr in typ.names else None
+        return typ.locate_array(attr)[0] if attr in typ.names else None
 
 
 @lower_getattr_generic(BundleType)
 def _field(context, builder, bundle, pointer, name):
-    array_type, first = bundle.place(name)
+    array_type, first = bundle.locate_array(name)
     # nothing writes to the words while a kernel runs: they need not be read again after numbers were stored
     constant = builder.module.add_metadata([])
 
@@ -88,7 +88,7 @@ def _unbox(bundle, value, c):
     return NativeValue(pointer, cleanup=lambda: c.pyapi.decref(words))
 
 
-def _words(bundle: Any) -> bytes:
+def _addresses_and_shapes(bundle: Any) -> bytes:
     """Return address and shape of each array of a bundle."""
     numbers: list[int] = []
     for array in bundle:
@@ -96,7 +96,7 @@ def _words(bundle: Any) -> bytes:
     return struct.pack(f"{len(numbers)}q", *numbers)
 
 
-def _kind(bundle: Any) -> BundleType:
+def _bundle_type(bundle: Any) -> BundleType:
     """Return the numba type of a bundle; TypeError where something in it is not such an array of numbers as kernels read."""
     for name, array in zip(bundle._fields, bundle, strict=True):
         if not (isinstance(array, np.ndarray) and array.flags.c_contiguous and array.flags.aligned):
@@ -105,7 +105,7 @@ def _kind(bundle: Any) -> BundleType:
     return BundleType(type(bundle).__name__, bundle._fields, arrays)
 
 
-def bundle(named_tuple: type[_Bundle]) -> type[_Bundle]:
+def register_bundle(named_tuple: type[_Bundle]) -> type[_Bundle]:
     """Have kernels take instances of a NamedTuple of arrays as one pointer; for its class.
 
     An instance keeps its type and its words once a kernel asked: a tuple holds its arrays, and arrays stay where they are.
@@ -115,8 +115,8 @@ def bundle(named_tuple: type[_Bundle]) -> type[_Bundle]:
         "__qualname__": named_tuple.__qualname__,
         "__doc__": named_tuple.__doc__,
         "__reduce__": lambda self: (type(self), tuple(self)),  # a copy has other addresses
-        "_kind": cached_property(_kind),
-        "_words": cached_property(_words),
+        "_kind": cached_property(_bundle_type),
+        "_words": cached_property(_addresses_and_shapes),
     }
     extended: Any = type(named_tuple.__name__, (named_tuple,), members)
     typeof_impl.register(extended, lambda value, _: value._kind)

@@ -14,7 +14,7 @@ import math
 from typing import Final, NamedTuple
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.kernels.bundle import bundle
+from biodyn.kernels.bundle import register_bundle
 from biodyn.kernels.inverse_kinematics import (
     COARSE_ITERATIONS,
     COARSE_STEP,
@@ -42,7 +42,7 @@ PIECES: Final = 3  # numbers: knots K, degree, K knots, coefficients of each pie
 POLYNOMIAL: Final = 4  # numbers: degree, coefficients from the highest down
 
 
-@bundle
+@register_bundle
 class Laws(NamedTuple):
     """N values of which the first n are q and the last nz are z."""
 
@@ -56,7 +56,7 @@ class Laws(NamedTuple):
     target: IntArray  # per value, source and entry of that source: the entry of the value it adds to
 
 
-@bundle
+@register_bundle
 class Passed(NamedTuple):
     """What one evaluation leaves."""
 
@@ -181,7 +181,7 @@ _RETRY_FRAMES = 50  # frames before such a pose is doubted again
 _LOWER_COST = 0.999  # another start must lower the cost by more than rounding
 
 
-@bundle
+@register_bundle
 class Goal(NamedTuple):
     """What q is drawn to and held by; rows: 1 or T."""
 
@@ -193,7 +193,7 @@ class Goal(NamedTuple):
     base: BoolArray  # (n,) coordinates that place the whole body
 
 
-@bundle
+@register_bundle
 class Room(NamedTuple):
     """Numbers in use for one frame."""
 
@@ -209,7 +209,7 @@ class Room(NamedTuple):
 
 
 @part
-def _draw(goal, row, total, room):
+def _add_target_pulls(goal, row, total, room):
     """Add the pulls to the targets; return nothing."""
     for j in range(room.drive.shape[0]):
         c = goal.pulls[j] * total
@@ -219,7 +219,7 @@ def _draw(goal, row, total, room):
 
 
 @part
-def _distance(goal, row, total, q):
+def _target_cost(goal, row, total, q):
     """Return what the pulls cost."""
     cost = 0.0
     for j in range(q.shape[0]):
@@ -292,7 +292,7 @@ def _solve(goal, limits, damping, coarse, room):
 
 
 @merged
-def _fit(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations, work, passed, room):
+def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations, work, passed, room):
     """Minimise the cost of frame t from room.q on; return (cost, iterations, status)."""
     q, trial, n = room.q, room.trial, room.step.shape[0]
     limits, row = min(t, goal.lower.shape[0] - 1), min(t, goal.targets.shape[0] - 1)
@@ -304,7 +304,7 @@ def _fit(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations
     cost, size, last, least, iterations = math.inf, math.inf, 0.0, 0.0, 0
     while True:
         follow(laws, trial, work.step.shape[0], passed, work.trial)
-        trial_cost = evaluate(tree, problem, work.trial, t, work) + _distance(goal, row, total, trial)
+        trial_cost = evaluate(tree, problem, work.trial, t, work) + _target_cost(goal, row, total, trial)
         if trial_cost <= cost or size < tolerance:
             for j in range(n):
                 q[j] = trial[j]
@@ -325,7 +325,7 @@ def _fit(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations
             assemble(tree, exact, work)
             slopes(laws, passed)
             lift(tree, laws, passed, work.hessian, work.drive, exact, room.hessian, room.drive)
-            _draw(goal, row, total, room)
+            _add_target_pulls(goal, row, total, room)
         else:
             damping = max(10.0 * damping, 1e-3)
             if damping > 1e8 or iterations >= max_iterations:  # no descent in any direction: limited by rounding
@@ -367,7 +367,7 @@ def _fit(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations
 
 
 @part
-def _seen(problem, t, work, marker_error):
+def _fill_weights(problem, t, work, marker_error):
     """Fill the weights of the markers seen; return how many there are and their sum."""
     row = min(t, problem.weights.shape[0] - 1)
     seen, total = 0, 0.0
@@ -397,7 +397,7 @@ def coupled_inverse_kinematics(
     tries = goal.starts.shape[0]
     restart, wait, before, seen_before = tries > 0, 0, CONVERGED, 0
     for t in range(problem.p_WM.shape[0]):
-        seen, total = _seen(problem, t, work, marker_error)
+        seen, total = _fill_weights(problem, t, work, marker_error)
         if seen < min_markers:
             for j in range(n):
                 q[t, j] = math.nan
@@ -413,7 +413,7 @@ def coupled_inverse_kinematics(
             elif k > tries:
                 for j in range(n):
                     room.q[j] = room.best[j]
-            frame_cost, steps, state = _fit(
+            frame_cost, steps, state = _fit_frame(
                 tree, problem, laws, goal, t, total, 0 < k <= tries, tolerance, max_iterations, work, passed, room
             )
             turns += steps

@@ -26,7 +26,7 @@ Whole body (section 2.10): each link's momentum [L; P] = I_i v_i about its origi
 from __future__ import annotations
 
 from biodyn.kernels.jit import inline, kernel
-from biodyn.kernels.kinematics import moved
+from biodyn.kernels.kinematics import shift_motion
 from biodyn.kernels.lanes import (
     WIDTH,
     LaneMemory,
@@ -35,7 +35,7 @@ from biodyn.kernels.lanes import (
     drain,
     drain_blocks,
     fill,
-    is_whole,
+    has_whole_blocks,
     load,
     load3,
     load6,
@@ -55,8 +55,8 @@ from biodyn.kernels.tree import (
     joint_column,
     joint_motion,
     joint_pose,
-    outer_wrench,
-    take_outer,
+    load_wrench,
+    subtract_wrench,
 )
 from biodyn.kernels.vec3 import (
     add,
@@ -176,8 +176,8 @@ def inverse_dynamics(tree, q, v, vdot, wrenches, path, path_start, tau, joint_wr
         for i in range(n):
             _rnea_outwards(tree, i, LaneMemory(q_lanes), LaneMemory(v_lanes), LaneMemory(vdot_lanes), links)
         for k in range(wrenches.shape[1]):
-            n_W, f_W = outer_wrench(wrenches, k, first, wrench_lanes)
-            take_outer(links, _RNEA_ROW, _N, path, path_start[k], path_start[k + 1], n_W, f_W)
+            n_W, f_W = load_wrench(wrenches, k, first, wrench_lanes)
+            subtract_wrench(links, _RNEA_ROW, _N, path, path_start[k], path_start[k + 1], n_W, f_W)
         for i in range(n - 1, -1, -1):
             _rnea_inwards(tree, i, links, tau_lanes)
         drain(tau_lanes, tau, first)
@@ -445,8 +445,8 @@ def forward_dynamics(tree, q, v, tau, wrenches, path, path_start, vdot, work):
         for i in range(n):
             _aba_outwards(tree, i, LaneMemory(q_lanes), LaneMemory(v_lanes), links)
         for k in range(wrenches.shape[1]):
-            n_W, f_W = outer_wrench(wrenches, k, first, wrench_lanes)
-            take_outer(links, _ABA_ROW, _N, path, path_start[k], path_start[k + 1], n_W, f_W)
+            n_W, f_W = load_wrench(wrenches, k, first, wrench_lanes)
+            subtract_wrench(links, _ABA_ROW, _N, path, path_start[k], path_start[k + 1], n_W, f_W)
         for i in range(n - 1, -1, -1):
             kind = tree.kind[i]
             if kind == REVOLUTE or kind == SCREW:
@@ -570,7 +570,7 @@ def mass_matrix(tree, subtree_mass, q, M, work):
                     entry = dot(w, moment) + dot(u, force)
                     store(matrix, (j * nv + k) * WIDTH, entry)
                     store(matrix, (k * nv + j) * WIDTH, entry)
-        if is_whole(M, first):
+        if has_whole_blocks(M, first):
             drain_blocks(matrix, M, first, tree.dof_blocks)
         else:
             drain(matrix, M, first)
@@ -615,7 +615,7 @@ def whole_body(tree, q, v, result, work):
             R, p = joint_pose(tree, i, LaneMemory(q_lanes))
             w, u = joint_motion(tree, i, LaneMemory(v_lanes))
             if tree.parent[i] >= 0:
-                w_C, u_C = moved(R, p, load3(links, there + _W), load3(links, there + _V))
+                w_C, u_C = shift_motion(R, p, load3(links, there + _W), load3(links, there + _V))
                 w, u = add(w, w_C), add(u, u_C)
                 R_WP = load9(links, there + _R)
                 p = add(load3(links, there + _P), rotate(R_WP, p))

@@ -18,9 +18,9 @@ import math
 from typing import Final, NamedTuple
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.kernels.bundle import bundle
+from biodyn.kernels.bundle import register_bundle
 from biodyn.kernels.jit import inline, kernel, merged, part
-from biodyn.kernels.kinematics import inverse_left_jacobian, rotation_vector, turn
+from biodyn.kernels.kinematics import inverse_left_jacobian, rotate_quaternion, rotation_vector
 from biodyn.kernels.lanes import WIDTH, Turned, load, store, turn_all
 from biodyn.kernels.linear_algebra import factorise, solve
 from biodyn.kernels.tree import FREE, REVOLUTE, SPHERICAL, joint_column, joint_pose
@@ -43,7 +43,7 @@ from biodyn.kernels.vec3 import (
 _FORCE, _MOMENT, _TENSOR, _MOMENTS = 10, 13, 16, 25
 
 
-@bundle
+@register_bundle
 class Work(NamedTuple):
     """Numbers in use for one frame."""
 
@@ -71,7 +71,7 @@ class Work(NamedTuple):
     base: BoolArray  # (nv,) coordinates of free joints to the world
 
 
-@bundle
+@register_bundle
 class Problem(NamedTuple):
     """What is fitted to what."""
 
@@ -287,7 +287,7 @@ QUADRATIC_RATE = 10.0  # 1 / rad
 
 
 @part
-def _reduce(tree, stride, damping, work):
+def _factorise(tree, stride, damping, work):
     """Fill factors and right-hand side of the coordinates that are not pinned, the pinned ones' steps given."""
     hessian, factors, pinned, step, right = work.hessian, work.factors, work.pinned, work.step, work.right
     some = False
@@ -334,7 +334,7 @@ def _solve(tree, problem, stride, damping, coarse, work):
             pinned[j] = pinned[j] or at_lower or at_upper
     least = 0.0
     for _ in range(nv + 1):
-        _reduce(tree, stride, damping, work)
+        _factorise(tree, stride, damping, work)
         least = factorise(tree.dof_path, tree.dof_depth, work.factors, stride, work.scale)
         if not least > 0.0:
             return least
@@ -367,14 +367,14 @@ def _take_step(tree, problem, q, step, result):
             if kind == FREE:
                 shift = rotate(quaternion_to_matrix(w, x, y, z), (step[b + 3], step[b + 4], step[b + 5]))
                 result[a], result[a + 1], result[a + 2] = q[a] + shift[0], q[a + 1] + shift[1], q[a + 2] + shift[2]
-            turned = turn(w, x, y, z, (step[b], step[b + 1], step[b + 2]))
+            turned = rotate_quaternion(w, x, y, z, (step[b], step[b + 1], step[b + 2]))
             result[at], result[at + 1], result[at + 2], result[at + 3] = turned
         elif tree.nv[i] == 1:
             result[a] = min(max(q[a] + step[b], problem.lower[b]), problem.upper[b])
 
 
 @merged
-def _fit(tree, problem, t, restart, near, tolerance, max_iterations, work):
+def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work):
     """Minimise the cost of frame t from work.q on; return (cost, iterations, status).
 
     restart: no initial guess. near: the guess is so near that the curvature helps from the first step on.
@@ -456,7 +456,7 @@ def _fit(tree, problem, t, restart, near, tolerance, max_iterations, work):
 
 
 @part
-def _unwind(tree, problem, settled, work):
+def _remove_full_turns(tree, problem, settled, work):
     """Take whole turns off unlimited angles, so that they are within half a turn of the last determined frame.
 
     While markers are missing an angle may have gone round; the pose is the same, a table of angles is not.
@@ -504,10 +504,12 @@ def inverse_kinematics(
             for a in range(q.shape[1]):
                 work.q[a] = problem.q_near[t, a]
             restart = 0
-        cost[t], iterations[t], status[t] = _fit(tree, problem, t, restart > 0, near, tolerance, max_iterations, work)
+        cost[t], iterations[t], status[t] = _fit_frame(
+            tree, problem, t, restart > 0, near, tolerance, max_iterations, work
+        )
         restart = 1 if status[t] == STOPPED else 0
         if status[t] == CONVERGED:
-            _unwind(tree, problem, settled > 0, work)
+            _remove_full_turns(tree, problem, settled > 0, work)
             settled = 1
         for a in range(q.shape[1]):
             q[t, a] = work.q[a]

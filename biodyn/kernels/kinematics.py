@@ -18,7 +18,7 @@ from biodyn.kernels.vec3 import add, add_scaled, compose, cross, quaternion_to_m
 
 
 @inline
-def moved(R, p, w_P, u_P):
+def shift_motion(R, p, w_P, u_P):
     """Return the motion vector (w_P, u_P) of the parent's origin and axes at the child's: cXp [w; u]."""
     return rotate_back(R, w_P), rotate_back(R, add(u_P, cross(w_P, p)))
 
@@ -66,9 +66,9 @@ def motion(tree, q, v, vdot, velocity, acceleration, work):
             parent = tree.parent[i]
             if parent >= 0:
                 w_J, u_J = w, u
-                w, u = moved(R, p, load3(velocities, 6 * parent), load3(velocities, 6 * parent + 3))
+                w, u = shift_motion(R, p, load3(velocities, 6 * parent), load3(velocities, 6 * parent + 3))
                 w, u = add(w, w_J), add(u, u_J)
-                dw_P, du_P = moved(R, p, load3(accelerations, 6 * parent), load3(accelerations, 6 * parent + 3))
+                dw_P, du_P = shift_motion(R, p, load3(accelerations, 6 * parent), load3(accelerations, 6 * parent + 3))
                 dw = add(add(dw, dw_P), cross(w, w_J))
                 du = add(add(du, du_P), add(cross(w, u_J), cross(u, w_J)))
             store3(velocities, 6 * i, w)
@@ -97,7 +97,7 @@ def quaternion_product(a, b):
 
 
 @inline
-def turn(w, x, y, z, r):
+def rotate_quaternion(w, x, y, z, r):
     """Return the unit quaternion (w x y z) exp(r) of a rotation followed by the rotation vector r in its own axes."""
     square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
     angle = math.sqrt(square)
@@ -120,7 +120,7 @@ def rotation_vector(w0, x0, y0, z0, w1, x1, y1, z1):
 
 
 @inline
-def _bend(r):
+def _exponential_coefficients(r):
     """Return (1 - cos a) / a^2 and (a - sin a) / a^3 of the angle a = |r|."""
     square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
     if square < 1e-4:
@@ -130,7 +130,7 @@ def _bend(r):
 
 
 @inline
-def _unbend(square):
+def _logarithm_coefficient(square):
     """Return (1 - (a/2) cot(a/2)) / a^2 of the squared angle."""
     if square < 1e-4:
         return 1.0 / 12.0 + square / 720.0 + square * square / 30240.0
@@ -142,7 +142,7 @@ def _unbend(square):
 def inverse_left_jacobian(r):
     """Return J^-1 with log(exp(-d) exp(r)) = r - J^-1 d: 1 - [r]/2 + c [r]^2 (Sola et al. 2018, eq. 146)."""
     x, y, z = r
-    c = _unbend(x * x + y * y + z * z)
+    c = _logarithm_coefficient(x * x + y * y + z * z)
     return (
         1.0 - c * (y * y + z * z),
         0.5 * z + c * x * y,
@@ -169,14 +169,14 @@ def integrate(tree, q, step, result):
                 if kind == FREE:
                     u = (step[t, b + 3], step[t, b + 4], step[t, b + 5])
                     # V u = u + (1 - cos a)/a^2 r x u + (a - sin a)/a^3 r x (r x u)
-                    c1, c2 = _bend(r)
+                    c1, c2 = _exponential_coefficients(r)
                     ru = cross(r, u)
                     shift = add(u, add(scale(ru, c1), scale(cross(r, ru), c2)))
                     R = quaternion_to_matrix(q[t, a + 3], q[t, a + 4], q[t, a + 5], q[t, a + 6])
                     p = add((q[t, a], q[t, a + 1], q[t, a + 2]), rotate(R, shift))
                     result[t, a], result[t, a + 1], result[t, a + 2] = p
                     a += 3
-                turned = turn(q[t, a], q[t, a + 1], q[t, a + 2], q[t, a + 3], r)
+                turned = rotate_quaternion(q[t, a], q[t, a + 1], q[t, a + 2], q[t, a + 3], r)
                 result[t, a], result[t, a + 1], result[t, a + 2], result[t, a + 3] = turned
 
 
@@ -197,7 +197,7 @@ def difference(tree, q0, q1, step):
                     shift = sub((q1[t, a], q1[t, a + 1], q1[t, a + 2]), (q0[t, a], q0[t, a + 1], q0[t, a + 2]))
                     shift = rotate_back(quaternion_to_matrix(w, x, y, z), shift)
                     # V^-1 m = m - r x m / 2 + (1 - (a/2) cot(a/2)) / a^2  r x (r x m)
-                    c = _unbend(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
+                    c = _logarithm_coefficient(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
                     rm = cross(r, shift)
                     u = add_scaled(add_scaled(shift, rm, -0.5), cross(r, rm), c)
                     step[t, b + 3], step[t, b + 4], step[t, b + 5] = u

@@ -373,7 +373,7 @@ def _move_block(typingctx, source, at, step, target, to, leap):
 
 
 @inline
-def is_whole(frames, first):
+def has_whole_blocks(frames, first):
     """Tell whether `frames` (T, n) has whole blocks of WIDTH columns in rows first .. first + WIDTH - 1."""
     return first + WIDTH <= frames.shape[0] and frames.shape[1] >= WIDTH
 
@@ -382,7 +382,7 @@ def is_whole(frames, first):
 def fill(memory, frames, first):
     """Put rows first .. first + WIDTH - 1 of `frames` (T, n) into lane memory; past the end the last row repeats."""
     last, n = frames.shape[0] - 1, frames.shape[1]
-    if is_whole(frames, first):
+    if has_whole_blocks(frames, first):
         for j in range(0, n, WIDTH):
             at = min(j, n - WIDTH)  # the last block may overlap the one before
             _move_block(frames, first * n + at, n, memory, at * WIDTH, WIDTH)
@@ -397,7 +397,7 @@ def fill(memory, frames, first):
 def drain(memory, frames, first):
     """Put lane memory into rows first .. first + WIDTH - 1 of `frames` (T, n), as far as there are rows."""
     n = frames.shape[1]
-    if is_whole(frames, first):
+    if has_whole_blocks(frames, first):
         for j in range(0, n, WIDTH):
             at = min(j, n - WIDTH)
             _move_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)
@@ -415,7 +415,7 @@ def drain_blocks(memory, frames, first, starts):
         _move_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)
 
 
-def blocks_with(wanted: BoolArray) -> IntArray:
+def block_starts(wanted: BoolArray) -> IntArray:
     """Return where the blocks of WIDTH columns begin that hold the columns `wanted` (n,), for `drain_blocks`."""
     starts = np.arange(0, len(wanted), WIDTH)
     held = np.logical_or.reduceat(wanted, starts) if len(wanted) else np.zeros(0, dtype=np.bool_)

@@ -13,7 +13,7 @@ from biodyn.kernels.jit import exact_kernel, inline, kernel, part
 from biodyn.kernels.lanes import WIDTH, load, store
 
 
-def stride(deepest: int) -> int:
+def row_stride(deepest: int) -> int:
     """Return the length of a stored row for paths of up to `deepest` + 1 coordinates: whole blocks of WIDTH."""
     return -(-(deepest + 1) // WIDTH) * WIDTH
 

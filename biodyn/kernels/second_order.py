@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from biodyn.conventions import FloatArray
-from biodyn.kernels.bundle import bundle
+from biodyn.kernels.bundle import register_bundle
 from biodyn.kernels.jit import inline, kernel, part
 from biodyn.kernels.lanes import (
     WIDTH,
@@ -44,11 +44,11 @@ from biodyn.kernels.lanes import (
     store6,
     store9,
 )
-from biodyn.kernels.tree import Tree, joint_column, joint_pose, outer_wrench
+from biodyn.kernels.tree import Tree, joint_column, joint_pose, load_wrench
 from biodyn.kernels.vec3 import add, compose, congruent, cross, dot, rotate, rotate_back, row3, row6, sub
 
 
-@bundle
+@register_bundle
 class Sweep(NamedTuple):
     """Numbers of eight frames: lane memory, fields a row."""
 
@@ -198,7 +198,7 @@ def _set_skew(matrix, i, row, column, a):
 
 
 @part
-def place(tree, q, v, vdot, first, work):
+def fill_motion(tree, q, v, vdot, first, work):
     """Fill poses, velocities, accelerations and columns of eight frames of q (T, nq), v, vdot (T, nv) from `first` on."""
     fill(work.q, q, first)
     fill(work.qd, v, first)
@@ -240,7 +240,7 @@ def place(tree, q, v, vdot, first, work):
 
 
 @inline
-def _unit(k):
+def _unit_vector(k):
     """Return the 6-vector that is 1 at k."""
     return (
         broadcast(1.0 if k == 0 else 0.0),
@@ -253,7 +253,7 @@ def _unit(k):
 
 
 @part
-def weigh(tree, work):
+def fill_composites(tree, work):
     """Fill the composites: inertia, B and force of every subtree."""
     inertia, B = work.inertia, work.B
     zero = broadcast(0.0)
@@ -294,7 +294,7 @@ def weigh(tree, work):
         set6(work.f, i, add_six(times(inertia, i, get6(work.a, i)), cross_force(v, momentum)))
         # columns of B: 1/2 (v x* (I e) - I (v x e) + e x* (I v))
         for k in range(6):
-            e = _unit(k)
+            e = _unit_vector(k)
             column = add_six(cross_force(v, times(inertia, i, e)), cross_force(e, momentum))
             back = times(inertia, i, cross_motion(v, e))
             for row in range(6):
@@ -315,7 +315,7 @@ def _gather_wrenches(tree, wrenches, links, first, work):
     for i in range(tree.parent.shape[0]):
         set6(outer, i, (zero, zero, zero, zero, zero, zero))
     for m in range(links.shape[0]):
-        n, f = outer_wrench(wrenches, m, first, work.wrench)
+        n, f = load_wrench(wrenches, m, first, work.wrench)
         set6(outer, links[m], add_six(get6(outer, links[m]), six(sub(n, cross(p_WO, f)), f)))
     for i in range(tree.parent.shape[0] - 1, 0, -1):
         if tree.parent[i] >= 0:
@@ -323,7 +323,7 @@ def _gather_wrenches(tree, wrenches, links, first, work):
 
 
 @part
-def _fill_of(tree, i, j, of_q, of_v, of_vdot, work):
+def _fill_coordinate(tree, i, j, of_q, of_v, of_vdot, work):
     """Put in what coordinate j of link i has with those on its path, (nv, nv) a matrix in lane memory."""
     nv = tree.dof_link.shape[0]
     s = get6(work.s, j)
@@ -368,12 +368,12 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, wrenches, links, by_q, by_v, 
     numbers = by_q.shape[1] * WIDTH
     of_q, of_v, of_vdot = matrices[:numbers], matrices[numbers : 2 * numbers], matrices[2 * numbers :]
     for first in range(0, q.shape[0], WIDTH):
-        place(tree, q, v, vdot, first, work)
-        weigh(tree, work)
+        fill_motion(tree, q, v, vdot, first, work)
+        fill_composites(tree, work)
         _gather_wrenches(tree, wrenches, links, first, work)
         for i in range(tree.parent.shape[0]):
             for j in range(tree.idx_v[i], tree.idx_v[i] + tree.nv[i]):
-                _fill_of(tree, i, j, of_q, of_v, of_vdot, work)
+                _fill_coordinate(tree, i, j, of_q, of_v, of_vdot, work)
         drain(of_q, by_q, first)
         drain(of_v, by_v, first)
         drain(of_vdot, by_vdot, first)
@@ -402,7 +402,7 @@ def regressor(tree, q, v, vdot, Y, rows, matrix, work):
     """
     n = tree.parent.shape[0]
     for first in range(0, q.shape[0], WIDTH):
-        place(tree, q, v, vdot, first, work)
+        fill_motion(tree, q, v, vdot, first, work)
         for i in range(n):
             R, p = load9(work.R_WB, 9 * i), load3(work.p_OB, 3 * i)
             w, u = halves(get6(work.v, i))

@@ -18,7 +18,7 @@ _NONE, _TEN, _ZERO = np.uint64(0), np.uint64(10), np.uint64(48)
 
 
 @inline
-def _digits(value, count, text, at):
+def _write_digits(value, count, text, at):
     """Write the last `count` decimal digits of a whole number into text[at : at + count]."""
     for place in range(at + count - 1, at - 1, -1):
         rest = value // _TEN
@@ -27,7 +27,7 @@ def _digits(value, count, text, at):
 
 
 @inline
-def _number(size, unit, decimals, text, at):
+def _write_number(size, unit, decimals, text, at):
     """Write size / unit, unit = 10^decimals, from text[at] on; return where it ends."""
     whole = size // unit
     part = size - whole * unit
@@ -35,7 +35,7 @@ def _number(size, unit, decimals, text, at):
     while whole >= bound:
         bound *= _TEN
         count += 1
-    _digits(whole, count, text, at)
+    _write_digits(whole, count, text, at)
     at += count
     if part == _NONE:
         return at
@@ -44,12 +44,12 @@ def _number(size, unit, decimals, text, at):
     while part == rest * _TEN:
         part, rest = rest, rest // _TEN
         decimals -= 1
-    _digits(part, decimals, text, at + 1)
+    _write_digits(part, decimals, text, at + 1)
     return at + decimals + 1
 
 
 @kernel
-def rows(numbers, decimals, codes, order, words, begins, text):
+def write_rows(numbers, decimals, codes, order, words, begins, text):
     """Fill text with the rows of a table, a line each; return how many characters they are.
 
     numbers (F, N): NaN is an empty cell; below `EXACT` in units of the last decimal. codes (K, N): words by number, an empty cell
@@ -68,7 +68,7 @@ def rows(numbers, decimals, codes, order, words, begins, text):
                     if count < 0:
                         text[at] = _MINUS
                         at += 1
-                    at = _number(np.uint64(abs(count)), unit, decimals, text, at)
+                    at = _write_number(np.uint64(abs(count)), unit, decimals, text, at)
             elif codes[-1 - k, t] >= 0:
                 word = codes[-1 - k, t]
                 for i in range(begins[word], begins[word + 1]):

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.kernels.bundle import bundle
+from biodyn.kernels.bundle import register_bundle
 from biodyn.kernels.jit import inline
 from biodyn.kernels.lanes import WIDTH, constant, constant3, constant9, load3, load9, sine_cosine, store3, value, value3
 from biodyn.kernels.vec3 import (
@@ -37,7 +37,7 @@ from biodyn.kernels.vec3 import (
 )
 
 
-@bundle
+@register_bundle
 class Tree(NamedTuple):
     """n links, link i moved by joint i; every parent comes before its children.
 
@@ -79,7 +79,7 @@ FREE: Final = 4
 
 
 @inline
-def turned(fixed, by_sine, by_cosine, s, c):
+def combine_rotations(fixed, by_sine, by_cosine, s, c):
     """Return fixed + s by_sine + c by_cosine: a rotation about any axis behind any placement, in 18 products."""
     return (
         fixed[0] + s * by_sine[0] + c * by_cosine[0],
@@ -102,7 +102,7 @@ def joint_pose(tree, i, q):
     p = constant3(q, row3(tree.p_PJ, i))
     if kind == REVOLUTE or kind == SCREW:
         s, c = sine_cosine(q, at)
-        R = turned(R, row9(tree.R_sin, i), row9(tree.R_cos, i), s, c)
+        R = combine_rotations(R, row9(tree.R_sin, i), row9(tree.R_cos, i), s, c)
         if kind == SCREW:
             angle, slide = value(q, at), row3(tree.p_slide, i)
             p = (p[0] + angle * slide[0], p[1] + angle * slide[1], p[2] + angle * slide[2])
@@ -168,7 +168,7 @@ def hand_on(links, here, there, force, n, f):
 
 
 @inline
-def outer_wrench(wrenches, k, first, memory):
+def load_wrench(wrenches, k, first, memory):
     """Return wrench k of frames first .. first + WIDTH - 1 of (T, K, 6) as (moment, force), by way of six fields of memory."""
     last = wrenches.shape[0] - 1
     for lane in range(WIDTH):
@@ -179,7 +179,7 @@ def outer_wrench(wrenches, k, first, memory):
 
 
 @inline
-def take_outer(links, row, force, path, start, end, n, f):
+def subtract_wrench(links, row, force, path, start, end, n, f):
     """Subtract the wrench (n, f) about the world origin from the last link of path[start:end], links from the root.
 
     row: fields of a link; row 0 is the world's.

@@ -1,4 +1,4 @@
-"""All tables of biodyn, in TOML, by the package that uses them, and the schemas of tables that a user may write.
+"""All TOML tables of biodyn, grouped by the package that uses them, and the schemas of user tables.
 
     body/                        skeletons, marker sets, anthropometric tables, joint centres, landmarks  model.from_library
     formats/, session/           names, units and channels in files; words in file names                  io, trial; session

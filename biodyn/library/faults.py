@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from biodyn.errors import TableError
-from biodyn.library.load import UserFile, nearest
+from biodyn.library.load import UserFile, suggest_name
 
 _EXPECTED = {
     "float_type": "a number",
@@ -66,16 +66,16 @@ def first_fault(error: ValidationError, model: type[BaseModel], removed: Mapping
     path = tuple(part for part in problem["loc"] if not _is_branch(part, model))
     kind = str(problem["type"])
     if path[-1:] == ("[key]",):  # the key itself of a table with fixed keys
-        return Fault(path[:-1], "unknown entry", nearest(str(path[-2]), re.findall(r"'([^']*)'", problem["msg"])))
+        return Fault(path[:-1], "unknown entry", suggest_name(str(path[-2]), re.findall(r"'([^']*)'", problem["msg"])))
     if kind == "extra_forbidden":
-        inside = _inside_all(model, path[:-1])
+        inside = _field_in_members(model, path[:-1])
         fate = (removed or {}).get(".".join(str(part) for part in path))
         if fate:
             return Fault(path, fate, "Delete this entry." if "removed" in fate else "")
-        known = _keys(inside)
-        homes = [section for section in known if path[-1] in _keys(_inside(inside, section))]
+        known = _key_names(inside)
+        homes = [section for section in known if path[-1] in _key_names(_entry_type(inside, section))]
         hint = f"It belongs to a section: {', '.join(f'{section}.{path[-1]}' for section in homes)}." if homes else ""
-        return Fault(path, "unknown entry", hint or (nearest(str(path[-1]), known) if known else ""))
+        return Fault(path, "unknown entry", hint or (suggest_name(str(path[-1]), known) if known else ""))
     if kind == "missing":
         return Fault(path, "it is missing", _description(model, path))
     if kind in ("value_error", "assertion_error"):
@@ -83,20 +83,20 @@ def first_fault(error: ValidationError, model: type[BaseModel], removed: Mapping
     if kind == "literal_error":
         others = {_EXPECTED[p["type"]] for p in problems if p["type"] in _PLURAL and p["loc"][: len(path)] == path}
         expected = " or ".join([problem["ctx"]["expected"], *sorted(others)])
-        return Fault(path, f"expected {expected}, found {shown_value(problem['input'])}")
+        return Fault(path, f"expected {expected}, found {format_value(problem['input'])}")
     expected = _EXPECTED.get(kind, "")
     if kind in _NUMBERS:
-        expected = _range(problem, model, path)
+        expected = _range_text(problem, model, path)
     if kind in ("too_short", "too_long"):
         expected = _length(problem, kind)
     if kind == "string_too_short":
         expected = "text that is not empty"
     if not expected:
-        return Fault(path, f"{problem['msg']}, found {shown_value(problem['input'])}")
-    return Fault(path, f"expected {expected}, found {shown_value(problem['input'])}", "")
+        return Fault(path, f"{problem['msg']}, found {format_value(problem['input'])}")
+    return Fault(path, f"expected {expected}, found {format_value(problem['input'])}", "")
 
 
-def shown_value(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return an invalid value for messages: at most 40 characters on one line, as in TOML."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -114,7 +114,7 @@ def shown_value(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:40]}..."
 
 
-def _range(problem: Mapping[str, Any], model: type[BaseModel], path: tuple[str | int, ...]) -> str:
+def _range_text(problem: Mapping[str, Any], model: type[BaseModel], path: tuple[str | int, ...]) -> str:
     kind = str(problem["type"])
     field = _field(model, path)
     whole = kind.startswith("int") or (isinstance(field, FieldInfo) and field.annotation is int)
@@ -156,7 +156,7 @@ def _description(model: type[BaseModel], path: tuple[str | int, ...]) -> str:
 
 @lru_cache(maxsize=64)
 def require_valid(file: UserFile, kind: str) -> None:
-    """Raise TableError, naming file, entry and key, where a file is not a valid table of its kind."""
+    """Raise TableError, naming file, entry and key, if a file is not a valid table of its kind."""
     # imported here: most runs have no such table, and pydantic models take time to build
     from biodyn.library.schema import SCHEMAS
 
@@ -198,7 +198,7 @@ def _field(model: type[BaseModel], path: tuple[str | int, ...]) -> Any:
     """Return the field (or annotated type) at a path, None if it does not exist."""
     if not path:
         return None
-    for option in _options(_inside_all(model, path[:-1])):
+    for option in _union_members(_field_in_members(model, path[:-1])):
         if _is_model(option) and path[-1] in _fields(option):
             return _fields(option)[str(path[-1])]
         arguments = get_args(option)
@@ -207,36 +207,36 @@ def _field(model: type[BaseModel], path: tuple[str | int, ...]) -> Any:
     return None
 
 
-def _inside_all(annotation: Any, path: tuple[str | int, ...]) -> Any:
+def _field_in_members(annotation: Any, path: tuple[str | int, ...]) -> Any:
     for part in path:
-        annotation = _inside(annotation, part)
+        annotation = _entry_type(annotation, part)
     return annotation
 
 
-def _inside(annotation: Any, part: str | int) -> Any:
+def _entry_type(annotation: Any, part: str | int) -> Any:
     """Return the type of an entry of a model, a table or a list."""
-    for option in _options(annotation):
+    for option in _union_members(annotation):
         if _is_model(option):
             if part in _fields(option):
                 return _fields(option)[str(part)].annotation
             if issubclass(option, BaseModel) and "root" in option.model_fields:
-                return _inside(option.model_fields["root"].annotation, part)
+                return _entry_type(option.model_fields["root"].annotation, part)
             continue
-        inner = get_args(_plain(option))
+        inner = get_args(_without_metadata(option))
         if inner:
             return inner[0 if isinstance(part, int) else -1]
     return None
 
 
-def _options(annotation: Any) -> tuple[Any, ...]:
+def _union_members(annotation: Any) -> tuple[Any, ...]:
     """Return the members of a union, or the type itself."""
-    annotation = _plain(annotation)
+    annotation = _without_metadata(annotation)
     if get_origin(annotation) in (Union, UnionType):
-        return tuple(_plain(option) for option in get_args(annotation))
+        return tuple(_without_metadata(option) for option in get_args(annotation))
     return (annotation,)
 
 
-def _plain(annotation: Any) -> Any:
+def _without_metadata(annotation: Any) -> Any:
     """Return the type without its `Annotated` metadata."""
     return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
 
@@ -250,8 +250,10 @@ def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
-def _keys(annotation: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(key for option in _options(annotation) if _is_model(option) for key in _fields(option)))
+def _key_names(annotation: Any) -> tuple[str, ...]:
+    return tuple(
+        dict.fromkeys(key for option in _union_members(annotation) if _is_model(option) for key in _fields(option))
+    )
 
 
 def _is_branch(part: str | int, model: type[BaseModel]) -> bool:
@@ -267,10 +269,12 @@ def _model_names(model: type[BaseModel]) -> set[str]:
     names: set[str] = set()
     waiting: list[Any] = [model]
     while waiting:
-        for option in _options(waiting.pop()):
+        for option in _union_members(waiting.pop()):
             if _is_model(option) and option.__name__ not in names:
                 names.add(option.__name__)
                 waiting += [field.annotation for field in option.model_fields.values()]
             elif not _is_model(option):
-                waiting += [a for a in get_args(_plain(option)) if a is not Ellipsis and not isinstance(a, str)]
+                waiting += [
+                    a for a in get_args(_without_metadata(option)) if a is not Ellipsis and not isinstance(a, str)
+                ]
     return names

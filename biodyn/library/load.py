@@ -58,7 +58,7 @@ def read_user_toml(
 
     Args: `role`: purpose of the file in messages; `missing`: hint if it does not exist.
     """
-    shown = _shown(path)
+    shown = _shorten_path(path)
     try:
         place = Path(path).expanduser()
         if not place.is_file():
@@ -75,7 +75,7 @@ def read_user_toml(
         raise fault(f"The {role} '{shown}' cannot be read: {error.strerror}.", missing) from error
     except (ValueError, RuntimeError) as error:  # a NUL in the path; "~somebody" without a home
         raise fault(f"{shown!r} is not the path of a {role}: {error}.", missing) from error
-    return UserFile(role, place, data, _parsed(data, shown, fault))  # type: ignore[arg-type]  # a class is hashable
+    return UserFile(role, place, data, _parse_toml(data, shown, fault))  # type: ignore[arg-type]  # a class is hashable
 
 
 def read_entry(text: str, fault: type[BiodynError] = TableError) -> dict[str, Any]:
@@ -85,16 +85,18 @@ def read_entry(text: str, fault: type[BiodynError] = TableError) -> dict[str, An
     """
     key, equals, value = (part.strip() for part in text.partition("="))
     if not (key and equals and value) or len((key + value).splitlines()) > 1:
-        raise fault(f"'{_shown(text)}' is not an entry of the settings.", "Write section.key=value: model.fit=session.")
+        raise fault(
+            f"'{_shorten_path(text)}' is not an entry of the settings.", "Write section.key=value: model.fit=session."
+        )
     try:
-        return _parsed(f"{key} = {value}".encode(), text, fault)  # type: ignore[arg-type]  # as above
+        return _parse_toml(f"{key} = {value}".encode(), text, fault)  # type: ignore[arg-type]  # as above
     except fault:
         quoted = json.dumps(value, ensure_ascii=False)
-        return _parsed(f"{key} = {quoted}".encode(), text, fault)  # type: ignore[arg-type]
+        return _parse_toml(f"{key} = {quoted}".encode(), text, fault)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=64)
-def _parsed(data: bytes, shown: str, fault: type[BiodynError]) -> dict[str, Any]:
+def _parse_toml(data: bytes, shown: str, fault: type[BiodynError]) -> dict[str, Any]:
     try:
         content = tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -106,14 +108,16 @@ def _parsed(data: bytes, shown: str, fault: type[BiodynError]) -> dict[str, Any]
         raise fault(f"'{shown}' nests lists or tables too deeply.", "Write it like the library's own tables.") from None
     except ValueError as error:  # TOMLDecodeError, and numbers with too many digits for Python
         raise fault(f"'{shown}' is not a valid TOML file: {error}.", "Correct the line it names.") from error
-    for key, text in _texts(content, "", shown, fault):
+    for key, text in _iterate_texts(content, "", shown, fault):
         control = next((c for c in text if (ord(c) < 32 and c not in "\n\r\t") or ord(c) == 127), None)
         if control is not None:
             raise fault(f"Entry '{key}' of '{shown}' contains the control character {control!r}.", "Remove it.")
     return content
 
 
-def _texts(value: Any, key: str, shown: str, fault: type[BiodynError], depth: int = 0) -> Iterator[tuple[str, str]]:
+def _iterate_texts(
+    value: Any, key: str, shown: str, fault: type[BiodynError], depth: int = 0
+) -> Iterator[tuple[str, str]]:
     """Yield (key, text) of every text and every key."""
     if depth > 50:
         raise fault(f"'{shown}' nests lists or tables too deeply.", "Write it like the library's own tables.")
@@ -122,13 +126,13 @@ def _texts(value: Any, key: str, shown: str, fault: type[BiodynError], depth: in
     elif isinstance(value, dict):
         for name, item in value.items():
             yield repr(name), name
-            yield from _texts(item, f"{key}.{name}" if key else name, shown, fault, depth + 1)
+            yield from _iterate_texts(item, f"{key}.{name}" if key else name, shown, fault, depth + 1)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item, key, shown, fault, depth + 1)
+            yield from _iterate_texts(item, key, shown, fault, depth + 1)
 
 
-def _shown(path: str | Path) -> str:
+def _shorten_path(path: str | Path) -> str:
     """Return a path for messages: the last 300 characters of a very long one."""
     text = str(path)
     return text if len(text) <= 300 else f"...{text[-300:]}"
@@ -140,14 +144,14 @@ def load_table(name: str) -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath(f"{name}{SUFFIX}").read_text(encoding="utf-8"))
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def suggest_name(name: str, known: Iterable[str]) -> str:
     """Return a hint with the nearest known name and all known names."""
     known = tuple(known)
     folded = {candidate.casefold(): candidate for candidate in known}
     near = get_close_matches(name.casefold(), folded, 1)
-    return (f"Did you mean '{folded[near[0]]}'? " if near else "") + listed(known)
+    return (f"Did you mean '{folded[near[0]]}'? " if near else "") + list_names(known)
 
 
-def listed(known: Sequence[str]) -> str:
+def list_names(known: Sequence[str]) -> str:
     """Return the known names as a sentence, at most 24."""
     return f"There are {', '.join(known[:24]) or 'none'}{', ...' if len(known) > 24 else ''}."

@@ -11,7 +11,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.library.load import load_table
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 
 #: Instead of a segment: the joint centre is defined by the skeleton.
 OF_SKELETON = "skeleton"
@@ -71,17 +71,17 @@ class PoseSystem:
 @cache
 def pose_systems() -> tuple[PoseSystem, ...]:
     """Return the systems of the library."""
-    return tuple(_system(table) for table in load_table("formats/segment_poses")["system"])
+    return tuple(_pose_system(table) for table in load_table("formats/segment_poses")["system"])
 
 
-def pose_system_of(labels: Collection[str]) -> PoseSystem | None:
+def find_pose_system(labels: Collection[str]) -> PoseSystem | None:
     """Return the system of these segment labels, None if fewer than three are known."""
     shared = {system.name: len(system.bodies.keys() & set(labels)) for system in pose_systems()}
     best = max(pose_systems(), key=lambda system: shared[system.name])
     return best if shared[best.name] >= 3 else None
 
 
-def _system(table: Mapping[str, Any]) -> PoseSystem:
+def _pose_system(table: Mapping[str, Any]) -> PoseSystem:
     suffix = table.get("suffix", "")
     segments = tuple(
         PoseSegment(
@@ -90,7 +90,7 @@ def _system(table: Mapping[str, Any]) -> PoseSystem:
             OF_SKELETON if entry.get("joint") == OF_SKELETON else entry.get("joint", entry["label"]) + suffix,
         )
         for raw in table["segment"]
-        for _, entry in for_each_side(raw)
+        for _, entry in expand_sides(raw)
     )
     points = tuple(
         PosePoint(
@@ -101,7 +101,7 @@ def _system(table: Mapping[str, Any]) -> PoseSystem:
             entry.get("along", ""),
         )
         for raw in table.get("point", ())
-        for _, entry in for_each_side(raw)
+        for _, entry in expand_sides(raw)
     )
     return PoseSystem(
         name=table["name"],

@@ -9,7 +9,7 @@ from threading import get_ident
 from typing import Generic, TypeVar
 
 from biodyn.errors import BiodynError
-from biodyn.library.load import nearest
+from biodyn.library.load import suggest_name
 
 Entry = TypeVar("Entry")
 
@@ -42,26 +42,26 @@ class Registry(Generic[Entry], Mapping[str, Entry]):
 
         return add
 
-    def named(self, name: str) -> Entry:
-        """Return the entry of a user's choice; raises the registry's fault with the nearest known name."""
+    def get(self, name: str) -> Entry:
+        """Return the entry of the given name; raise the registry's fault with the nearest known name."""
         if name not in self:
-            raise self._fault(f"There is no {self.kind} '{name}'.", nearest(name, self))
+            raise self._fault(f"There is no {self.kind} '{name}'.", suggest_name(name, self))
         return self[name]
 
     def __getitem__(self, name: str) -> Entry:
-        return self._discovered()[name][1]
+        return self._all_entries()[name][1]
 
     def __iter__(self) -> Iterator[str]:
-        entries = self._discovered()
+        entries = self._all_entries()
         return iter(sorted(entries, key=lambda name: (entries[name][0], name)))
 
     def __len__(self) -> int:
-        return len(self._discovered())
+        return len(self._all_entries())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._discovered()
+        return name in self._all_entries()
 
-    def _discovered(self) -> dict[str, tuple[float, Entry]]:
+    def _all_entries(self) -> dict[str, tuple[float, Entry]]:
         """Return all entries; during the import of their modules those registered so far."""
         thread = get_ident()
         if not self._complete and thread not in self._searching:

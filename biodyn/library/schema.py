@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from biodyn.library.faults import shown_value
+from biodyn.library.faults import format_value
 
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
@@ -95,7 +95,7 @@ class SegmentRow(Table):
         numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) and low <= v <= high for v in values)
         if not numbers or len(values) != (3 if three else 1):
             raise ValueError(
-                f"'com' must be a number from -0.5 to 1.5, or three from -2 to 2, found {shown_value(self.com)}"
+                f"'com' must be a number from -0.5 to 1.5, or three from -2 to 2, found {format_value(self.com)}"
             )
         return self
 
@@ -292,7 +292,7 @@ class RotationEntry(Table):
             numbers and len(numbers) == len(self.axis) == 3 and sum(abs(v) for v in numbers) > 1e-6
         ):
             raise ValueError(
-                f"'axis' must be x, y, z or three numbers that are not all 0, found {shown_value(self.axis)}"
+                f"'axis' must be x, y, z or three numbers that are not all 0, found {format_value(self.axis)}"
             )
         if (self.coordinate is None) != self.fixed:
             raise ValueError("a rotation has either a 'coordinate' or 'fixed = true'")

@@ -1,6 +1,6 @@
 """Sections of the settings: validated, frozen parameters of one stage.
 
-Each stage defines its section next to its code (`processing/contacts/parameters.py` and so on); `biodyn.settings` combines them
+Each stage defines its section next to its code (`processing/contacts/settings.py` and so on); `biodyn.settings` combines them
 under the names of a settings TOML. Numbers are strict (no text, no infinity), unknown entries are refused, and every entry has a
 default, a range and a description, from which docs/settings.md is generated.
 """
@@ -24,7 +24,7 @@ from pydantic import (
 
 from biodyn.errors import SettingsError, printable
 from biodyn.library.faults import first_fault
-from biodyn.library.load import nearest
+from biodyn.library.load import suggest_name
 from biodyn.library.registry import Registry
 
 __all__ = [
@@ -34,8 +34,8 @@ __all__ = [
     "Section",
     "ValidationError",
     "field_validator",
-    "invalid_entry",
     "model_validator",
+    "settings_error",
 ]
 
 
@@ -86,23 +86,23 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class OneOf:
-    """Annotation of an entry that names a member of a registry, or one of `besides`: `Annotated[str, OneOf(METHODS)]`."""
+    """Annotation of an entry that names a member of a registry or one of `besides`: `Annotated[str, OneOf(METHODS)]`."""
 
     registry: Registry[Any]
     besides: tuple[str, ...] = ()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
         """Return the schema of text with the look-up."""
-        return AfterValidator(self._known).__get_pydantic_core_schema__(source, handler)
+        return AfterValidator(self._validate_name).__get_pydantic_core_schema__(source, handler)
 
-    def _known(self, name: str) -> str:
+    def _validate_name(self, name: str) -> str:
         if name not in self.registry and name not in self.besides:
-            near = nearest(name, (*self.besides, *self.registry))
+            near = suggest_name(name, (*self.besides, *self.registry))
             raise ValueError(f"there is no {self.registry.kind} '{printable(name)}'. {near}".rstrip("."))
         return name
 
 
-def invalid_entry(error: ValidationError, model: type[BaseModel], origin: str, below: str = "") -> SettingsError:
+def settings_error(error: ValidationError, model: type[BaseModel], origin: str, below: str = "") -> SettingsError:
     """Return the error for the first invalid entry, with the nearest known name for an unknown one.
 
     Args: `origin`: name of the file; `below`: its table that was validated, "" = all.

@@ -1,4 +1,4 @@
-"""Schema of discrete parameters of a study: `library/study/parameters.toml`, and the user's own in study.toml."""
+"""Schema of the discrete parameters of a study: `library/study/parameters.toml`, and those of the user in study.toml."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NAMED_WINDOWS: dict[NamedWindow, Interval] = {
 
 
 class ParameterDefinition(BaseModel):
-    """One number per cycle. Units: of the variable; times s for impulses; J/kg for the work of a power in W/kg."""
+    """Definition of one number per cycle. Units: of the variable; times s for impulses; J/kg for the work of a power in W/kg."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -77,7 +77,7 @@ class ParameterDefinition(BaseModel):
 
     @property
     def label(self) -> str:
-        """Title, or the name where there is none."""
+        """Title, or the name if there is no title."""
         return self.title or self.name.replace("_", " ")
 
     @property

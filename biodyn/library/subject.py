@@ -20,19 +20,19 @@ from biodyn.library.section import BeforeValidator, Field, Section, ValidationEr
 RECORD_NAME: Final = "subject.toml"
 
 
-def _for_each_side(value: Any) -> Any:
-    """One number is that of both sides."""
+def _expand_to_sides(value: Any) -> Any:
+    """Expand a single number to both sides."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return dict.fromkeys(SIDES, value) if is_number else value
 
 
 def _as_text(value: Any) -> Any:
-    """Accept a TOML date as text."""
+    """Convert a TOML date to text."""
     return value.isoformat() if isinstance(value, date) else value
 
 
 _OneSide = Literal["r", "l"]
-_BySide = BeforeValidator(_for_each_side)
+_BySide = BeforeValidator(_expand_to_sides)
 _Line = Annotated[Annotated[str, Field(min_length=1, max_length=200)] | None, BeforeValidator(_as_text)]
 _Date = Annotated[Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None, BeforeValidator(_as_text)]
 _SIDE_WORDS: Final = {"r": "right", "l": "left"}
@@ -98,7 +98,7 @@ class SubjectRecord(Section):
 
     @property
     def measures(self) -> dict[str, float]:
-        """Return the given measures, m, by name (`library/body/measures.toml`): knee_width_r, inter_asis_distance."""
+        """Return the given body measures, m, by name (`library/body/measures.toml`), e.g. knee_width_r, inter_asis_distance."""
         measures: dict[str, float] = {}
         for entry, value in self:
             name = entry.removesuffix("_mm")
@@ -110,7 +110,7 @@ class SubjectRecord(Section):
 
     @property
     def age(self) -> float | None:
-        """Age in years at the recording: as given, else from the dates of birth and recording; None if unknown."""
+        """Age in years at the recording: as given, or from the dates of birth and recording; None if unknown."""
         if self.age_years is not None or self.birth_date is None or self.date is None:
             return self.age_years
         try:

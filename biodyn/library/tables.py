@@ -10,7 +10,7 @@ from typing import Any
 
 from biodyn.conventions import SIDES, other_side
 from biodyn.errors import ModelError, TableError
-from biodyn.library.load import SUFFIX, UserFile, is_path, load_table, nearest, read_user_toml, relative_to_file
+from biodyn.library.load import SUFFIX, UserFile, is_path, load_table, read_user_toml, relative_to_file, suggest_name
 
 _ROOT = files(__package__)
 #: Folder of each kind.
@@ -38,7 +38,9 @@ def library_entry(kind: str, name: str) -> dict[str, Any]:
     """Return a table of the library by kind and name; ModelError if it does not exist."""
     if name not in entry_names(kind):
         hint = (
-            f"{nearest(name, entry_names(kind))} The path of your own file ends in {SUFFIX}." if kind in KINDS else ""
+            f"{suggest_name(name, entry_names(kind))} The path of your own file ends in {SUFFIX}."
+            if kind in KINDS
+            else ""
         )
         raise ModelError(f"No {ROLES.get(kind, f'table of {kind}')} of the library is called '{name}'.", hint)
     return load_table(f"{_FOLDERS[kind]}/{name}")
@@ -63,8 +65,8 @@ def load_entry(kind: str, name: str) -> dict[str, Any]:
     return {"name": stem, "title": stem, "citation": ""} | user_table(kind, name).content
 
 
-def extended(kind: str, parent: str, name: str, above: tuple[str, ...]) -> str:
-    """Return the table that `name` extends: `parent`, a path being relative to the file of `name`.
+def load_parent(kind: str, parent: str, name: str, above: tuple[str, ...]) -> str:
+    """Return the table that `name` extends: `parent`, whose path is relative to the file of `name`.
 
     Raises TableError if the files extend each other in a circle.
     """
@@ -81,18 +83,18 @@ def extended(kind: str, parent: str, name: str, above: tuple[str, ...]) -> str:
 def sided_entries(kind: str, name: str, key: str) -> tuple[tuple[str, dict[str, Any]], ...]:
     """Return (side, entry) for the list `key` of an entry (`load_entry`), sides filled in; it must not be changed."""
     if is_path(name):
-        return _sided(load_entry(kind, name)[key])
+        return _expand_sides(load_entry(kind, name)[key])
     return sided_rows(f"{_FOLDERS[kind]}/{name}", key)
 
 
 @cache
 def sided_rows(table: str, key: str) -> tuple[tuple[str, dict[str, Any]], ...]:
     """Return (side, entry) for the list `key` of a table (`load_table`), sides filled in; it must not be changed."""
-    return _sided(load_table(table)[key])
+    return _expand_sides(load_table(table)[key])
 
 
-def _sided(entries: list[dict[str, Any]]) -> tuple[tuple[str, dict[str, Any]], ...]:
-    return tuple(row for raw in entries for row in for_each_side(raw))
+def _expand_sides(entries: list[dict[str, Any]]) -> tuple[tuple[str, dict[str, Any]], ...]:
+    return tuple(row for raw in entries for row in expand_sides(raw))
 
 
 @cache
@@ -107,7 +109,7 @@ def entry_names(kind: str) -> tuple[str, ...]:
     )
 
 
-def for_each_side(value: Any) -> Iterator[tuple[str, Any]]:
+def expand_sides(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield (side, value) with the placeholders filled in: {s} side, {o} other side, {S} capital side.
 
     A value without placeholders is yielded once, with an empty side.

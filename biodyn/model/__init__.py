@@ -4,7 +4,7 @@ Input: a skeleton (names and joints), scaled segments (pose in the parent, inert
 of the soles. Output: a `SubjectModel`, and models derived from it: with more markers, another mass, other inertias, shifted joint
 centres, locked coordinates. `from_library` makes a model from recipes and a static trial, `from_osim` from an OpenSim file.
 
-Read `skeleton` (segments, joints, inertias), `assembly` (scaled segments -> multibody tree), `body_model` (the model, derived
+Read `skeleton` (segments, joints, inertias), `assembly` (scaled segments -> multibody tree), `assemble_model` (the model, derived
 models, joint centres without skin markers), then `observability` (coordinates determined by the markers) and `pose_axes` (angles
 of measured poses). `marker_roles` has the role of each label. Markers, segments and joints are not named in code.
 """

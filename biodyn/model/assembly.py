@@ -58,8 +58,8 @@ class Coordinate:
     sign: float = 1.0
 
     @property
-    def plain(self) -> str:
-        """Return the gait variable, else the name without side."""
+    def gait_variable(self) -> str:
+        """Return the gait variable, or the name without side if there is none."""
         return self.variable or without_side(self.name, self.side)
 
 
@@ -76,7 +76,7 @@ class BodyFrame:
 _Link = tuple[str, str | None, Joint, FloatArray, FloatArray]
 
 
-def assemble(
+def build_tree(
     skeleton: SkeletonDefinition,
     bodies: tuple[ScaledBody, ...],
     locked: frozenset[str],
@@ -94,7 +94,7 @@ def assemble(
     for body in bodies:
         definition = body.definition
         if not definition.parent:
-            chain.add_root(definition.name)
+            chain.add_base(definition.name)
         else:
             fitted = [
                 s for s in definition.rotations
@@ -104,14 +104,14 @@ def assemble(
             if not fitted:
                 locked_segments.append(definition.name)
         frame = chain.frames[definition.name]
-        inertia = body.inertia.moved(frame.R_LB, frame.p_LB)
+        inertia = body.inertia.transformed(frame.R_LB, frame.p_LB)
         load[frame.link] = load[frame.link] + inertia if frame.link in load else inertia
 
     loaded = []
     for i, (name, parent, joint, R, p) in enumerate(chain.links):
         inertia = load.get(i, ZERO_INERTIA)
         numbers = [np.asarray(a, np.float64).tobytes() for a in (R, p, inertia.com, inertia.tensor)]
-        loaded.append(_body(name, parent, joint, inertia.mass, *numbers))
+        loaded.append(_link(name, parent, joint, inertia.mass, *numbers))
     tree = Multibody(tuple(loaded))
     # the tree may reorder its bodies
     frames = {
@@ -134,9 +134,9 @@ class _Chain:
         self.frames: dict[str, BodyFrame] = {}
         self.plan: list[tuple[str, str, BodyDefinition, Rotation]] = []
 
-    def add_root(self, name: str) -> None:
+    def add_base(self, name: str) -> None:
         """Add the floating base."""
-        index = self._add(name, None, Joint("free"), np.eye(3), np.zeros(3))
+        index = self._add_link(name, None, Joint("free"), np.eye(3), np.zeros(3))
         self.frames[name] = BodyFrame(index, np.eye(3), np.zeros(3))
 
     def add_body(self, body: ScaledBody, free: Sequence[Rotation]) -> None:
@@ -146,15 +146,15 @@ class _Chain:
         R, p, link = base.R_LB, base.R_LB @ body.p_PB + base.p_LB, base.link
         for step, angle in zip(definition.rotations, body.static_angles_rad, strict=True):
             if step not in free:
-                R = R @ _turn(as_axis(step.axis), float(angle))
+                R = R @ _fixed_rotation(as_axis(step.axis), float(angle))
                 continue
             name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
-            link = self._add(name, link, _hinge(as_axis(step.axis)), R, p)
+            link = self._add_link(name, link, _revolute_joint(as_axis(step.axis)), R, p)
             self.plan.append((str(step.coordinate), name, definition, step))
             R, p = np.eye(3), np.zeros(3)
         self.frames[definition.name] = BodyFrame(link, R, p)
 
-    def _add(self, name: str, parent: int | None, joint: Joint, R: FloatArray, p: FloatArray) -> int:
+    def _add_link(self, name: str, parent: int | None, joint: Joint, R: FloatArray, p: FloatArray) -> int:
         self.links.append((name, None if parent is None else self.links[parent][0], joint, R, p))
         return len(self.links) - 1
 
@@ -173,13 +173,13 @@ def _coordinate(tree: Multibody, name: str, link: str, definition: BodyDefinitio
 
 
 @lru_cache(maxsize=256)
-def _hinge(axis: tuple[float, float, float]) -> Joint:
+def _revolute_joint(axis: tuple[float, float, float]) -> Joint:
     """Return a revolute joint; a trial builds the same ones thousands of times."""
     return Joint("revolute", axis)
 
 
 @lru_cache(maxsize=1024)
-def _body(
+def _link(
     name: str, parent: str | None, joint: Joint, mass: float, R: bytes, p: bytes, com: bytes, tensor: bytes
 ) -> Body:
     """Return a link with its mass, from the bytes of the numbers; the models of a trial share most links."""
@@ -188,7 +188,7 @@ def _body(
 
 
 @lru_cache(maxsize=1024)
-def _turn(axis: tuple[float, float, float], angle: float) -> FloatArray:
+def _fixed_rotation(axis: tuple[float, float, float], angle: float) -> FloatArray:
     """Return a fixed rotation; most are the same in all models of a trial."""
     return axis_angle(np.array(axis), angle)
 

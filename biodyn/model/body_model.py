@@ -11,7 +11,7 @@ import numpy as np
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.rotations import axis_angle, cross3, points_on_bodies, quaternion_from_matrix
-from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody, assemble
+from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody, build_tree
 from biodyn.model.skeleton import BodyDefinition, Inertia, Skeleton, SkeletonDefinition, static_angles
 from biodyn.rigid_body import Multibody
 
@@ -46,7 +46,7 @@ class SubjectModel:
         markers: attached markers.
         foot_outlines: by side, (K, 3) m outline of the sole in the axes of `sole_body[side]`.
         computed_points: labels of computed points inside the body.
-        inner_centres: by segment, title of the joint centre at its origin, and radius (m) around it without skin markers.
+        joint_centre_zones: by segment, title of the joint centre at its origin, and radius (m) around it without skin markers.
         refined_centres: segments with a joint centre that may be refined from the walk.
         uncertain_turns: segments with a rotation about the long axis that depends on a skin wand, and the hinge coordinate that
             determines it in the walk.
@@ -72,8 +72,8 @@ class SubjectModel:
     uncertain_turns: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def moving(self) -> tuple[ScaledBody, ...]:
-        """Return the segments with a free joint to their parent, without the root."""
+    def moving_segments(self) -> tuple[ScaledBody, ...]:
+        """Segments with a free joint to their parent, without the root."""
         return tuple(
             body for body in self.bodies if body.definition.parent and body.definition.name not in self.locked_segments
         )
@@ -105,12 +105,12 @@ class SubjectModel:
         ).reshape(-1, 3)
         return links, points, np.array([m.weight for m in self.markers], dtype=float)
 
-    def marker_places(self, link_R_W: FloatArray, link_p_W: FloatArray) -> FloatArray:
+    def marker_positions(self, link_R_W: FloatArray, link_p_W: FloatArray) -> FloatArray:
         """Return the marker positions (T, M, 3) m in World from the poses of the links (T, L, 3, 3), (T, L, 3) m."""
         links, p_LM, _ = self.marker_arrays()
         return points_on_bodies(link_R_W, link_p_W, links, p_LM)
 
-    def limits(self) -> tuple[FloatArray, FloatArray]:
+    def coordinate_limits(self) -> tuple[FloatArray, FloatArray]:
         """Return lower and upper limits (nv,) of the velocity-indexed coordinates; the base is free, assumed ones are fixed."""
         lower = np.full(self.multibody.nv, -np.inf)
         upper = np.full(self.multibody.nv, np.inf)
@@ -121,7 +121,7 @@ class SubjectModel:
             lower[coordinate.v_index] = upper[coordinate.v_index] = static[coordinate.name]
         return lower, upper
 
-    def pulls(self) -> FloatArray:
+    def prior_weights(self) -> FloatArray:
         """Return the weights (nv,) m^2/rad^2 of the priors of coordinates, relative to markers of weight 1."""
         marker_sd_m = 0.006  # error of a marker of weight 1, soft tissue included
         weights = np.zeros(self.multibody.nv)
@@ -155,7 +155,7 @@ class SubjectModel:
         return R @ frame.R_LB, link_p_W[:, frame.link] + R @ frame.p_LB
 
 
-def body_model(
+def assemble_model(
     skeleton: SkeletonDefinition,
     bodies: tuple[ScaledBody, ...],
     locked: frozenset[str],
@@ -168,7 +168,7 @@ def body_model(
     sole_body: dict[str, str],
 ) -> SubjectModel:
     """Return the model that has these segments, the coordinates in `locked` fixed at their static value."""
-    multibody, coordinates, frames, locked_segments = assemble(skeleton, bodies, locked)
+    multibody, coordinates, frames, locked_segments = build_tree(skeleton, bodies, locked)
     free = {coordinate.name for coordinate in coordinates}
     return SubjectModel(
         skeleton=skeleton,
@@ -177,7 +177,7 @@ def body_model(
         sex=sex,
         bodies=bodies,
         coordinates=coordinates,
-        locked=tuple(name for body in bodies for name in body.definition.coordinates if name not in free),
+        locked=tuple(name for body in bodies for name in body.definition.coordinate_names if name not in free),
         locked_segments=locked_segments,
         frames=frames,
         multibody=multibody,
@@ -192,7 +192,7 @@ def with_markers(model: SubjectModel, extra: tuple[AttachedMarker, ...]) -> Subj
     return replace(model, markers=model.markers + extra)
 
 
-def with_moved_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) -> SubjectModel:
+def with_shifted_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) -> SubjectModel:
     """Return the model with joint centres moved by (3,) m in the parent's axes; the segment moves with its joint."""
     bodies = tuple(
         replace(body, p_PB=body.p_PB + shifts_m[body.definition.name]) if body.definition.name in shifts_m else body
@@ -219,18 +219,19 @@ def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> Subje
 
 def with_bodies(model: SubjectModel, bodies: tuple[ScaledBody, ...]) -> SubjectModel:
     """Return the model with its tree reassembled from changed segments."""
-    return _reassembled(model, bodies, frozenset(model.locked))
+    return _reassemble(model, bodies, frozenset(model.locked))
 
 
 def with_locked(model: SubjectModel, name: str) -> SubjectModel:
     """Return the model with one more coordinate fixed at its static value."""
-    return _reassembled(model, model.bodies, frozenset({*model.locked, name}))
+    return _reassemble(model, model.bodies, frozenset({*model.locked, name}))
 
 
 def with_freed(model: SubjectModel, option: str) -> SubjectModel:
     """Return the model with the fixed rotations of an option of the settings freed (`Rotation.freed`)."""
     bodies = tuple(
-        replace(body, definition=_freed(body.definition, option, body.static_angles_rad)) for body in model.bodies
+        replace(body, definition=_freed_definition(body.definition, option, body.static_angles_rad))
+        for body in model.bodies
     )
     definitions = tuple(body.definition for body in bodies)
     if all(new is old.definition for new, old in zip(definitions, model.bodies, strict=True)):
@@ -242,10 +243,10 @@ def with_freed(model: SubjectModel, option: str) -> SubjectModel:
         *model.locked,
         *(step.coordinate for b in definitions if b.name in model.locked_segments for step in b.rotations),
     }
-    return _reassembled(replace(model, skeleton=skeleton), bodies, frozenset(str(name) for name in locked if name))
+    return _reassemble(replace(model, skeleton=skeleton), bodies, frozenset(str(name) for name in locked if name))
 
 
-def _freed(definition: BodyDefinition, option: str, static_rad: Sequence[float]) -> BodyDefinition:
+def _freed_definition(definition: BodyDefinition, option: str, static_rad: Sequence[float]) -> BodyDefinition:
     if all(step.freed is None or step.option != option for step in definition.rotations):
         return definition
     rotations = tuple(
@@ -275,33 +276,33 @@ def with_assumed(model: SubjectModel) -> SubjectModel:
         if definition.unseen is not None
         and definition.name in model.locked_segments
         and definition.name not in carriers
-        for coordinate in definition.coordinates
+        for coordinate in definition.coordinate_names
     )
-    return _reassembled(model, model.bodies, frozenset(model.locked), assumed=names) if names else model
+    return _reassemble(model, model.bodies, frozenset(model.locked), assumed=names) if names else model
 
 
 def with_coordinates_of(model: SubjectModel, other: SubjectModel) -> SubjectModel:
     """Return the model with the same free coordinates as another model of the same skeleton."""
     if model.locked == other.locked:
         return model
-    return _reassembled(model, model.bodies, frozenset(other.locked))
+    return _reassemble(model, model.bodies, frozenset(other.locked))
 
 
-def _reassembled(
+def _reassemble(
     model: SubjectModel,
     bodies: tuple[ScaledBody, ...],
     locked: frozenset[str],
     assumed: frozenset[str] | None = None,
 ) -> SubjectModel:
     names = frozenset(coordinate.name for coordinate in model.assumed) if assumed is None else assumed
-    multibody, every, frames, locked_segments = assemble(model.skeleton, bodies, locked, names)
+    multibody, every, frames, locked_segments = build_tree(model.skeleton, bodies, locked, names)
     coordinates = tuple(coordinate for coordinate in every if coordinate.name not in names)
     free = {coordinate.name for coordinate in coordinates}
     return replace(
         model,
         bodies=bodies,
         assumed=tuple(coordinate for coordinate in every if coordinate.name in names),
-        locked=tuple(name for body in bodies for name in body.definition.coordinates if name not in free),
+        locked=tuple(name for body in bodies for name in body.definition.coordinate_names if name not in free),
         multibody=multibody,
         coordinates=coordinates,
         frames=frames,
@@ -328,7 +329,7 @@ class StaticFigure:
     far_end: Mapping[str, str]
 
     @classmethod
-    def of(cls, model: SubjectModel) -> StaticFigure:
+    def from_model(cls, model: SubjectModel) -> StaticFigure:
         """Return the static figure of a model."""
         poses: dict[str, tuple[FloatArray, FloatArray]] = {}
         for body in model.bodies:
@@ -347,7 +348,7 @@ class StaticFigure:
         R, p = {name: R for name, (R, _) in poses.items()}, {name: p for name, (_, p) in poses.items()}
         return cls(R, p, parent, far)
 
-    def moved(self, shifts_W: Mapping[str, FloatArray], turns_rad: Mapping[str, float]) -> StaticFigure:
+    def with_shifted_centres(self, shifts_W: Mapping[str, FloatArray], turns_rad: Mapping[str, float]) -> StaticFigure:
         """Return the figure with joint centres shifted by (3,) m in World and axes rotated about the long axes (rad).
 
         The long axis of a segment follows the joint centres at its ends by the smallest rotation; the root keeps its axes.
@@ -355,12 +356,12 @@ class StaticFigure:
         p = {name: at + shifts_W[name] if name in shifts_W else at for name, at in self.p_WB.items()}
         R = dict(self.R_WB)
         for name, end in self.far_end.items():
-            R[name] = swing(self.p_WB[end] - self.p_WB[name], p[end] - p[name]) @ R[name]
+            R[name] = smallest_rotation(self.p_WB[end] - self.p_WB[name], p[end] - p[name]) @ R[name]
         for name, turn in turns_rad.items():
             R[name] = R[name] @ axis_angle(_UP, turn)
         return StaticFigure(R, p, self.parent, self.far_end)
 
-    def poses(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+    def poses_by_segment(self) -> dict[str, tuple[FloatArray, FloatArray]]:
         """Return R_WB (3, 3), p_WB (3,) m by segment."""
         return {name: (self.R_WB[name], self.p_WB[name]) for name in self.R_WB}
 
@@ -368,8 +369,8 @@ class StaticFigure:
         """Return the distance (m) of the joint centres at both ends of a segment."""
         return float(np.linalg.norm(self.p_WB[self.far_end[name]] - self.p_WB[name]))
 
-    def carried(self, name: str) -> frozenset[str]:
-        """Return the names of a segment and of all segments distal to it."""
+    def distal_segments(self, name: str) -> frozenset[str]:
+        """Return the names of the segment itself and of all segments distal to it."""
         names = {name}
         for body, parent in self.parent.items():  # parents first
             if parent in names:
@@ -377,7 +378,7 @@ class StaticFigure:
         return frozenset(names)
 
 
-def swing(start: FloatArray, end: FloatArray) -> FloatArray:
+def smallest_rotation(start: FloatArray, end: FloatArray) -> FloatArray:
     """Return the smallest rotation (3, 3) from the direction of `start` to the direction of `end`, both (3,)."""
     axis = cross3(start, end)
     sine, cosine = float(np.linalg.norm(axis)), float(start @ end)
@@ -390,9 +391,9 @@ def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -
     In the static trial the markers keep their positions in World, as after a wrong regression. The long axes of the segment and
     of its parent follow the centre (`StaticFigure.moved`). Inertias keep their position in the segments.
     """
-    figure = StaticFigure.of(model)
+    figure = StaticFigure.from_model(model)
     parent = figure.parent[body]
-    shifted = figure.moved({body: figure.R_WB[parent] @ shift_P}, {})
+    shifted = figure.with_shifted_centres({body: figure.R_WB[parent] @ shift_P}, {})
     bodies = []
     for part in model.bodies:
         name, top = part.definition.name, part.definition.parent
@@ -410,8 +411,8 @@ def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -
     return replace(with_bodies(model, tuple(bodies)), markers=tuple(markers))
 
 
-def inside_segment(label: str, place: FloatArray, body: ScaledBody, model: SubjectModel) -> Diagnostic | None:
-    """Return a finding if a point (3,) m in a segment's axes is at one of the segment's joint centres."""
+def find_joint_centre_point(label: str, place: FloatArray, body: ScaledBody, model: SubjectModel) -> Diagnostic | None:
+    """Return a finding if a point (3,) m in the axes of a segment is at one of its joint centres."""
     name = body.definition.name
     ends = [(child.definition.name, child.p_PB) for child in model.bodies if child.definition.parent == name]
     for owner, p_BC in (*ends, (name, np.zeros(3))):
@@ -419,11 +420,11 @@ def inside_segment(label: str, place: FloatArray, body: ScaledBody, model: Subje
             title, radius_m = model.inner_centres[owner]
             distance = float(np.linalg.norm(place - p_BC))
             if distance < radius_m:
-                return inside_note(label, distance, radius_m, title)
+                return joint_centre_note(label, distance, radius_m, title)
     return None
 
 
-def inside_note(label: str, distance: float, limit: float, title: str) -> Diagnostic:
+def joint_centre_note(label: str, distance: float, limit: float, title: str) -> Diagnostic:
     """Return the finding for a point at a joint centre."""
     return Diagnostic(
         "computed-points",

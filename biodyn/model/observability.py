@@ -30,27 +30,27 @@ def inverse_factors(normal: FloatArray) -> FloatArray:
 LEAST_LEVER_M = 0.02
 
 
-def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None) -> FloatArray:
-    """Return the lever of each free coordinate, m (n, C), in configurations q (n, nq): motion of the markers per radian.
+def marker_sensitivity(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None) -> FloatArray:
+    """Return the motion of the markers per radian of each free coordinate, m (n, C), in configurations q (n, nq).
 
     All other coordinates, with the base, minimise that motion: it is the square root of the Schur complement of the normal matrix
     J^T W J with the priors of coordinates. `visible` (n, M) selects markers; weights are limited to 1.
     """
     columns = [coordinate.v_index for coordinate in model.coordinates]
-    factors = _inverse_factors(model, q, visible)[:, :, columns]
+    factors = _normal_factors(model, q, visible)[:, :, columns]
     return np.asarray(1.0 / np.sqrt(np.sum(factors**2, axis=1)))  # diagonal of the inverse
 
 
-def root_levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None) -> FloatArray:
-    """Return the lever of the root about its worst determined axis, m (n,); see `levers`.
+def root_sensitivity(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None) -> FloatArray:
+    """Return the marker sensitivity, m (n,), of the least determined rotation of the root; see `marker_sensitivity`.
 
     Markers that determine its attitude determine its position, too: joints rotate and do not slide.
     """
-    turns = _inverse_factors(model, q, visible)[:, :, :3]
+    turns = _normal_factors(model, q, visible)[:, :, :3]
     return np.asarray(1.0 / np.sqrt(np.linalg.eigvalsh(turns.transpose(0, 2, 1) @ turns)[:, -1]))
 
 
-def _inverse_factors(model: SubjectModel, q: FloatArray, visible: BoolArray | None) -> FloatArray:
+def _normal_factors(model: SubjectModel, q: FloatArray, visible: BoolArray | None) -> FloatArray:
     """Return `inverse_factors` (n, nv, nv) of the normal matrix of markers of weight 1 m^-2 at most and priors of coordinates."""
     ridge_m2 = 1e-8  # keeps unobservable directions invertible: (0.1 mm)^2 against levers of centimetres
     links, p_LM, weights = model.marker_arrays()
@@ -64,11 +64,11 @@ def _inverse_factors(model: SubjectModel, q: FloatArray, visible: BoolArray | No
         matrices[rows] = normal_matrix(model.multibody, q[rows], links, p_LM, np.minimum(weights, 1.0) * pattern)
     assumed = [coordinate.v_index for coordinate in model.assumed]  # not fitted
     matrices[:, assumed], matrices[:, :, assumed] = 0.0, 0.0
-    return inverse_factors(matrices + np.diag(model.pulls() + ridge_m2))
+    return inverse_factors(matrices + np.diag(model.prior_weights() + ridge_m2))
 
 
-def badly_seen(model: SubjectModel, lever: FloatArray, steady_m: float) -> BoolArray:
-    """Return where (T, C) levers (T, C) m of the legs are less than `steady_m` and half of their 90th percentile in the trial.
+def poorly_determined(model: SubjectModel, lever: FloatArray, steady_m: float) -> BoolArray:
+    """Return the frames (T, C) in which leg coordinates have a small marker sensitivity `lever` (T, C), m.
 
     At the straight knee the markers of the shank do not determine the rotation of the thigh: some mm of skin motion rotate it by
     tens of degrees. Arms are excluded: an error of their angles has little effect on the loads.
@@ -77,11 +77,11 @@ def badly_seen(model: SubjectModel, lever: FloatArray, steady_m: float) -> BoolA
     if not solved.any():
         return np.zeros(lever.shape, dtype=bool)
     usual = np.percentile(lever[solved], 90.0, axis=0)
-    limit = np.where(_in_legs(model), np.minimum(steady_m, 0.5 * usual), 0.0)
+    limit = np.where(_leg_coordinates(model), np.minimum(steady_m, 0.5 * usual), 0.0)
     return np.asarray(lever < limit)
 
 
-def _in_legs(model: SubjectModel) -> BoolArray:
+def _leg_coordinates(model: SubjectModel) -> BoolArray:
     """Return which coordinates (C,) belong to the legs."""
     legs = set()
     for foot in model.sole_body.values():
@@ -92,10 +92,10 @@ def _in_legs(model: SubjectModel) -> BoolArray:
     return np.array([coordinate.body in legs for coordinate in model.coordinates], dtype=bool)
 
 
-def without_unseen(model: SubjectModel, R_WB: FloatArray, p_WB: FloatArray) -> SubjectModel:
+def lock_unobservable(model: SubjectModel, R_WB: FloatArray, p_WB: FloatArray) -> SubjectModel:
     """Return the model with every coordinate locked that is not observable in the static posture, root at R_WB, p_WB."""
     while model.coordinates:
-        lever = levers(model, model.static_configuration(R_WB, p_WB)[None])[0]
+        lever = marker_sensitivity(model, model.static_configuration(R_WB, p_WB)[None])[0]
         unobservable = np.flatnonzero(lever < LEAST_LEVER_M)
         if not len(unobservable):
             break
@@ -118,31 +118,31 @@ def marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
     return J
 
 
-def unseen_coordinates(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> BoolArray:
-    """Return (T, C): frames in which a coordinate is not determined by the visible markers (T, M) at q (T, nq).
+def undetermined_coordinates(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> BoolArray:
+    """Return (T, C): frames in which the visible markers (T, M) do not determine a coordinate at q (T, nq).
 
     The reason can be a gap or the posture: with a straight elbow the rotations of upper arm and forearm are the same.
     """
-    return np.asarray(levers_through(model, q, visible, step) < LEAST_LEVER_M)  # False where not solved
+    return np.asarray(sensitivity_by_frame(model, q, visible, step) < LEAST_LEVER_M)  # False where not solved
 
 
-def root_unseen(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> BoolArray:
+def undetermined_root(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> BoolArray:
     """Return (T,): frames in which gaps leave the attitude of the root undetermined, by visible markers (T, M) at q (T, nq)."""
 
     def both_levers(q: FloatArray, visible: BoolArray) -> FloatArray:
-        """Return the `root_levers` (n, 2) with the visible markers and with all."""
-        return np.stack([root_levers(model, q, visible), root_levers(model, q)], axis=1)
+        """Return the `root_sensitivity` (n, 2) with the visible markers and with all."""
+        return np.stack([root_sensitivity(model, q, visible), root_sensitivity(model, q)], axis=1)
 
-    lever = through_frames(both_levers, q, visible, step)
+    lever = evaluate_in_blocks(both_levers, q, visible, step)
     return np.asarray((lever[:, 0] < LEAST_LEVER_M) & ~(lever[:, 1] < LEAST_LEVER_M))
 
 
-def levers_through(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> FloatArray:
-    """Return the levers (T, C) m of all frames of q (T, nq) with the visible markers (T, M), NaN where not solved."""
-    return through_frames(partial(levers, model), q, visible, step)
+def sensitivity_by_frame(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> FloatArray:
+    """Return the marker sensitivities (T, C) m in all frames of q (T, nq) for the visible markers (T, M), NaN if not solved."""
+    return evaluate_in_blocks(partial(marker_sensitivity, model), q, visible, step)
 
 
-def through_frames(
+def evaluate_in_blocks(
     function: Callable[[FloatArray, BoolArray], FloatArray], q: FloatArray, visible: BoolArray, step: int
 ) -> FloatArray:
     """Return a function (n, K) of configurations and visible markers for all frames (T, K), NaN where not solved.

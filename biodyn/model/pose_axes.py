@@ -19,7 +19,7 @@ def body_rotations(poses: SegmentPoses, system: PoseSystem) -> dict[str, FloatAr
     return {body: poses.pose(label)[0] @ system.R_VB for label, body in bodies.items()}
 
 
-def relative_angles(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
+def cardan_angles(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
     """Return the angles (T, 3) rad about z, x, y of a body in its parent, R_PB = Rz Rx Ry; NaN where one was not measured."""
     angles = np.full((len(R_WB), 3), np.nan)
     R_PB = np.swapaxes(R_WP, 1, 2) @ R_WB
@@ -40,7 +40,7 @@ def joint_angles_of_poses(
     for body in skeleton.bodies:
         if not body.parent or body.name not in R or body.parent not in R:
             continue
-        cardan = relative_angles(R[body.parent], R[body.name])
+        cardan = cardan_angles(R[body.parent], R[body.name])
         for axis, name, sign in _angle_names(body):
             angles[name] = sign * cardan[:, _AXIS[axis][0]]
     return angles

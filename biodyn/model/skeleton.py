@@ -64,7 +64,7 @@ class BodyDefinition:
     unseen: UnseenMotion | None = None
 
     @property
-    def coordinates(self) -> tuple[str, ...]:
+    def coordinate_names(self) -> tuple[str, ...]:
         """Return the names of the joint's coordinates, in the order of its rotations."""
         return tuple(step.coordinate for step in self.rotations if step.coordinate is not None)
 
@@ -93,7 +93,7 @@ class Skeleton(Generic[BodyT]):
 
     @property
     def root(self) -> BodyT:
-        """The floating base."""
+        """Name of the floating base."""
         return self.bodies[0]
 
 
@@ -122,7 +122,7 @@ class Inertia:
     com: FloatArray
     tensor: FloatArray
 
-    def moved(self, R: FloatArray, p: FloatArray) -> Inertia:
+    def transformed(self, R: FloatArray, p: FloatArray) -> Inertia:
         """Return the inertia in axes in which this body has rotation R (3, 3) and origin p (3,)."""
         return Inertia(self.mass, R @ self.com + p, R @ self.tensor @ R.T)
 

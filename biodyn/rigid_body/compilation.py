@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.kernels import linear_algebra, signals, text
+from biodyn.kernels import banded_filters, linear_algebra, text
 from biodyn.kernels.jit import CACHE_FOLDER, FOLDER_VARIABLE
 from biodyn.rigid_body.dynamics import (
     energies,
@@ -89,17 +89,21 @@ def _run_normal_equations(n: int) -> None:
 
 def _run_recursions() -> None:
     """Solve a band system with one unknown and filter one sample."""
-    band, curves, work = np.ones((1, 1)), np.ones((1, 1)), np.empty((1 + signals.FILTER_ROWS, signals.LANES))
-    signals.factorise_band(band)
-    signals.solve_factorised(band, curves, np.empty((1, 1)), work)
-    signals.filter_both_ways(curves, np.ones((1, 4)), work)
+    band, curves, work = (
+        np.ones((1, 1)),
+        np.ones((1, 1)),
+        np.empty((1 + banded_filters.FILTER_ROWS, banded_filters.LANES)),
+    )
+    banded_filters.factorise_band(band)
+    banded_filters.solve_factorised(band, curves, np.empty((1, 1)), work)
+    banded_filters.filter_zero_phase(curves, np.ones((1, 4)), work)
 
 
 def _run_text() -> None:
     """Write a table that contains one number."""
     numbers, codes, order = np.zeros((1, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)
     room = np.empty(2 + text.NUMBER_WIDTH, dtype=np.uint8)
-    text.rows(numbers, 0, codes, order, np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), room)
+    text.write_rows(numbers, 0, codes, order, np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), room)
 
 
 def _run_marker_equations(mb: Multibody, q: FloatArray) -> None:

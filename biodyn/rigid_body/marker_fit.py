@@ -16,7 +16,7 @@ from biodyn.geometry.points import all_finite, rigid_fit
 from biodyn.geometry.rotations import quaternion_from_matrix
 from biodyn.kernels import inverse_kinematics as ik
 from biodyn.kernels.inverse_kinematics import Problem, Work
-from biodyn.kernels.linear_algebra import stride as row_length
+from biodyn.kernels.linear_algebra import row_stride as row_length
 from biodyn.kernels.tree import FREE, Tree
 from biodyn.rigid_body.arguments import checked_array
 from biodyn.rigid_body.kinematics import body_poses

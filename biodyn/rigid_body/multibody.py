@@ -13,7 +13,7 @@ import numpy as np
 from biodyn.conventions import GRAVITY_W, BoolArray, FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.kernels import tree as kinds
-from biodyn.kernels.lanes import blocks_with
+from biodyn.kernels.lanes import block_starts
 from biodyn.kernels.tree import Tree
 
 Vector3 = tuple[float, float, float]
@@ -283,7 +283,7 @@ def _dof_blocks(dof_path: IntArray) -> IntArray:
     related = np.zeros((nv, nv), dtype=np.bool_)
     j, depth = np.nonzero(dof_path >= 0)
     related[j, dof_path[j, depth]] = True
-    return blocks_with((related | related.T).ravel())
+    return block_starts((related | related.T).ravel())
 
 
 def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray) -> tuple[Tree, IntArray]:

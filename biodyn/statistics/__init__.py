@@ -16,21 +16,21 @@ from biodyn.statistics.comparisons import (
     compare_independent,
     compare_paired,
     hedges_g,
-    holm,
+    holm_adjusted,
     paired_dz,
 )
 from biodyn.statistics.gait_measures import (
     Typicality,
     curve_difference,
+    find_typical_cycle,
     gait_profile_score,
     gait_variable_score,
     multiple_correlation,
     symmetry_angle,
     symmetry_index,
-    typicality,
 )
 from biodyn.statistics.mixed import MixedModel, MixedTerm, MixedTest, mixed_model
-from biodyn.statistics.repeatability import Intraclass, Repeatability, repeatability
+from biodyn.statistics.repeatability import Intraclass, Repeatability, assess_repeatability
 
 __all__ = [
     "Comparison",
@@ -42,19 +42,19 @@ __all__ = [
     "MixedTest",
     "Repeatability",
     "Typicality",
+    "assess_repeatability",
     "compare_groups",
     "compare_independent",
     "compare_paired",
     "curve_difference",
+    "find_typical_cycle",
     "gait_profile_score",
     "gait_variable_score",
     "hedges_g",
-    "holm",
+    "holm_adjusted",
     "mixed_model",
     "multiple_correlation",
     "paired_dz",
-    "repeatability",
     "symmetry_angle",
     "symmetry_index",
-    "typicality",
 ]

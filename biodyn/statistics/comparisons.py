@@ -15,7 +15,7 @@ from scipy.stats import nct
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import StatisticsError
-from biodyn.statistics.spm.linear_model import coded
+from biodyn.statistics.spm.linear_model import encode_labels
 
 CONFIDENCE: Final = 0.95
 
@@ -42,12 +42,12 @@ def hedges_g(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE
     """Return Hedges' g of two independent samples, first - second (Hedges 1981, J Educ Stat 6:107-128).
 
     ``g = J(m) (mean1 - mean2) / s_pooled``, m = n1 + n2 - 2, with the exact ``J = Gamma(m/2) / (sqrt(m/2) Gamma((m-1)/2))`` that
-    takes the bias of small samples away. Limits from the noncentral t distribution (Steiger & Fouladi 1997).
+    removes the bias of small samples. Limits from the noncentral t distribution (Steiger & Fouladi 1997).
     """
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     m = len(a) + len(b) - 2
     pooled = math.sqrt((np.sum((a - a.mean()) ** 2) + np.sum((b - b.mean()) ** 2)) / m)
-    _must_vary(pooled, np.concatenate([a, b]))
+    _require_variance(pooled, np.concatenate([a, b]))
     per_t = math.sqrt(1.0 / len(a) + 1.0 / len(b))
     d = float(a.mean() - b.mean()) / pooled
     low, high = _noncentrality(d / per_t, m, confidence)
@@ -56,19 +56,20 @@ def hedges_g(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE
 
 
 def paired_dz(differences: ArrayLike, confidence: float = CONFIDENCE) -> EffectSize:
-    """Return dz, the mean of paired differences over their standard deviation (Cohen 1988, 2.3.5), limits from noncentral t.
+    """Return dz, the mean of paired differences over their SD (Cohen 1988, 2.3.5), with limits from noncentral t.
 
-    It says how sure the change is, not how large against the spread between people; do not compare it with Hedges g.
+    It measures the consistency of the change, not its size relative to the spread between people; do not compare it
+    with Hedges g.
     """
     x = np.asarray(differences, dtype=float)
     deviation = float(x.std(ddof=1))
-    _must_vary(deviation, x)
+    _require_variance(deviation, x)
     dz, per_t = float(x.mean()) / deviation, 1.0 / math.sqrt(len(x))
     low, high = _noncentrality(dz / per_t, len(x) - 1, confidence)
     return EffectSize("dz", dz, low * per_t, high * per_t)
 
 
-def _must_vary(deviation: float, values: np.ndarray) -> None:
+def _require_variance(deviation: float, values: np.ndarray) -> None:
     if not deviation > 1e-12 * max(float(np.abs(values).max()), 1e-300):
         raise StatisticsError(
             "The values do not vary, so a difference cannot be judged.", "Are they copies of each other?"
@@ -76,7 +77,7 @@ def _must_vary(deviation: float, values: np.ndarray) -> None:
 
 
 def _noncentrality(t: float, df: int, confidence: float) -> tuple[float, float]:
-    """Confidence limits of the noncentrality of which t (df) was drawn."""
+    """Return confidence limits of the noncentrality parameter of an observed t (df)."""
     tail = 0.5 * (1.0 - confidence)
     reach = 6.0 + 6.0 * abs(t) / math.sqrt(df)  # several standard errors of a noncentrality estimate
 
@@ -88,7 +89,7 @@ def _noncentrality(t: float, df: int, confidence: float) -> tuple[float, float]:
 
 
 def _noncentral_t(t: float, df: int, noncentrality: float) -> float:
-    """Distribution function of noncentral t; where the series of SciPy gives up (NaN: huge effects), the normal approximation.
+    """Return the distribution function of noncentral t; the normal approximation if SciPy's series fails (NaN for huge effects).
 
     Abramowitz & Stegun (1964), 26.7.10.
     """
@@ -103,7 +104,7 @@ def _noncentral_t(t: float, df: int, noncentrality: float) -> float:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two samples compared, first minus second.
+    """Comparison of two samples, first minus second.
 
     Attributes:
         test: e.g. ``Welch t test``.
@@ -111,7 +112,7 @@ class Comparison:
         difference, low, high: mean difference and its confidence limits.
         t, df, p: two-tailed.
         effect: standardised difference.
-        rank_test, rank_p: the test that assumes no distribution.
+        rank_test, rank_p: the rank test and its p.
     """
 
     test: str
@@ -131,12 +132,12 @@ class Comparison:
 
 @dataclass(frozen=True)
 class GroupComparison:
-    """Several independent groups compared.
+    """Comparison of several independent groups.
 
     Attributes:
         f, df, p: one-way analysis of variance, df of effect and error.
         omega_squared: share of the variance between groups, without bias (Hays 1963).
-        rank_test, rank_p: Kruskal & Wallis.
+        rank_test, rank_p: Kruskal-Wallis test and its p.
     """
 
     f: float
@@ -153,17 +154,17 @@ def compare_paired(first: ArrayLike, second: ArrayLike, confidence: float = CONF
     Raises:
         StatisticsError: unequal lengths, fewer than two pairs, or differences that do not vary.
     """
-    a, b = _numbers(first, "first"), _numbers(second, "second")
+    a, b = _finite_numbers(first, "first"), _finite_numbers(second, "second")
     if a.shape != b.shape:
         raise StatisticsError(f"Pairs need equally many values, found {len(a)} and {len(b)}.")
     valid = np.isfinite(a) & np.isfinite(b)
     a, b = a[valid], b[valid]
-    _at_least(2, len(a), "pairs")
+    _require_count(2, len(a), "pairs")
     x = a - b
     effect = paired_dz(x, confidence)
     test = stats.ttest_rel(a, b)
     ranks = stats.wilcoxon(x)
-    return _compared("paired t test", a, b, test, effect, "Wilcoxon signed-rank test", ranks, confidence)
+    return _comparison("paired t test", a, b, test, effect, "Wilcoxon signed-rank test", ranks, confidence)
 
 
 def compare_independent(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE) -> Comparison:
@@ -172,16 +173,16 @@ def compare_independent(first: ArrayLike, second: ArrayLike, confidence: float =
     Raises:
         StatisticsError: fewer than two values in a sample, or values that do not vary.
     """
-    a, b = _numbers(first, "first"), _numbers(second, "second")
+    a, b = _finite_numbers(first, "first"), _finite_numbers(second, "second")
     a, b = a[np.isfinite(a)], b[np.isfinite(b)]
-    _at_least(2, min(len(a), len(b)), "values in each group")
+    _require_count(2, min(len(a), len(b)), "values in each group")
     effect = hedges_g(a, b, confidence)
     result = stats.ttest_ind(a, b, equal_var=False)
     ranks = stats.mannwhitneyu(a, b, alternative="two-sided")
-    return _compared("Welch t test", a, b, result, effect, "Mann-Whitney U test", ranks, confidence)
+    return _comparison("Welch t test", a, b, result, effect, "Mann-Whitney U test", ranks, confidence)
 
 
-def _compared(
+def _comparison(
     test: str,
     a: FloatArray,
     b: FloatArray,
@@ -191,7 +192,7 @@ def _compared(
     ranks: Any,
     confidence: float,
 ) -> Comparison:
-    """Two samples without missing values and SciPy's results for them: `t_test`, `ranks`: a rank test."""
+    """Combine two samples without missing values and SciPy's results for them; `t_test`, `ranks`: results of the tests."""
     low, high = t_test.confidence_interval(confidence)
     return Comparison(
         test=test,
@@ -216,12 +217,12 @@ def compare_groups(values: ArrayLike, groups: ArrayLike) -> GroupComparison:
     Raises:
         StatisticsError: fewer than two groups, a group of fewer than two values, or no variance.
     """
-    y = _numbers(values, "values")
-    code, labels = coded(groups, len(y), "groups")
+    y = _finite_numbers(values, "values")
+    code, labels = encode_labels(groups, len(y), "groups")
     valid = np.isfinite(y)
     parts = [y[valid & (code == number)] for number in range(len(labels))]
-    _at_least(2, len(parts), "groups")
-    _at_least(2, min(len(part) for part in parts), "values in each group")
+    _require_count(2, len(parts), "groups")
+    _require_count(2, min(len(part) for part in parts), "values in each group")
     if not any(np.ptp(part) > 0.0 for part in parts):
         raise StatisticsError("The values do not vary within the groups.", "Are they copies of each other?")
     test, ranks = stats.f_oneway(*parts), stats.kruskal(*parts)
@@ -237,10 +238,11 @@ def compare_groups(values: ArrayLike, groups: ArrayLike) -> GroupComparison:
     )
 
 
-def holm(p_values: ArrayLike) -> FloatArray:
-    """Return p adjusted for a family of tests (Holm 1979, Scand J Stat 6:65-70); NaN stays NaN and does not count.
+def holm_adjusted(p_values: ArrayLike) -> FloatArray:
+    """Return p adjusted for multiple tests (Holm 1979, Scand J Stat 6:65-70); NaN stays NaN and is not counted.
 
-    Sorted upwards, ``p'(i) = max over j <= i of min(1, (m - j + 1) p(j))``: all p' <= alpha keep the error rate of the family.
+    Sorted upwards, ``p'(i) = max over j <= i of min(1, (m - j + 1) p(j))``: rejecting all p' <= alpha controls the
+    family-wise error rate.
     """
     from statsmodels.stats.multitest import multipletests  # slow to import, and a single trial needs none of it
 
@@ -254,13 +256,13 @@ def holm(p_values: ArrayLike) -> FloatArray:
     return adjusted
 
 
-def _numbers(values: ArrayLike, name: str) -> FloatArray:
+def _finite_numbers(values: ArrayLike, name: str) -> FloatArray:
     array = np.asarray(values, dtype=float)
     if array.ndim != 1 or np.isinf(array).any():
         raise StatisticsError(f"{name}: expected a list of finite numbers (NaN: missing), found shape {array.shape}.")
     return array
 
 
-def _at_least(needed: int, count: int, what: str) -> None:
+def _require_count(needed: int, count: int, what: str) -> None:
     if count < needed:
         raise StatisticsError(f"At least {needed} {what} are needed, found {count}.")

@@ -1,4 +1,4 @@
-"""Measures of gait curves: symmetry, similarity and typicality of waveforms, gait profile scores. Sources: see the functions."""
+"""Measures of gait curves: symmetry, similarity and typicality of waveforms, gait profile scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def symmetry_index(right: ArrayLike, left: ArrayLike) -> FloatArray:
     """Return ``100 (R - L) / (0.5 (R + L))`` in percent; 0 is symmetric.
 
     Robinson et al. 1987, J Manipulative Physiol Ther 10:172-176.
-    It runs away where R + L is near zero (angles and moments around zero); the symmetry angle does not.
+    It diverges if R + L is near zero (angles and moments around zero); the symmetry angle does not.
     """
     r, ell = np.asarray(right, dtype=float), np.asarray(left, dtype=float)
     middle = 0.5 * (r + ell)
@@ -43,9 +43,9 @@ def symmetry_angle(right: ArrayLike, left: ArrayLike) -> FloatArray:
 
 
 def curve_difference(right: ArrayLike, left: ArrayLike) -> FloatArray:
-    """Return the root mean square over the last axis of right - left, in the curves' unit; NaN where a node is missing.
+    """Return the root mean square difference of two curves over the last axis, in their unit; NaN if a node is missing.
 
-    Both curves are over their own side's cycle, with signs that mean the same on both sides.
+    Each curve covers the cycle of its own side, with the same sign convention on both sides.
     """
     apart = np.asarray(right, dtype=float) - np.asarray(left, dtype=float)
     return np.asarray(np.sqrt(np.mean(apart**2, axis=-1)))
@@ -63,9 +63,10 @@ def multiple_correlation(sessions: Sequence[ArrayLike]) -> tuple[float, float]:
     Kadaba et al. 1989, J Orthop Res 7:849-860. Within: one minus the variance of the cycles
     about their session's mean curve over the variance about the session's
     overall mean; between: the same about the mean curve and the overall mean of all sessions. NaN where the ratio exceeds one
-    (the coefficient is then imaginary: curves hardly move, or differ by offsets; Ferrari et al. 2010, Gait Posture
-    31:540-542), and within where no session has two cycles. A flat curve gives a low value however well it repeats: report
-    differences in the curve's unit besides.
+    (the coefficient is then imaginary: the curves are almost constant, or differ by offsets; Ferrari et al. 2010, Gait Posture
+    31:540-542); the coefficient within is NaN if no session has two cycles. A flat curve has a low value even if it
+    repeats well: report
+    differences in the curve's unit as well.
 
     Parameters: `sessions`: for each an array (cycles, Q), all of the same Q, finite.
     """
@@ -80,17 +81,21 @@ def multiple_correlation(sessions: Sequence[ArrayLike]) -> tuple[float, float]:
     about_mean = sum(float(np.sum((group - group.mean()) ** 2)) for group in groups)
     within = math.nan
     if spare > 0:
-        within = _correlation(about_curve / (nodes * spare), about_mean / sum(group.size - 1 for group in groups))
+        within = _correlation_coefficient(
+            about_curve / (nodes * spare), about_mean / sum(group.size - 1 for group in groups)
+        )
     together = np.vstack(groups)
     between = math.nan
     if len(together) > 1:
         about_curve = float(np.sum((together - together.mean(axis=0)) ** 2))
         about_mean = float(np.sum((together - together.mean()) ** 2))
-        between = _correlation(about_curve / (nodes * (len(together) - 1)), about_mean / (together.size - 1))
+        between = _correlation_coefficient(
+            about_curve / (nodes * (len(together) - 1)), about_mean / (together.size - 1)
+        )
     return within, between
 
 
-def _correlation(unexplained: float, total: float) -> float:
+def _correlation_coefficient(unexplained: float, total: float) -> float:
     if not total > 0.0 or unexplained > total:
         return math.nan
     return math.sqrt(1.0 - unexplained / total)
@@ -98,13 +103,13 @@ def _correlation(unexplained: float, total: float) -> float:
 
 @dataclass(frozen=True)
 class Typicality:
-    """Which of J cycles is the most typical, which are unlike the others.
+    """The most typical of J cycles, and the outliers.
 
     Attributes:
         representative: index of the cycle nearest to the median curve.
         distances: (J,) functional median distance of each, NaN for cycles with missing values.
-        outliers: (J,) True where the distance is beyond the limit.
-        limit: distance beyond which a cycle is an outlier; NaN for fewer than five cycles (none is one then).
+        outliers: (J,) True if the distance exceeds the limit.
+        limit: distance beyond which a cycle is an outlier; NaN for fewer than five cycles (then no cycle is an outlier).
     """
 
     representative: int
@@ -113,15 +118,15 @@ class Typicality:
     limit: float
 
 
-def typicality(cycles: ArrayLike, sizes: ArrayLike) -> Typicality:
-    """Return the representative cycle and the outliers of J cycles of V variables (J, V, Q).
+def find_typical_cycle(cycles: ArrayLike, sizes: ArrayLike) -> Typicality:
+    """Return the representative cycle and the outliers among J cycles of V variables (J, V, Q).
 
     The functional median distance of a cycle is the mean absolute distance to the median curve (trapezoidal over the cycle), and
     for several variables their mean (Sangeux & Polak 2015, Gait Posture 41:726-730). Outliers are beyond Tukey's fence (upper
     quartile + 1.5 x quartile range) of the cube roots of the distances: distances are skewed, their cube roots
     nearly normal (Wilson & Hilferty 1931), and 1 to 3 of 100 good cycles are called outliers instead of 3 to 5.
 
-    Parameters: `sizes` (V,) what counts as much in each variable, e.g. 5 degrees and 0.1 Nm/kg.
+    Parameters: `sizes` (V,): equally important differences of the variables, e.g. 5 degrees and 0.1 Nm/kg.
 
     Raises:
         StatisticsError: no cycle is complete.
@@ -149,18 +154,18 @@ def typicality(cycles: ArrayLike, sizes: ArrayLike) -> Typicality:
 
 
 def gait_variable_score(curves: ArrayLike, reference: ArrayLike) -> FloatArray:
-    """Return the root mean square over the cycle (last axis) of curve - reference mean.
+    """Return the root mean square over the cycle (last axis) of the difference between curve and reference mean.
 
     Baker et al. 2009, Gait Posture 30:265-269. NaN where a node is missing.
-    Never zero for a healthy person: the scores of controls are the yardstick.
+    Scores of healthy people are not zero; compare with the scores of controls.
     """
     apart = np.asarray(curves, dtype=float) - np.asarray(reference, dtype=float)
     return np.asarray(np.sqrt(np.mean(apart**2, axis=-1)))
 
 
 def gait_profile_score(variable_scores: ArrayLike) -> FloatArray:
-    """Return the root mean square of gait variable scores (last axis), as defined: not their arithmetic mean.
+    """Return the root mean square of gait variable scores (last axis), not their arithmetic mean.
 
-    NaN if one of them is missing.
+    NaN if a score is missing.
     """
     return np.asarray(np.sqrt(np.mean(np.asarray(variable_scores, dtype=float) ** 2, axis=-1)))

@@ -19,12 +19,12 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.comparisons import CONFIDENCE
-from biodyn.statistics.spm.linear_model import coded
+from biodyn.statistics.spm.linear_model import encode_labels
 
 
 @dataclass(frozen=True)
 class MixedTerm:
-    """One fixed effect, e.g. ``condition[fast]``: the difference from the reference level, or the slope on a covariate.
+    """One fixed effect, e.g. ``condition[fast]``: the difference from the reference level, or the slope for a covariate.
 
     Attributes:
         term: its name; an interaction is joined by ``:``.
@@ -45,7 +45,7 @@ class MixedTerm:
 
 @dataclass(frozen=True)
 class MixedTest:
-    """All coefficients of one factor, covariate or interaction at once (Wald F)."""
+    """Joint test of all coefficients of one factor, covariate or interaction (Wald F)."""
 
     effect: str
     f: float
@@ -59,14 +59,14 @@ class MixedModel:
 
     Attributes:
         terms: fixed effects, the intercept (all factors at their reference, all covariates zero) first.
-        tests: of whole effects.
-        subject_variance: of the random intercepts.
+        tests: joint tests of effects.
+        subject_variance: variance of the random intercepts.
         residual_variance: s2.
         icc: share of the unexplained variance that is between subjects.
-        observations, subjects: used.
+        observations, subjects: numbers used.
         references: reference level of each factor.
         converged: whether the likelihood's maximum was found.
-        diagnostics: values left out, no convergence, variances at a bound.
+        diagnostics: findings about excluded values, convergence, variances at a bound.
     """
 
     terms: tuple[MixedTerm, ...]
@@ -80,8 +80,8 @@ class MixedModel:
     converged: bool
     diagnostics: tuple[Diagnostic, ...] = ()
 
-    def methods(self) -> str:
-        """Return what was done, for the methods section."""
+    def methods_text(self) -> str:
+        """Return a description of the analysis for the methods section."""
         effects = ", ".join(test.effect for test in self.tests) or "the mean"
         return (
             f"Linear mixed model of {effects} with random intercepts of {self.subjects} subjects ({self.observations} values), "
@@ -103,23 +103,23 @@ def mixed_model(
 
     Parameters:
         values: (n,) one per trial or cycle; NaN is left out.
-        subjects: (n,) whom each value is from.
+        subjects: (n,) subject of each value.
         factors: labels (n,) by name, e.g. condition, group; coded as differences from a reference level.
         covariates: numbers (n,) by name, e.g. speed. Centre them where zero means nothing.
         interactions: pairs of names of factors or covariates.
-        references: reference level by factor; the first that occurs where not given.
+        references: reference level by factor; by default the first that occurs.
 
     Degrees of freedom: a term that changes within a subject has ``n - subjects - inner terms``, one that does not
     ``subjects - 1 - outer terms`` (Pinheiro & Bates 2000, 2.4.2, as R's nlme). Exact for balanced data, an approximation
-    otherwise. Trouble with the fit is in `diagnostics`.
+    otherwise. Problems of the fit are reported in `diagnostics`.
 
     Raises:
-        StatisticsError: lengths differ, an unknown name, a term that the data cannot tell from the others, too few values.
+        StatisticsError: lengths differ, a name is unknown, a term is collinear with the others, or there are too few values.
     """
     y = np.asarray(values, dtype=float)
     if y.ndim != 1:
         raise StatisticsError(f"values: expected a list of numbers, found shape {y.shape}.")
-    who = coded(subjects, len(y), "subjects")[0]
+    who = encode_labels(subjects, len(y), "subjects")[0]
     numbers = {name: np.asarray(column, dtype=float) for name, column in (covariates or {}).items()}
     if any(column.shape != y.shape for column in numbers.values()):
         raise StatisticsError(f"covariates: expected one number per value ({len(y)}) for each of {list(numbers)}.")
@@ -132,14 +132,14 @@ def mixed_model(
         message = f"{missing} values that are missing, or whose covariate is, were left out."
         diagnostics = (Diagnostic("statistics-missing", "info", message, value=float(missing), unit="values"),)
     y, who = y[valid], np.unique(who[valid], return_inverse=True)[1].astype(np.int64)
-    design = fixed_effects(
+    design = fixed_effects_design(
         {name: column[valid] for name, column in labels.items()},
         {name: column[valid] for name, column in numbers.items()},
         interactions,
         references or {},
         len(y),
     )
-    df = inner_outer(design.matrix, who)
+    df = inner_outer_df(design.matrix, who)
     if df.min() < 1.0:
         raise StatisticsError(
             f"{len(y)} values of {int(who.max()) + 1} subjects are too few for {len(df)} fixed effects.",
@@ -147,8 +147,8 @@ def mixed_model(
         )
     fit = fit_reml(y, design.matrix, who)
     return MixedModel(
-        terms=_terms(design, fit, df, confidence),
-        tests=_tests(design, fit, df),
+        terms=_fixed_effects(design, fit, df, confidence),
+        tests=_effect_tests(design, fit, df),
         subject_variance=fit.random,
         residual_variance=fit.residual,
         icc=fit.random / (fit.random + fit.residual),
@@ -160,7 +160,7 @@ def mixed_model(
     )
 
 
-def _terms(design: Design, fit: Fit, df: FloatArray, confidence: float) -> tuple[MixedTerm, ...]:
+def _fixed_effects(design: Design, fit: Fit, df: FloatArray, confidence: float) -> tuple[MixedTerm, ...]:
     errors = np.sqrt(np.diag(fit.covariance))
     terms = []
     for name, estimate, error, degrees in zip(design.names, fit.fixed, errors, df, strict=True):
@@ -181,7 +181,7 @@ def _terms(design: Design, fit: Fit, df: FloatArray, confidence: float) -> tuple
     return tuple(terms)
 
 
-def _tests(design: Design, fit: Fit, df: FloatArray) -> tuple[MixedTest, ...]:
+def _effect_tests(design: Design, fit: Fit, df: FloatArray) -> tuple[MixedTest, ...]:
     tests = []
     for effect, columns in design.effects.items():
         estimate = fit.fixed[columns]
@@ -211,14 +211,14 @@ class Design:
     references: dict[str, object]
 
 
-def fixed_effects(
+def fixed_effects_design(
     factors: Mapping[str, np.ndarray],
     covariates: Mapping[str, FloatArray],
     interactions: Sequence[tuple[str, str]],
     references: Mapping[str, object],
     count: int,
 ) -> Design:
-    """Return the columns: intercept, each factor's levels but the reference, covariates, products of pairs.
+    """Return the design columns: intercept, factor levels except the reference, covariates, products of pairs.
 
     Raises:
         StatisticsError: unknown names, a factor of one level, or columns that depend on each other.
@@ -261,7 +261,7 @@ def fixed_effects(
 # -- Denominator degrees of freedom (inner-outer rule) ---------------------------------------------------------------
 
 
-def inner_outer(matrix: FloatArray, who: IntArray) -> FloatArray:
+def inner_outer_df(matrix: FloatArray, who: IntArray) -> FloatArray:
     """Return the degrees of freedom (p,) of the columns of (n, p) with a random intercept for each of the subjects (n,).
 
     ``n - subjects - inner`` for columns that change within some subject, and the intercept (as in R's nlme);
@@ -294,8 +294,8 @@ class Fit:
     Attributes:
         fixed (p,), covariance (p, p): fixed effects and their covariance.
         random, residual: variance of the random intercept and of the residual.
-        converged: whether an optimiser said so.
-        diagnostics: what went wrong.
+        converged: whether an optimiser converged.
+        diagnostics: problems of the fit.
     """
 
     fixed: FloatArray
@@ -307,7 +307,7 @@ class Fit:
 
 
 def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
-    """Fit values (n,) on matrix (n, p), its first column ones, with random intercepts of subjects who (n,).
+    """Fit values (n,) on matrix (n, p), whose first column is ones, with random intercepts of the subjects `who` (n,) by REML.
 
     Raises:
         StatisticsError: the values do not vary about the fixed effects.
@@ -347,12 +347,12 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
         random=spread**2 * share,
         residual=float(spread**2 * fit.scale),
         converged=bool(fit.converged),
-        diagnostics=_doubts(bool(fit.converged), share / float(fit.scale), trouble),
+        diagnostics=_fit_findings(bool(fit.converged), share / float(fit.scale), trouble),
     )
 
 
-def _doubts(converged: bool, ratio: float, trouble: list[str]) -> tuple[Diagnostic, ...]:
-    """Return the findings about a fit; `ratio`: variance of the random intercept to the residual's."""
+def _fit_findings(converged: bool, ratio: float, trouble: list[str]) -> tuple[Diagnostic, ...]:
+    """Return the findings about a fit; `ratio`: variance of the random intercept relative to the residual variance."""
     least_ratio = 1e-6  # a random variance below it is on the edge (the estimate is zero)
     message = "; ".join(trouble)
     doubts = []

@@ -2,9 +2,9 @@
 
 Lenhoff et al. 1999 (Gait Posture 9:10-17) and Duhamel et al. 2004 (Gait Posture 20:204-212): the half width of the band is a
 multiple of the standard deviation at each instant, and the multiple is found by drawing people with replacement so that
-the wanted share of curves lies wholly inside. The papers count all people alike, two thirds of whom the mean was made of: the
-band is too narrow for few people; of those not drawn alone it is too wide. Here the two shares of inside are weighted .368
-and .632 (Efron 1983, J Am Stat Assoc 78:316-331); benchmarks/own_norms.py prints what the band then holds.
+the required share of curves is entirely inside. The papers count all people, of whom two thirds also determined the mean: the
+band is too narrow for few people; counting only people not drawn makes it too wide. Here the two shares are weighted .368
+and .632 (Efron 1983, J Am Stat Assoc 78:316-331); benchmarks/own_norms.py prints the resulting coverage.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _HIGHEST_POWER = 2
 
 @dataclass(frozen=True)
 class CurveModel:
-    """Curves of people at Q instants as a function of a covariate x.
+    """Mean and spread of curves at Q instants as functions of a covariate x.
 
     Attributes:
         reference: mean of x. mean: (1 to 3, Q) coefficients of the powers of (x - reference).
         sd: (Q,) between people at the reference. growth: the spread is sd exp(growth (x - reference)).
         reach: half width of the band in standard deviations; NaN for fewer than `LEAST_FOR_BAND` people.
-        people: how many.
+        people: number of people.
     """
 
     reference: float
@@ -41,8 +41,8 @@ class CurveModel:
     reach: float
     people: int
 
-    def at(self, x: float) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation (Q,) at a value of the covariate."""
+    def predict(self, x: float) -> tuple[FloatArray, FloatArray]:
+        """Return mean and standard deviation (Q,) at a value of the covariate."""
         offset = x - self.reference
         mean = (offset ** np.arange(len(self.mean))) @ self.mean
         return mean, np.exp(self.growth * offset) * self.sd
@@ -59,7 +59,7 @@ class _Data:
     person: IntArray
 
 
-def curve_model(
+def fit_curve_model(
     curves: FloatArray,
     covariate: FloatArray,
     people: IntArray,
@@ -68,10 +68,10 @@ def curve_model(
     seed: int = 0,
     band: bool = True,
 ) -> CurveModel:
-    """Fit the mean and the spread of curves, and the band that contains the curve of another person with probability `coverage`.
+    """Fit the mean and the spread of curves, and the band that contains a new person's curve with probability `coverage`.
 
-    Parameters: `curves` (N, Q) finite; `covariate` (N,); `people` (N,) person of each curve, numbered from 0: people, not
-    curves, are drawn; `weight` (N,) what a curve counts; `band`: find its reach.
+    Parameters: `curves` (N, Q) finite; `covariate` (N,); `people` (N,) person of each curve, numbered from 0 (people, not
+    curves, are resampled); `weight` (N,) of each curve; `band`: compute the width of the band.
 
     Raises StatisticsError for fewer than `LEAST_FOR_MEAN` people.
     """
@@ -82,9 +82,9 @@ def curve_model(
     offset = covariate - reference
     powers = offset[:, None] ** np.arange(_HIGHEST_POWER + 1)
     data = _Data(curves, powers, weight, offset, people)
-    data = _with_powers(data, _powers_needed(data, count))
-    mean, sd, growth = _fitted(data, np.ones(count))
-    reach = _reach(data, count, coverage, seed) if band and count >= LEAST_FOR_BAND else float("nan")
+    data = _with_powers(data, _choose_powers(data, count))
+    mean, sd, growth = _mean_and_spread(data, np.ones(count))
+    reach = _band_reach(data, count, coverage, seed) if band and count >= LEAST_FOR_BAND else float("nan")
     return CurveModel(reference, mean, sd, growth, reach, count)
 
 
@@ -92,15 +92,15 @@ def _with_powers(data: _Data, powers: int) -> _Data:
     return _Data(data.curves, data.powers[:, :powers], data.weight, data.offset, data.person)
 
 
-def _powers_needed(data: _Data, count: int) -> int:
-    """How many powers of the covariate predict the curves of a person left out best."""
+def _choose_powers(data: _Data, count: int) -> int:
+    """Return the number of powers of the covariate that best predicts curves in leave-one-person-out cross-validation."""
     # A power of the covariate stays where it makes the error for a new person smaller by more than chance does.
     required_improvement = 0.99
     errors = []
     for powers in range(1, _HIGHEST_POWER + 2):
         if len(np.unique(np.round(data.offset, 6))) < powers or count < 3 * powers:
             break
-        errors.append(_error_for_new_people(_with_powers(data, powers), count))
+        errors.append(_cross_validation_error(_with_powers(data, powers), count))
     best = 0
     for powers in range(1, len(errors)):
         if errors[powers] < required_improvement * errors[best]:
@@ -108,8 +108,8 @@ def _powers_needed(data: _Data, count: int) -> int:
     return best + 1
 
 
-def _error_for_new_people(data: _Data, count: int) -> float:
-    """Weighted mean square of what the fit to all others says of each person."""
+def _cross_validation_error(data: _Data, count: int) -> float:
+    """Return the weighted mean square error of leave-one-person-out predictions."""
     square = 0.0
     for person in range(count):
         drawn = np.ones(count)
@@ -121,41 +121,41 @@ def _error_for_new_people(data: _Data, count: int) -> float:
 
 
 def _coefficients(data: _Data, drawn: FloatArray) -> FloatArray:
-    """Weighted least squares (P, Q); `drawn`: how often each person counts."""
+    """Return weighted least-squares coefficients (P, Q); `drawn`: how often each person is counted."""
     weighted = data.powers * (data.weight * drawn[data.person])[:, None]
     return np.asarray(
         np.linalg.lstsq(weighted.T @ data.powers, weighted.T @ data.curves, rcond=None)[0], dtype=np.float64
     )
 
 
-def _fitted(data: _Data, drawn: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """Coefficients (P, Q), standard deviation (Q,) at the reference, and how the spread grows with the covariate."""
+def _mean_and_spread(data: _Data, drawn: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Return coefficients (P, Q), standard deviation (Q,) at the reference, and growth of the spread with the covariate."""
     mean = _coefficients(data, drawn)
     apart = data.curves - data.powers @ mean
     weight = data.weight * drawn[data.person]
     # one person is one observation: what the coefficients took is given back
     lost = max(1.0 - data.powers.shape[1] / max(float((drawn > 0).sum()), data.powers.shape[1] + 1.0), 0.1)
-    size = np.sqrt(_average(apart**2, weight))
-    relative = np.sqrt(((apart / np.maximum(size, _floor(size))) ** 2).mean(axis=1))
-    growth = _clear_slope(data.offset, np.log(np.maximum(relative, 1e-6)), weight)
+    size = np.sqrt(_weighted_mean(apart**2, weight))
+    relative = np.sqrt(((apart / np.maximum(size, _spread_floor(size))) ** 2).mean(axis=1))
+    growth = _significant_slope(data.offset, np.log(np.maximum(relative, 1e-6)), weight)
     even = apart / np.exp(growth * data.offset)[:, None]
-    sd = np.sqrt(_average(even**2, weight) / lost)
-    return mean, np.maximum(sd, _floor(sd)), growth
+    sd = np.sqrt(_weighted_mean(even**2, weight) / lost)
+    return mean, np.maximum(sd, _spread_floor(sd)), growth
 
 
-def _average(values: FloatArray, weight: FloatArray) -> FloatArray:
+def _weighted_mean(values: FloatArray, weight: FloatArray) -> FloatArray:
     mean: FloatArray = weight @ values / weight.sum()
     return mean
 
 
-def _floor(sd: FloatArray) -> float:
+def _spread_floor(sd: FloatArray) -> float:
     # An instant at which people hardly differ (a moment in swing) must not decide how wide the band is everywhere.
     least_share_of_sd = 0.10
     return max(least_share_of_sd * float(np.sqrt(np.mean(sd**2))), 1e-12)
 
 
-def _clear_slope(x: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-    """Weighted slope of y over x; 0 where it is less than two standard errors."""
+def _significant_slope(x: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+    """Return the weighted slope of y over x; 0 if it is smaller than two standard errors."""
     clear_standard_errors = 2.0  # standard errors from which on the spread is taken to depend on the covariate
     x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
     square = float(weight @ x**2)
@@ -166,7 +166,7 @@ def _clear_slope(x: FloatArray, y: FloatArray, weight: FloatArray) -> float:
     return slope if abs(slope) > clear_standard_errors * np.sqrt(residual_variance / square) else 0.0
 
 
-def _reach(data: _Data, count: int, coverage: float, seed: int) -> float:
+def _band_reach(data: _Data, count: int, coverage: float, seed: int) -> float:
     """Return the multiple of the standard deviation that contains whole curves of the given share of people."""
     new_share = 0.632  # weight of people who were not drawn in the coverage
     replicates = 400
@@ -178,7 +178,7 @@ def _reach(data: _Data, count: int, coverage: float, seed: int) -> float:
         out = drawn[data.person] == 0.0
         if not out.any() or int((drawn > 0).sum()) <= data.powers.shape[1]:
             continue
-        mean, sd, growth = _fitted(data, drawn)
+        mean, sd, growth = _mean_and_spread(data, drawn)
         spread = np.exp(growth * data.offset)[:, None] * sd
         deviation.append((np.abs(data.curves - data.powers @ mean) / spread).max(axis=1))
         known, new = data.weight * ~out, data.weight * out

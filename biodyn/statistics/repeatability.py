@@ -1,4 +1,4 @@
-"""How well a number repeats: intraclass correlations, standard error of measurement, minimal detectable change."""
+"""Repeatability of a number: intraclass correlations, standard error of measurement, minimal detectable change."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Intraclass:
 class Repeatability:
     """Repeatability of n subjects measured in k sessions, complete subjects only.
 
-    Names after Shrout & Fleiss (1979, Psychol Bull 86:420-428): (2,1) the sessions are a sample of all, absolute agreement; (3,1)
-    these very sessions, consistency (a constant shift does not count).
+    Names after Shrout & Fleiss (1979, Psychol Bull 86:420-428): (2,1) absolute agreement, the sessions are a random sample; (3,1)
+    consistency, the sessions are fixed (a constant shift is ignored).
 
     Attributes:
         subjects: n.
         icc_2_1, icc_3_1: the coefficients of one measurement.
-        sem: standard error of measurement of one value, shifts between sessions included, in the values' unit.
-        mdc95: 1.96 sqrt(2) sem, the least change of one subject that is beyond chance.
-        mean_squares: between subjects, between sessions, error.
+        sem: standard error of measurement of one value, including shifts between sessions, in the values' unit.
+        mdc95: 1.96 sqrt(2) sem, the smallest significant change of one subject.
+        mean_squares: mean squares between subjects, between sessions, and of the error.
     """
 
     subjects: int
@@ -44,7 +44,7 @@ class Repeatability:
     mean_squares: tuple[float, float, float]
 
 
-def repeatability(values: ArrayLike) -> Repeatability:
+def assess_repeatability(values: ArrayLike) -> Repeatability:
     """Return the repeatability of values (n subjects, k sessions); subjects with a missing value are left out.
 
     Mean squares of the two-way table give the coefficients (Shrout & Fleiss 1979) and their limits from F distributions (McGraw
@@ -70,14 +70,14 @@ def repeatability(values: ArrayLike) -> Repeatability:
         raise StatisticsError("The values do not vary between subjects, or repeat exactly: nothing to estimate.")
     sem = math.sqrt(error + max(0.0, (columns - error) / n))
     mdc95 = float(stats.norm.ppf(_TAIL)) * math.sqrt(2.0) * sem
-    agreement = _agreement(rows, columns, error, n, k)
-    return Repeatability(n, agreement, _consistency(rows, error, n, k), sem, mdc95, (rows, columns, error))
+    agreement = _icc_agreement(rows, columns, error, n, k)
+    return Repeatability(n, agreement, _icc_consistency(rows, error, n, k), sem, mdc95, (rows, columns, error))
 
 
 _TAIL = 0.975  # of 95 % limits
 
 
-def _consistency(rows: float, error: float, n: int, k: int) -> Intraclass:
+def _icc_consistency(rows: float, error: float, n: int, k: int) -> Intraclass:
     """Return ICC(3,1), a function of F = rows / error."""
     f, error_df = rows / error if error > 0.0 else math.inf, (n - 1) * (k - 1)
 
@@ -89,7 +89,7 @@ def _consistency(rows: float, error: float, n: int, k: int) -> Intraclass:
     return Intraclass(coefficient(f), coefficient(low), coefficient(high))
 
 
-def _agreement(rows: float, columns: float, error: float, n: int, k: int) -> Intraclass:
+def _icc_agreement(rows: float, columns: float, error: float, n: int, k: int) -> Intraclass:
     """Return ICC(2,1)."""
     value = (rows - error) / (rows + (k - 1) * error + k * (columns - error) / n)
     a = k * value / (n * (1.0 - value))

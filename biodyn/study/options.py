@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from biodyn.errors import SettingsError
-from biodyn.library.load import load_table, nearest
+from biodyn.library.load import load_table, suggest_name
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.variables.cycle_parameters import default_definitions
 
@@ -31,7 +31,7 @@ def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None
     known = tuple(known)
     for name in names:
         if name not in known:
-            raise SettingsError(f"This study has no {what} '{name}'.", nearest(name, known))
+            raise SettingsError(f"This study has no {what} '{name}'.", suggest_name(name, known))
 
 
 # -- Options --------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import StudyError, printable
 from biodyn.library.faults import require_valid
 from biodyn.library.load import read_user_toml
-from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, curve_model
+from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, fit_curve_model
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.group.registry import mean_of_person
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves
@@ -310,7 +310,7 @@ def _numbers() -> list[tuple[str, str, str]]:
 def _model(sources: Sequence[Means], values: FloatArray, seed: int, band: bool = True) -> CurveModel:
     people = np.unique([source.person for source in sources], return_inverse=True)[1]
     speed, weight = np.array([source.speed for source in sources]), np.array([source.weight for source in sources])
-    return curve_model(values, speed, people, weight, seed=seed, band=band)
+    return fit_curve_model(values, speed, people, weight, seed=seed, band=band)
 
 
 def _moved(model: CurveModel, reference: float) -> tuple[FloatArray, FloatArray]:

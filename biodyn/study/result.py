@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic
 from biodyn.errors import StudyError, printable
 from biodyn.output.store.folder import KIND_ENTRY
-from biodyn.settings import with_table_paths
+from biodyn.settings import map_table_paths
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.discovery.definition import all_table_paths
 from biodyn.study.plan import PlannedTrial, StudyPlan
@@ -90,7 +90,7 @@ def _trial_record(
         "statics": [printable(path.as_posix()) for path in trial.statics],
         "mass_kg": trial.mass_kg,
         "height_m": trial.height_m,
-        "settings": with_table_paths(trial.settings, seen_from_here),
+        "settings": map_table_paths(trial.settings, seen_from_here),
         "status": status,
         "reason": "" if record is None else record.reason,
         "key": "" if record is None else record.key,

@@ -16,7 +16,7 @@ from biodyn.output.report.paper import PaperHead, asked_paper
 from biodyn.output.store.folder import remove_all_unfinished, remove_written, require_possible, trial_files
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.recording import PlateCalibration
-from biodyn.settings import joined, settings_from, stated, with_subject
+from biodyn.settings import merge_tables, parse_entries, settings_from, with_subject
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.definition import DEFINITION_NAME, safe_name
 from biodyn.study.options import Reports
@@ -134,15 +134,15 @@ def with_choices(
         return definition
     named = {} if preset is None else {"preset": preset}
     settings_from(named, entries=entries)
-    return definition.model_copy(update={"settings": joined(definition.settings, named, *stated(entries))})
+    return definition.model_copy(update={"settings": merge_tables(definition.settings, named, *parse_entries(entries))})
 
 
 def with_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
     """Return a plan with the entries over the settings of single subjects and files in study.toml."""
     if not entries:
         return plan
-    over = stated(entries)
-    trials = tuple(replace(trial, settings=joined(trial.settings, *over)) for trial in plan.trials)
+    over = parse_entries(entries)
+    trials = tuple(replace(trial, settings=merge_tables(trial.settings, *over)) for trial in plan.trials)
     return replace(plan, trials=trials)
 
 
@@ -465,7 +465,9 @@ def open_session(
     stated_definition = (
         read_definition(root / DEFINITION_NAME) if (root / DEFINITION_NAME).is_file() else StudyDefinition()
     )
-    under = stated_definition.model_copy(update={"settings": joined(SESSION_SETTINGS, stated_definition.settings)})
+    under = stated_definition.model_copy(
+        update={"settings": merge_tables(SESSION_SETTINGS, stated_definition.settings)}
+    )
     definition = with_choices(under, preset, entries)
     folder = definition.folder(root / DEFINITION_NAME)
     plan = with_entries(discover(folder, definition), entries)
@@ -473,7 +475,7 @@ def open_session(
     with_subject(settings_from({}), {}, given)  # raises for an invalid value
     if given:
         over = {"subject": given}
-        plan = replace(plan, trials=tuple(replace(t, settings=joined(t.settings, over)) for t in plan.trials))
+        plan = replace(plan, trials=tuple(replace(t, settings=merge_tables(t.settings, over)) for t in plan.trials))
     trials = plan.trials if walks is None else _chosen(plan, walks)
     if not trials:
         raise no_walk(plan)

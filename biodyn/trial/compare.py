@@ -14,7 +14,7 @@ from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io import read_many
 from biodyn.library.load import load_table
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Recording
 from biodyn.session import typical_motion_m
@@ -80,7 +80,7 @@ def _is_comparable(recording: Recording | InputFileError) -> bool:
     known = {
         name
         for raw in load_table("formats/lab_outputs")["output"]
-        for _, e in for_each_side(raw)
+        for _, e in expand_sides(raw)
         for name in e["channels"]
     }
     return bool(known & set(recording.model_outputs)) and typical_motion_m(recording.markers) > _WALKING_M
@@ -93,7 +93,7 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
     """
     comparisons = []
     for raw in load_table("formats/lab_outputs")["output"]:
-        for side, entry in for_each_side(raw):
+        for side, entry in expand_sides(raw):
             outputs = analysis.recording.model_outputs
             channel = next((outputs[name] for name in entry["channels"] if name in outputs), None)
             if channel is None:

@@ -39,8 +39,8 @@ from biodyn.output.store.read import StoredResult
 from biodyn.output.store.record import PARTS, json_ready, versions
 from biodyn.output.store.write import result_arrays
 from biodyn.output.tables.csv import write_csv
-from biodyn.output.tables.on_request import difference_table
-from biodyn.processing.signals.prepare import is_filtered, method_of
+from biodyn.output.tables.optional_tables import difference_table
+from biodyn.processing.signals.prepare import is_butterworth_filtered, stored_method
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.trial.laboratory_file import (
     SUFFIXES,
@@ -274,7 +274,7 @@ def compare(a: Result, b: Result) -> Comparison:
         _both(lambda record: record.get("force_cutoff_hz"), first, second),
     )
     names = _names_of_causes(first.record, second.record)
-    estimated = any(method_of(result.record) == ESTIMATE for result in (first, second))
+    estimated = any(stored_method(result.record) == ESTIMATE for result in (first, second))
     joints, with_causes = joints_of(exchange.a), with_cause_names(differences(exchange), names)
     time_s, spans = exchange.a.time_s, (_spans(first), _spans(second))
     return Comparison(
@@ -316,21 +316,21 @@ def _with_file(first: _Opened, path: Path) -> Comparison:
     ours = first.body()
     recording = read(path)
     comparison = compare_with_channels(ours, recording, first.record)
-    names = {SMOOTHING: ESTIMATED} if method_of(first.record) == ESTIMATE else {}
+    names = {SMOOTHING: ESTIMATED} if stored_method(first.record) == ESTIMATE else {}
     causes_and_facts = with_cause_names(comparison.differences, names), _renamed(comparison.facts, names)
     return Comparison(first.name, str(path), comparison.time_s, *causes_and_facts, {}, comparison.notes)
 
 
 def _names_of_causes(first: Mapping[str, Any], second: Mapping[str, Any]) -> Mapping[str, str]:
     """Where one of two analyses is an estimate, their motions do not differ by a filter, only by that choice."""
-    estimated = [method_of(record) == ESTIMATE for record in (first, second)]
+    estimated = [stored_method(record) == ESTIMATE for record in (first, second)]
     return {SMOOTHING: ESTIMATED, FIT: ESTIMATED} if estimated.count(True) == 1 else {}
 
 
 def _methods(first: _Opened, second: _Opened) -> Iterator[Fact]:
     """Say which of two results is not an estimate, and why."""
     by_name = {"first": first.record, "second": second.record}
-    filtered = [name for name, record in by_name.items() if method_of(record) != ESTIMATE]
+    filtered = [name for name, record in by_name.items() if stored_method(record) != ESTIMATE]
     for name in filtered if len(filtered) == 1 else ():
         why = (by_name[name].get("automatic_method") or {}).get("reason", "")
         yield Fact(ESTIMATED, f"the {name} was not estimated from motion and forces{': ' if why else ''}{why}")
@@ -351,7 +351,7 @@ def _both(cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _Opened, second:
 def _motion_cutoff_hz(record: Mapping[str, Any]) -> Any:
     """Cut-off of the motion's filter; None where it is not the usual Butterworth filter."""
     signals = record["settings"].get("signals", {})
-    usual = is_filtered(record) and signals.get("filter_order", _ORDER) == _ORDER
+    usual = is_butterworth_filtered(record) and signals.get("filter_order", _ORDER) == _ORDER
     return record.get("cutoff_hz") if usual else None
 
 

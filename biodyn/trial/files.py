@@ -16,9 +16,9 @@ from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.segment_poses import require_known, require_seen, virtual_points
 from biodyn.library.load import UserFile, read_user_toml
-from biodyn.library.pose_systems import pose_system_of
-from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.user_tables import user_tables
+from biodyn.library.pose_systems import find_pose_system
+from biodyn.model.from_library.markersets import recognise_marker_set
+from biodyn.model.from_library.user_tables import load_user_tables
 from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.recording import Markers, PlateCalibration, Recording, SegmentPoses, quietest_part
 from biodyn.recording.stillness import QUIET_RANGE_M
@@ -141,7 +141,9 @@ def on_body(files: TrialFiles, marker_set: str) -> TrialFiles:
     if files.source == "poses" or walk.motion.markers is None or static.motion.markers is None:
         return files
     try:
-        unknown = recognise(tuple(dict.fromkeys(walk.markers.labels + static.markers.labels)), marker_set).unknown
+        unknown = recognise_marker_set(
+            tuple(dict.fromkeys(walk.markers.labels + static.markers.labels)), marker_set
+        ).unknown
     except MarkerSetError:
         return files
     strays = {label for recording in (walk, static) for label in _strays(recording.markers, unknown)}
@@ -265,14 +267,14 @@ def with_choice(recording: Recording, use: PoseUse, static: str | Path | None = 
 
 def _understood(markers: Markers) -> bool:
     try:
-        recognise(markers.labels)
+        recognise_marker_set(markers.labels)
     except MarkerSetError:
         return False
     return True
 
 
 def _known(poses: SegmentPoses) -> bool:
-    return pose_system_of(poses.labels) is not None
+    return find_pose_system(poses.labels) is not None
 
 
 def _both(markers: Markers, poses: SegmentPoses, use_poses: bool) -> Diagnostic:
@@ -381,7 +383,7 @@ def require_plates(recording: Recording) -> None:
 
 def own_files_of(settings: object, options: Settings) -> tuple[UserFile, ...]:
     """Return the user's own files behind an analysis, checked: the settings file, and every table that is named by path."""
-    files = user_tables(options.tables)
+    files = load_user_tables(options.table_names)
     if isinstance(settings, (str, Path)):
         return (read_user_toml(settings, "settings file", SettingsError), *files)
     return files

@@ -15,12 +15,12 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, ResultError, TableError
 from biodyn.io import read_facts, read_many
 from biodyn.library.load import SUFFIX
-from biodyn.library.pose_systems import pose_system_of
+from biodyn.library.pose_systems import find_pose_system
+from biodyn.model.from_library.label_reading.label_dictionary import DICTIONARY
 from biodyn.model.from_library.label_reading.spelling import normalise
-from biodyn.model.from_library.label_reading.words import DICTIONARY
 from biodyn.model.from_library.marker_set_table import MarkerSet, load_marker_set
-from biodyn.model.from_library.markersets import lacking, missing_landmarks, starting_marker_set
-from biodyn.model.from_library.user_tables import user_tables
+from biodyn.model.from_library.markersets import draft_marker_set, missing_labels, missing_landmarks
+from biodyn.model.from_library.user_tables import load_user_tables
 from biodyn.model.from_osim.subject import imported_model
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.orientation import find_world
@@ -124,7 +124,7 @@ def _meaning(model: OpenSimModel) -> Iterator[str]:
         if len(body.sole_body) == len(SIDE_NAMES)
         else "Feet: no two that are known; no events and cycles"
     )
-    turned = body.reversed()
+    turned = body.reversed_coordinates()
     if turned:
         yield f"Counted the other way than here: {_listed(list(turned))}"
 
@@ -201,7 +201,7 @@ def _checked(
     """What a file holds; with the facts of a recording of markers."""
     options = settings_from(settings)
     chosen = options.model.marker_set if marker_set is None else marker_set
-    user_tables(replace(options.tables, marker_set=chosen))
+    load_user_tables(replace(options.table_names, marker_set=chosen))
     if Path(path).suffix.lower() == MODEL_SUFFIX:
         return FileCheck(*model_lines(path)), None
     (result,) = read_many([path])
@@ -252,7 +252,7 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
         raise result
     if result.on_poses:
         raise TableError(f"'{Path(path).name}' holds poses of segments, no markers that a set could name.")
-    text = starting_marker_set(result.markers.labels, Path(path).name, place.name)
+    text = draft_marker_set(result.markers.labels, Path(path).name, place.name)
     try:
         with place.open("x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
@@ -268,7 +268,7 @@ def _poses(recording: Recording) -> Iterator[str]:
     poses = recording.motion.poses
     if poses is None:
         return
-    system = pose_system_of(poses.labels)
+    system = find_pose_system(poses.labels)
     yield f"Poses: {len(poses.labels)} segments, {poses.frame_count} frames at {poses.rate_hz:g} Hz, " + (
         "of a system that is not known" if system is None else f"axes and joints of {system.title}"
     )
@@ -327,7 +327,7 @@ def _runner_up(mapping: MarkerMapping, labels: Sequence[str]) -> str:
     second = mapping.runner_up
     if not second:
         return ""
-    lacks = lacking(load_marker_set(second), labels)
+    lacks = missing_labels(load_marker_set(second), labels)
     but = f", but lacks {', '.join(lacks)}" if lacks else ""
     return f"; next: {load_marker_set(second).title} ({_share(mapping, second)}{but})"
 
@@ -340,7 +340,7 @@ def _missing(mapping: MarkerMapping, labels: Sequence[str]) -> Iterator[str]:
     absent = missing_landmarks(load_marker_set(mapping.name), marked, labels)
     if absent:
         yield f"Not in this file: {', '.join(f'{marker.text} on {marker.body}' for marker in absent)}"
-    later = lacking(load_marker_set(mapping.name), labels)
+    later = missing_labels(load_marker_set(mapping.name), labels)
     if later:
         yield f"Expected in the static trial: {', '.join(later)}"
 

@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biodyn.comparison.channels import (
+from biodyn.comparison.differences import (
+    LEAST_FRAMES,
+    OF_COORDINATE,
+    Difference,
+    Fact,
+    analyses_in_common,
+    difference,
+    explained,
+    facts,
+    joint_words,
+)
+from biodyn.comparison.exchange import Exchange
+from biodyn.comparison.moment_convention import (
     FILTER,
     FRAMES,
     SHIFT,
@@ -27,28 +39,16 @@ from biodyn.comparison.channels import (
     moment_from_channel,
     with_common_unit,
 )
-from biodyn.comparison.differences import (
-    LEAST_FRAMES,
-    OF_COORDINATE,
-    Difference,
-    Fact,
-    analyses_in_common,
-    difference,
-    explained,
-    facts,
-    joint_words,
-)
-from biodyn.comparison.exchange import Exchange
 from biodyn.comparison.segments import PLANES, MovingBody, in_planes, moment_of_ground, moment_of_segments
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side, other_side
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.output.store.folder import ARRAYS_NAME, listed_files, model_record, table_path
 from biodyn.output.store.read import ResultFolder
 from biodyn.output.tables.csv import read_csv
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.processing.signals.prepare import method_of
+from biodyn.processing.signals.prepare import stored_method
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.recording import Contact, Recording
 
@@ -238,7 +238,7 @@ def _compared(
     differences, readings = _moments(exchange, moments, mass_kg, is_known=not notes)
     differences += _angles(exchange, list(_joints(exchange.a, recording, "angle", ours)))
     used = sorted({joint.segment for joint in moments})
-    said = [*_writing_facts(exchange, readings), *facts(exchange, used, method_of(record) == ESTIMATE)]
+    said = [*_writing_facts(exchange, readings), *facts(exchange, used, stored_method(record) == ESTIMATE)]
     names = {(exchange.a.joints[s], exchange.a.sides[s]): reading for s, reading in readings.items()}
     return FileComparison(exchange.a.time_s, tuple(differences), tuple(said), (*notes, *unloaded), names)
 
@@ -326,7 +326,7 @@ def _joints(body: MovingBody, recording: Recording, quantity: str, ours: MovingB
         return None if name is None else np.asarray(outputs[name].values[inside], dtype=np.float64)
 
     for raw in laboratory_table()[quantity]:
-        both = {side: entry for side, entry in for_each_side(raw) if side}
+        both = {side: entry for side, entry in expand_sides(raw) if side}
         for side in SIDES:
             entry = both[side]
             segment = next(

@@ -26,7 +26,7 @@ from biodyn.estimation.plates_from_pole import (
 from biodyn.io import read
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.orientation import find_world
-from biodyn.processing.signals.plates import plate_axes, plate_wrench, resampled
+from biodyn.processing.signals.plates import at_marker_frames, plate_axes, plate_wrench
 from biodyn.recording import ForcePlate, PlateCalibration, Recording
 
 
@@ -158,7 +158,7 @@ def _signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: float = 3
     for plate in recording.plates:
         measured = plate_wrench(plate.rotated(R_WL), markers.frame_count, markers.rate_hz)
         wrench_W = butterworth_lowpass(measured.wrench, measured.rate_hz, cutoff_hz)
-        at_frames = resampled(wrench_W, measured.rate_hz, markers.frame_count, markers.rate_hz)
+        at_frames = at_marker_frames(wrench_W, measured.rate_hz, markers.frame_count, markers.rate_hz)
         moment_L, force_L = at_frames[:, :3] @ R_WL, at_frames[:, 3:] @ R_WL
         axes = plate_axes(plate)
         R_LP, centre = axes.R_WP, axes.p_WS  # the plate is in laboratory axes here

@@ -16,11 +16,11 @@ from biodyn.output.store.read import StoredResult, read_view
 from biodyn.output.store.record import changed_since, json_ready
 from biodyn.output.store.write import Progress, adding, result_arrays
 from biodyn.output.tables.csv import write_csv
-from biodyn.output.tables.on_request import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
+from biodyn.output.tables.optional_tables import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
 from biodyn.trial.bodies.opensim_result import model_motion
 from biodyn.trial.result import TrialResult
-from biodyn.verification.replay import Convergence, OpenLoop, ReplayOptions, Tracked, replay_forwards
+from biodyn.verification.replay import Convergence, OpenLoop, ReplayOptions, Tracked, replay_trial
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def replay(
     coordinates: Mapping[str, tuple[int, int]] = _places(arrays, "", "") | _places(arrays, "assumed_", " (assumed)")
     if model_file is not None:
         actuated, coordinates = model_motion(arrays, actuated, model_file)
-    replayed = replay_forwards(actuated, options, progress if progress is not None else _silent)
+    replayed = replay_trial(actuated, options, progress if progress is not None else _silent)
     return ReplayResult(
         actuated=actuated,
         coordinates=coordinates,

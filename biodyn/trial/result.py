@@ -50,9 +50,9 @@ _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 def _method_lines(signals: TrialSignals, points: str) -> list[str]:
     """Return lines of the smoothing method and its filter."""
     method = signals.method
-    words = f"{method.words}{f' ({method.reason})' if method.reason else ''}"
+    words = f"{method.description}{f' ({method.reason})' if method.reason else ''}"
     before = "Filter before the estimate" if method.is_estimate else "Filter"
-    return [f"Method: {words}", f"{before}: {signals.filter_words(points)}"]
+    return [f"Method: {words}", f"{before}: {signals.filter_text(points)}"]
 
 
 def _measured(analysis: TrialAnalysis) -> str:
@@ -164,7 +164,7 @@ class TrialResult(PlottableResult):
         """
         verdict = self.verdict
         checks = [(f"{STATUS_WORDS[c.status]:<{_WORD_WIDTH}} {c.title}: {c.text}", c.status) for c in verdict.checks]
-        hints = dict.fromkeys((cause.title, cause.hint) for cause in verdict.to_look_at if cause.hint)
+        hints = dict.fromkeys((cause.title, cause.hint) for cause in verdict.ordered_causes if cause.hint)
         first: list[tuple[str, Status | None]] = [(f"{verdict.sentence}.", verdict.status)]
         looked = [f"Look at: {title}: {hint}" for title, hint in list(hints)[:_LOOKED_AT]]
         plain = [*looked, *peak_lines(self.view), *self._used()]

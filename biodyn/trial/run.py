@@ -14,7 +14,7 @@ from biodyn.checks import judge
 from biodyn.errors import SettingsError
 from biodyn.output.store.record import require_unchanged
 from biodyn.rigid_body import is_compiled, warm_up
-from biodyn.threads import linear_algebra_in_one_thread
+from biodyn.threads import limit_to_one_thread
 from biodyn.trial.clock import Clock
 from biodyn.trial.request import RequestInputs, SettingsSource, TrialRequest, trial_request
 from biodyn.trial.stages import analysis_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 
-@linear_algebra_in_one_thread()
+@limit_to_one_thread()
 def analyse(
     request: TrialRequest,
     progress: Progress | None = None,

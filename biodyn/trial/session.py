@@ -24,7 +24,7 @@ from biodyn.model.from_library.recognition.label_correction import correct_label
 from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.processing.calibration.subject_fit.fit import SubjectFitResult, fit_subject
 from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, CalibrationUse
-from biodyn.processing.signals.orientation import facing_from_static, find_world, with_true_vertical
+from biodyn.processing.signals.orientation import facing_from_static, find_world, with_corrected_vertical
 from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.session import Companion, SessionFiles, choose_static, preview_of_file, session_of
 from biodyn.session.statics import compared_offsets
@@ -212,7 +212,7 @@ def _walk_alone(trial: Scaled) -> CalibrationTrial:
 
 def _fitted(trial: Scaled, scaling: SubjectScaling, soft: frozenset[str], session: SessionFiles) -> SubjectModelFit:
     static, geometry = trial.files.static, trial.settings.model.geometry
-    world = find_world(with_true_vertical(static, trial.files.walk))
+    world = find_world(with_corrected_vertical(static, trial.files.walk))
 
     def prepared(recording: Recording) -> Markers:
         R_WL = find_world(recording, facing_from_static(recording, static, world)).R_WL

@@ -27,7 +27,7 @@ from biodyn.errors import BiodynError, EstimateError, PlateError, SettingsError
 from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, Estimate, estimate_bands, estimate_trial
 from biodyn.estimation.shared_parameters import InformationForm
 from biodyn.estimation.summary import estimate_failed, estimate_findings
-from biodyn.library.load import nearest
+from biodyn.library.load import suggest_name
 from biodyn.model.body_model import with_freed, with_mass
 from biodyn.processing.calibration.subject import StanceMasses, stance_masses, stride_mass
 from biodyn.processing.calibration.subject_fit.result import fit_notes
@@ -41,17 +41,17 @@ from biodyn.processing.contacts.ground_reaction import (
     reaction_of,
 )
 from biodyn.processing.contacts.loading import other_loads, with_unknown_loads, without_aid_contacts
-from biodyn.processing.dynamics.solve import Dynamics, in_three_point_axes, solve_dynamics
+from biodyn.processing.dynamics.solve import Dynamics, express_in_three_point_axes, solve_dynamics
 from biodyn.processing.gait.activity import Activity, recognise_activity
-from biodyn.processing.gait.events import gait_events, strikes_by_movement
+from biodyn.processing.gait.events import gait_events, strikes_from_movement
 from biodyn.processing.gait.movement_events import movement_events
 from biodyn.processing.kinematics.fit import Fit, base_angles
 from biodyn.processing.kinematics.tracking import track
-from biodyn.processing.signals.orientation import z_points_up
+from biodyn.processing.signals.orientation import is_z_up
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.processing.signals.prepare import (
     TrialSignals,
-    filter_fallback,
+    fall_back_to_filter,
     prepare_signals,
     with_force_cutoff,
     with_method,
@@ -192,7 +192,7 @@ def _corners_in_order(
 ) -> tuple[Recording, tuple[Diagnostic, ...]]:
     """The walk with the corners of its plates in order, and what was corrected, by a first decision about the contacts."""
     walk, prepared, rate_hz = trial.walk, trial.signals, trial.rate_hz
-    if not any(z_points_up(plate) for plate in walk.plates):
+    if not any(is_z_up(plate) for plate in walk.plates):
         return walk, ()
 
     def wrench_of(plate: ForcePlate) -> PlateWrench:
@@ -231,7 +231,9 @@ def _reaction(
     strikes_s: Mapping[Side, FloatArray] = {}
     rate_hz = trial.rate_hz
     if activity.is_walking:  # the accuracy of strikes by the movement is known for walking only
-        strikes_s = strikes_by_movement(used, kinematic_events, trial.walk.markers.frame_count / rate_hz, 1.0 / rate_hz)
+        strikes_s = strikes_from_movement(
+            used, kinematic_events, trial.walk.markers.frame_count / rate_hz, 1.0 / rate_hz
+        )
     reaction = reaction_of(decided, prepared, trial.settings.contacts, full_bandwidth, strikes_s)
     return with_unknown_loads(reaction, decided.contacts, used, rate_hz, prepared.force_smear_s)
 
@@ -304,7 +306,7 @@ def _in_moment_axes(trial: Grounded, fit: Fit, dynamics: Dynamics) -> tuple[Dyna
     if trial.settings.model.moment_axes == "fitted":
         return dynamics, ()
     labels = {role.landmark: role.label for role in trial.body.landmark_roles(trial.mapping)}
-    return in_three_point_axes(dynamics, fit, trial.signals.markers, labels)
+    return express_in_three_point_axes(dynamics, fit, trial.signals.markers, labels)
 
 
 def estimate(trial: Solved) -> Solved:
@@ -322,7 +324,7 @@ def estimate(trial: Solved) -> Solved:
         if settings.signals.method == ESTIMATE:
             raise
         # the estimate was not requested by name: the filtered motion is used
-        filtered = with_method(trial.signals, filter_fallback(error.message.rstrip(".")))
+        filtered = with_method(trial.signals, fall_back_to_filter(error.message.rstrip(".")))
         propagation = replace(trial.propagation, signals=filtered)
         return replace(trial, signals=filtered, propagation=propagation).noted(estimate_failed(error))
     dynamics, _ = _in_moment_axes(trial, estimated.fit, estimated.dynamics)
@@ -456,7 +458,7 @@ def with_step(steps: Sequence[Step], name: str, run: Callable[[Any], Any]) -> tu
     """Return the steps with another function for one of them; SettingsError with the nearest name for an unknown one."""
     names = [step.name for step in steps]
     if name not in names:
-        raise SettingsError(f"'{name}' is not a step of an analysis.", nearest(name, names))
+        raise SettingsError(f"'{name}' is not a step of an analysis.", suggest_name(name, names))
     return tuple(replace(step, run=run) if step.name == name else step for step in steps)
 
 

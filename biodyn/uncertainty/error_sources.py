@@ -12,7 +12,7 @@ from biodyn.conventions import FloatArray, IntArray, without_side
 from biodyn.geometry.rotations import cross, points_on_bodies
 from biodyn.model.body_model import SubjectModel, with_misplaced_centre
 from biodyn.model.skeleton import Inertia
-from biodyn.processing.signals.filtering import butterworth_lowpass, measured_noise
+from biodyn.processing.signals.filtering import butterworth_lowpass, estimate_noise
 from biodyn.processing.signals.plates import resample_wrench
 from biodyn.recording import PlateWrench
 from biodyn.rigid_body import Multibody, body_poses, generalised_wrench_forces, inertia_sensitivities, inverse_dynamics
@@ -81,7 +81,7 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     fitted = Fitted.of(model)
     step_m = 1e-4  # small compared with every joint, large compared with round-off
     changed = []
-    for body in model.moving:
+    for body in model.moving_segments:
         sizes = inputs.centre_sd(body.definition.name, magnitudes)
         for sd, direction in zip(sizes.tolist(), np.eye(3), strict=True):
             if sd:
@@ -425,7 +425,7 @@ def _parameter_change(model: SubjectModel, changed: dict[str, Inertia]) -> Float
     for name, inertia in changed.items():
         frame = model.frames[name]
         for sign, each in ((1.0, inertia), (-1.0, read_inertia(model, name))):
-            change[frame.link] += sign * _parameters(each.moved(frame.R_LB, frame.p_LB))
+            change[frame.link] += sign * _parameters(each.transformed(frame.R_LB, frame.p_LB))
     return change.ravel()
 
 
@@ -495,8 +495,8 @@ class PosePoints:
         """
         raw, rate_hz, order = inputs.fitted(inputs.raw), inputs.rate_hz, inputs.filter_order
         corners = raw[:, self.groups]
-        origin = measured_noise(corners.mean(axis=2), rate_hz, magnitudes.noise_from_hz, order)
-        points = measured_noise(raw, rate_hz, magnitudes.noise_from_hz, order)[self.groups]
+        origin = estimate_noise(corners.mean(axis=2), rate_hz, magnitudes.noise_from_hz, order)
+        points = estimate_noise(raw, rate_hz, magnitudes.noise_from_hz, order)[self.groups]
         span = np.nanmedian(np.linalg.norm(corners - corners.mean(axis=2, keepdims=True), axis=3), axis=(0, 2))
         turn = np.sqrt(np.maximum(np.mean(points**2, axis=1) - origin**2, 0.0) * 1.5) / span
         usual = magnitudes.pose_noise
@@ -574,7 +574,7 @@ def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments
             poses=poses,
         )
     return MarkerMoments(
-        noise_m=np.fmax(measured_noise(raw, rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m),
+        noise_m=np.fmax(estimate_noise(raw, rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m),
         skin_m=np.array([magnitudes.soft_tissue_m.get(marker.body, 0.0) for marker in inputs.model.markers]),
         noise=filtered_noise(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order),
         skin=stride_movement(magnitudes.shares, stride_s, rate_hz, cutoff_hz, order),

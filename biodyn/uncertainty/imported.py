@@ -18,9 +18,9 @@ from scipy.ndimage import uniform_filter1d
 from biodyn.conventions import FloatArray, IntArray, without_side
 from biodyn.model.from_osim.names import is_toe
 from biodyn.model.from_osim.subject import ImportedModel
-from biodyn.processing.kinematics.model_markers import Tasks, fit_model
-from biodyn.processing.signals.derivatives import LEAST_ROWS, coordinate_motion
-from biodyn.processing.signals.filtering import finite_stretches, measured_noise
+from biodyn.processing.kinematics.opensim_inverse_kinematics import Tasks, fit_model
+from biodyn.processing.signals.derivatives import LEAST_ROWS, spline_derivatives
+from biodyn.processing.signals.filtering import estimate_noise, finite_stretches
 from biodyn.rigid_body import Body, Multibody, OpenSimModel
 from biodyn.rigid_body.kinematics import StickFigure
 from biodyn.rigid_body.osim.model import Marker
@@ -147,7 +147,7 @@ def redone(trial: ImportedInputs, drawn: Drawn) -> tuple[FloatArray, FloatArray]
         if stop - first < LEAST_ROWS:
             continue
         at = slice(first, stop)
-        motion = coordinate_motion(trial.time_s[at], q[at], drawn.cutoff_hz)
+        motion = spline_derivatives(trial.time_s[at], q[at], drawn.cutoff_hz)
         smoothed[at] = motion[0]
         loads = drawn.wrenches[at] if trial.bodies else None
         tau[at] = drawn.model.coupled.inverse_dynamics(*motion, loads, list(trial.bodies) if trial.bodies else None)
@@ -159,7 +159,7 @@ def marker_noise(trial: ImportedInputs, magnitudes: Magnitudes) -> FloatArray:
     inputs = trial.inputs
     order = inputs.signals.settings.filter_order
     raw = inputs.fitted(inputs.raw)  # not what fills gaps: it has no noise
-    return np.fmax(measured_noise(raw, inputs.rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m)
+    return np.fmax(estimate_noise(raw, inputs.rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m)
 
 
 def changed_inputs(
@@ -179,7 +179,9 @@ def changed_inputs(
 
     def skin(rng: np.random.Generator) -> Drawn:
         usual = float(np.median(list(magnitudes.soft_tissue_m.values())))
-        sd = np.array([magnitudes.soft_tissue_m.get(trial.model.segment(m.body), usual) for m in trial.model.markers])
+        sd = np.array(
+            [magnitudes.soft_tissue_m.get(trial.model.segment_name(m.body), usual) for m in trial.model.markers]
+        )
         return moved(skin_movement(trial.inputs, magnitudes, sd, rng) @ trial.R_WG)
 
     def centres(rng: np.random.Generator) -> Drawn:
@@ -232,9 +234,9 @@ def centre_sd_m(model: ImportedModel, magnitudes: Magnitudes) -> dict[str, Float
     The row of the foot is the ankle's and the subtalar joint's; the toe joint has none.
     """
     return {
-        name: magnitudes.joint_centre_m[model.segment(name)]
-        for name in (body.definition.name for body in model.moving)
-        if model.segment(name) in magnitudes.joint_centre_m and not is_toe(name)
+        name: magnitudes.joint_centre_m[model.segment_name(name)]
+        for name in (body.definition.name for body in model.moving_segments)
+        if model.segment_name(name) in magnitudes.joint_centre_m and not is_toe(name)
     }
 
 

@@ -11,15 +11,15 @@ from scipy.interpolate import make_interp_spline
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import TableError
-from biodyn.library.load import load_table, nearest
-from biodyn.library.tables import for_each_side, user_table
+from biodyn.library.load import load_table, suggest_name
+from biodyn.library.tables import expand_sides, user_table
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.processing.dynamics.solve import Dynamics
-from biodyn.processing.gait.cycles import gait_cycles
+from biodyn.processing.gait.cycles import find_gait_cycles
 from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
-from biodyn.processing.kinematics.tracking import fit_with
+from biodyn.processing.kinematics.settings import InverseKinematicsSettings
+from biodyn.processing.kinematics.tracking import fit_once
 from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.derivatives import DEGREE
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches
@@ -117,7 +117,7 @@ def _origin_and_turn(table: Mapping[str, Any]) -> tuple[float, float]:
 
 def _unseen(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, FloatArray]]:
     offset, stride = (
-        {name: np.deg2rad(deg) for pattern, deg in table.get(key, {}).items() for _, name in for_each_side(pattern)}
+        {name: np.deg2rad(deg) for pattern, deg in table.get(key, {}).items() for _, name in expand_sides(pattern)}
         for key in ("offset_deg", "stride_deg")
     )
     return {name: (offset.get(name, np.zeros(3)), stride.get(name, np.zeros(3))) for name in {**offset, **stride}}
@@ -126,19 +126,19 @@ def _unseen(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, FloatArray]
 def _joint_centres(table: Mapping[str, Any]) -> dict[str, FloatArray]:
     """(3,) m by segment: a number for all axes, or what the fit of the subject's model believes of it."""
     fit = _by_name(load_table("body/subject_fit")["centre_mm"])
-    believed = [name for pattern in table.get("believed", ()) for _, name in for_each_side(pattern)]
+    believed = [name for pattern in table.get("believed", ()) for _, name in expand_sides(pattern)]
     unknown = [name for name in believed if name not in fit]
     if unknown:
         raise TableError(
             f"'joint_centres.believed': the fit of the subject's model believes nothing of {', '.join(unknown)}.",
-            nearest(unknown[0], sorted(fit)),
+            suggest_name(unknown[0], sorted(fit)),
         )
     millimetres = _by_name(table["sd_mm"]) | {name: fit[name] for name in believed}
     return {name: 1e-3 * np.broadcast_to(np.asarray(mm, dtype=float), 3) for name, mm in millimetres.items()}
 
 
 def _by_name(rows: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for pattern, value in rows.items() for _, name in for_each_side(pattern)}
+    return {name: value for pattern, value in rows.items() for _, name in expand_sides(pattern)}
 
 
 def _by_source(calibration: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -345,7 +345,7 @@ class TrialInputs:
 
     def refit(self, model: SubjectModel, markers: Markers) -> Fit:
         """Fit another skeleton to other smoothed markers, as the analysis did."""
-        return fit_with(model, replace(self.signals, markers=markers), self.fit_settings)
+        return fit_once(model, replace(self.signals, markers=markers), self.fit_settings)
 
     def fitted(self, markers: Markers) -> FloatArray:
         """Positions (T, M, 3) of the fitted markers, in the fit's order."""
@@ -371,5 +371,5 @@ class TrialInputs:
 
 def stride_time(events: Sequence[GaitEvent]) -> float:
     """Return the median stride time, s, NaN where no whole stride was seen."""
-    durations = [cycle.duration_s for cycle in gait_cycles(events)]
+    durations = [cycle.duration_s for cycle in find_gait_cycles(events)]
     return float(np.median(durations)) if durations else float("nan")

@@ -20,13 +20,13 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.observability import LEAST_LEVER_M, badly_seen, levers_through
+from biodyn.model.observability import LEAST_LEVER_M, poorly_determined, sensitivity_by_frame
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.kinematics.visibility import (
     BRIDGE_WEIGHT,
     REGULARISING_WEIGHT,
-    regularised_shares,
+    regularisation_shares,
     visibility_weights,
 )
 from biodyn.processing.signals.filtering import finite_stretches
@@ -60,7 +60,7 @@ def stretches_of(
     model: SubjectModel, lever: FloatArray, steady_lever_m: float, rate_hz: float, moving: BoolArray
 ) -> tuple[Stretch, ...]:
     """Return the regularised stretches, for levers (T, C) m with all markers seen; moving: (T,) frames with a pose."""
-    shares = regularised_shares(badly_seen(model, lever, steady_lever_m), rate_hz)
+    shares = regularisation_shares(poorly_determined(model, lever, steady_lever_m), rate_hz)
     stretches = []
     for column in np.flatnonzero(shares.any(axis=0)):
         for first, stop in finite_stretches(shares[:, column] > 0.0):
@@ -89,7 +89,7 @@ class FitResponse:
 
 def marker_places(model: SubjectModel, q: FloatArray) -> FloatArray:
     """Return where the model has its markers (T, M, 3) in World, for q (T, nq)."""
-    return model.marker_places(*body_poses(model.multibody, q))
+    return model.marker_positions(*body_poses(model.multibody, q))
 
 
 def fit_response(
@@ -121,7 +121,7 @@ def fit_response(
     H[pinned] = 0.0
     H.transpose(0, 2, 1)[pinned] = 0.0
     H[:, diagonal, diagonal] += np.where(pinned, 1.0, 1e-8)  # keeps blind directions invertible
-    H[:, diagonal, diagonal] += model.pulls()
+    H[:, diagonal, diagonal] += model.prior_weights()
     if held is not None:
         H[:, diagonal, diagonal] += held
     inverse: FloatArray = np.asarray(np.linalg.inv(H))
@@ -171,8 +171,8 @@ def held_coordinates(
     """
     half_faded, every_frames = 0.5, 4
     visible = visibility >= half_faded
-    whole = levers_through(model, q, np.ones_like(visible), every_frames)
-    lever = whole if visible.all() else levers_through(model, q, visible, every_frames)
+    whole = sensitivity_by_frame(model, q, np.ones_like(visible), every_frames)
+    lever = whole if visible.all() else sensitivity_by_frame(model, q, visible, every_frames)
     held = np.zeros((len(q), model.multibody.nv))
     columns = [coordinate.v_index for coordinate in model.coordinates]
     held[:, columns] = BRIDGE_WEIGHT * (1.0 - visibility_weights(~(lever < LEAST_LEVER_M), ramp_frames))
@@ -227,7 +227,7 @@ def _hessian(
 
 
 def _at_limit(model: SubjectModel, q: FloatArray) -> BoolArray:
-    lower, upper = model.limits()
+    lower, upper = model.coordinate_limits()
     tolerance_rad = 1e-6
     pinned = np.zeros((len(q), model.multibody.nv), dtype=bool)
     for coordinate in model.coordinates:
@@ -239,7 +239,7 @@ def _at_limit(model: SubjectModel, q: FloatArray) -> BoolArray:
 
 # -- Response of a regularised coordinate to errors: partly that of the curve through the frames around it
 #
-# With the weight B of the curve (`regularised_shares`) and the response A of the curve, H dxi = J^T W n in a frame becomes
+# With the weight B of the curve (`regularisation_shares`) and the response A of the curve, H dxi = J^T W n in a frame becomes
 # (H + B) dxi = J^T W n + B A n. Between the last frame before the stretch and the first one behind it, A changes linearly.
 
 

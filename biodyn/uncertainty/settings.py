@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biodyn.library.faults import shown_value
+from biodyn.library.faults import format_value
 from biodyn.library.load import is_path
 from biodyn.library.section import Field, Section, field_validator
 
@@ -17,5 +17,5 @@ class UncertaintySettings(Section):
     @classmethod
     def _is_a_toml_file(cls, name: str | None) -> str | None:
         if name is not None and not is_path(name):
-            raise ValueError(f"expected the path of a TOML file (*.toml), found {shown_value(name)}")
+            raise ValueError(f"expected the path of a TOML file (*.toml), found {format_value(name)}")
         return name

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDE_SIGN, SIDES, FloatArray, without_side
-from biodyn.library.load import listed, load_table, nearest
+from biodyn.library.load import list_names, load_table, suggest_name
 
 PERCENT: FloatArray = np.linspace(0.0, 100.0, CYCLE_POINTS)
 PERCENT.setflags(write=False)
@@ -100,7 +100,7 @@ def nearest_variable(name: str, known: Iterable[str]) -> str:
     known = tuple(known)
     words = name.casefold().replace("_", " ")
     titled = next((candidate for candidate in known if variable(candidate).title.casefold() == words), "")
-    return f"{variable(titled).title} is '{titled}'. {listed(known)}" if titled else nearest(name, known)
+    return f"{variable(titled).title} is '{titled}'. {list_names(known)}" if titled else suggest_name(name, known)
 
 
 def is_known(name: str) -> bool:

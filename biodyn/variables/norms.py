@@ -15,7 +15,7 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
-from biodyn.library.load import is_path, load_table, nearest
+from biodyn.library.load import is_path, load_table, suggest_name
 from biodyn.library.tables import entry_names, load_entry
 from biodyn.variables.meaning import PERCENT
 
@@ -228,7 +228,7 @@ def unknown_norms(name: str) -> str:
     """Return the error of a name of norms in the settings, "" if valid: auto, none, a name, or a path."""
     if name in (AUTO, NONE) or is_path(name) or name in entry_names("norms"):
         return ""
-    return f"norms '{name}' do not exist. {nearest(name, (AUTO, NONE, *entry_names('norms')))}"
+    return f"norms '{name}' do not exist. {suggest_name(name, (AUTO, NONE, *entry_names('norms')))}"
 
 
 _ADULT_YEARS = 18.0

@@ -1,9 +1,9 @@
-"""Consistency checks: the torques of every frame against algorithms other than the one that computed them.
+"""Consistency checks: the torques of every frame are compared with independent algorithms.
 
 The torques come from the recursive Newton-Euler algorithm. They are put into the articulated-body algorithm (which must
 give the accelerations back), compared with the composite-rigid-body mass matrix, and with forces, moments and powers that
 plain Newton-Euler sums over the segments in world axes give (`segments.py`, which shares nothing with the recursion).
-Arithmetic that holds says that the equations of motion were solved, not that markers, inertias or plates are right.
+Passed checks show that the equations of motion were solved, not that markers, inertias or plates are right.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.geometry.rotations import apply, cross
+from biodyn.geometry.rotations import cross, rotate_vectors
 from biodyn.processing.dynamics.actuated import ActuatedMotion
 from biodyn.processing.dynamics.imported import ModelMotion
 from biodyn.processing.kinematics.tracking import SegmentForces, SegmentMotion, segment_forces, segment_motion
-from biodyn.processing.signals.derivatives import configuration_spline
+from biodyn.processing.signals.derivatives import fit_configuration_spline
 from biodyn.rigid_body import Multibody, bias_forces, difference, forward_dynamics, mass_matrix
 
 #: Largest relative error. Double precision leaves 1e-16 an operation; solving for the accelerations multiplies it by the
@@ -36,9 +36,9 @@ class ConsistencyCheck:
 
     Attributes:
         code: stable short name; title, equation, words: for people.
-        error: (T,) largest relative error of the frame, NaN where it could not be checked.
+        error: (T,) largest relative error of each frame, NaN if it could not be checked.
         absolute: largest error in `unit`.
-        limit: of the relative error.
+        limit: largest acceptable relative error.
     """
 
     code: str
@@ -56,7 +56,7 @@ class ConsistencyCheck:
         return int(np.isfinite(self.error).sum())
 
     @property
-    def worst(self) -> float:
+    def largest_error(self) -> float:
         """Largest relative error; NaN if no frame was checked."""
         return float(np.nanmax(self.error)) if self.frames else float("nan")
 
@@ -67,8 +67,8 @@ class ConsistencyCheck:
 
     @property
     def holds(self) -> bool | None:
-        """True within the limit, False beyond, None if nothing was checked."""
-        return bool(self.worst <= self.limit) if self.frames else None
+        """True within the limit, False beyond, None if no frame was checked."""
+        return bool(self.largest_error <= self.limit) if self.frames else None
 
     @property
     def sentence(self) -> str:
@@ -77,18 +77,18 @@ class ConsistencyCheck:
             return f"{self.title}: no frame has torques, so nothing could be checked."
         verdict = "holds" if self.holds else "DOES NOT hold"
         return (
-            f"{self.words} This {verdict} in {self.frames} frames: largest relative error {self.worst:.1e} "
+            f"{self.words} This {verdict} in {self.frames} frames: largest relative error {self.largest_error:.1e} "
             f"(limit {self.limit:.0e}), {self.absolute:.1e} {self.unit}, in frame {self.worst_frame}."
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values without the curve."""
+        """Return plain values without the error of each frame."""
         return {
             "code": self.code,
             "title": self.title,
             "equation": self.equation,
             "holds": self.holds,
-            "relative_error": self.worst,
+            "relative_error": self.largest_error,
             "limit": self.limit,
             "absolute_error": self.absolute,
             "unit": self.unit,
@@ -106,7 +106,7 @@ class Consistency:
 
     @property
     def holds(self) -> bool:
-        """True if every check was made and holds."""
+        """Whether all checks were made and passed."""
         return all(check.holds is True for check in self.checks)
 
     def as_dict(self) -> dict[str, Any]:
@@ -114,10 +114,10 @@ class Consistency:
         return {"holds": self.holds, "identities": [check.as_dict() for check in self.checks]}
 
 
-def consistent_motion(actuated: ActuatedMotion) -> ConsistencyCheck:
+def check_path_derivatives(actuated: ActuatedMotion) -> ConsistencyCheck:
     """Check v and vdot against differences of configurations and velocities along the curve between the frames.
 
-    The other checks take v and vdot for granted; this one finds a velocity that is not the path's, or a spatial
+    The other checks assume that v and vdot are correct; this one detects a velocity that does not match the path, or a spatial
     acceleration mistaken for a classical one.
     """
     # Fourth-order central difference: f'(0) = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h.
@@ -129,8 +129,8 @@ def consistent_motion(actuated: ActuatedMotion) -> ConsistencyCheck:
     h = step_share / actuated.rate_hz
     scales = [np.maximum(np.abs(x[known]).max(axis=0, initial=0.0), 1.0) for x in (actuated.v, actuated.vdot)]
     absolute = 0.0
-    for first, stop, start, end in actuated.stretches():
-        curve = configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop], kinds)
+    for first, stop, start, end in actuated.known_stretches():
+        curve = fit_configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop], kinds)
         inside = slice(max(start, first + 1), min(end, stop - 1))  # the stencil needs the curve on both sides
         time_s = actuated.time_s[inside]
         around = {k: curve(time_s + k * h) for k in (-reach, -1, 1, reach)}
@@ -157,11 +157,11 @@ def consistent_motion(actuated: ActuatedMotion) -> ConsistencyCheck:
 # -- torques of an imported model against those of the tree of its bodies -----------------------------------------------
 
 
-def own_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple[ConsistencyCheck, ...]:
-    """Check the power of the model's own coordinates, and its torques by the mass matrix.
+def check_model_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple[ConsistencyCheck, ...]:
+    """Check the power in the coordinates of the imported model, and its torques by the mass matrix.
 
-    The same forces do the same work in every description of a motion (virtual power): torques of the model's coordinates times
-    their rates are the torques of the bodies' joints times theirs, the residual of the root in both.
+    Forces have the same power in all coordinates: torques of the model's coordinates times
+    their rates equal the joint torques of the tree times the joint rates, each with the residual of the root.
     """
     known = actuated.known & np.isfinite(own.tau).all(axis=1)
     error = np.full(len(known), np.nan)
@@ -201,21 +201,21 @@ def own_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple[Consist
 _FRAMES_AT_ONCE = 1024
 
 
-def verify(actuated: ActuatedMotion, own: ModelMotion | None = None) -> Consistency:
-    """Make every check in every frame with known motion and forces.
+def check_consistency(actuated: ActuatedMotion, own: ModelMotion | None = None) -> Consistency:
+    """Run every check in all frames with known motion and forces.
 
-    own: the same motion in the coordinates of an imported model: its torques are checked against those of the tree. Velocity
-    and acceleration are not compared with the path then: they belong to the curves of those coordinates, not of the tree's.
+    own: the same motion in the coordinates of an imported model; its torques are checked against those of the tree. Velocity
+    and acceleration are then not compared with the path, because they belong to the curves of the model's coordinates.
     """
-    path = (consistent_motion(actuated),) if own is None else own_coordinates(actuated, own)
+    path = (check_path_derivatives(actuated),) if own is None else check_model_coordinates(actuated, own)
     known = actuated.known
     rows = np.flatnonzero(known)
     # Some frames at a time: the segments' motion in minutes of walking would fill the memory.
     parts = [
-        _differences(actuated, rows[first : first + _FRAMES_AT_ONCE])
+        _equation_errors(actuated, rows[first : first + _FRAMES_AT_ONCE])
         for first in range(0, max(len(rows), 1), _FRAMES_AT_ONCE)
     ]
-    return Consistency((*path, *(_check(code, [part[code] for part in parts], known) for code in _EQUATIONS)))
+    return Consistency((*path, *(_combine_check(code, [part[code] for part in parts], known) for code in _EQUATIONS)))
 
 
 #: By code: title, equation, words and unit of a check.
@@ -262,7 +262,7 @@ _EQUATIONS = {
 class _Difference:
     """Error of an equation in some frames (n, k), and the largest sum of magnitudes of its terms (k,).
 
-    natural: of what must be larger than that, where it is small: no column is compared with its own noise. None = with a
+    natural: smallest scale of the relative error, so that a column is not compared with its own noise. None = a
     small share of the largest column.
     """
 
@@ -271,8 +271,8 @@ class _Difference:
     natural: float | None = None
 
 
-def _check(code: str, parts: Sequence[_Difference], known: BoolArray) -> ConsistencyCheck:
-    """Return the check `code` over all frames (T,), from its errors in the known frames."""
+def _combine_check(code: str, parts: Sequence[_Difference], known: BoolArray) -> ConsistencyCheck:
+    """Return the check `code` over all frames (T,) from its errors in the known frames."""
     # A coordinate that hardly carries anything is not compared with its own noise but with this share of the largest one.
     smallest_scale = 1e-3
     error = np.full(len(known), np.nan)
@@ -290,14 +290,14 @@ def _check(code: str, parts: Sequence[_Difference], known: BoolArray) -> Consist
     return ConsistencyCheck(code, title, equation, words, error, absolute, unit)
 
 
-def _differences(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Difference]:
+def _equation_errors(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Difference]:
     """Return the errors of every equation in the frames `rows`, by code."""
     mb, bodies = actuated.multibody, actuated.wrench_bodies
     q, v, vdot, tau = actuated.q[rows], actuated.v[rows], actuated.vdot[rows], actuated.tau[rows]
     wrenches = actuated.wrenches[rows]
-    inertial = apply(mass_matrix(mb, q), vdot)
+    inertial = rotate_vectors(mass_matrix(mb, q), vdot)
     bias = bias_forces(mb, q, v, wrenches, bodies)
-    torque_size = _largest(np.abs(inertial) + np.abs(bias))
+    torque_size = _column_maxima(np.abs(inertial) + np.abs(bias))
     motion = segment_motion(mb, q, v, vdot)
     forces = segment_forces(mb, motion)
     demand = forces.inertial - forces.weight
@@ -307,28 +307,32 @@ def _differences(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Differe
         # At rest nothing accelerates, but gravity would: the natural size, over a lever of 1 m for angles.
         "forward-dynamics": _Difference(
             forward_dynamics(mb, q, v, tau, wrenches, bodies) - vdot,
-            _largest(np.abs(vdot)),
+            _column_maxima(np.abs(vdot)),
             float(np.linalg.norm(mb.gravity_W)) or 1.0,
         ),
         "mass-matrix": _Difference(inertial + bias - tau, torque_size),
-        "momentum": _whole_body(motion, forces, demand, tau, wrenches),
-        "free-bodies": _Difference((_beyond_joints(mb, motion, demand, tau) - tau)[:, 6:], torque_size[6:]),
-        "power": _power(bodies, motion, forces, v, tau, wrenches),
+        "momentum": _whole_body_error(motion, forces, demand, tau, wrenches),
+        "free-bodies": _Difference(
+            (_torques_from_distal_wrenches(mb, motion, demand, tau) - tau)[:, 6:], torque_size[6:]
+        ),
+        "power": _power_error(bodies, motion, forces, v, tau, wrenches),
     }
 
 
-def _whole_body(
+def _whole_body_error(
     motion: SegmentMotion, forces: SegmentForces, demand: FloatArray, tau: FloatArray, wrenches: FloatArray
 ) -> _Difference:
     """Return the residual against the sum of all segment wrenches (n, B, 6)."""
     p_root, R_root = motion.p_WB[:, 0], motion.R_WB[:, 0]
     pieces = (forces.inertial, forces.weight, wrenches)
-    size = sum(np.abs(about(p_root[:, None], piece)).sum(axis=1) for piece in pieces)
-    recorded = np.concatenate([apply(R_root, tau[:, :3]), apply(R_root, tau[:, 3:6])], axis=1)
-    return _Difference(about(p_root, demand.sum(axis=1)) - recorded, _largest(np.asarray(size)))
+    size = sum(np.abs(shift_wrench(p_root[:, None], piece)).sum(axis=1) for piece in pieces)
+    recorded = np.concatenate([rotate_vectors(R_root, tau[:, :3]), rotate_vectors(R_root, tau[:, 3:6])], axis=1)
+    return _Difference(shift_wrench(p_root, demand.sum(axis=1)) - recorded, _column_maxima(np.asarray(size)))
 
 
-def _beyond_joints(mb: Multibody, motion: SegmentMotion, demand: FloatArray, tau: FloatArray) -> FloatArray:
+def _torques_from_distal_wrenches(
+    mb: Multibody, motion: SegmentMotion, demand: FloatArray, tau: FloatArray
+) -> FloatArray:
     """Return torques (n, nv) from the wrenches (n, B, 6) of the segments distal to each joint; other joints unchanged."""
     demand, result = demand.copy(), tau.copy()
     for i in range(len(mb.bodies) - 1, 0, -1):  # parents stand before their children
@@ -338,11 +342,11 @@ def _beyond_joints(mb: Multibody, motion: SegmentMotion, demand: FloatArray, tau
             continue
         column = mb.v_slice(body.name).start
         part = slice(0, 3) if body.joint.kind == "revolute" else slice(3, 6)
-        result[:, column] = np.sum(motion.axes[:, i] * about(motion.p_WB[:, i], demand[:, i])[:, part], axis=1)
+        result[:, column] = np.sum(motion.axes[:, i] * shift_wrench(motion.p_WB[:, i], demand[:, i])[:, part], axis=1)
     return result
 
 
-def _power(
+def _power_error(
     bodies: IntArray, motion: SegmentMotion, forces: SegmentForces, v: FloatArray, tau: FloatArray, wrenches: FloatArray
 ) -> _Difference:
     joints = tau * v
@@ -353,14 +357,14 @@ def _power(
         ground = np.sum(wrenches[..., :3] * omega + wrenches[..., 3:] * at_origin, axis=-1)
     supplied = joints.sum(axis=1) + ground.sum(axis=1)
     size = np.abs(joints).sum(axis=1) + np.abs(ground).sum(axis=1) + np.abs(forces.energy_rate).sum(axis=1)
-    return _Difference((supplied - forces.energy_rate.sum(axis=1))[:, None], _largest(size[:, None]))
+    return _Difference((supplied - forces.energy_rate.sum(axis=1))[:, None], _column_maxima(size[:, None]))
 
 
-def about(point: FloatArray, wrench: FloatArray) -> FloatArray:
+def shift_wrench(point: FloatArray, wrench: FloatArray) -> FloatArray:
     """Shift wrenches [moment; force] (..., 6) from the world origin to points (..., 3) m."""
     return np.concatenate([wrench[..., :3] - cross(point, wrench[..., 3:]), wrench[..., 3:]], axis=-1)
 
 
-def _largest(size: FloatArray) -> FloatArray:
+def _column_maxima(size: FloatArray) -> FloatArray:
     """Return the largest value of each column (n, k); 0 without frames."""
     return np.asarray(size.max(axis=0, initial=0.0))

@@ -1,4 +1,4 @@
-"""Contributions to the joint torques: gravity, inertia, velocity and ground reaction, which sum to the whole.
+"""Contributions of gravity, inertia, velocity and ground reaction to the joint torques.
 
 tau = gravity(q) + M(q) vdot' + C(q, v') v' - J^T F, each contribution by its own pass of the recursive Newton-Euler algorithm.
 
@@ -27,7 +27,7 @@ CONTRIBUTIONS = ("gravity", "inertia", "velocity", "ground")
 def torque_contributions(actuated: ActuatedMotion) -> dict[str, FloatArray]:
     """Return the contributions (T, nv) to the generalised forces by name; NaN rows without motion or forces.
 
-    The columns of the base are contributions to the residual.
+    The columns of the base hold the contributions to the residual.
     """
     mb, known = actuated.multibody, actuated.known
     weightless = replace(mb, gravity_W=(0.0, 0.0, 0.0))

@@ -18,9 +18,9 @@ from scipy.interpolate import BSpline, make_interp_spline
 import biodyn.rigid_body as rigid_body
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ResultError
-from biodyn.geometry.rotations import apply, cross, matrices_from_quaternions
+from biodyn.geometry.rotations import cross, matrices_from_quaternions, rotate_vectors
 from biodyn.processing.dynamics.actuated import ActuatedMotion
-from biodyn.processing.signals.derivatives import ConfigurationSpline, configuration_spline
+from biodyn.processing.signals.derivatives import ConfigurationSpline, fit_configuration_spline
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.coupling.reduced import ReducedTree
 
@@ -30,8 +30,8 @@ from biodyn.rigid_body.coupling.reduced import ReducedTree
 Mechanics: TypeAlias = Multibody | ReducedTree
 
 
-def floats(mb: Mechanics) -> bool:
-    """Whether the first body, and no other, is on a free joint."""
+def has_free_root(mb: Mechanics) -> bool:
+    """Return whether the first body, and no other, is on a free joint."""
     if isinstance(mb, ReducedTree):
         return True
     return mb.bodies[0].joint.kind == "free" and sum(body.joint.kind == "free" for body in mb.bodies) == 1
@@ -40,7 +40,7 @@ def floats(mb: Mechanics) -> bool:
 def forward_dynamics(
     mb: Mechanics, q: FloatArray, v: FloatArray, tau: FloatArray, wrenches: FloatArray, bodies: IntArray
 ) -> FloatArray:
-    """Return accelerations (T, nv)."""
+    """Return the accelerations (T, nv)."""
     if isinstance(mb, ReducedTree):
         return mb.forward_dynamics(q, v, tau, wrenches, bodies)
     return rigid_body.forward_dynamics(mb, q, v, tau, wrenches, bodies)
@@ -49,7 +49,7 @@ def forward_dynamics(
 def inverse_dynamics(
     mb: Mechanics, q: FloatArray, v: FloatArray, vdot: FloatArray, wrenches: FloatArray, bodies: IntArray
 ) -> FloatArray:
-    """Return generalised forces (T, nv)."""
+    """Return the generalised forces (T, nv)."""
     if isinstance(mb, ReducedTree):
         return mb.inverse_dynamics(q, v, vdot, wrenches, bodies)
     return rigid_body.inverse_dynamics(mb, q, v, vdot, wrenches, bodies)
@@ -61,7 +61,7 @@ def mass_matrix(mb: Mechanics, q: FloatArray) -> FloatArray:
 
 
 def integrate(mb: Mechanics, q: FloatArray, step: FloatArray) -> FloatArray:
-    """Return configurations (T, nq) after steps (T, nv)."""
+    """Return the configurations (T, nq) after steps (T, nv)."""
     return mb.integrate(q, step) if isinstance(mb, ReducedTree) else rigid_body.integrate(mb, q, step)
 
 
@@ -93,14 +93,14 @@ _BASE = 6  # velocity coordinates of the floating base
 
 @dataclass(frozen=True)
 class ReplayInput:
-    """Forces and reference motion over one stretch of a trial.
+    """Forces and reference motion over one interval of a trial.
 
     Attributes:
-        multibody: the tree. frames: first and last frame (inclusive). times_s: theirs.
+        multibody: the tree. frames: first and last frame (inclusive). times_s: times of the frames.
         curve: the recorded motion at any time.
         forces: spline of [joint torques (nv - 6), residual wrench (6), ground wrenches (K * 6)].
         bodies: (1 + K,) bodies that the wrenches act on, the root first.
-        torques: recorded or recomputed.
+        torques: "recorded" or "recomputed".
     """
 
     multibody: Mechanics
@@ -131,13 +131,13 @@ class ReplayInput:
 
 
 def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInput, ...]:
-    """Return the input for every stretch of frames with known motion and forces; ResultError without any."""
+    """Return the input of every interval of frames with known motion and forces; raise ResultError if there is none."""
     mb, kinds = actuated.mechanics, actuated.coordinate_kinds()
-    if not floats(mb):
+    if not has_free_root(mb):
         raise ResultError("A replay needs a body with one free-floating base.")
     bodies = np.concatenate([[0], actuated.wrench_bodies]).astype(np.int64)
     inputs = []
-    for first, stop, start, end in actuated.stretches():
+    for first, stop, start, end in actuated.known_stretches():
         rows = slice(start, end)
         q, tau = actuated.q[rows], actuated.tau[rows]
         wrenches = actuated.wrenches[rows].reshape(end - start, -1)
@@ -148,7 +148,7 @@ def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInp
                 frames=(start, end - 1),
                 times_s=actuated.time_s[rows],
                 # The whole run of solved frames, as when v and vdot were made: the curve passes through them again.
-                curve=configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop], kinds),
+                curve=fit_configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop], kinds),
                 forces=make_interp_spline(actuated.time_s[rows], forces, k=_DEGREE),
                 bodies=bodies,
                 torques=torques,
@@ -160,17 +160,17 @@ def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInp
 
 
 def residual_wrench(q: FloatArray, tau: FloatArray) -> FloatArray:
-    """Return the base's generalised force as a wrench (T, 6) about the world origin in world axes."""
+    """Return the generalised force of the base as a wrench (T, 6) about the world origin in world axes."""
     R, p = matrices_from_quaternions(q[:, 3:7]), q[:, :3]
-    force = apply(R, tau[:, 3:6])
-    return np.concatenate([apply(R, tau[:, :3]) + cross(p, force), force], axis=1)
+    force = rotate_vectors(R, tau[:, 3:6])
+    return np.concatenate([rotate_vectors(R, tau[:, :3]) + cross(p, force), force], axis=1)
 
 
-def resting(actuated: ActuatedMotion, duration_s: float) -> ActuatedMotion:
-    """Return the body standing still for a while in the posture of the first known frame: the rest case of a replay.
+def standing_input(actuated: ActuatedMotion, duration_s: float) -> ActuatedMotion:
+    """Return the input of a body standing still in the posture of the first known frame: the rest case of a replay.
 
-    The feet share the weight, which acts straight below the centre of mass, so the residual is zero; the torques hold the
-    posture. A standing body is in balance, but not stably.
+    The feet share the weight, which acts vertically below the centre of mass, so the residual is zero; the torques hold the
+    posture. The equilibrium of a standing body is unstable.
     """
     known = np.flatnonzero(actuated.known)
     if not len(known):
@@ -207,9 +207,10 @@ Feedback = Callable[[IntArray, FloatArray, FloatArray, FloatArray, FloatArray], 
 
 @dataclass(frozen=True)
 class Windows:
-    """Replayed windows: q (W, L + 1, nq), v (W, L + 1, nv) at the frames from each start; NaN where over or lost.
+    """Replayed windows: q (W, L + 1, nq), v (W, L + 1, nv) in the frames from each start; NaN after the end or if diverged.
 
-    starts: (W,) first frame of each window, counted from the stretch's first. evaluations: of the equations of motion for
+    starts: (W,) first frame of each window, counted from the first of the interval. evaluations: number of evaluations
+    of the equations of motion for
     all windows together.
     """
 
@@ -232,10 +233,11 @@ def replay_windows(
     """Integrate forward dynamics from the recorded state of each start over `length` frames.
 
     Args:
-        starts: (W,) frames counted from the stretch's first. Windows end at the stretch's last frame.
-        steps: of equal length a frame (euler, rk4). rtol: of solve_ivp, absolute tolerance a hundredth of it.
+        starts: (W,) frames counted from the first frame of the interval. Windows end at its last frame.
+        steps: number of equal steps per frame (euler, rk4). rtol: relative tolerance of solve_ivp; the absolute one is
+        rtol / 100.
         feedback: torques added to the recorded ones.
-        offset: (nv,) step off the recorded state at the start (to see whether a feedback brings it back).
+        offset: (nv,) initial deviation from the recorded state (to test whether a feedback corrects it).
     """
     # A body that turns this fast has left the recorded motion for good; going on would only overflow.
     lost_rad_s = 300.0
@@ -274,22 +276,26 @@ class _Stepper:
     def __call__(self, frames: IntArray, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, int]:
         start = self.stretch.times_s[frames]
         if self.method == "solve_ivp":
-            return self._adaptive(frames, start, q, v)
+            return self._adaptive_step(frames, start, q, v)
         # Inputs of the whole frame at once: a call costs more than the numbers.
         h = float(np.diff(self.stretch.times_s[:2])[0]) / self.steps
         nodes = self.steps * (2 if self.method == "rk4" else 1) + 1
         instants = start[:, None] + np.linspace(0.0, self.steps * h, nodes)
         inputs = _Inputs(self.stretch, frames, instants, self.feedback)
-        step = self._euler if self.method == "euler" else self._rk4
+        step = self._euler_step if self.method == "euler" else self._rk4_step
         for k in range(self.steps):
             q, v = step(inputs, k, h, q, v)
         return q, v, self.steps * (1 if self.method == "euler" else 4) * len(frames)
 
-    def _euler(self, inputs: _Inputs, k: int, h: float, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _euler_step(
+        self, inputs: _Inputs, k: int, h: float, q: FloatArray, v: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         v = v + h * inputs.acceleration(k, q, v)
         return integrate(self.stretch.multibody, q, h * v), v
 
-    def _rk4(self, inputs: _Inputs, k: int, h: float, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _rk4_step(
+        self, inputs: _Inputs, k: int, h: float, q: FloatArray, v: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         mb = self.stretch.multibody
         q1, v1 = coordinate_rates(mb, q, v), inputs.acceleration(2 * k, q, v)
         qa, va = q + 0.5 * h * q1, v + 0.5 * h * v1
@@ -299,9 +305,9 @@ class _Stepper:
         qa, va = q + h * q3, v + h * v3
         q4, v4 = coordinate_rates(mb, qa, va), inputs.acceleration(2 * k + 2, qa, va)
         q = q + h / 6.0 * (q1 + 2.0 * q2 + 2.0 * q3 + q4)
-        return unit_quaternion(q), v + h / 6.0 * (v1 + 2.0 * v2 + 2.0 * v3 + v4)
+        return normalise_base_quaternion(q), v + h / 6.0 * (v1 + 2.0 * v2 + 2.0 * v3 + v4)
 
-    def _adaptive(
+    def _adaptive_step(
         self, frames: IntArray, start: FloatArray, q: FloatArray, v: FloatArray
     ) -> tuple[FloatArray, FloatArray, int]:
         mb, shape = self.stretch.multibody, (len(q), -1)
@@ -324,7 +330,7 @@ class _Stepper:
         state = solution.y[:, -1].reshape(shape)
         if not solution.success:
             state = np.full_like(state, np.nan)
-        return unit_quaternion(state[:, : mb.nq].copy()), state[:, mb.nq :].copy(), solution.nfev * len(q)
+        return normalise_base_quaternion(state[:, : mb.nq].copy()), state[:, mb.nq :].copy(), solution.nfev * len(q)
 
 
 class _Inputs:
@@ -341,14 +347,14 @@ class _Inputs:
             self.q, self.v = q.reshape(windows, nodes, -1), v.reshape(windows, nodes, -1)
 
     def acceleration(self, node: int, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Accelerations (W, nv) in the state q, v with the inputs of a node."""
+        """Return the accelerations (W, nv) in the state q, v with the inputs of a node."""
         tau = self.tau[:, node]
         if self.feedback is not None:
             tau = tau + self.feedback(self.frames, q, v, self.q[:, node], self.v[:, node])
         return forward_dynamics(self.stretch.multibody, q, v, tau, self.wrenches[:, node], self.stretch.bodies)
 
 
-def unit_quaternion(q: FloatArray) -> FloatArray:
-    """Bring the base's quaternion (W, nq) back to unit length, in place."""
+def normalise_base_quaternion(q: FloatArray) -> FloatArray:
+    """Normalise the quaternion of the base in q (W, nq), in place."""
     q[:, 3:7] /= np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)
     return q

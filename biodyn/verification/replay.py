@@ -1,8 +1,8 @@
-"""Do the recorded torques move the body as it moved? Forward dynamics over the trial, open-loop and tracked.
+"""Forward dynamics with the recorded torques, open loop and with feedback, compared with the recorded motion.
 
 A walking body is unstable (Runge et al. 1995, IEEE Trans Biomed Eng 42:1158): forward dynamics without feedback runs away
-from the recorded motion however right the torques are. So an open-loop replay restarts from the recorded state at
-many instants, and says how far it has drifted after each length of window; a tracked replay adds the feedback torques that
+from the recorded motion even if the torques are right. Therefore an open-loop replay restarts from the recorded state at
+many instants and measures the drift after each window length; a tracked replay adds the feedback torques that
 keep it on the recorded motion, which should be small compared with the recorded ones.
 """
 
@@ -30,7 +30,7 @@ from biodyn.verification.integrators import (
     mass_matrix,
     replay_inputs,
     replay_windows,
-    resting,
+    standing_input,
 )
 
 _BASE = 6  # velocity coordinates of the floating base
@@ -38,12 +38,13 @@ _BASE = 6  # velocity coordinates of the floating base
 
 @dataclass(frozen=True)
 class Deviation:
-    """Distance of replayed from recorded motion, one row per window and one column per frame; NaN where lost or over.
+    """Distance of replayed from recorded motion, one row per window and one column per frame; NaN if diverged or ended.
 
     Attributes:
-        starts: (W,) first frame (of the trial). measured: (W, L + 1) the ground reaction was measured all the time since.
-        inside: (W, L + 1) the window is within its interval (NaN there means: lost).
-        joint_rad: largest error of any joint angle; coordinate: its velocity index. position_m, orientation_rad: of the base.
+        starts: (W,) first frame (of the trial). measured: (W, L + 1) whether the ground reaction was measured since the start.
+        inside: (W, L + 1) whether the window is within its interval (a NaN inside means: diverged).
+        joint_rad: largest error of any joint angle; coordinate: its velocity index. position_m, orientation_rad:
+        errors of the base.
     """
 
     starts: IntArray
@@ -55,7 +56,7 @@ class Deviation:
     orientation_rad: FloatArray
 
     def within(self, angle_rad: float, position_m: float) -> BoolArray:
-        """(W, L + 1): the replay has stayed within these since its start."""
+        """Return (W, L + 1) whether the replay has stayed within these limits since its start."""
         now = (
             (self.joint_rad <= angle_rad) & (self.orientation_rad <= angle_rad) & (self.position_m <= position_m)
         )  # NaN compares false
@@ -64,7 +65,7 @@ class Deviation:
 
 @dataclass(frozen=True)
 class DriftRow:
-    """Drift of all windows of one length: largest values within the window, over joints and time; median and worst window.
+    """Drift in all windows of one length: median and maximum over windows of the largest deviation within each window.
 
     Attributes:
         ground: "measured" (known under every foot during the whole window) or "all" (the residual compensates unknown forces).
@@ -93,8 +94,8 @@ class OpenLoop:
     """Open-loop replay of one trial with one kind of torques.
 
     Attributes:
-        torques: recorded or recomputed. deviation: of every window. rows: one row per window length.
-        prediction_horizon_s, median_horizon_s: largest window in which all, and half of the windows stay within the tolerance.
+        torques: "recorded" or "recomputed". deviation: deviation in every window. rows: one row per window length.
+        prediction_horizon_s, median_horizon_s: longest window for which all, and half, of the windows stay within the tolerance.
         doubling_s: time in which a small deviation doubles (median), NaN if it does not grow.
     """
 
@@ -106,7 +107,7 @@ class OpenLoop:
     doubling_s: float
 
 
-def open_loop(
+def replay_open_loop(
     actuated: ActuatedMotion,
     torques: Torques,
     windows_s: Sequence[float],
@@ -117,32 +118,32 @@ def open_loop(
     angle_rad: float,
     position_m: float,
 ) -> OpenLoop:
-    """Replay windows that start all over the trial, all at once."""
+    """Replay windows that start throughout the trial, all at once."""
     length = round(max(windows_s) * actuated.rate_hz)
     every = max(round(start_every_s * actuated.rate_hz), 1)
     deviations = []
     for stretch in replay_inputs(actuated, torques):
         starts = np.arange(0, len(stretch.times_s) - 1, every)
-        deviations.append(deviation(actuated, stretch, replay_windows(stretch, starts, length, method, steps)))
-    whole = _joined(deviations)
+        deviations.append(compute_deviation(actuated, stretch, replay_windows(stretch, starts, length, method, steps)))
+    whole = _concatenate(deviations)
     rows = tuple(
         row
         for window_s in windows_s
         for ground in ("measured", "all")
-        if (row := _drift(whole, torques, window_s, ground, actuated.rate_hz, angle_rad, position_m)) is not None
+        if (row := _drift_row(whole, torques, window_s, ground, actuated.rate_hz, angle_rad, position_m)) is not None
     )
     within = whole.within(angle_rad, position_m)
     return OpenLoop(
         torques,
         whole,
         rows,
-        prediction_horizon_s=_held(within, whole.inside, 1.0) / actuated.rate_hz,
-        median_horizon_s=_held(within, whole.inside, 0.5) / actuated.rate_hz,
-        doubling_s=_doubling(whole, actuated.rate_hz),
+        prediction_horizon_s=_horizon_frames(within, whole.inside, 1.0) / actuated.rate_hz,
+        median_horizon_s=_horizon_frames(within, whole.inside, 0.5) / actuated.rate_hz,
+        doubling_s=_doubling_time(whole, actuated.rate_hz),
     )
 
 
-def deviation(actuated: ActuatedMotion, stretch: ReplayInput, windows: Windows) -> Deviation:
+def compute_deviation(actuated: ActuatedMotion, stretch: ReplayInput, windows: Windows) -> Deviation:
     """Compare replayed windows with the recorded motion."""
     first, last = stretch.frames
     mb = actuated.mechanics
@@ -165,10 +166,10 @@ def deviation(actuated: ActuatedMotion, stretch: ReplayInput, windows: Windows) 
 
 @dataclass(frozen=True)
 class Tracked:
-    """Replay under feedback of one stretch.
+    """Replay of one interval with feedback.
 
     Attributes:
-        frames: first and last. q: (N, nq) replayed. deviation: one window.
+        frames: first and last frame. q: (N, nq) replayed configurations. deviation: deviation of the single window.
         feedback: (N, nv) torques added; for the base [moment; force] in body axes. recorded: (N, nv) torques, zero for
             the base.
     """
@@ -180,7 +181,7 @@ class Tracked:
     recorded: FloatArray
 
 
-def tracked(
+def replay_with_feedback(
     actuated: ActuatedMotion,
     *,
     method: Method,
@@ -189,7 +190,7 @@ def tracked(
     base: bool = True,
     offset: FloatArray | None = None,
 ) -> tuple[Tracked, ...]:
-    """Replay every stretch from its first frame to its last with feedback on the way.
+    """Replay every interval from its first to its last frame with feedback.
 
     The feedback is tau_f = M(q) (w^2 e + 2 w edot), e = recorded - replayed, w = 2 pi bandwidth: a critically damped spring
     for every coordinate. At the base it adds to the residual. Without `base` only the joints have feedback, with
@@ -210,13 +211,15 @@ def tracked(
         tau = actuated.tau[first : last + 1].copy()
         tau[:, :_BASE] = 0.0
         results.append(
-            Tracked(stretch.frames, q, deviation(actuated, stretch, window), law(frames, q, v, q_ref, v_ref), tau)
+            Tracked(
+                stretch.frames, q, compute_deviation(actuated, stretch, window), law(frames, q, v, q_ref, v_ref), tau
+            )
         )
     return tuple(results)
 
 
 def feedback_law(mb: Mechanics, q: FloatArray, bandwidth_hz: float, base: bool) -> Feedback:
-    """Return the feedback of `tracked` for a stretch with configurations q (N, nq); inertia held over each frame."""
+    """Return the feedback of `replay_with_feedback` for a stretch with configurations q (N, nq); inertia held over each frame."""
     inertia = mass_matrix(mb, q)
     if not base:
         M_bj = inertia[:, :_BASE, _BASE:]
@@ -238,10 +241,10 @@ def feedback_law(mb: Mechanics, q: FloatArray, bandwidth_hz: float, base: bool) 
 
 @dataclass(frozen=True)
 class Convergence:
-    """Error of one integrator over the same short windows, against the exact solution.
+    """Errors of one integrator over the same short windows, relative to the exact solution.
 
     Attributes:
-        method; window_s. control: steps a frame, or the relative tolerance of solve_ivp.
+        method, window_s: integrator and window length. control: steps per frame, or the relative tolerance of solve_ivp.
         error: largest error of any coordinate at the end of any window, rad or m, for each control. evaluations: of the
             equations of motion a window. order: slope of error against step, NaN for solve_ivp.
     """
@@ -254,10 +257,10 @@ class Convergence:
     order: float
 
 
-def convergence(
+def measure_convergence(
     actuated: ActuatedMotion, window_s: float, steps: Sequence[int], tolerances: Sequence[float]
 ) -> tuple[Convergence, ...]:
-    """Measure the order of every integrator where the exact solution is known: recomputed torques, the recorded curve."""
+    """Measure the order of every integrator for a known exact solution: recomputed torques and the recorded curve."""
     # Windows for the order of convergence start here and there; more would only cost time.
     order_windows = 8
     stretch = max(replay_inputs(actuated, "recomputed"), key=lambda stretch: len(stretch.times_s))
@@ -273,15 +276,17 @@ def convergence(
             replayed = replay_windows(stretch, starts, length, method, **kind)  # type: ignore[arg-type]
             errors.append(float(np.abs(difference(actuated.mechanics, exact, replayed.q[:, -1])).max()))
             evaluations.append(replayed.evaluations / len(starts))
-        order = np.nan if method == "solve_ivp" else _order(np.array(controls, dtype=float), np.array(errors))
+        order = (
+            np.nan if method == "solve_ivp" else _convergence_order(np.array(controls, dtype=float), np.array(errors))
+        )
         results.append(
             Convergence(method, length / actuated.rate_hz, tuple(controls), tuple(errors), tuple(evaluations), order)
         )
     return tuple(results)
 
 
-def _order(steps: FloatArray, errors: FloatArray) -> float:
-    """Slope over the finest halvings above round-off."""
+def _convergence_order(steps: FloatArray, errors: FloatArray) -> float:
+    """Return the slope of log error over log step for the finest steps above round-off."""
     # Below this an error (rad, m) is round-off and says nothing about the order.
     round_off = 1e-11
     usable = np.flatnonzero(np.isfinite(errors) & (errors > round_off))[-3:]
@@ -290,12 +295,12 @@ def _order(steps: FloatArray, errors: FloatArray) -> float:
     return float(-np.polyfit(np.log(steps[usable]), np.log(errors[usable]), 1)[0])
 
 
-def _joined(parts: Sequence[Deviation]) -> Deviation:
+def _concatenate(parts: Sequence[Deviation]) -> Deviation:
     names = ("starts", "measured", "inside", "joint_rad", "coordinate", "position_m", "orientation_rad")
     return Deviation(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
-def _drift(
+def _drift_row(
     deviation: Deviation,
     torques: Torques,
     window_s: float,
@@ -327,18 +332,18 @@ def _drift(
         position_worst_cm=100.0 * position[1],
         orientation_median_deg=float(np.degrees(orientation[0])),
         orientation_worst_deg=float(np.degrees(orientation[1])),
-        coordinate=_most_drifted(deviation, rows, end),
+        coordinate=_most_drifted_coordinate(deviation, rows, end),
         within=float(deviation.within(angle_rad, position_m)[rows, end].mean()),
     )
 
 
-def _most_drifted(deviation: Deviation, rows: BoolArray, end: int) -> int:
+def _most_drifted_coordinate(deviation: Deviation, rows: BoolArray, end: int) -> int:
     sizes = np.nan_to_num(deviation.joint_rad[rows, : end + 1])
     return int(deviation.coordinate[rows, : end + 1].flat[int(np.argmax(sizes))])
 
 
-def _held(within: BoolArray, inside: BoolArray, share: float) -> int:
-    """Most frames after which at least this share of the windows (that are so long) is within the tolerance."""
+def _horizon_frames(within: BoolArray, inside: BoolArray, share: float) -> int:
+    """Return the largest number of frames after which at least this share of the windows is within the tolerance."""
     count = inside.sum(axis=0)
     share_within = np.where(count > 0, (within & inside).sum(axis=0) / np.maximum(count, 1), 0.0)
     failed = np.flatnonzero(share_within < share)
@@ -346,8 +351,8 @@ def _held(within: BoolArray, inside: BoolArray, share: float) -> int:
     return min(int(failed[0]) - 1, possible) if len(failed) else possible
 
 
-def _doubling(deviation: Deviation, rate_hz: float) -> float:
-    """Doubling time from the growth of the joints' error while it is small: slope of its median logarithm."""
+def _doubling_time(deviation: Deviation, rate_hz: float) -> float:
+    """Return the doubling time of small joint errors from the slope of their median logarithm."""
     low, high = np.radians(1e-3), np.radians(1.0)
     size = np.where(deviation.inside & (deviation.joint_rad > 0.0), deviation.joint_rad, np.nan)
     logs = np.log(size)
@@ -368,12 +373,12 @@ _TORQUES: tuple[Torques, ...] = ("recorded", "recomputed")
 
 @dataclass(frozen=True)
 class ForwardReplay:
-    """A replayed trial.
+    """Result of the replay of a trial.
 
     Attributes:
         walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
         tracked: replay under feedback, one part per stretch; joints_only: without feedback at the base.
-        convergence: of every integrator.
+        convergence: errors of every integrator.
     """
 
     walk: Mapping[str, OpenLoop]
@@ -411,7 +416,7 @@ class ReplayOptions:
             raise SettingsError(f"There is no integrator '{self.method}'.", f"Integrators: {', '.join(METHODS)}.")
 
 
-def replay_forwards(actuated: ActuatedMotion, options: ReplayOptions, say: Callable[[str], None]) -> ForwardReplay:
+def replay_trial(actuated: ActuatedMotion, options: ReplayOptions, say: Callable[[str], None]) -> ForwardReplay:
     """Integrate forward dynamics with the torques and ground wrenches of a trial; `say` is called with the name of each step."""
     order_tolerances = (1e-4, 1e-8, 1e-12)
     order_steps = (1, 2, 4, 8, 16)
@@ -427,14 +432,14 @@ def replay_forwards(actuated: ActuatedMotion, options: ReplayOptions, say: Calla
     walk: dict[str, OpenLoop] = {}
     for torques in _TORQUES:
         say(f"replaying windows with {torques} torques")
-        walk[torques] = open_loop(actuated, torques, options.windows_s, **common)
+        walk[torques] = replay_open_loop(actuated, torques, options.windows_s, **common)
     say("standing still")
-    still = resting(actuated, options.rest_s)
+    still = standing_input(actuated, options.rest_s)
     windows = tuple(window for window in options.windows_s if window <= options.rest_s) or (options.rest_s,)
-    rest = open_loop(still, "recorded", windows, **{**common, "start_every_s": 2.0 * options.rest_s})
+    rest = replay_open_loop(still, "recorded", windows, **{**common, "start_every_s": 2.0 * options.rest_s})
     say("replaying under feedback")
     how: dict[str, Any] = {"method": options.method, "steps": steps, "bandwidth_hz": options.feedback_hz}
-    everywhere, joints_only = tracked(actuated, **how), tracked(actuated, **how, base=False)
+    everywhere, joints_only = replay_with_feedback(actuated, **how), replay_with_feedback(actuated, **how, base=False)
     say("measuring the integrators")
-    orders = convergence(actuated, order_window_s, order_steps, order_tolerances)
+    orders = measure_convergence(actuated, order_window_s, order_steps, order_tolerances)
     return ForwardReplay(walk, rest, everywhere, joints_only, orders)

@@ -18,7 +18,7 @@ def analysis(laboratory):
 
 @pytest.fixture(scope="module")
 def evidence(analysis):
-    return body_against_plates(analysis.as_fitted)
+    return body_against_plates(analysis.before_estimate)
 
 
 @pytest.fixture(scope="module")

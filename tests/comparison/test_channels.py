@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from biodyn.comparison.channels import (
+from biodyn.comparison.moment_convention import (
     FRAMES,
     MomentConvention,
     channel_from_moment,

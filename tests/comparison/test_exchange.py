@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from support.planted_causes import NAMES, planted
 
-from biodyn.comparison.channels import curve_causes
 from biodyn.comparison.differences import UNEXPLAINED, analyses_in_common, differences, overall
 from biodyn.comparison.exchange import (
     AXES,
@@ -19,6 +18,7 @@ from biodyn.comparison.exchange import (
     parts_of_difference,
     shares,
 )
+from biodyn.comparison.moment_convention import curve_causes
 from biodyn.comparison.segments import joint_angles, joint_moments, moving_body
 from biodyn.errors import ResultError
 from biodyn.output.store.write import result_arrays
@@ -28,7 +28,7 @@ from biodyn.processing.signals.filtering import butterworth_lowpass
 @pytest.fixture(scope="module")
 def analysis(walk_result):
     """As fitted: causes are planted in a filtered motion."""
-    return walk_result.analysis.as_fitted
+    return walk_result.analysis.before_estimate
 
 
 @pytest.fixture(scope="module")

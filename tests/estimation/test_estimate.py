@@ -34,7 +34,7 @@ from biodyn.estimation.terms import (
 )
 from biodyn.processing.dynamics.solve import known_loads
 from biodyn.processing.gait.events import plate_events
-from biodyn.processing.kinematics.fit import q_kinds
+from biodyn.processing.kinematics.fit import configuration_layout
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.rigid_body import body_poses, difference, inverse_dynamics
 from biodyn.rigid_body.dynamics import inertial_parameters
@@ -55,7 +55,7 @@ def estimated() -> TrialAnalysis:
 @pytest.fixture(scope="module")
 def walk(estimated: TrialAnalysis) -> TrialAnalysis:
     """The same walk as it was fitted."""
-    return estimated.as_fitted
+    return estimated.before_estimate
 
 
 def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> Problem:
@@ -65,7 +65,7 @@ def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> Probl
     """
     model, part = walk.model, slice(FIRST, FIRST + FRAMES)
     motion = walk.fit.motion
-    path = motion_from_configuration(np.arange(FRAMES) / 100.0, motion.q[part], q_kinds(model))
+    path = motion_from_configuration(np.arange(FRAMES) / 100.0, motion.q[part], configuration_layout(model))
     start = Path(path.q, path.v, path.vdot)
     links, p_LM, _ = model.marker_arrays()
     R, p = body_poses(model.multibody, start.q)
@@ -247,12 +247,14 @@ class _Squares(NormalEquations):
 def test_the_deviation_of_the_root_belongs_to_its_path(walk: TrialAnalysis) -> None:
     """Velocity and acceleration against the spline through the configurations: a tenth of a radian of turning root."""
     mb, part = walk.model.multibody, slice(FIRST, FIRST + FRAMES)
-    path = motion_from_configuration(np.arange(FRAMES) / 100.0, walk.fit.motion.q[part], q_kinds(walk.model))
+    path = motion_from_configuration(
+        np.arange(FRAMES) / 100.0, walk.fit.motion.q[part], configuration_layout(walk.model)
+    )
     knots = Knots(FRAMES, 1, 100.0)
     c = np.zeros((knots.count, mb.nv))
     c[:, :6] = 0.1 * np.sin(np.linspace(0.0, 9.0, knots.count)[:, None] + np.arange(6.0))
     away = apply_update(mb, Path(path.q, path.v, path.vdot), knots, c)
-    again = motion_from_configuration(path.time_s, away.q, q_kinds(walk.model))
+    again = motion_from_configuration(path.time_s, away.q, configuration_layout(walk.model))
     inner = slice(8, -8)  # the spline's ends are its own
     np.testing.assert_allclose(away.v[inner], again.v[inner], atol=2e-4)
     np.testing.assert_allclose(away.vdot[inner], again.vdot[inner], atol=2e-2)
@@ -361,7 +363,7 @@ def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(
     still = np.zeros((frames, *problem.wrenches.shape[1:]))
     problem = replace(problem, start=start, knots=Knots(frames, 1, 100.0), wrenches=still, since_strike_s=since_s)
     nv = problem.model.multibody.nv
-    knees = [c.v_index for c in problem.model.coordinates if c.plain == "knee_angle"]
+    knees = [c.v_index for c in problem.model.coordinates if c.gait_variable == "knee_angle"]
     third = np.full((problem.knots.count - 3, nv), 1e-3)
     third[25:45, knees[0]] = third[75:95, knees[1]] = 1e-2
     c = np.zeros((problem.knots.count, nv))

@@ -81,7 +81,12 @@ def test_a_trunk_that_is_jointed_elsewhere_moves_its_mass_centre_as_told(
     source, still = joint_centres(frames.inputs, magnitudes), SmoothedResponse((), np.zeros(0), {})
     skin = SoftTissue(np.zeros(len(inputs.model.markers)), magnitudes.shares, magnitudes.stride_s)
     answers = parameter_sensitivities(estimate.summary.constants, frames, {"joint_centres": source}, still, skin)
-    sizes = [(b.definition.name, a) for b in model.moving for a in range(3) if centre_sd(frames, b.definition.name)[a]]
+    sizes = [
+        (b.definition.name, a)
+        for b in model.moving_segments
+        for a in range(3)
+        if centre_sd(frames, b.definition.name)[a]
+    ]
     step = answers.by_column["joint_centres"][:, sizes.index(("torso", axis))] / centre_sd(frames, "torso")[axis]
     # mass centres are the first of the constants' parameters, as m c of the trunk's link
     link = frames.inputs.model.frames["torso"].link

@@ -40,7 +40,7 @@ def test_quaternions_and_matrices_turn_vectors_alike(angles: np.ndarray):
     quaternions = np.array([rotations.quaternion_from_matrix(each) for each in R])
     vectors = np.random.default_rng(4).normal(size=(50, 3))
     assert (quaternions[:, 0] >= 0.0).all()
-    assert rotations.rotate(quaternions, vectors) == pytest.approx(rotations.apply(R, vectors), abs=1e-14)
+    assert rotations.rotate(quaternions, vectors) == pytest.approx(rotations.rotate_vectors(R, vectors), abs=1e-14)
     assert rotations.matrices_from_quaternions(-quaternions) == pytest.approx(R, abs=1e-14)
 
 
@@ -69,5 +69,5 @@ def test_vector_products_agree_with_numpy():
     a, b = np.random.default_rng(5).normal(size=(2, 20, 3))
     assert rotations.cross(a, b) == pytest.approx(np.cross(a, b))
     assert rotations.cross3(a[0], b[0]) == pytest.approx(np.cross(a[0], b[0]))
-    assert rotations.skew(a[0]) @ b[0] == pytest.approx(np.cross(a[0], b[0]))
+    assert rotations.skew_matrix(a[0]) @ b[0] == pytest.approx(np.cross(a[0], b[0]))
     assert rotations.angle_between(a[0], -a[0]) == pytest.approx(np.pi)

@@ -11,7 +11,7 @@ from biodyn.kernels.jit import kernel
 from biodyn.kernels.lanes import (
     WIDTH,
     LaneMemory,
-    blocks_with,
+    block_starts,
     drain,
     drain_blocks,
     fill,
@@ -109,10 +109,10 @@ def test_only_the_blocks_that_are_asked_for_are_written():
     columns = 2 * WIDTH + 3
     wanted = np.zeros(columns, dtype=bool)
     wanted[[WIDTH + 1, columns - 1]] = True
-    starts = blocks_with(wanted)
+    starts = block_starts(wanted)
     np.testing.assert_array_equal(starts, [WIDTH, columns - WIDTH])
     frames = np.zeros((WIDTH, columns))
     some_copied(np.ones(columns * WIDTH), frames, starts)
     np.testing.assert_array_equal(frames[:, :WIDTH], 0.0)
     np.testing.assert_array_equal(frames[:, WIDTH:], 1.0)
-    assert blocks_with(np.zeros(columns, dtype=bool)).size == blocks_with(np.zeros(0, dtype=bool)).size == 0
+    assert block_starts(np.zeros(columns, dtype=bool)).size == block_starts(np.zeros(0, dtype=bool)).size == 0

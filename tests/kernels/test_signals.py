@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg.lapack import dpbsv
 
-from biodyn.kernels.signals import LANES, factorise_band, solve_factorised
+from biodyn.kernels.banded_filters import LANES, factorise_band, solve_factorised
 
 
 @pytest.mark.parametrize("count", [1, LANES - 1, LANES, 2 * LANES + 3])

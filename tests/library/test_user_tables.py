@@ -11,14 +11,14 @@ import pytest
 from simulator.person import Person, embody
 
 from biodyn.errors import BiodynError, SettingsError, TableError
-from biodyn.library.load import load_table, nearest, read_user_toml, relative_to_file
+from biodyn.library.load import load_table, read_user_toml, relative_to_file, suggest_name
 from biodyn.library.schema import SCHEMAS
 from biodyn.library.tables import entry_names, library_entry
-from biodyn.model.from_library.user_tables import TableChoice, user_tables
+from biodyn.model.from_library.user_tables import TableChoice, load_user_tables
 from biodyn.settings import Settings, settings_from
 
 LIBRARY = files("biodyn.library")
-DEFAULT = Settings().tables
+DEFAULT = Settings().table_names
 RENAME = 'extends = "plug_in_gait_full"\n[rename]\n"Left_Front_Hip" = "LASI"\n'
 MARKER = 'extends = "plug_in_gait_lower"\n[[marker]]\nlabels = ["{S}KIN"]\nlandmark = "knee_medial_{s}"\nbody = "femur_{s}"\n'
 HIP = "x = { PD = -0.2, constant = 0.0 }\ny = { PW = -0.3 }\nz = { PW = 0.3 }\n"
@@ -60,11 +60,11 @@ def test_every_hip_regression_could_be_a_user_s() -> None:
 
 @pytest.mark.parametrize("entry", TEXTS)
 def test_a_copy_of_the_library_is_a_table_of_one_s_own(entry: str, tmp_path: Path) -> None:
-    (file,) = user_tables(choice(tmp_path, entry, TEXTS[entry]))
+    (file,) = load_user_tables(choice(tmp_path, entry, TEXTS[entry]))
     assert file.path == tmp_path / "own.toml"
     assert file.data == TEXTS[entry].encode()
     with_mark = choice(tmp_path, entry, b"\xef\xbb\xbf" + TEXTS[entry].encode())
-    assert user_tables(with_mark)[0].content == file.content
+    assert load_user_tables(with_mark)[0].content == file.content
 
 
 CASES = [
@@ -163,7 +163,7 @@ CASES = [
 def test_a_wrong_entry_is_named(entry: str, change: tuple[str, str], said: tuple[str, ...], tmp_path: Path) -> None:
     assert change[0] in TEXTS[entry]
     with pytest.raises(BiodynError) as caught:
-        user_tables(choice(tmp_path, entry, TEXTS[entry].replace(change[0], change[1], 1)))
+        load_user_tables(choice(tmp_path, entry, TEXTS[entry].replace(change[0], change[1], 1)))
     text = str(caught.value)
     assert "\n" not in text
     assert [word for word in ("own.toml", *said) if word not in text] == [], text
@@ -190,7 +190,7 @@ def test_no_table_at_all(entry: str, data: bytes, said: str, tmp_path: Path) -> 
     import re
 
     with pytest.raises(TableError) as caught:
-        user_tables(choice(tmp_path, entry, data))
+        load_user_tables(choice(tmp_path, entry, data))
     assert "own.toml" in str(caught.value)
     assert re.search(said, str(caught.value))
 
@@ -207,7 +207,7 @@ def test_places_that_hold_no_file(tmp_path: Path) -> None:
         with pytest.raises(TableError):
             read_user_toml(path, "table")
         with pytest.raises(BiodynError):
-            user_tables(replace(DEFAULT, marker_set=str(path)))
+            load_user_tables(replace(DEFAULT, marker_set=str(path)))
     big = tmp_path / "big.toml"
     big.write_bytes(b"#" * 6_000_000)
     with pytest.raises(TableError, match="MB"):
@@ -222,18 +222,18 @@ def test_a_circle_of_files_is_said(entry: str, own: str, tmp_path: Path) -> None
     for name, parent in (("a", "b"), ("b", "c"), ("c", "a")):
         (tmp_path / f"{name}.toml").write_text(own.format(parent), encoding="utf-8")
     with pytest.raises(TableError, match="leads back to itself"):
-        user_tables(replace(DEFAULT, **{entry: str(tmp_path / "a.toml")}))
+        load_user_tables(replace(DEFAULT, **{entry: str(tmp_path / "a.toml")}))
 
 
 def test_an_extended_file_lies_beside_the_one_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "child.toml").write_text('extends = "../parent.toml"\n', encoding="utf-8")
     (tmp_path / "parent.toml").write_text(RENAME, encoding="utf-8")
-    found = user_tables(replace(DEFAULT, marker_set=str(tmp_path / "deep" / "child.toml")))
+    found = load_user_tables(replace(DEFAULT, marker_set=str(tmp_path / "deep" / "child.toml")))
     assert [file.name for file in found] == ["child.toml", "parent.toml"]
     (tmp_path / "parent.toml").write_text(RENAME.replace("LASI", "LASY"), encoding="utf-8")
     with pytest.raises(TableError, match=r"parent\.toml.*LASY.*LASI"):
-        user_tables(replace(DEFAULT, marker_set=str(tmp_path / "deep" / "child.toml")))
+        load_user_tables(replace(DEFAULT, marker_set=str(tmp_path / "deep" / "child.toml")))
 
 
 @pytest.mark.parametrize(
@@ -255,17 +255,17 @@ def test_an_extended_file_lies_beside_the_one_that_names_it(tmp_path: Path) -> N
 )
 def test_what_is_extended_must_be_there(entry: str, text: str, said: tuple[str, ...], tmp_path: Path) -> None:
     with pytest.raises(BiodynError) as caught:
-        user_tables(choice(tmp_path, entry, text))
+        load_user_tables(choice(tmp_path, entry, text))
     assert [word for word in said if word not in str(caught.value)] == [], str(caught.value)
 
 
 def test_masses_of_one_s_own_lie_across_the_segments_as_another_table_says(tmp_path: Path) -> None:
     """Rows of one's own, or those of an extended table, with the same mass centres across: the same body."""
     own = choice(tmp_path, "anthropometry", 'across = "dumas_2007"\n' + TEXTS["anthropometry"])
-    (file,) = user_tables(own)
+    (file,) = load_user_tables(own)
     short = tmp_path / "short.toml"
     short.write_text('extends = "winter_2009"\nacross = "dumas_2007"\n', encoding="utf-8")
-    assert len(user_tables(replace(DEFAULT, anthropometry=str(short)))) == 1
+    assert len(load_user_tables(replace(DEFAULT, anthropometry=str(short)))) == 1
     person = Person("Nina", height_m=1.70, mass_kg=65.0, sex="female")
     names = (str(file.path), str(short), "winter_2009")
     one, other, plain = (embody(replace(person, anthropometry=name)).model for name in names)
@@ -281,16 +281,16 @@ def test_a_landmark_of_one_s_own_needs_both_sides(tmp_path: Path) -> None:
     """A marker set may bring a landmark that the library does not know only where another own table uses it."""
     markers = MARKER.replace("knee_medial_{s}", "my_point_{s}")
     with pytest.raises(TableError, match="my_point_r"):
-        user_tables(choice(tmp_path, "marker_set", markers))
+        load_user_tables(choice(tmp_path, "marker_set", markers))
     table = tmp_path / "masses.toml"
     table.write_text(TEXTS["anthropometry"].replace('to = "knee_centre_{s}"', 'to = "my_point_{s}"'), encoding="utf-8")
-    assert len(user_tables(replace(choice(tmp_path, "marker_set", markers), anthropometry=str(table)))) == 2
+    assert len(load_user_tables(replace(choice(tmp_path, "marker_set", markers), anthropometry=str(table)))) == 2
 
 
 def test_nearest_names() -> None:
-    assert nearest("knee_medal_r", ["knee_medial_r", "heel_r"]).startswith("Did you mean 'knee_medial_r'?")
-    assert nearest("lasi", ["LASI"]).startswith("Did you mean 'LASI'?")
-    assert nearest("x", []) == "There are none."
+    assert suggest_name("knee_medal_r", ["knee_medial_r", "heel_r"]).startswith("Did you mean 'knee_medial_r'?")
+    assert suggest_name("lasi", ["LASI"]).startswith("Did you mean 'LASI'?")
+    assert suggest_name("x", []) == "There are none."
 
 
 # -- settings -----------------------------------------------------------------------------------------------------
@@ -304,8 +304,8 @@ def test_a_table_lies_beside_the_settings_that_name_it(tmp_path: Path, monkeypat
     monkeypatch.chdir(elsewhere)
     found = settings_from(Path("../settings.toml"))
     assert Path(found.model.marker_set).resolve() == (tmp_path / "own.toml").resolve()
-    assert found.tables.magnitudes is not None
-    assert Path(found.tables.magnitudes).resolve() == (tmp_path / "mine.toml").resolve()
+    assert found.table_names.magnitudes is not None
+    assert Path(found.table_names.magnitudes).resolve() == (tmp_path / "mine.toml").resolve()
     assert settings_from({"model": {"marker_set": "own.toml"}}).model.marker_set == "own.toml"  # as on the command line
     assert relative_to_file("de_leva_1996", path) == "de_leva_1996"
 

@@ -16,18 +16,18 @@ from biodyn.model.assembly import ScaledBody
 from biodyn.model.body_model import (
     AttachedMarker,
     SubjectModel,
-    body_model,
-    inside_segment,
+    assemble_model,
+    find_joint_centre_point,
     with_inertias,
     with_markers,
     with_mass,
     with_misplaced_centre,
-    with_moved_centres,
+    with_shifted_centres,
 )
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.model.observability import without_unseen
+from biodyn.model.observability import lock_unobservable
 from biodyn.model.skeleton import BodyDefinition, Inertia, Rotation, SkeletonDefinition
 from biodyn.rigid_body import body_poses
 
@@ -54,7 +54,7 @@ def crane(markers: tuple[AttachedMarker, ...] | None = None) -> SubjectModel:
     everywhere = tuple(
         AttachedMarker(f"{d.name}{i}", d.name, corner, 1.0) for d in definitions for i, corner in enumerate(corners)
     )
-    return body_model(
+    return assemble_model(
         skeleton,
         bodies,
         frozenset(),
@@ -86,12 +86,12 @@ def test_the_model_stands_without_a_library() -> None:
 def test_what_no_marker_sees_is_locked() -> None:
     whole = crane()
     seen = tuple(marker for marker in whole.markers if marker.body != "hook")
-    model = without_unseen(crane(seen), np.eye(3), np.zeros(3))
+    model = lock_unobservable(crane(seen), np.eye(3), np.zeros(3))
     assert model.locked == ("swing",)
     assert model.locked_segments == ("hook",)
     assert [c.name for c in model.coordinates] == ["raise", "sway"]
     assert model.multibody.total_mass_kg == pytest.approx(30.0)
-    assert without_unseen(whole, np.eye(3), np.zeros(3)) is whole
+    assert lock_unobservable(whole, np.eye(3), np.zeros(3)) is whole
 
 
 def test_it_changes_as_any_model() -> None:
@@ -101,7 +101,7 @@ def test_it_changes_as_any_model() -> None:
     assert heavy.multibody.total_mass_kg == pytest.approx(45.0)
     more = with_markers(model, (AttachedMarker("lamp", "hook", np.zeros(3), 0.5),))
     np.testing.assert_allclose(places(more)[-1], [0.0, 1.0, 0.0], atol=1e-12)
-    moved = with_moved_centres(model, {"hook": np.array([0.1, 0.0, 0.0])})
+    moved = with_shifted_centres(model, {"hook": np.array([0.1, 0.0, 0.0])})
     np.testing.assert_allclose(places(moved)[6:] - places(model)[6:], np.tile([0.1, 0.0, 0.0], (3, 1)), atol=1e-12)
     # Believed elsewhere: the markers stay where they are seen.
     np.testing.assert_allclose(
@@ -113,17 +113,17 @@ def test_a_point_at_a_centre_is_no_marker() -> None:
     model = replace(crane(), inner_centres={"hook": ("tip of the crane", 0.05)})
     arm, hook = model.bodies[1:]
     for body, place in ((arm, (0.0, -0.98, 0.0)), (hook, (0.0, 0.02, 0.0))):
-        note = inside_segment("P1", np.array(place), body, model)
+        note = find_joint_centre_point("P1", np.array(place), body, model)
         assert note is not None
         assert "20 mm from the tip of the crane" in note.message
-    assert inside_segment("P1", np.zeros(3), arm, model) is None
+    assert find_joint_centre_point("P1", np.zeros(3), arm, model) is None
 
 
 def test_no_recipe_is_left_in_a_scaled_model() -> None:
     points = template_points(1.75, "plug_in_gait_lower")
     options = ScalingOptions(70.0, 1.75, "mean", measures(1.75), "de_leva_1996", "harrington_2007", 0.007, True)
     model, _ = SubjectScaling(
-        load_skeleton("full_body"), recognise(tuple(points)), points, frozenset(points), options
+        load_skeleton("full_body"), recognise_marker_set(tuple(points)), points, frozenset(points), options
     ).model()
     assert {type(body) for body in model.skeleton.bodies} == {BodyDefinition}
     assert all(mine is body.definition for mine, body in zip(model.skeleton.bodies, model.bodies, strict=True))

@@ -13,9 +13,9 @@ from support.standing_people import SETS, standing_person
 
 from biodyn.checks.files import FileFacts, noticed
 from biodyn.io import read
-from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.recognition.label_correction import correct_labels, places_of
-from biodyn.model.from_library.recognition.person import person_with, place_table
+from biodyn.model.from_library.markersets import recognise_marker_set
+from biodyn.model.from_library.recognition.label_correction import correct_labels, places_by_label
+from biodyn.model.from_library.recognition.person import person_with_places, place_table
 from biodyn.model.from_library.recognition.swap_detection import find_swaps, swap_gain
 from biodyn.model.from_library.recognition.swap_over_time import TimedSwap, swapped_recording
 from biodyn.processing.calibration.standing import quiet_standing
@@ -37,7 +37,7 @@ def other_side(label: str) -> str:
 
 
 def test_derivatives_of_the_person_are_those_of_its_places() -> None:
-    person = person_with(place_table().names)
+    person = person_with_places(place_table().names)
     x = np.random.default_rng(0).normal(size=person.size)
     _, J = person.linearised(x)
     h = 1e-6
@@ -49,7 +49,7 @@ def test_derivatives_of_the_person_are_those_of_its_places() -> None:
 def test_people_whose_labels_are_right_are_left_alone(marker_set: str) -> None:
     for seed in SEEDS:
         points = standing_person(marker_set, np.random.default_rng(seed))
-        search = find_swaps(points, places_of(recognise(tuple(points))))
+        search = find_swaps(points, places_by_label(recognise_marker_set(tuple(points))))
         assert search.fit is not None
         assert (search.swaps, search.ambiguous) == ((), ()), seed
 
@@ -58,7 +58,7 @@ def test_an_exchange_with_a_marker_of_no_known_place_is_judged_by_the_other_one(
     """A person's shape knows where the knee marker is, whatever the other label means."""
     for seed in SEEDS:
         points = standing_person(SETS[0], np.random.default_rng(seed))
-        places = places_of(recognise(tuple(points)))
+        places = places_by_label(recognise_marker_set(tuple(points)))
         knee, wand = (next(label for label in places if label.startswith(start)) for start in ("LKNE", "LTIB"))
         unknown = {label: place for label, place in places.items() if label != wand}
         gain = swap_gain(points, unknown, knee, wand)
@@ -72,7 +72,7 @@ def test_exchanged_markers_are_found(marker_set: str) -> None:
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         points = standing_person(marker_set, rng)
-        places = places_of(recognise(tuple(points)))
+        places = places_by_label(recognise_marker_set(tuple(points)))
         pairs = [(a, b) for a, b in combinations(points, 2) if np.linalg.norm(points[a] - points[b]) > 0.1]
         sides = [(a, b) for a, b in pairs if other_side(a) == b]
         chosen = [pairs[rng.integers(len(pairs))], sides[rng.integers(len(sides))]]
@@ -93,7 +93,7 @@ def test_both_sides_exchanged_are_found(marker_set: str, lower: bool) -> None:
         points = standing_person(marker_set, np.random.default_rng(seed))
         meant = {a: other_side(a) for a in points if other_side(a) in points and (not lower or a[1:] in legs)}
         spoilt = {label: points[meant.get(label, label)] for label in points}
-        search = find_swaps(spoilt, places_of(recognise(tuple(points))))
+        search = find_swaps(spoilt, places_by_label(recognise_marker_set(tuple(points))))
         assert {a: b for swap in search.swaps for a, b in swap.corrections.items()} == {
             a: b for a, b in meant.items() if b != a
         }
@@ -103,7 +103,7 @@ def test_which_way_a_person_faces_is_told_by_the_feet_not_by_the_labels() -> Non
     """Markers of one side alone (an amputee's, a one-legged set) are no reason to exchange anything."""
     points = standing_person("plug_in_gait_full", np.random.default_rng(3))
     kept = {label: p for label, p in points.items() if label not in ("LTIB", "LANK", "LHEE", "LTOE")}
-    search = find_swaps(kept, places_of(recognise(tuple(points))))
+    search = find_swaps(kept, places_by_label(recognise_marker_set(tuple(points))))
     assert (search.swaps, search.ambiguous) == ((), ())
 
 
@@ -203,13 +203,13 @@ def in_world(path) -> Markers:
 @pytest.mark.parametrize("walk", slow_but(tuple(SESSIONS), tuple(SESSIONS)[:2]))
 def test_real_recordings_are_left_alone_and_their_exchanged_labels_are_found(real_data, walk) -> None:
     moving, static = (in_world(real_data / "gait" / f"{name}.c3d") for name in (walk, SESSIONS[walk]))
-    mapping = recognise(tuple(dict.fromkeys(moving.labels + static.labels)))
+    mapping = recognise_marker_set(tuple(dict.fromkeys(moving.labels + static.labels)))
     points = quiet_standing(static).points
     as_it_is = correct_labels(moving, static, points, mapping)
     assert as_it_is.notes == ()
     assert as_it_is.walk is moving
     assert as_it_is.static is static
-    places = {label: place for label, place in places_of(mapping).items() if label in points}
+    places = {label: place for label, place in places_by_label(mapping).items() if label in points}
     rng = np.random.default_rng(4)
     pairs = [(a, b) for a, b in combinations(places, 2) if np.linalg.norm(points[a] - points[b]) > 0.15]
     found = 0
@@ -230,8 +230,8 @@ def test_whose_an_exchange_of_labels_without_places_is_told_by_segments(
 ) -> None:
     """Two clusters; a marker with a place on each segment in one recording is enough, without any nothing is said."""
     points = standing_person(SETS[0], np.random.default_rng(100))
-    places = places_of(recognise(tuple(points)))
-    roles = {role.label: role.body for role in recognise(tuple(points)).roles}
+    places = places_by_label(recognise_marker_set(tuple(points)))
+    roles = {role.label: role.body for role in recognise_marker_set(tuple(points)).roles}
     knee, ankle = (
         next(label for label, place in places.items() if place == f"{name}_lateral_r") for name in ("knee", "ankle")
     )

@@ -11,7 +11,7 @@ import pytest
 
 from biodyn.errors import ModelError, TableError
 from biodyn.model.from_library.hip_centre import HIP_METHODS, HipInput, hip_centre, hip_centre_names, hip_regression
-from biodyn.model.from_library.user_tables import user_tables
+from biodyn.model.from_library.user_tables import load_user_tables
 from biodyn.settings import settings_from
 
 METHOD = '''"""Hip centre at a share of the leg's length below the ASIS of its side."""
@@ -76,7 +76,7 @@ def test_a_row_that_its_method_cannot_read_is_refused(change: tuple[str, str], w
     path = tmp_path / "own.toml"
     path.write_text(ROW.replace(*change), encoding="utf-8")
     with pytest.raises(ModelError) as error:
-        user_tables(settings_from({"model": {"hip_centre": str(path)}}).tables)
+        load_user_tables(settings_from({"model": {"hip_centre": str(path)}}).table_names)
     assert re.search(words, f"{error.value.message} {error.value.hint}")
 
 

@@ -11,10 +11,10 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.errors import ModelError
 from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.model.from_library.constructions import alignment_device_corner, chord
+from biodyn.model.from_library.constructions import alignment_device_corner, chord_centre
 from biodyn.model.from_library.hip_centre import HipInput, hip_centre, hip_centre_names
 from biodyn.model.from_library.landmarks import StaticPose
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.processing.signals.orientation import find_world
 
@@ -90,7 +90,7 @@ def test_chord(seed: int, same_side: bool) -> None:
     of the wand and across it - wherever and however the person stands."""
     R, p = placed(seed)
     proximal, lateral, wand = (R @ point + p for point in ((0.0, 0.4, 0.0), (0.01, 0.0, 0.06), (0.03, 0.2, 0.11)))
-    centre = chord(proximal, lateral, wand, 0.055, same_side)
+    centre = chord_centre(proximal, lateral, wand, 0.055, same_side)
     assert centre is not None
     assert np.linalg.norm(centre - lateral) == pytest.approx(0.055)
     assert (proximal - centre) @ (lateral - centre) == pytest.approx(0.0, abs=1e-12)
@@ -104,9 +104,9 @@ def test_chord(seed: int, same_side: bool) -> None:
 def test_chord_without_an_answer() -> None:
     """A wand on the line fixes no plane; a joint wider than the segment is long has no centre."""
     proximal, lateral = np.array([0.0, 0.4, 0.0]), np.zeros(3)
-    assert chord(proximal, lateral, np.array([0.0, 0.2, 0.0]), 0.05, False) is None
-    assert chord(proximal, lateral, np.array([0.1, 0.2, 0.0]), 0.4, False) is None
-    assert chord(proximal, lateral, np.array([0.1, 0.2, 0.0]), 0.0, False) is None
+    assert chord_centre(proximal, lateral, np.array([0.0, 0.2, 0.0]), 0.05, False) is None
+    assert chord_centre(proximal, lateral, np.array([0.1, 0.2, 0.0]), 0.4, False) is None
+    assert chord_centre(proximal, lateral, np.array([0.1, 0.2, 0.0]), 0.0, False) is None
 
 
 # -- the knee alignment device -------------------------------------------------------------------------------------
@@ -142,8 +142,8 @@ def test_alignment_device_stands_in_for_the_knee_marker() -> None:
     pose = StaticPose(
         load_skeleton("full_body"), landmarks, {"knee_width_r": 0.1}, 1.75, "harrington_2007", 0.007, True
     )
-    np.testing.assert_allclose(pose.measured("knee_lateral_r"), corner, atol=1e-12)
-    centre = pose.measured("knee_centre_r")
+    np.testing.assert_allclose(pose.measured_position("knee_lateral_r"), corner, atol=1e-12)
+    centre = pose.measured_position("knee_centre_r")
     assert centre is not None
     assert np.linalg.norm(centre - corner) == pytest.approx(0.05 + 0.007)
     assert centre[2] < corner[2]  # medial of it
@@ -163,7 +163,7 @@ def test_against_plug_in_gait(real_data: Path, landmark: str, channel: str, side
     R_WL = find_world(recording).R_WL
     turned = recording.rotated(R_WL)
     frame = 10
-    mapping = recognise(turned.markers.labels)
+    mapping = recognise_marker_set(turned.markers.labels)
     points = {
         role.landmark: turned.markers.positions[frame, turned.markers.index(role.label)]
         for role in mapping.roles
@@ -180,4 +180,4 @@ def test_against_plug_in_gait(real_data: Path, landmark: str, channel: str, side
         True,
     )
     theirs = R_WL @ recording.model_outputs[side.upper() + channel].values[frame] / 1e3
-    assert np.linalg.norm(pose.landmark(f"{landmark}_{side}") - theirs) < 1e-3
+    assert np.linalg.norm(pose.position(f"{landmark}_{side}") - theirs) < 1e-3

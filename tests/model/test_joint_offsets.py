@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import SIDE_SIGN, Side
 from biodyn.io import read_many
-from biodyn.model.from_library.constructions import axes_about, chord, turn_about, turned_chord
-from biodyn.model.from_library.without_static import hinge_turn
+from biodyn.model.from_library.constructions import angle_about, axes_about, chord_centre, rotated_chord_centre
+from biodyn.model.from_library.without_static import wand_rotation
 from biodyn.recording import Recording
 
 
@@ -29,20 +29,20 @@ def leg(rng: np.random.Generator, rotation: float, raised: float) -> tuple[np.nd
 @pytest.mark.parametrize("raised", [0.0, 0.2, -0.1])
 def test_the_centre_comes_back_from_its_offsets(rotation: float, raised: float) -> None:
     centre, proximal, lateral, wand = leg(np.random.default_rng(3), rotation, raised)
-    found = turned_chord(proximal, lateral, wand, 0.06, rotation, raised)
+    found = rotated_chord_centre(proximal, lateral, wand, 0.06, rotation, raised)
     assert found == pytest.approx(centre, abs=1e-8)
 
 
 def test_without_offsets_it_is_the_chord() -> None:
     _, proximal, lateral, wand = leg(np.random.default_rng(5), 0.2, 0.1)
-    plain = chord(proximal, lateral, wand, 0.06, same_side=False)
-    assert turned_chord(proximal, lateral, wand, 0.06, 0.0) == pytest.approx(plain, abs=1e-9)
+    plain = chord_centre(proximal, lateral, wand, 0.06, same_side=False)
+    assert rotated_chord_centre(proximal, lateral, wand, 0.06, 0.0) == pytest.approx(plain, abs=1e-9)
 
 
 def test_what_spans_no_plane_has_no_centre() -> None:
     up = np.array([0.0, 1.0, 0.0])
-    assert turned_chord(up, 0.0 * up, 0.5 * up, 0.06, 0.1) is None
-    assert turned_chord(up, 0.0 * up, np.array([0.1, 0.5, 0.0]), 1.2, 0.1) is None
+    assert rotated_chord_centre(up, 0.0 * up, 0.5 * up, 0.06, 0.1) is None
+    assert rotated_chord_centre(up, 0.0 * up, np.array([0.1, 0.5, 0.0]), 1.2, 0.1) is None
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,11 @@ def test_stored_offsets_give_the_centres_that_plug_in_gait_wrote(real_data: Path
     sign = SIDE_SIGN[side]
     rows = zip(knee, ankle, along, marker("KNE"), marker("THI"), marker("ANK"), marker("TIB"), strict=True)
     for k, a, up, lateral, wand, malleolus, shank in rows:
-        found = turned_chord(
+        found = rotated_chord_centre(
             k + 10.0 * up, lateral, wand, float(np.linalg.norm(lateral - k)), sign * stored[f"thigh_rotation_{side}"]
         )
         assert found == pytest.approx(k, abs=1e-4)
-        found = turned_chord(
+        found = rotated_chord_centre(
             k,
             malleolus,
             shank,
@@ -91,13 +91,13 @@ def test_the_swing_of_the_shank_tells_the_offset_of_the_thigh_wand(sign: float, 
     for bend in np.linspace(0.05, 1.1, 40):
         shank = Rotation.from_rotvec([0.0, 0.0, -bend]).apply([0.02, -0.4, sign * (far_width + 0.01)])
         frames.append([hip, lateral, wand, knee + shank])
-    found = hinge_turn(frames, width, far_width, sign, np.deg2rad(30.0))
+    found = wand_rotation(frames, width, far_width, sign, np.deg2rad(30.0))
     assert found == pytest.approx(offset, abs=2e-3)
-    assert hinge_turn(frames[:12], width, far_width, sign, np.deg2rad(30.0)) is None  # hardly bent
+    assert wand_rotation(frames[:12], width, far_width, sign, np.deg2rad(30.0)) is None  # hardly bent
 
 
 def test_axes_and_angles_about_a_segment() -> None:
     axes = axes_about(np.array([0.0, 2.0, 0.0]), np.array([0.0, 5.0, 3.0]))
     assert axes == pytest.approx(np.eye(3))
     z, x = np.array([0.0, 7.0, 1.0]), np.array([2.0, -1.0, 0.0])
-    assert turn_about(np.array([0.0, 3.0, 0.0]), z, x) == pytest.approx(np.pi / 2)  # Y turns Z into X
+    assert angle_about(np.array([0.0, 3.0, 0.0]), z, x) == pytest.approx(np.pi / 2)  # Y turns Z into X

@@ -6,8 +6,8 @@ import pytest
 from support.benchmark import load
 from support.marker_corpus import cases, gathered
 
-from biodyn.model.from_library.label_reading.meanings import read_labels
-from biodyn.model.from_library.label_reading.spelling import mirrored
+from biodyn.model.from_library.label_reading.label_resolution import read_labels
+from biodyn.model.from_library.label_reading.spelling import mirror_label
 
 
 def landmarks(labels: list[str]) -> dict[str, str]:
@@ -115,7 +115,7 @@ def test_words_that_say_nothing_stay_unknown() -> None:
     [("R_Heel", "r", "L_Heel"), ("heel.Left", "l", "heel.Right"), ("ASISr", "r", "ASISl"), ("C7", "r", "")],
 )
 def test_the_label_of_the_other_side_in_the_same_spelling(label: str, side: str, other: str) -> None:
-    assert mirrored(label, side) == other
+    assert mirror_label(label, side) == other
 
 
 def test_a_small_part_of_the_corpus() -> None:

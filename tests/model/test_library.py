@@ -11,7 +11,7 @@ from simulator.person import measures, template_points
 from biodyn.conventions import SIDES
 from biodyn.errors import ModelError
 from biodyn.library.load import load_table
-from biodyn.library.tables import entry_names, fill_side, for_each_side, load_entry
+from biodyn.library.tables import entry_names, expand_sides, fill_side, load_entry
 from biodyn.model.from_library.anthropometry import segment_inertias
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.marker_set_table import load_marker_set
@@ -43,7 +43,7 @@ def recipes() -> dict[str, list[dict[str, Any]]]:
     return {
         entry["name"]: entry["recipes"]
         for raw in load_table("body/landmarks")["landmark"]
-        for _, entry in for_each_side(raw)
+        for _, entry in expand_sides(raw)
     }
 
 
@@ -175,11 +175,11 @@ def test_a_wrong_skeleton_is_named(tmp_path: Any, text: str, said: str) -> None:
 
 
 def test_sides_are_filled_in() -> None:
-    assert list(for_each_side({"a": ["{s}", "{o}x", "{S}"]})) == [
+    assert list(expand_sides({"a": ["{s}", "{o}x", "{S}"]})) == [
         ("r", {"a": ["r", "lx", "R"]}),
         ("l", {"a": ["l", "rx", "L"]}),
     ]
-    assert list(for_each_side("plain")) == [("", "plain")]
+    assert list(expand_sides("plain")) == [("", "plain")]
     assert fill_side(3, "r") == 3
 
 
@@ -204,7 +204,7 @@ def published(name: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", TABLES)
 def test_published_mass_fractions_make_a_whole_body(name: str, sex: str) -> None:
     """Within the rounding of the published figures; scaling takes up the rest."""
-    total = sum(entry[sex]["mass"] for raw in published(name) for _, entry in for_each_side(raw))
+    total = sum(entry[sex]["mass"] for raw in published(name) for _, entry in expand_sides(raw))
     assert total == pytest.approx(1.0, abs=0.01)
 
 
@@ -228,7 +228,7 @@ def test_inertias_are_physical_and_mirrored(name: str, sex: Any, pose: StaticPos
     whole = (
         sum(
             inertia.mass
-            * (pose.pose(pose.skeleton.body(body))[1] + pose.pose(pose.skeleton.body(body))[0] @ inertia.com)
+            * (pose.body_pose(pose.skeleton.body(body))[1] + pose.body_pose(pose.skeleton.body(body))[0] @ inertia.com)
             for body, inertia in bodies.items()
         )
         / 70.0
@@ -268,8 +268,8 @@ def test_a_foot_turns_most_easily_about_the_line_from_heel_to_toe(name: str, sex
     for side in SIDES:
         inertia = segment_inertias(name, pose, 70.0, sex)[f"calcn_{side}"]
         moments, axes = np.linalg.eigh(inertia.tensor)
-        R_WB, _ = pose.pose(pose.skeleton.body(f"calcn_{side}"))
-        line = pose.landmark(f"toe_tip_{side}") - pose.landmark(f"heel_back_{side}")
+        R_WB, _ = pose.body_pose(pose.skeleton.body(f"calcn_{side}"))
+        line = pose.position(f"toe_tip_{side}") - pose.position(f"heel_back_{side}")
         cosine = abs((R_WB @ axes[:, 0]) @ line) / np.linalg.norm(line)
         assert np.degrees(np.arccos(min(cosine, 1.0))) < 20.0
         assert 0.35 < np.sqrt(moments[0] / moments[1]) < 0.65
@@ -296,8 +296,8 @@ def test_mass_centres_lie_along_the_segment_by_one_table_and_across_it_by_the_ot
     )
     assert both.mass == along.mass
     np.testing.assert_array_equal(both.tensor, along.tensor)
-    R_WB, _ = pose.pose(pose.skeleton.body(body))
-    start, end = (pose.landmark(name) for name in LINES[body])
+    R_WB, _ = pose.body_pose(pose.skeleton.body(body))
+    start, end = (pose.position(name) for name in LINES[body])
     line = R_WB.T @ (end - start) / np.linalg.norm(end - start)
     # round-off of sums of decimetres
     assert (both.com - along.com) @ line == pytest.approx(0.0, abs=1e-15)

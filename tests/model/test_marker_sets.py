@@ -8,7 +8,7 @@ import pytest
 
 from biodyn.errors import MarkerSetError, ModelError
 from biodyn.model.from_library.label_reading.spelling import normalise
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 
 SIDES = ("L", "R")
 PELVIS = ["LASI", "RASI", "LPSI", "RPSI"]
@@ -61,7 +61,7 @@ OPENCAP = [label.replace("r.ASIS", "r.ASIS_study") for label in OPENCAP]
     ],
 )
 def test_sets_are_recognised(labels: list[str], name: str) -> None:
-    mapping = recognise(labels)
+    mapping = recognise_marker_set(labels)
     assert mapping.name == name
     assert mapping.unknown == ()
     marks = [role.landmark for role in mapping.roles if role.landmark]
@@ -79,7 +79,7 @@ def test_sets_are_recognised(labels: list[str], name: str) -> None:
     ],
 )
 def test_labels_mean_what_their_laboratories_mean(labels: list[str], landmarks: dict[str, str]) -> None:
-    mapping = recognise(labels)
+    mapping = recognise_marker_set(labels)
     for label, landmark in landmarks.items():
         role = mapping.role(label)
         assert role is not None
@@ -88,7 +88,7 @@ def test_labels_mean_what_their_laboratories_mean(labels: list[str], landmarks: 
 
 def test_sides_are_not_exchanged() -> None:
     for labels in (PELVIS + LEGS + UPPER, IOR, WBDS, OPENCAP):
-        for role in recognise(labels).roles:
+        for role in recognise_marker_set(labels).roles:
             if role.landmark.endswith(("_r", "_l")):
                 assert role.label[0].lower() == role.landmark[-1]
                 assert not role.body.endswith("_r" if role.landmark.endswith("_l") else "_l")
@@ -96,18 +96,18 @@ def test_sides_are_not_exchanged() -> None:
 
 def test_spelling_does_not_matter() -> None:
     assert normalise("r_Knee.medial") == normalise("R KNEE-MEDIAL") == "RKNEEMEDIAL"
-    assert recognise([label.lower() for label in PELVIS + LEGS]).name == "plug_in_gait_lower"
+    assert recognise_marker_set([label.lower() for label in PELVIS + LEGS]).name == "plug_in_gait_lower"
 
 
 def test_what_nobody_explains_is_kept_for_the_fit() -> None:
-    mapping = recognise([*PELVIS, *LEGS, "LTHX", "CUSTOM7"])
+    mapping = recognise_marker_set([*PELVIS, *LEGS, "LTHX", "CUSTOM7"])
     assert mapping.unknown == ("LTHX", "CUSTOM7")
     assert mapping.role("CUSTOM7") is None
 
 
 def test_anatomical_names_help_a_specific_set() -> None:
     """Medial markers under another laboratory's names, beside Plug-in Gait: understood, and said where from."""
-    mapping = recognise([*PELVIS, *LEGS, "R_FME", "L_FME"])
+    mapping = recognise_marker_set([*PELVIS, *LEGS, "R_FME", "L_FME"])
     assert mapping.name == "plug_in_gait_lower"
     role = mapping.role("R_FME")
     assert role is not None
@@ -116,19 +116,19 @@ def test_anatomical_names_help_a_specific_set() -> None:
 
 def test_a_landmark_is_marked_once() -> None:
     """RFLE would be the lateral knee too, but RKNE is there: it is not understood rather than averaged."""
-    mapping = recognise([*PELVIS, *LEGS, "RFLE"])
+    mapping = recognise_marker_set([*PELVIS, *LEGS, "RFLE"])
     assert mapping.role("RFLE") is None
     assert mapping.unknown == ("RFLE",)
 
 
 def test_the_closest_set_says_what_it_lacks() -> None:
     with pytest.raises(MarkerSetError, match=r"lacks .*RTOE") as caught:
-        recognise([label for label in PELVIS + LEGS if label != "RTOE"], "plug_in_gait_lower")
+        recognise_marker_set([label for label in PELVIS + LEGS if label != "RTOE"], "plug_in_gait_lower")
     assert "marker_set" in caught.value.hint
     with pytest.raises(MarkerSetError, match="no known marker set"):
-        recognise(["M1", "M2"])
+        recognise_marker_set(["M1", "M2"])
     with pytest.raises(MarkerSetError, match="the file has none"):
-        recognise([])
+        recognise_marker_set([])
 
 
 def test_an_own_marker_set(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_an_own_marker_set(tmp_path: Path) -> None:
         '[[marker]]\nlabels = ["{S}KNEEIN"]\nlandmark = "knee_medial_{s}"\nbody = "femur_{s}"\nweight = 2.0\n',
         encoding="utf-8",
     )
-    mapping = recognise([*PELVIS, *LEGS, "R_KneeIn", "L_KneeIn"], str(path))
+    mapping = recognise_marker_set([*PELVIS, *LEGS, "R_KneeIn", "L_KneeIn"], str(path))
     assert (mapping.name, mapping.title, mapping.unknown) == ("mine", "Our laboratory", ())
     role = mapping.role("R_KneeIn")
     assert role is not None
@@ -148,7 +148,7 @@ def test_an_own_marker_set(tmp_path: Path) -> None:
 
 def test_a_marker_set_that_is_not_there() -> None:
     with pytest.raises(ModelError, match=r"mine.*plug_in_gait_lower"):
-        recognise(PELVIS + LEGS, "mine")
+        recognise_marker_set(PELVIS + LEGS, "mine")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_the_closest_set_is_the_one_that_was_worn(
     labels: list[str], without: tuple[str, ...], title: str, said: str
 ) -> None:
     with pytest.raises(MarkerSetError) as caught:
-        recognise([label for label in labels if label not in without])
+        recognise_marker_set([label for label in labels if label not in without])
     message = caught.value.message
     assert title in message.split(" lacks ")[0]
     lacks = message.split(" lacks ")[1].split(" (the file")[0].split(", ")
@@ -178,13 +178,13 @@ def test_the_closest_set_is_the_one_that_was_worn(
 
 def test_labels_of_nobody_are_not_called_a_laboratory_s() -> None:
     with pytest.raises(MarkerSetError) as caught:
-        recognise(["P01", "P02", "P03"])
+        recognise_marker_set(["P01", "P02", "P03"])
     assert "Plug-in" not in caught.value.message
 
 
 def test_a_refused_file_is_told_which_labels_say_nothing_and_what_their_lack_costs() -> None:
     with pytest.raises(MarkerSetError, match="unknown labels: Wand, XQ7") as caught:
-        recognise([*[label for label in PELVIS + LEGS if label != "LTOE"], "Wand", "XQ7"])
+        recognise_marker_set([*[label for label in PELVIS + LEGS if label != "LTOE"], "Wand", "XQ7"])
     assert "torques" in caught.value.hint
 
 
@@ -196,8 +196,8 @@ def test_keypoints_of_a_video_are_told_from_markers() -> None:
         ["nose", *[f"{s}_{j.lower()}" for j in joints for s in ("left", "right")]],
     ):
         with pytest.raises(MarkerSetError) as caught:
-            recognise(labels)
+            recognise_marker_set(labels)
         assert "keypoints" in caught.value.hint
     with pytest.raises(MarkerSetError) as caught:
-        recognise(["NOSE", "RHIP", "LHIP", "RKNEE", "LKNEE", "RASI", "LASI"])
+        recognise_marker_set(["NOSE", "RHIP", "LHIP", "RKNEE", "LKNEE", "RASI", "LASI"])
     assert "keypoints" not in caught.value.hint

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import MarkerSetError, TableError
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.model.from_library.marker_set_table import load_marker_set
-from biodyn.model.from_library.markersets import recognise, starting_marker_set
-from biodyn.model.from_library.user_tables import user_tables
+from biodyn.model.from_library.markersets import draft_marker_set, recognise_marker_set
+from biodyn.model.from_library.user_tables import load_user_tables
 from biodyn.settings import settings_from
 
 LABELS = ["LASI", "RASI", "LPSI", "RPSI"]
@@ -32,20 +32,20 @@ def test_two_lines_rename_a_required_label(tmp_path: Path) -> None:
     name = own_set(tmp_path, 'extends = "plug_in_gait_lower"\nrename = { "Left_Front_Corner" = "LASI" }\n')
     labels = swapped(LABELS, {"LASI": "Left_Front_Corner"})
     with pytest.raises(MarkerSetError):
-        recognise(labels)
-    mapping = recognise(labels, name)
+        recognise_marker_set(labels)
+    mapping = recognise_marker_set(labels, name)
     role = mapping.role("Left_Front_Corner")
     assert role is not None
     assert (role.landmark, role.body, role.weight) == ("asis_l", "pelvis", 5.0)
     assert mapping.unknown == ()
     assert mapping.name == "own"
     assert "own.toml" in mapping.title
-    assert mapping.scores["own"] == recognise(LABELS).scores["plug_in_gait_lower"]
+    assert mapping.scores["own"] == recognise_marker_set(LABELS).scores["plug_in_gait_lower"]
 
 
 def test_both_sides_in_one_line(tmp_path: Path) -> None:
     name = own_set(tmp_path, 'extends = "plug_in_gait_lower"\n[rename]\n"Knee ({S})" = "{S}KNE"\n')
-    mapping = recognise(swapped(LABELS, {"LKNE": "Knee (L)", "RKNE": "Knee (R)"}), name)
+    mapping = recognise_marker_set(swapped(LABELS, {"LKNE": "Knee (L)", "RKNE": "Knee (R)"}), name)
     assert {r.label: r.landmark for r in mapping.roles if r.landmark.startswith("knee")} == {
         "Knee (L)": "knee_lateral_l",
         "Knee (R)": "knee_lateral_r",
@@ -54,7 +54,7 @@ def test_both_sides_in_one_line(tmp_path: Path) -> None:
 
 def test_labels_can_change_places(tmp_path: Path) -> None:
     name = own_set(tmp_path, 'extends = "plug_in_gait_lower"\n[rename]\nLTHI = "LKNE"\nLKNE = "LTHI"\n')
-    mapping = recognise(LABELS, name)
+    mapping = recognise_marker_set(LABELS, name)
     assert {label: mapping.role(label).landmark for label in ("LTHI", "LKNE", "RKNE")} == {  # type: ignore[union-attr]
         "LTHI": "knee_lateral_l",
         "LKNE": "thigh_wand_l",
@@ -64,7 +64,7 @@ def test_labels_can_change_places(tmp_path: Path) -> None:
 
 def test_a_renamed_label_goes_before_one_of_the_same_name(tmp_path: Path) -> None:
     name = own_set(tmp_path, 'extends = "plug_in_gait_lower"\n[rename]\nHIPFRONT = "LASI"\n')
-    mapping = recognise([*LABELS, "HIPFRONT"], name)
+    mapping = recognise_marker_set([*LABELS, "HIPFRONT"], name)
     assert mapping.role("HIPFRONT").landmark == "asis_l"  # type: ignore[union-attr]
     assert mapping.role("LASI") is None
 
@@ -74,7 +74,7 @@ def test_renaming_of_a_renamed_set(tmp_path: Path) -> None:
         'extends = "plug_in_gait_lower"\n[rename]\nHIPFRONT = "LASI"\n', encoding="utf-8"
     )
     name = own_set(tmp_path, 'extends = "parent.toml"\n[rename]\nNEW = "HIPFRONT"\n"KNEE" = "LKNE"\n')
-    mapping = recognise(swapped(LABELS, {"LASI": "NEW", "LKNE": "KNEE"}), name)
+    mapping = recognise_marker_set(swapped(LABELS, {"LASI": "NEW", "LKNE": "KNEE"}), name)
     assert mapping.unknown == ()
 
 
@@ -84,7 +84,7 @@ def test_what_the_extending_set_says_goes_first(tmp_path: Path) -> None:
         'extends = "plug_in_gait_lower"\n[[marker]]\nlabels = ["{S}THI"]\nlandmark = "thigh_wand_{s}"\n'
         'body = "femur_{s}"\nweight = 0.0\n',
     )
-    role = recognise(LABELS, name).role("LTHI")
+    role = recognise_marker_set(LABELS, name).role("LTHI")
     assert role is not None
     assert role.weight == 0.0
     keys = [key for entry in load_marker_set(name).entries for key in entry.keys]
@@ -118,9 +118,9 @@ def test_an_impossible_renaming_is_said(rename: str, said: str, tmp_path: Path) 
     ],
 )
 def test_a_written_set_loads_as_it_stands(labels: list[str], tmp_path: Path) -> None:
-    text = starting_marker_set(labels, "walk.c3d", "own.toml")
+    text = draft_marker_set(labels, "walk.c3d", "own.toml")
     name = own_set(tmp_path, text)
-    assert user_tables(settings_from({"model": {"marker_set": name}}).tables)[0].content["rename"] == {}
+    assert load_user_tables(settings_from({"model": {"marker_set": name}}).table_names)[0].content["rename"] == {}
     # every proposal loads too, once its '#' is taken away and its question answered
     proposals = [line[2:] for line in text.splitlines() if line.startswith('# "')]
     for line in proposals:
@@ -128,12 +128,12 @@ def test_a_written_set_loads_as_it_stands(labels: list[str], tmp_path: Path) -> 
 
 
 def test_a_written_set_proposes_what_reads_alike(tmp_path: Path) -> None:
-    text = starting_marker_set(swapped(LABELS, {"LASI": "LASI_1", "RKNE": "R_Knee_Lateral"}), "walk.c3d", "own.toml")
+    text = draft_marker_set(swapped(LABELS, {"LASI": "LASI_1", "RKNE": "R_Knee_Lateral"}), "walk.c3d", "own.toml")
     assert '# "LASI_1" = "LASI"' in text
     assert '# "R_Knee_Lateral" = "RKNE"' in text
     name = own_set(tmp_path, text.replace('# "LASI_1"', '"LASI_1"').replace('# "R_Knee', '"R_Knee'))
-    assert recognise(swapped(LABELS, {"LASI": "LASI_1", "RKNE": "R_Knee_Lateral"}), name).unknown == ()
+    assert recognise_marker_set(swapped(LABELS, {"LASI": "LASI_1", "RKNE": "R_Knee_Lateral"}), name).unknown == ()
 
 
 def test_both_sides_of_a_pair_are_written_out() -> None:
-    assert [pair for _, pair in for_each_side(["My {S}KNE", "{S}KNE"])] == [["My RKNE", "RKNE"], ["My LKNE", "LKNE"]]
+    assert [pair for _, pair in expand_sides(["My {S}KNE", "{S}KNE"])] == [["My RKNE", "RKNE"], ["My LKNE", "LKNE"]]

@@ -13,8 +13,8 @@ from simulator.person import measures, template_points
 from biodyn.conventions import FloatArray
 from biodyn.errors import MarkerSetError, StaticTrialError
 from biodyn.geometry.rotations import cardan_zxy
-from biodyn.model.body_model import SubjectModel, with_mass, with_moved_centres
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.body_model import SubjectModel, with_mass, with_shifted_centres
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.rigid_body import body_poses
@@ -46,7 +46,9 @@ def scaled(
 ) -> SubjectModel:
     """Scale the full-body skeleton; labels `without` are seen while standing but not while walking."""
     tracked = frozenset(points) - set(without)
-    return SubjectScaling(load_skeleton("full_body"), recognise(tuple(points)), points, tracked, options).model()[0]
+    return SubjectScaling(
+        load_skeleton("full_body"), recognise_marker_set(tuple(points)), points, tracked, options
+    ).model()[0]
 
 
 def standing(model: SubjectModel) -> tuple[FloatArray, FloatArray]:
@@ -172,7 +174,7 @@ def static_angles(model: SubjectModel) -> dict[str, float]:
 def test_lower_body_markers_carry_the_upper_body() -> None:
     """Trunk, head and arms ride on the pelvis with all their mass; the legs move."""
     model = scaled(skewed(LOWER))
-    legs = {body.definition.name for body in model.moving}
+    legs = {body.definition.name for body in model.moving_segments}
     assert {body.definition.name for body in model.bodies[1:]} - legs == set(model.locked_segments)
     assert {"torso", "head", "humerus_r", "radius_l", "hand_r"} <= set(model.locked_segments)
     assert {"femur_r", "tibia_l", "calcn_r"} <= legs
@@ -208,7 +210,7 @@ def test_a_leg_without_markers_has_no_sole_and_two_are_refused() -> None:
 
 def test_a_pelvis_that_was_not_seen_is_refused() -> None:
     points = skewed(LOWER)
-    mapping = recognise(tuple(points))
+    mapping = recognise_marker_set(tuple(points))
     seen = {label: p for label, p in points.items() if label not in ("LASI",)}
     with pytest.raises(StaticTrialError, match="pelvis"):
         SubjectScaling(load_skeleton("full_body"), mapping, seen, frozenset(points), OPTIONS).model()
@@ -233,7 +235,7 @@ def test_another_mass_scales_every_inertia() -> None:
 def test_a_moved_centre_takes_the_segment_along() -> None:
     model = scaled(skewed(FULL))
     shift = np.array([0.01, -0.02, 0.003])
-    moved = with_moved_centres(model, {"torso": shift})
+    moved = with_shifted_centres(model, {"torso": shift})
     R, p = standing(moved)
     R0, p0 = standing(model)
     R_WP, _ = model.body_poses(R0, p0, "pelvis")
@@ -248,7 +250,7 @@ def test_height_is_estimated_from_the_legs_where_nobody_tells() -> None:
     """Within 5 %: the template's legs are those of an average person (Winter 2009)."""
     model, notes = SubjectScaling(
         load_skeleton("full_body"),
-        recognise(tuple(skewed(FULL))),
+        recognise_marker_set(tuple(skewed(FULL))),
         skewed(FULL),
         frozenset(skewed(FULL)),
         replace(OPTIONS, height_m=None),
@@ -261,7 +263,7 @@ def test_missing_widths_are_assumed_and_said() -> None:
     points = skewed(LOWER)
     options = replace(OPTIONS, measures={})
     _, notes = SubjectScaling(
-        load_skeleton("full_body"), recognise(tuple(points)), points, frozenset(points), options
+        load_skeleton("full_body"), recognise_marker_set(tuple(points)), points, frozenset(points), options
     ).model()
     said = " ".join(note.message for note in notes if note.code == "assumed-measure" and note.severity == "warning")
     for name in ("knee_width_r", "knee_width_l", "ankle_width_r", "ankle_width_l"):

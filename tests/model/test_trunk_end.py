@@ -15,7 +15,7 @@ from biodyn.conventions import FloatArray
 from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.model.from_library.anthropometry import segment_inertias
 from biodyn.model.from_library.landmarks import StaticPose
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.processing.signals.orientation import find_world
 
@@ -47,7 +47,7 @@ def real_landmarks(name: str) -> tuple[dict[str, FloatArray], dict[str, str]]:
     """Places (3,) m of the landmarks of a static trial, World, Y up, and the segment of each."""
     recording = read_c3d(recordings() / "gait" / name)
     markers = recording.rotated(find_world(recording).R_WL).markers
-    roles = {r.label: r for r in recognise(markers.labels).roles if r.landmark and r.label in markers.labels}
+    roles = {r.label: r for r in recognise_marker_set(markers.labels).roles if r.landmark and r.label in markers.labels}
     middle = np.nanmedian(markers.positions, axis=0)
     places = {role.landmark: middle[markers.labels.index(label)] for label, role in roles.items()}
     return places, {role.landmark: role.body for role in roles.values()}
@@ -56,7 +56,7 @@ def real_landmarks(name: str) -> tuple[dict[str, FloatArray], dict[str, str]]:
 def made_landmarks() -> tuple[dict[str, FloatArray], dict[str, str]]:
     """The same of a simulated person of 1.75 m."""
     points = template_points(1.75, "plug_in_gait_full")
-    roles = {role.label: role for role in recognise(tuple(points)).roles if role.landmark}
+    roles = {role.label: role for role in recognise_marker_set(tuple(points)).roles if role.landmark}
     return {roles[label].landmark: points[label] for label in roles}, {r.landmark: r.body for r in roles.values()}
 
 
@@ -66,12 +66,12 @@ def standing(points: dict[str, FloatArray], height_m: float) -> StaticPose:
 
 def mass_centre(pose: StaticPose, body: str, table: str = "de_leva_dumas") -> FloatArray:
     """Of a body, (3,) m in World."""
-    R_WB, p_WB = pose.pose(pose.skeleton.body(body))
+    R_WB, p_WB = pose.body_pose(pose.skeleton.body(body))
     return p_WB + R_WB @ segment_inertias(table, pose, 70.0, "mean")[body].com
 
 
 def forward_and_up(pose: StaticPose, vector: FloatArray) -> FloatArray:
-    return (pose.upright().T @ vector)[:2]
+    return (pose.upright_axes().T @ vector)[:2]
 
 
 def fewer(points: dict[str, FloatArray], keep: Callable[[str], bool]) -> dict[str, FloatArray]:
@@ -101,7 +101,7 @@ def test_a_trunk_that_leans_has_its_mass_centre_in_it(kept: tuple[str, ...], lea
     shoulders, and 31 too high.
     """
     places, bodies = made_landmarks()
-    centre = standing(places, 1.75).landmark("lumbar_centre")
+    centre = standing(places, 1.75).position("lumbar_centre")
     turn = Rotation.from_euler("z", -lean_deg, degrees=True).as_matrix()
     bent = {n: p if bodies[n].startswith(LEGS) else centre + turn @ (p - centre) for n, p in places.items()}
     whole = standing(bent, 1.75)
@@ -121,7 +121,7 @@ def test_a_tables_numbers_are_in_the_tables_axes(table: str) -> None:
     turned |= {f"head_back_{side}": places[f"head_back_{side}"] + (0.0, 0.06, 0.0) for side in "rl"}
     one, other = standing(places, 1.75), standing(turned, 1.75)
     for body in ("torso", "head"):
-        axes = [pose.pose(pose.skeleton.body(body))[0] for pose in (one, other)]
+        axes = [pose.body_pose(pose.skeleton.body(body))[0] for pose in (one, other)]
         assert np.rad2deg(np.arccos(np.clip((axes[0][:, 1] @ axes[1][:, 1]), -1.0, 1.0))) > 5.0
         np.testing.assert_allclose(mass_centre(one, body, table), mass_centre(other, body, table), atol=1e-12)
 
@@ -132,7 +132,7 @@ def test_a_table_turns_its_tensor_with_its_axes() -> None:
     turned = places | {"t10": places["t10"] - (0.06, 0.0, 0.0)}
     tensors = []
     for pose in (standing(places, 1.75), standing(turned, 1.75)):
-        R_WB, _ = pose.pose(pose.skeleton.body("torso"))
+        R_WB, _ = pose.body_pose(pose.skeleton.body("torso"))
         tensors.append(R_WB @ segment_inertias("dumas_2007", pose, 70.0, "male")["torso"].tensor @ R_WB.T)
     np.testing.assert_allclose(tensors[0], tensors[1], atol=1e-12)
 
@@ -142,5 +142,5 @@ def test_an_unseen_head_and_arms_hang_from_the_joints_that_markers_tell() -> Non
     without = fewer(points, lambda name: not bodies[name].startswith(("head", "humerus", "radius", "hand")))
     whole, part = standing(points, 1.74), standing(without, 1.74)
     for body in ("head", "humerus_r", "humerus_l"):
-        place = part.pose(part.skeleton.body(body))[1]
-        np.testing.assert_allclose(place, whole.pose(whole.skeleton.body(body))[1], atol=1e-12)
+        place = part.body_pose(part.skeleton.body(body))[1]
+        np.testing.assert_allclose(place, whole.body_pose(whole.skeleton.body(body))[1], atol=1e-12)

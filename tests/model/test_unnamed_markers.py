@@ -9,10 +9,10 @@ import pytest
 from support.standing_people import standing_person
 
 from biodyn.errors import MarkerSetError
-from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.recognition.label_correction import places_of
-from biodyn.model.from_library.recognition.labelled import is_conclusive, marker_slots
+from biodyn.model.from_library.markersets import recognise_marker_set
+from biodyn.model.from_library.recognition.label_correction import places_by_label
 from biodyn.model.from_library.recognition.point_labelling import label_points
+from biodyn.model.from_library.recognition.two_recordings import is_conclusive, marker_slots
 from biodyn.trial.run import analyse_trial
 
 FAST = {"uncertainty": {"compute": False}}
@@ -24,7 +24,7 @@ def test_no_unnamed_marker_gets_a_wrong_name() -> None:
     claimed = named = total = 0
     for seed in range(300, 308):
         points = standing_person("plug_in_gait_lower", np.random.default_rng(seed))
-        places = places_of(recognise(tuple(points)))
+        places = places_by_label(recognise_marker_set(tuple(points)))
         own = {f"M{i:02d}": label for i, label in enumerate(points)}
         found = label_points({name: points[label] for name, label in own.items()}, [slots])
         assert found is not None

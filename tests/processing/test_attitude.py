@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import FloatArray
-from biodyn.processing.signals.attitude import angles_against_heading, continuous_zxy, walking_heading
+from biodyn.processing.signals.attitude import angles_from_heading, continuous_zxy, walking_heading
 
 RATE_HZ = 100.0
 T = 400
@@ -74,7 +74,7 @@ def test_pelvis_angles_of_a_walk_do_not_depend_on_where_it_goes(heading_deg: flo
     heading = np.deg2rad(heading_deg)
     R = turned(heading)
     way = 1.3 * np.array([np.cos(heading), 0.0, -np.sin(heading)]) * (-1.0 if backwards else 1.0)
-    found = angles_against_heading(R, walking_heading(way, R[100:200]), RATE_HZ, around=slice(100, 200))
+    found = angles_from_heading(R, walking_heading(way, R[100:200]), RATE_HZ, around=slice(100, 200))
     np.testing.assert_allclose(found[100:200], WALK[100:200], atol=1e-12)
 
 

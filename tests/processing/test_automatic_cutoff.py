@@ -12,7 +12,7 @@ from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.smoothing.spline import (
     HIGHEST_AUTOMATIC_HZ,
     LOWEST_AUTOMATIC_HZ,
-    automatic_cutoff,
+    choose_cutoff,
     relative_speed,
 )
 from biodyn.trial.result import TrialResult
@@ -40,15 +40,15 @@ def noisy(p: np.ndarray, noise_m: float, seed: int = 2) -> np.ndarray:
 
 def test_the_reason_tells_the_noise_where_there_is_any() -> None:
     filtered = butterworth_lowpass(noisy(paths(0.9), 0.0005), RATE_HZ, 6.0)
-    assert "(noise 0.5" in automatic_cutoff(noisy(paths(0.9), 0.0005), RATE_HZ).reason
-    assert "(noise below 0.01 mm, probably filtered before)" in automatic_cutoff(filtered, RATE_HZ).reason
+    assert "(noise 0.5" in choose_cutoff(noisy(paths(0.9), 0.0005), RATE_HZ).reason
+    assert "(noise below 0.01 mm, probably filtered before)" in choose_cutoff(filtered, RATE_HZ).reason
 
 
 @pytest.mark.parametrize(("cadence", "noise_m"), [(0.6, 0.0005), (0.9, 0.0005), (0.9, 0.001), (1.4, 0.001)])
 def test_no_other_cutoff_leaves_the_markers_much_nearer_the_truth(cadence: float, noise_m: float) -> None:
     true = paths(cadence)
     p = noisy(true, noise_m)
-    chosen = automatic_cutoff(p, RATE_HZ)
+    chosen = choose_cutoff(p, RATE_HZ)
     assert chosen.noise_m == pytest.approx(noise_m, rel=0.1)
 
     def error(hz: float) -> float:
@@ -61,8 +61,8 @@ def test_no_other_cutoff_leaves_the_markers_much_nearer_the_truth(cadence: float
 
 
 def test_it_rises_with_the_motion_and_falls_with_noise_within_bounds() -> None:
-    by_cadence = [automatic_cutoff(noisy(paths(c), 0.0005), RATE_HZ).cutoff_hz for c in (0.6, 0.9, 1.4, 2.5)]
-    by_noise = [automatic_cutoff(noisy(paths(1.4), s), RATE_HZ).cutoff_hz for s in (0.0001, 0.0005, 0.002, 0.02)]
+    by_cadence = [choose_cutoff(noisy(paths(c), 0.0005), RATE_HZ).cutoff_hz for c in (0.6, 0.9, 1.4, 2.5)]
+    by_noise = [choose_cutoff(noisy(paths(1.4), s), RATE_HZ).cutoff_hz for s in (0.0001, 0.0005, 0.002, 0.02)]
     assert by_cadence == sorted(by_cadence)
     assert by_cadence[-1] > 12.0
     assert by_noise == sorted(by_noise, reverse=True)
@@ -74,28 +74,28 @@ def test_it_rises_with_the_motion_and_falls_with_noise_within_bounds() -> None:
 def test_markers_that_were_smoothed_before_are_not_taken_as_they_are() -> None:
     """No noise is left in them; skin still moves, more where the marker moves faster."""
     stored = butterworth_lowpass(noisy(paths(0.9), 0.0005), RATE_HZ, 8.0)
-    chosen = automatic_cutoff(stored, RATE_HZ)
+    chosen = choose_cutoff(stored, RATE_HZ)
     assert chosen.noise_m < 0.00003
     assert 7.0 <= chosen.cutoff_hz <= 14.0
 
 
 def test_it_depends_neither_on_axes_nor_on_the_place_and_survives_gaps() -> None:
     p = noisy(paths(0.9), 0.0005)
-    chosen = automatic_cutoff(p, RATE_HZ)
-    turned = automatic_cutoff(p[..., [2, 0, 1]] * (1.0, -1.0, -1.0) + 3.0, RATE_HZ)
+    chosen = choose_cutoff(p, RATE_HZ)
+    turned = choose_cutoff(p[..., [2, 0, 1]] * (1.0, -1.0, -1.0) + 3.0, RATE_HZ)
     assert (turned.cutoff_hz, turned.optimal_hz) == (chosen.cutoff_hz, pytest.approx(chosen.optimal_hz, rel=1e-6))
     p[150:230, 2] = np.nan
     p[:, 3] = np.nan
-    assert automatic_cutoff(p, RATE_HZ).cutoff_hz == pytest.approx(chosen.cutoff_hz, abs=1.0)
+    assert choose_cutoff(p, RATE_HZ).cutoff_hz == pytest.approx(chosen.cutoff_hz, abs=1.0)
 
 
 def test_nothing_seen_or_seen_too_shortly_gives_the_lowest_and_says_so() -> None:
     p = paths(0.9)
     for part in (np.full_like(p, np.nan), p[:1], p[:30]):
-        chosen = automatic_cutoff(part, RATE_HZ)
+        chosen = choose_cutoff(part, RATE_HZ)
         assert chosen.cutoff_hz == LOWEST_AUTOMATIC_HZ
         assert "too briefly" in chosen.reason
-    slow = automatic_cutoff(noisy(p, 0.02), RATE_HZ)
+    slow = choose_cutoff(noisy(p, 0.02), RATE_HZ)
     assert slow.reason.startswith("the lowest automatic cut-off")
     assert f"{slow.optimal_hz:.1f} Hz" in slow.reason
 
@@ -107,7 +107,7 @@ def test_a_walk_says_on_the_screen_and_in_its_record_what_it_chose_and_why(walk_
     chosen = record["automatic_cutoff"]
     assert chosen["cutoff_hz"] == record["cutoff_hz"] == analysis.cutoff_hz
     assert record["force_cutoff_hz"] == record["estimate"]["force_cutoff_hz"] > record["cutoff_hz"]
-    assert analysis.as_fitted.force_cutoff_hz == analysis.cutoff_hz
+    assert analysis.before_estimate.force_cutoff_hz == analysis.cutoff_hz
     assert f"Filter before the estimate: markers and forces {analysis.cutoff_hz:g} Hz: {chosen['reason']}" in dict(
         walk_result.status_lines()
     )

@@ -15,8 +15,8 @@ import biodyn.estimation.summary
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import EstimateError, SettingsError
 from biodyn.estimation.estimate import estimate_trial
-from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.prepare import select_method
+from biodyn.processing.signals.settings import SignalSettings
 from biodyn.settings import settings_from
 from biodyn.study.collecting.cycles import summary_metrics
 from biodyn.trial.result import TrialResult
@@ -90,7 +90,7 @@ def test_the_default_is_an_estimate_and_every_place_says_so(walk_result: TrialRe
 
 def test_the_filter_by_name_is_what_the_estimate_starts_from(walk_result: TrialResult, filtered: TrialAnalysis) -> None:
     """To the last bit: nothing that comes before an estimate knows of it, and the checks judge that motion."""
-    before = walk_result.analysis.as_fitted
+    before = walk_result.analysis.before_estimate
     np.testing.assert_array_equal(filtered.dynamics.torques, before.dynamics.torques)
     np.testing.assert_array_equal(filtered.dynamics.residual_force, before.dynamics.residual_force)
     np.testing.assert_array_equal(filtered.fit.motion.q, before.fit.motion.q)

@@ -17,7 +17,7 @@ from biodyn.processing.dynamics.actuated import (
 from biodyn.processing.kinematics.tracking import segment_forces, segment_motion
 from biodyn.rigid_body import Body, Joint, Multibody, energies, integrate, inverse_dynamics, momentum
 from biodyn.verification import consistency as in_blocks
-from biodyn.verification.consistency import RELATIVE_LIMIT, verify
+from biodyn.verification.consistency import RELATIVE_LIMIT, check_consistency
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def by_code(consistency):
 
 
 def test_every_check_holds_for_a_true_walk_in_every_frame(actuated):
-    found = by_code(verify(actuated))
+    found = by_code(check_consistency(actuated))
     assert len(found) == 6
     for code, check in found.items():
         if code == "motion":
@@ -63,9 +63,9 @@ def test_frames_verified_some_at_a_time_have_the_same_errors(actuated, monkeypat
     q = actuated.q.copy()
     q[20:33] = np.nan
     gap = replace(actuated, q=q)
-    whole = by_code(verify(gap))
+    whole = by_code(check_consistency(gap))
     monkeypatch.setattr(in_blocks, "_FRAMES_AT_ONCE", 17)
-    for code, check in by_code(verify(gap)).items():
+    for code, check in by_code(check_consistency(gap)).items():
         # sums of the same numbers in another order: some last digits of errors that are round-off themselves
         np.testing.assert_allclose(check.error, whole[code].error, rtol=0.0, atol=1e-12)
         assert np.isnan(check.error[20:33]).all()
@@ -76,7 +76,7 @@ def test_one_wrong_joint_torque_fails_all_but_the_whole_body(actuated, share):
     frame, column = 40, 8
     tau = actuated.tau.copy()
     tau[frame, column] += share * np.abs(actuated.tau[:, column]).max()
-    found = by_code(verify(replace(actuated, tau=tau)))
+    found = by_code(check_consistency(replace(actuated, tau=tau)))
     for code in ("forward-dynamics", "mass-matrix", "free-bodies"):
         assert found[code].holds is False, code
         assert found[code].worst_frame == frame
@@ -88,15 +88,15 @@ def test_one_wrong_joint_torque_fails_all_but_the_whole_body(actuated, share):
 def test_a_wrong_residual_is_found_by_momentum(actuated):
     tau = actuated.tau.copy()
     tau[30, 4] += 1e-3
-    found = by_code(verify(replace(actuated, tau=tau)))
+    found = by_code(check_consistency(replace(actuated, tau=tau)))
     assert found["momentum"].holds is False
     assert found["momentum"].worst_frame == 30
     assert found["free-bodies"].holds
 
 
 def test_a_wrench_on_the_other_foot_is_found(actuated):
-    found = by_code(verify(replace(actuated, wrenches=actuated.wrenches[:, ::-1])))
-    assert found["free-bodies"].worst > 0.1
+    found = by_code(check_consistency(replace(actuated, wrenches=actuated.wrenches[:, ::-1])))
+    assert found["free-bodies"].largest_error > 0.1
     assert found["momentum"].holds  # the whole body does not care which foot it stands on
 
 
@@ -106,19 +106,19 @@ def test_a_classical_acceleration_taken_for_a_spatial_one_is_found(actuated):
     vdot = actuated.vdot.copy()
     vdot[:, 3:6] += np.cross(actuated.v[:, :3], actuated.v[:, 3:6])
     tau = inverse_dynamics(model, actuated.q, actuated.v, vdot, actuated.wrenches, actuated.wrench_bodies)
-    found = by_code(verify(replace(actuated, vdot=vdot, tau=tau, time_s=time_s)))
+    found = by_code(check_consistency(replace(actuated, vdot=vdot, tau=tau, time_s=time_s)))
     assert found["forward-dynamics"].holds  # consistent with itself ...
     assert found["motion"].holds is False  # ... but not with the path
-    assert found["motion"].worst > 100.0 * by_code(verify(actuated))["motion"].worst
+    assert found["motion"].largest_error > 100.0 * by_code(check_consistency(actuated))["motion"].largest_error
 
 
 def test_missing_frames_are_not_checked_and_bad_numbers_are_not_missed(actuated):
     tau = actuated.tau.copy()
     tau[:10] = np.nan
-    found = by_code(verify(replace(actuated, tau=tau)))
+    found = by_code(check_consistency(replace(actuated, tau=tau)))
     assert found["power"].frames == len(tau) - 10
     assert np.isnan(found["power"].error[:10]).all()
-    nothing = verify(replace(actuated, tau=np.full_like(tau, np.nan)))
+    nothing = check_consistency(replace(actuated, tau=np.full_like(tau, np.nan)))
     assert not nothing.holds
     assert all(check.holds is None for check in nothing.checks)
 
@@ -164,7 +164,7 @@ def test_sliding_joints_too():
     trial = ActuatedMotion(
         mb, np.arange(20) / 100, q, v, vdot, tau, shape, np.zeros(0, dtype=np.int64), np.ones(20, dtype=bool)
     )
-    for code, check in by_code(verify(trial)).items():
+    for code, check in by_code(check_consistency(trial)).items():
         assert code == "motion" or check.holds, check.sentence
 
 

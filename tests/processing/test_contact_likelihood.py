@@ -12,10 +12,10 @@ from biodyn.processing.gait.movement_events import (
     contact_transition,
     events_at_foot_marks,
     foot_kinematics,
-    offs_from_toe_motion,
+    load_strike_odds,
     probability_close,
-    strike_odds,
-    strikes_from_likelihood,
+    refine_offs,
+    refine_strikes,
 )
 from biodyn.recording import GaitEvent
 
@@ -83,7 +83,7 @@ def test_a_foot_that_comes_down_strikes_then() -> None:
     times = []
     for rate_hz, strike_s in ((100.0, 1.0), (100.0, 1.004), (200.0, 1.0)):
         heel, toe = _foot(rate_hz, strike_s=strike_s)
-        strike, off = strikes_from_likelihood(expected, {"r": heel}, {"r": toe}, np.zeros(3), rate_hz)
+        strike, off = refine_strikes(expected, {"r": heel}, {"r": toe}, np.zeros(3), rate_hz)
         assert off == expected[1]
         assert strike.confidence > 0.8
         times.append(strike.time_s - strike_s)
@@ -96,19 +96,19 @@ def test_an_unseen_or_still_foot_changes_nothing() -> None:
     expected = [GaitEvent(1.05, "r", "foot_strike", "kinematic", 0.5)]
     heel, toe = _foot()
     for gone in (np.full_like(heel, np.nan), np.zeros_like(heel)):
-        assert strikes_from_likelihood(expected, {"r": gone}, {"r": gone}, np.zeros(3), _RATE_HZ) == expected
+        assert refine_strikes(expected, {"r": gone}, {"r": gone}, np.zeros(3), _RATE_HZ) == expected
     flat = ContactOdds(0.0, (0.0,) * len(FEATURES), 0.12, 0.0)
-    assert strikes_from_likelihood(expected, {"r": heel}, {"r": toe}, np.zeros(3), _RATE_HZ, flat) == expected
+    assert refine_strikes(expected, {"r": heel}, {"r": toe}, np.zeros(3), _RATE_HZ, flat) == expected
 
 
 def test_a_wide_posterior_is_less_sure() -> None:
     expected = [GaitEvent(1.02, "r", "foot_strike", "kinematic", 0.2)]
     heel, toe = _foot()
-    sharp = strike_odds()
+    sharp = load_strike_odds()
     sure = []
     for factor in (1.0, 0.6, 0.3):
         odds = ContactOdds(sharp.intercept * factor, tuple(factor * w for w in sharp.weights), 0.12, sharp.spread_s)
-        (strike,) = strikes_from_likelihood(expected, {"r": heel}, {"r": toe}, np.zeros(3), _RATE_HZ, odds)
+        (strike,) = refine_strikes(expected, {"r": heel}, {"r": toe}, np.zeros(3), _RATE_HZ, odds)
         sure.append(strike.confidence)
     assert sure[0] > sure[1] > sure[2]
 
@@ -122,14 +122,14 @@ def test_a_foot_off_lies_between_its_two_marks_and_is_less_sure_where_they_disag
     marked_s = 1.404 + 0.024  # what the library says of the mark
     near, far = (GaitEvent(marked_s - apart, "r", "foot_off", "kinematic", 0.5) for apart in (0.003, 0.060))
     strike = GaitEvent(0.8, "r", "foot_strike", "kinematic", 0.5)
-    found = offs_from_toe_motion([near, far, strike], toe, _RATE_HZ)
+    found = refine_offs([near, far, strike], toe, _RATE_HZ)
     assert found[0].time_s == pytest.approx(marked_s - 0.002, abs=2e-3)
     assert found[1].time_s == pytest.approx(marked_s - 0.040, abs=4e-3)
     assert found[0].confidence == pytest.approx(probability_close(0.0098), abs=0.01)
     assert found[1].confidence < 0.75
     assert found[2] == strike
     still = {"r": np.zeros((200, 3))}
-    assert offs_from_toe_motion([near], still, _RATE_HZ) == [near]
+    assert refine_offs([near], still, _RATE_HZ) == [near]
 
 
 def test_in_other_gaits_events_are_at_the_marks_of_the_foot() -> None:

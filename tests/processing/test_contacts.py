@@ -11,7 +11,7 @@ from biodyn.geometry.points import signed_distance
 from biodyn.processing.contacts.feet import floor_velocity, foot_outline
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics
 from biodyn.processing.contacts.loading import centre_of_pressure, loadings, missed_at_edges
-from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.processing.contacts.settings import ContactSettings
 
 # Steps of level_steps(): heels at x = 0, 0.65, 1.3, 1.95, 2.6, 3.25; strikes at 0, 0.5, 1.0 ... s, 0.62 s each.
 LEFT_PLATE = plate(0.5, 1.1, -0.3, 0.3)

@@ -11,7 +11,7 @@ from biodyn.errors import SettingsError
 from biodyn.processing.contacts.balance import BodyBalance
 from biodyn.processing.contacts.decide import unused_overrides
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics
-from biodyn.processing.contacts.parameters import ContactOverride, ContactSettings
+from biodyn.processing.contacts.settings import ContactOverride, ContactSettings
 from biodyn.settings import Settings
 from biodyn.study.discovery.definition import read_definition
 from biodyn.trial.run import analyse_trial

@@ -12,7 +12,7 @@ from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_st
 from biodyn.processing.contacts.evidence import foot_may_load
 from biodyn.processing.contacts.feet import clear_of_plate, foot_outline
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics
-from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.recording.wrenches import PlateZero
 from biodyn.trial.run import analyse_trial
 

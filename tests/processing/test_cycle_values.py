@@ -29,7 +29,7 @@ def test_a_curve_is_found_by_its_name(walk_result: TrialResult) -> None:
     values = walk_result.analysis.cycles[0]
     curve = values.curve("knee_angle")
     assert curve.shape == (CYCLE_POINTS,)
-    np.testing.assert_array_equal(values.measured[:, values.variables.index("knee_angle")], np.isfinite(curve))
+    np.testing.assert_array_equal(values.is_measured[:, values.variables.index("knee_angle")], np.isfinite(curve))
     with pytest.raises(KeyError, match="tail_angle"):
         values.curve("tail_angle")
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from biodyn.processing.gait.cycles import gait_cycles, normalise
-from biodyn.processing.gait.spatiotemporal import spatiotemporal, stride_parameters, summarise
+from biodyn.processing.gait.cycles import find_gait_cycles, normalise
+from biodyn.processing.gait.spatiotemporal import compute_parameters, stride_parameters, summarise_parameters
 from biodyn.recording import GaitEvent
 
 RATE_HZ = 100.0
@@ -24,7 +24,7 @@ def walking_events(strides=3, stride_s=1.1, stance=0.6):
 
 
 def test_cycles_run_from_strike_to_strike_of_a_side():
-    cycles = gait_cycles(walking_events())
+    cycles = find_gait_cycles(walking_events())
     assert [(cycle.side, cycle.number) for cycle in cycles] == [(s, n) for s in "rl" for n in range(3)]
     first = cycles[0]
     assert first.start_s == pytest.approx(0.2)
@@ -40,7 +40,7 @@ def test_cycles_run_from_strike_to_strike_of_a_side():
 def test_a_missed_strike_makes_no_cycle_of_double_length():
     events = walking_events()
     missed = [event for event in events if event.side == "r" and event.kind == "foot_strike"][1]
-    cycles = [cycle for cycle in gait_cycles([event for event in events if event != missed]) if cycle.side == "r"]
+    cycles = [cycle for cycle in find_gait_cycles([event for event in events if event != missed]) if cycle.side == "r"]
     assert [cycle.duration_s for cycle in cycles] == [pytest.approx(1.1)]
     assert cycles[0].start_s == pytest.approx(0.2 + 2 * 1.1)
 
@@ -48,7 +48,7 @@ def test_a_missed_strike_makes_no_cycle_of_double_length():
 def test_a_missed_off_leaves_the_cycle_without_phases():
     events = walking_events()
     missed = next(event for event in events if event.side == "r" and event.kind == "foot_off")
-    cycle = gait_cycles([event for event in events if event != missed])[0]
+    cycle = find_gait_cycles([event for event in events if event != missed])[0]
     assert cycle.duration_s == pytest.approx(1.1)
     assert math.isnan(cycle.off_s)
 
@@ -111,8 +111,8 @@ def planted_walk(direction_deg=0.0, toe_out_deg=7.0):
 @pytest.mark.parametrize("direction_deg", [0.0, 33.0, 180.0])
 def test_parameters_of_a_planted_walk(direction_deg):
     events, heel, toe, pelvis = planted_walk(direction_deg)
-    cycles = gait_cycles(events)
-    each, summary = spatiotemporal(cycles, heel, toe, pelvis, RATE_HZ)
+    cycles = find_gait_cycles(events)
+    each, summary = compute_parameters(cycles, heel, toe, pelvis, RATE_HZ)
     assert len(each) == len(cycles)
     for cycle, one in zip(cycles, each, strict=True):
         assert one.stride_time_s == pytest.approx(1.1)
@@ -143,7 +143,7 @@ def test_crossing_feet_have_negative_width_and_toeing_in_a_negative_angle():
     events, heel, toe, pelvis = planted_walk(toe_out_deg=-4.0)
     for points in (heel["r"], toe["r"]):
         points[:, 2] -= 0.2
-    one = stride_parameters(gait_cycles(events)[1], heel, toe, pelvis, RATE_HZ)
+    one = stride_parameters(find_gait_cycles(events)[1], heel, toe, pelvis, RATE_HZ)
     assert one.step_width_m == pytest.approx(-0.08, abs=1e-9)
     assert math.degrees(one.toe_out_rad) == pytest.approx(-4.0, abs=1e-9)
 
@@ -151,7 +151,7 @@ def test_crossing_feet_have_negative_width_and_toeing_in_a_negative_angle():
 def test_unknown_positions_leave_the_times():
     events, heel, toe, pelvis = planted_walk()
     heel["r"][:] = np.nan
-    one = stride_parameters(gait_cycles(events)[1], heel, toe, pelvis, RATE_HZ)
+    one = stride_parameters(find_gait_cycles(events)[1], heel, toe, pelvis, RATE_HZ)
     assert one.stride_time_s == pytest.approx(1.1)
     assert one.stance_percent == pytest.approx(60.0)
     assert math.isnan(one.stride_length_m)
@@ -163,27 +163,27 @@ def test_running_has_no_double_support():
     events = walking_events(stance=0.35)
     heel = {side: np.zeros((600, 3)) for side in "rl"}
     pelvis = np.arange(600)[:, None] * [0.03, 0.0, 0.0]
-    one = stride_parameters(gait_cycles(events)[1], heel, heel, pelvis, RATE_HZ)
+    one = stride_parameters(find_gait_cycles(events)[1], heel, heel, pelvis, RATE_HZ)
     assert one.stance_percent == pytest.approx(35.0)
     assert math.isnan(one.double_support_percent)
 
 
 def test_summary_counts_what_is_known():
     events, heel, toe, pelvis = planted_walk()
-    cycle = gait_cycles(events)[1]
-    one = summarise([stride_parameters(cycle, heel, toe, pelvis, RATE_HZ)])["stride_time_s"]
+    cycle = find_gait_cycles(events)[1]
+    one = summarise_parameters([stride_parameters(cycle, heel, toe, pelvis, RATE_HZ)])["stride_time_s"]
     assert (one.mean, one.count) == (pytest.approx(1.1), 1)
     assert math.isnan(one.sd)
-    assert math.isnan(summarise([])["speed_m_s"].mean)
+    assert math.isnan(summarise_parameters([])["speed_m_s"].mean)
 
 
 def test_lengths_on_a_treadmill_are_measured_on_the_belt():
     events, heel, toe, pelvis = planted_walk()
     belt = np.array([-1.2, 0.0, 0.0])
     carried = np.arange(600)[:, None] / RATE_HZ * belt
-    cycles = gait_cycles(events)
-    over_ground, _ = spatiotemporal(cycles, heel, toe, pelvis, RATE_HZ)
-    on_belt, _ = spatiotemporal(
+    cycles = find_gait_cycles(events)
+    over_ground, _ = compute_parameters(cycles, heel, toe, pelvis, RATE_HZ)
+    on_belt, _ = compute_parameters(
         cycles,
         {side: points + carried for side, points in heel.items()},
         {side: points + carried for side, points in toe.items()},

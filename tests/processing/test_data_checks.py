@@ -24,10 +24,10 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
 from biodyn.model.from_library.recognition.swap_over_time import swaps_over_time
 from biodyn.processing.dynamics.actuated import actuated_motion
-from biodyn.processing.signals.gaps import Gap, jumps, spike_limit_m
+from biodyn.processing.signals.gaps import Gap, distance_from_median, spike_limit_m
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
-from biodyn.verification.consistency import RELATIVE_LIMIT, verify
+from biodyn.verification.consistency import RELATIVE_LIMIT, check_consistency
 
 NOBODY_GONE = np.zeros(1000, dtype=bool)
 SHIFT_LIMIT_M, OFFSET_LIMIT_S, MASS_LIMIT = 0.015, 0.016, 0.03
@@ -70,7 +70,7 @@ def codes(notes):
 
 def test_required_force_accelerates_the_centre_of_mass(analysis):
     """Newton, computed without the recursion: F = m (g + a) with a from second differences of the centre of mass."""
-    evidence = body_against_plates(analysis.as_fitted)
+    evidence = body_against_plates(analysis.before_estimate)
     rate_hz = evidence.rate_hz
     com = evidence.centre_of_mass
     acceleration = (com[2:] - 2.0 * com[1:-1] + com[:-2]) * rate_hz**2
@@ -378,7 +378,9 @@ def test_a_mass_in_pounds_is_recognised(laboratory, walk_result):
 @pytest.mark.slow
 def test_mass_does_not_depend_on_the_mass_that_was_stated(laboratory):
     found = [
-        walking_mass_kg(body_against_plates(analyse_trial(laboratory.walk, laboratory.static, mass_kg=mass).as_fitted))
+        walking_mass_kg(
+            body_against_plates(analyse_trial(laboratory.walk, laboratory.static, mass_kg=mass).before_estimate)
+        )
         for mass in (60.0, 90.0)
     ]
     assert found[0] == pytest.approx(found[1], rel=1e-9)
@@ -588,14 +590,14 @@ def test_a_mirrored_body_is_not_a_turned_one():
 
 
 def spikes_of(markers: Markers) -> tuple[Diagnostic, ...]:
-    off = jumps(markers)
+    off = distance_from_median(markers)
     return spikes(markers, off, spike_limit_m(off, markers.rate_hz))
 
 
 def test_the_check_asks_for_the_jumps_that_the_signals_step_found(analysis):
     facts = TrialFacts(analysis)
     assert facts.marker_jumps is analysis.propagation.signals.jump_m
-    np.testing.assert_array_equal(facts.marker_jumps, jumps(analysis.recording.markers))
+    np.testing.assert_array_equal(facts.marker_jumps, distance_from_median(analysis.recording.markers))
 
 
 def test_spikes_are_found_but_not_beside_gaps():
@@ -716,7 +718,7 @@ def test_real_recordings_have_consistent_torques_and_only_their_known_faults(rea
     analysis = analyse_trial(real_data / "gait" / f"{walk}.c3d")
     found = {note.code for note in analysis.diagnostics} & CAUSES
     assert found == KNOWN.get(walk.rsplit("/", 1)[-1], set())
-    consistency = verify(actuated_motion(analysis.fit, analysis.dynamics))
+    consistency = check_consistency(actuated_motion(analysis.fit, analysis.dynamics))
     assert len(consistency.checks) == 6
     for check in consistency.checks:
         assert check.frames > 50

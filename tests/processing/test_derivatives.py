@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from biodyn.errors import BiodynError
-from biodyn.processing.signals.derivatives import configuration_spline, motion_from_configuration
+from biodyn.processing.signals.derivatives import fit_configuration_spline, motion_from_configuration
 
 FREE = (("free", 0),)
 
@@ -90,7 +90,7 @@ def test_order_of_convergence():
 def test_integrating_the_velocity_gives_the_configurations_back():
     time_s = np.arange(60) / 50
     q, _, _ = wobble(time_s)
-    curve = configuration_spline(time_s, q, FREE)
+    curve = fit_configuration_spline(time_s, q, FREE)
 
     def rate(t, state):
         _, v, _ = curve(np.array([t]))
@@ -110,7 +110,7 @@ def test_integrating_the_velocity_gives_the_configurations_back():
 def test_acceleration_is_the_derivative_of_the_velocity_between_the_frames():
     time_s = np.arange(80) / 50
     q = np.hstack([wobble(time_s)[0], np.sin(5 * time_s)[:, None]])
-    curve = configuration_spline(time_s, q, (*FREE, ("scalar", 7)))
+    curve = fit_configuration_spline(time_s, q, (*FREE, ("scalar", 7)))
     at = np.linspace(0.1, 1.4, 37)
     h = 1e-5
     difference = (curve(at + h)[1] - curve(at - h)[1]) / (2 * h)

@@ -7,7 +7,7 @@ import pytest
 from support.feet_on_plates import feet_on_plates
 from support.walker import RATE_HZ, SMEAR_S, WEIGHT_N, Step, plate, walk, wrench_about_origin
 
-from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.processing.contacts.two_feet import Sole, share_double_support
 from biodyn.processing.signals.filtering import butterworth_lowpass
 

@@ -9,10 +9,10 @@ from support.feet_on_plates import feet_on_plates
 from support.walker import RATE_HZ, SMEAR_S, level_steps, plate, walk
 
 from biodyn.processing.contacts.feet import GaitPoints
-from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.processing.gait.events import consistent_events, gait_events, merge_events, plate_events
 from biodyn.processing.gait.movement_events import expected_events, kinematic_events, movement_events
-from biodyn.processing.gait.parameters import GaitSettings
+from biodyn.processing.gait.settings import GaitSettings
 from biodyn.recording import Contact, GaitEvent
 
 STRIDE_S, SPEED_M_S, REACH_M = 1.0, 1.3, 0.35

@@ -6,10 +6,10 @@ from scipy.signal import butter, sosfiltfilt
 
 from biodyn.errors import SettingsError
 from biodyn.processing.signals.filtering import (
+    additional_cutoff_hz,
     butterworth_lowpass,
-    corrected_cutoff_hz,
     finite_stretches,
-    second_cutoff_hz,
+    one_pass_cutoff_hz,
 )
 
 RATE_HZ = 100.0
@@ -33,15 +33,15 @@ def test_a_second_filter_takes_the_first_one_down_to_what_is_wanted():
     time_s = np.arange(8000) / RATE_HZ
     wave = np.sin(2 * np.pi * 6.0 * time_s)
     for passed_hz in (6.5, 9.0, 20.0):
-        second_hz = second_cutoff_hz(passed_hz, 6.0)
+        second_hz = additional_cutoff_hz(passed_hz, 6.0)
         both = butterworth_lowpass(butterworth_lowpass(wave, RATE_HZ, passed_hz), RATE_HZ, second_hz)
         assert np.abs(both[2000:6000]).max() == pytest.approx(np.sqrt(0.5), abs=0.02)  # the warped axis of each differs
-    assert second_cutoff_hz(6.0, 6.0) == second_cutoff_hz(4.0, 6.0) == second_cutoff_hz(0.0, 6.0) == 0.0
+    assert additional_cutoff_hz(6.0, 6.0) == additional_cutoff_hz(4.0, 6.0) == additional_cutoff_hz(0.0, 6.0) == 0.0
 
 
 def test_correction_is_the_published_constant_in_the_warped_domain():
     # 0.80224 for second order twice (Winter 2009; five published digits).
-    warped = np.tan(np.pi * corrected_cutoff_hz(RATE_HZ, 6.0, 2) / RATE_HZ)
+    warped = np.tan(np.pi * one_pass_cutoff_hz(RATE_HZ, 6.0, 2) / RATE_HZ)
     assert np.tan(np.pi * 6.0 / RATE_HZ) / warped == pytest.approx(0.80224, abs=5e-6)
 
 
@@ -50,7 +50,7 @@ def test_correction_is_the_published_constant_in_the_warped_domain():
 def test_it_is_the_filter_of_scipy(order, rate_hz, cutoff_hz):
     """1e-12 of the range: round-off of 1e-16, which poles beside the unit circle (6 Hz of 1000) multiply by some thousands."""
     x = 3.0 + np.cumsum(np.random.default_rng(order).standard_normal((900, 70)), axis=0)  # more columns than one block
-    sections = butter(order // 2, corrected_cutoff_hz(rate_hz, cutoff_hz, order // 2), fs=rate_hz, output="sos")
+    sections = butter(order // 2, one_pass_cutoff_hz(rate_hz, cutoff_hz, order // 2), fs=rate_hz, output="sos")
     pad = min(3 * int(np.ceil(rate_hz / cutoff_hz)), len(x) - 1)
     expected = sosfiltfilt(sections, x, axis=0, padtype="odd", padlen=pad)
     filtered = butterworth_lowpass(x, rate_hz, cutoff_hz, order)
@@ -140,7 +140,7 @@ def test_one_pass_design_is_plain_butterworth():
     """The impulse response folded on itself: filtering an impulse gives the autocorrelation of one pass."""
     impulse = np.zeros(401)
     impulse[200] = 1.0
-    b, a = butter(2, corrected_cutoff_hz(RATE_HZ, 6.0, 2), fs=RATE_HZ)
+    b, a = butter(2, one_pass_cutoff_hz(RATE_HZ, 6.0, 2), fs=RATE_HZ)
     frequencies = np.fft.rfftfreq(401)
     z = np.exp(-2j * np.pi * frequencies)
     power = np.abs((b[0] + b[1] * z + b[2] * z**2) / (a[0] + a[1] * z + a[2] * z**2)) ** 2

@@ -10,8 +10,8 @@ from simulator import SimulatedTrial
 from support.sessions import Laboratory, hidden
 
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.observability import levers, unseen_coordinates
-from biodyn.processing.kinematics.visibility import bridge, long_stretches, outlier_frames, visibility_weights
+from biodyn.model.observability import marker_sensitivity, undetermined_coordinates
+from biodyn.processing.kinematics.visibility import bridge_prior, long_stretches, outlier_frames, visibility_weights
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial
@@ -72,7 +72,7 @@ def test_an_unseen_coordinate_is_carried_on_a_curve_through_both_sides(
     unseen[:4, 1] = True
     spoiled = q.copy()
     spoiled[60:75, coordinate.q_index] += 0.5
-    weights, prior = bridge(truth, spoiled, unseen, np.zeros_like(unseen), ramp_frames=3, rate_hz=100.0)
+    weights, prior = bridge_prior(truth, spoiled, unseen, np.zeros_like(unseen), ramp_frames=3, rate_hz=100.0)
     assert weights[coordinate.v_index] > 0.0
     assert np.count_nonzero(weights) == 2
     # Over 21 frames at 100 Hz a walking hip is followed to about 3 degrees by a cubic from outside.
@@ -89,11 +89,11 @@ def test_a_coordinate_is_unseen_without_the_markers_of_its_segment(truth: Subjec
     visible = np.ones((30, len(truth.markers)), dtype=bool)
     gone = [i for i, marker in enumerate(truth.markers) if marker.body == foot]
     visible[10:20, gone] = False
-    unseen = unseen_coordinates(truth, walk.q[:30], visible, 4)
+    unseen = undetermined_coordinates(truth, walk.q[:30], visible, 4)
     names = {truth.coordinates[c].name for c in np.flatnonzero(unseen[15])}
     assert names == {c.name for c in truth.coordinates if c.body == foot}
     assert not unseen[[5, 25]].any()
-    assert (levers(truth, walk.q[:1]) > 0.02).all()
+    assert (marker_sensitivity(truth, walk.q[:1]) > 0.02).all()
 
 
 def test_no_marker_in_a_stretch_leaves_no_torque_and_says_so(laboratory: Laboratory, tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -12,8 +12,8 @@ from support.real import slow_but
 from biodyn import run_trial
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side
 from biodyn.processing.contacts.feet import GaitPoints
-from biodyn.processing.gait.cycles import GaitCycle, gait_cycles, normalise
-from biodyn.processing.gait.spatiotemporal import FOOT_FLAT_STANCE, foot_progression
+from biodyn.processing.gait.cycles import GaitCycle, find_gait_cycles, normalise
+from biodyn.processing.gait.spatiotemporal import FOOT_FLAT_STANCE, progression_angle
 from biodyn.trial.result import TrialResult
 
 RATE_HZ = 100.0
@@ -51,7 +51,7 @@ def walker(course_rad: FloatArray, toe_out_rad: float, pitch_m: float = 0.0, bel
 def progression(points: GaitPoints, side: Side) -> FloatArray:
     """Over the frames of the cycle, deg."""
     foot = points.long_axis(side)[20:121]
-    return np.rad2deg(foot_progression(foot, CYCLE[side], points.pelvis, RATE_HZ, points.floor_velocity))
+    return np.rad2deg(progression_angle(foot, CYCLE[side], points.pelvis, RATE_HZ, points.floor_velocity))
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -92,7 +92,7 @@ def test_against_the_laboratory_software(real_data: Path, walk: str, static: str
     result = run_trial(real_data / walk, static=real_data / static)
     assert result.analysis is not None
     recording, table = result.analysis.recording, result.gait_cycles
-    for cycle in gait_cycles(result.analysis.events):
+    for cycle in find_gait_cycles(result.analysis.events):
         channel = recording.model_outputs[f"{cycle.side.upper()}FootProgressAngles{suffix}"].values[:, 2]
         channel = np.where(channel == 0.0, np.nan, -channel)  # toe-in positive there
         expected = normalise(channel, recording.markers.rate_hz, cycle.start_s, cycle.end_s)

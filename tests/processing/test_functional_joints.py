@@ -32,7 +32,7 @@ def test_functional_trials_tell_the_hip_better_than_any_walk() -> None:
         model, _ = scaling.model()
         moved = [seen(one, "functional") for one in functional_of(seed, *LOWER, Scatter())]
         for trials, errors in (([seen(person)], walk_alone), ([seen(person), *moved], with_functional)):
-            found = errors_m(StaticFigure.of(fit_subject(trials, model, scaling).model), person)
+            found = errors_m(StaticFigure.from_model(fit_subject(trials, model, scaling).model), person)
             errors += [found["femur_r"], found["femur_l"]]
     before, after = (np.sqrt(np.mean(np.sum(np.square(e), axis=1))) for e in (walk_alone, with_functional))
     assert after < 0.006

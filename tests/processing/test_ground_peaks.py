@@ -13,7 +13,7 @@ from biodyn.output.report.sections.gait import parameter_rows
 from biodyn.output.store.write import write_view
 from biodyn.output.tables.packed import packed
 from biodyn.processing.contacts.loading import FootForces, forces_at_plate_rate
-from biodyn.processing.gait.cycle_values import ground_peaks, stance_peaks
+from biodyn.processing.gait.cycle_values import ground_peak_definitions, stance_peaks
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Contact, GroundReaction, PlateWrench
 from biodyn.recording.wrenches import SharedLoad
@@ -146,7 +146,7 @@ def test_what_nobody_walks_has_no_peak(walk_result: TrialResult) -> None:
     column = cycles[row].variables.index("ground_force_x")
     cycles[row] = replace(cycles[row], excluded=replace(cycles[row].excluded, reasons={column: "jumps"}))
     after = stance_peaks(cycles, analysis.plate_rate_forces, analysis.reaction.as_measured, *measured)
-    gone = [peak.axis == "x" for peak in ground_peaks()]
+    gone = [peak.axis == "x" for peak in ground_peak_definitions()]
     assert np.isnan(after[row, gone]).all()
     np.testing.assert_array_equal(after[row, np.logical_not(gone)], before[row, np.logical_not(gone)])
 

@@ -14,8 +14,8 @@ from support.sessions import Laboratory
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
-from biodyn.model.observability import LEAST_LEVER_M, root_levers, root_unseen
-from biodyn.processing.kinematics.visibility import bridge_root
+from biodyn.model.observability import LEAST_LEVER_M, root_sensitivity, undetermined_root
+from biodyn.processing.kinematics.visibility import root_bridge_prior
 from biodyn.trial.run import analyse_trial
 
 FIRST = 150  # both feet on plates, before and after
@@ -106,7 +106,7 @@ def test_one_frame_on_each_side_makes_a_straight_bridge(laboratory: Laboratory) 
     q[:4], q[8:] = np.nan, np.nan
     is_open = np.zeros(12, dtype=bool)
     is_open[5:7] = True
-    _, found = bridge_root(q, is_open)
+    _, found = root_bridge_prior(q, is_open)
     np.testing.assert_allclose(found[5:7, :3], q[4, :3] + np.array([[1.0], [2.0]]) / 3.0 * (q[7, :3] - q[4, :3]))
     np.testing.assert_allclose(np.linalg.norm(found[:, 3:], axis=1), 1.0)
     np.testing.assert_array_equal(found[[4, 7], :3], q[[4, 7], :3])
@@ -121,8 +121,8 @@ def test_thighs_and_trunk_tell_how_the_pelvis_lies(laboratory: Laboratory) -> No
     visible[15:20, [body in ("pelvis", "torso") for body in of]] = False
     expected = np.zeros(30, dtype=bool)
     expected[15:20] = True
-    np.testing.assert_array_equal(root_unseen(model, q, visible, 4), expected)
-    assert (root_levers(model, q) > LEAST_LEVER_M).all()
+    np.testing.assert_array_equal(undetermined_root(model, q, visible, 4), expected)
+    assert (root_sensitivity(model, q) > LEAST_LEVER_M).all()
 
 
 def test_a_marker_set_that_leaves_the_root_open_loses_no_frames(laboratory: Laboratory) -> None:
@@ -132,4 +132,4 @@ def test_a_marker_set_that_leaves_the_root_open_loses_no_frames(laboratory: Labo
     feet = replace(model, markers=tuple(m for m in model.markers if m.body in model.sole_body.values()))
     visible = np.ones((30, len(feet.markers)), dtype=bool)
     visible[5:10, 0] = False
-    assert not root_unseen(feet, walk.q[:30], visible, 4).any()
+    assert not undetermined_root(feet, walk.q[:30], visible, 4).any()

@@ -13,7 +13,7 @@ from support import real
 
 from biodyn.errors import PlateError
 from biodyn.processing.contacts.loading import pressure_at_height
-from biodyn.processing.signals.plate_channels import unrecorded, without_spikes
+from biodyn.processing.signals.plate_channels import missing_times, remove_spikes
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench
 from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateWrench
@@ -445,13 +445,13 @@ def test_spikes_of_a_few_samples_are_interpolated_and_dropouts_are_named():
     channels = np.zeros((2000, 6))
     channels[:, 2] = -load + np.random.default_rng(0).normal(0.0, 1.0, 2000)
     plate = ForcePlate(1, 2, corners(), np.zeros(3), channels, rate_hz)
-    assert without_spikes(plate)[1] == ()
+    assert remove_spikes(plate)[1] == ()
     spoilt = channels.copy()
     for first in (300, 700, 1100):
         spoilt[first : first + 3, 2] += 1200.0
-    mended, notes = without_spikes(replace(plate, channels=spoilt))
+    mended, notes = remove_spikes(replace(plate, channels=spoilt))
     assert [note.code for note in notes] == ["recording-repaired"]
     assert np.abs(mended.channels - channels).max() < 20.0
-    assert unrecorded(load, rate_hz) == ()
+    assert missing_times(load, rate_hz) == ()
     load[800:820] = 0.0
-    np.testing.assert_allclose(unrecorded(load, rate_hz), [(0.799, 0.820)])
+    np.testing.assert_allclose(missing_times(load, rate_hz), [(0.799, 0.820)])

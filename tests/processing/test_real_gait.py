@@ -13,11 +13,11 @@ from support.feet_on_plates import feet_on_plates
 from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.loading import PlateSignals
-from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.processing.contacts.stances_off_plates import EVENT_ERROR_S
 from biodyn.processing.gait.events import gait_events, plate_events
 from biodyn.processing.gait.movement_events import kinematic_events, movement_events
-from biodyn.processing.gait.parameters import GaitSettings
+from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.orientation import find_world
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench

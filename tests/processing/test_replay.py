@@ -10,8 +10,8 @@ from test_consistency import walk  # noqa: F401  (fixture)
 from biodyn.errors import ResultError
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.rigid_body import centre_of_mass, inverse_dynamics, simulate
-from biodyn.verification.integrators import METHODS, replay_inputs, replay_windows, resting
-from biodyn.verification.replay import convergence, deviation, open_loop, tracked
+from biodyn.verification.integrators import METHODS, replay_inputs, replay_windows, standing_input
+from biodyn.verification.replay import compute_deviation, measure_convergence, replay_open_loop, replay_with_feedback
 
 OPTIONS = {"start_every_s": 0.1, "angle_rad": np.radians(1.0), "position_m": 0.01}
 
@@ -45,7 +45,7 @@ def test_the_drive_is_the_record_at_the_frames(actuated):
 
 
 def test_short_windows_stay_and_long_ones_diverge(actuated):
-    found = open_loop(actuated, "recorded", (0.05, 0.1, 0.5), method="rk4", steps=4, **OPTIONS)
+    found = replay_open_loop(actuated, "recorded", (0.05, 0.1, 0.5), method="rk4", steps=4, **OPTIONS)
     rows = {row.window_s: row for row in found.rows if row.ground == "all"}
     assert rows[0.05].within == 1.0
     assert rows[0.1].within == 1.0
@@ -58,7 +58,7 @@ def test_short_windows_stay_and_long_ones_diverge(actuated):
 def test_recomputed_torques_drift_less_than_those_interpolated_between_frames(actuated):
     drift = {}
     for torques in ("recorded", "recomputed"):
-        found = open_loop(actuated, torques, (0.1,), method="rk4", steps=8, **OPTIONS)
+        found = replay_open_loop(actuated, torques, (0.1,), method="rk4", steps=8, **OPTIONS)
         drift[torques] = found.rows[-1].joint_median_deg
     assert drift["recomputed"] < 0.1 * drift["recorded"]
 
@@ -68,23 +68,24 @@ def test_wrong_torques_do_not_pass(actuated):
     tau[:, 8] += 5.0  # Nm at one hip
     wrong = replace(actuated, tau=tau)
     right, off = (
-        open_loop(trial, "recorded", (0.05,), method="rk4", steps=4, **OPTIONS).rows[-1] for trial in (actuated, wrong)
+        replay_open_loop(trial, "recorded", (0.05,), method="rk4", steps=4, **OPTIONS).rows[-1]
+        for trial in (actuated, wrong)
     )
     assert off.joint_median_deg > 100.0 * right.joint_median_deg
     assert off.within < 1.0
-    feedback = tracked(wrong, method="rk4", steps=4, bandwidth_hz=20.0)[0].feedback
+    feedback = replay_with_feedback(wrong, method="rk4", steps=4, bandwidth_hz=20.0)[0].feedback
     # the feedback takes the 5 Nm away again
     assert np.median(feedback[20:, 8]) == pytest.approx(-5.0, abs=0.5)
 
 
 def test_tracking_holds_the_whole_trial_with_small_torques(actuated):
-    (found,) = tracked(actuated, method="rk4", steps=4, bandwidth_hz=20.0)
+    (found,) = replay_with_feedback(actuated, method="rk4", steps=4, bandwidth_hz=20.0)
     assert found.frames == (4, len(actuated.time_s) - 5)
     assert np.isfinite(found.q).all()
     assert np.degrees(found.deviation.joint_rad.max()) < 0.5
     assert found.deviation.position_m.max() < 1e-3
     assert np.abs(found.feedback).max() < 0.02 * np.abs(found.recorded).max()
-    (alone,) = tracked(actuated, method="rk4", steps=4, bandwidth_hz=20.0, base=False)
+    (alone,) = replay_with_feedback(actuated, method="rk4", steps=4, bandwidth_hz=20.0, base=False)
     assert not alone.feedback[:, :6].any()
     # external wrenches alone turn the whole body: without feedback at the base it turns further away
     assert alone.deviation.orientation_rad.max() > 10.0 * found.deviation.orientation_rad.max()
@@ -93,14 +94,14 @@ def test_tracking_holds_the_whole_trial_with_small_torques(actuated):
 def test_tracking_brings_a_disturbed_body_back(actuated):
     offset = np.zeros(actuated.multibody.nv)
     offset[-1] = np.radians(2.0)  # a hand: a displaced leg would meet the recorded ground force elsewhere
-    (found,) = tracked(actuated, method="rk4", steps=4, bandwidth_hz=20.0, offset=offset)
+    (found,) = replay_with_feedback(actuated, method="rk4", steps=4, bandwidth_hz=20.0, offset=offset)
     error = np.degrees(found.deviation.joint_rad[0])
     assert error[0] == pytest.approx(2.0, abs=1e-6)
     assert error[40] < 0.1
 
 
 def test_the_orders_of_the_integrators(actuated):
-    found = {case.method: case for case in convergence(actuated, 0.05, (2, 4, 8), (1e-4, 1e-10))}
+    found = {case.method: case for case in measure_convergence(actuated, 0.05, (2, 4, 8), (1e-4, 1e-10))}
     assert set(found) == set(METHODS)
     assert found["euler"].order == pytest.approx(1.0, abs=0.15)
     assert found["rk4"].order == pytest.approx(4.0, abs=0.3)
@@ -130,9 +131,9 @@ def test_windows_together_are_windows_alone_and_the_engine_s_own_integrator(actu
 
 
 def test_rest_stays_at_rest_until_round_off_has_grown(actuated):
-    rest = resting(actuated, 0.4)
+    rest = standing_input(actuated, 0.4)
     np.testing.assert_allclose(rest.tau[:, :6], 0.0, atol=1e-9)  # in balance: no residual
-    found = open_loop(rest, "recorded", (0.1, 0.4), method="rk4", steps=4, **{**OPTIONS, "start_every_s": 9.0})
+    found = replay_open_loop(rest, "recorded", (0.1, 0.4), method="rk4", steps=4, **{**OPTIONS, "start_every_s": 9.0})
     assert found.rows[0].joint_worst_deg < 1e-6
     assert found.prediction_horizon_s == pytest.approx(0.4)
 
@@ -165,7 +166,7 @@ def test_a_dropped_body_falls_as_galileo_said(actuated):
 def test_windows_end_with_their_stretch(actuated):
     (stretch,) = replay_inputs(actuated, "recorded")
     last = len(stretch.times_s) - 1
-    found = deviation(actuated, stretch, replay_windows(stretch, np.array([last - 3]), 10))
+    found = compute_deviation(actuated, stretch, replay_windows(stretch, np.array([last - 3]), 10))
     assert found.inside[0].tolist() == [True] * 4 + [False] * 7
     assert np.isfinite(found.joint_rad[0, :4]).all()
     assert np.isnan(found.joint_rad[0, 4:]).all()

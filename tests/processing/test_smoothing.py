@@ -11,10 +11,10 @@ from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.processing.signals.smoothing.spline import (
     LOWEST_HZ,
     difference_eigenvalues,
-    residual_freedom,
+    residual_degrees_of_freedom,
     smoothing_spline,
     spline_residual,
-    stiffness,
+    stiffness_of_cutoff,
 )
 from biodyn.settings import settings_from
 
@@ -106,17 +106,19 @@ def test_the_choice_of_the_spline_does_not_depend_on_the_laboratory_s_axes() -> 
 @pytest.mark.parametrize("hz", [2.0, 6.0, 20.0])
 def test_the_spline_is_the_minimum_and_its_freedom_is_counted(m: int, hz: float) -> None:
     count = 150
-    lam = stiffness(hz, RATE_HZ, m)
+    lam = stiffness_of_cutoff(hz, RATE_HZ, m)
     D = np.diff(np.eye(count), m, axis=0)
     H = np.linalg.inv(np.eye(count) + lam * D.T @ D)
     y = np.random.default_rng(6).normal(size=(count, 2))
     np.testing.assert_allclose(y - spline_residual(y, lam, m), H @ y, atol=1e-9)
     # of 150 samples: half of one off is a third of a per cent of the score
-    assert residual_freedom(difference_eigenvalues(count, m), lam) == pytest.approx(count - np.trace(H), abs=0.5)
+    assert residual_degrees_of_freedom(difference_eigenvalues(count, m), lam) == pytest.approx(
+        count - np.trace(H), abs=0.5
+    )
 
 
 def test_the_cut_off_of_a_spline_lets_root_half_through() -> None:
     t = np.arange(2000) / RATE_HZ
     wave = np.sin(2 * np.pi * 5.0 * t)
-    left = (wave - spline_residual(wave, stiffness(5.0, RATE_HZ, 3), 3))[500:1500]
+    left = (wave - spline_residual(wave, stiffness_of_cutoff(5.0, RATE_HZ, 3), 3))[500:1500]
     assert np.sqrt(2) * left.std() == pytest.approx(np.sqrt(0.5), rel=1e-3)

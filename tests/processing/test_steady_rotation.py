@@ -11,8 +11,8 @@ from support.synthetic import skeleton_model
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.model.body_model import SubjectModel, with_freed
-from biodyn.model.observability import badly_seen
-from biodyn.processing.kinematics.visibility import bridge, with_jumps
+from biodyn.model.observability import poorly_determined
+from biodyn.processing.kinematics.visibility import bridge_prior, include_jumps
 from biodyn.recording import Recording
 from biodyn.rigid_body import body_poses, inverse_kinematics
 from biodyn.trial.files import TrialFiles, read_files
@@ -30,10 +30,10 @@ def test_badly_seen_is_what_other_postures_show_well() -> None:
     lever[:, hinge] = 0.05  # short in every posture: nothing better to go by
     lever[40:50, other] = 0.08  # half, but long enough
     lever[40:50, arm] = 0.05  # not of a leg
-    bad = badly_seen(model, lever, 0.06)
+    bad = poorly_determined(model, lever, 0.06)
     assert bad[40:50, hip].all()
     assert bad.sum() == 10
-    assert not badly_seen(model, lever, 0.0).any()
+    assert not poorly_determined(model, lever, 0.0).any()
 
 
 def test_a_leap_and_what_lies_behind_it_belongs_to_the_bad_frames() -> None:
@@ -43,11 +43,11 @@ def test_a_leap_and_what_lies_behind_it_belongs_to_the_bad_frames() -> None:
     q[45:55, model.coordinates[column].q_index] = 0.7  # 40 degrees within a frame, and back
     bad = np.zeros((100, len(model.coordinates)), dtype=bool)
     bad[40:44, column] = True
-    found = with_jumps(model, q, bad, RATE_HZ)
+    found = include_jumps(model, q, bad, RATE_HZ)
     assert found[40:56, column].all()
     assert not found[:38, column].any()
     assert not found[58:, column].any()
-    assert not with_jumps(model, q, np.zeros_like(bad), RATE_HZ).any()
+    assert not include_jumps(model, q, np.zeros_like(bad), RATE_HZ).any()
 
 
 def test_the_bridge_over_bad_frames_is_smooth_and_leaves_the_others() -> None:
@@ -61,7 +61,7 @@ def test_the_bridge_over_bad_frames_is_smooth_and_leaves_the_others() -> None:
     q[95:105, coordinate.q_index] += 0.5
     bad = np.zeros((200, len(model.coordinates)), dtype=bool)
     bad[95:105, column] = True
-    weights, prior = bridge(model, q, np.zeros_like(bad), bad, 15, RATE_HZ)
+    weights, prior = bridge_prior(model, q, np.zeros_like(bad), bad, 15, RATE_HZ)
     assert np.flatnonzero(weights).tolist() == [coordinate.v_index]
     found = prior[:, coordinate.q_index]
     np.testing.assert_array_equal(found[:85], true[:85])
@@ -123,10 +123,10 @@ def test_the_option_frees_the_shank_alone_and_holds_it_weakly() -> None:
         "knee_rotation_l",
     }
     assert with_freed(hinge, "nothing") is hinge
-    pulls = model.pulls()
+    pulls = model.prior_weights()
     at = [model.coordinate(f"knee_rotation_{side}").v_index for side in "rl"]
     assert np.flatnonzero(pulls).tolist() == sorted(at)
-    assert not hinge.pulls().any()
+    assert not hinge.prior_weights().any()
     for side in "rl":
         np.testing.assert_allclose(model.coordinate(f"knee_rotation_{side}").range_rad, np.deg2rad([-25.0, 25.0]))
 
@@ -152,7 +152,7 @@ def test_the_fit_finds_a_turned_shank_but_for_what_holds_it() -> None:
     model = replace(model, markers=extra)
     markers = turned_shank(model, np.deg2rad(12.0))
     links, p_LM, weights = model.marker_arrays()
-    lower, upper = model.limits()
+    lower, upper = model.coordinate_limits()
     static = model.static_configuration(np.eye(3), np.zeros(3))
     found = inverse_kinematics(
         model.multibody,
@@ -163,7 +163,7 @@ def test_the_fit_finds_a_turned_shank_but_for_what_holds_it() -> None:
         lower,
         upper,
         q0=static,
-        prior_weights=model.pulls(),
+        prior_weights=model.prior_weights(),
         q_prior=static,
     ).q[0]
     angle = np.rad2deg(found[model.coordinate("knee_rotation_r").q_index])

@@ -94,8 +94,8 @@ def test_the_walk_finds_bones_that_the_static_trial_misses() -> None:
     for seed in range(40, 44):
         person = person_of(seed, *LOWER, Scatter(skin=0.0))
         model, found = fitted(person)
-        before.append(errors_m(StaticFigure.of(model), person))
-        after.append(errors_m(StaticFigure.of(found.model), person))
+        before.append(errors_m(StaticFigure.from_model(model), person))
+        after.append(errors_m(StaticFigure.from_model(found.model), person))
     for segment in ("tibia", "calcn"):
         rms = [
             np.sqrt(np.mean([e[f"{segment}_{side}"] @ e[f"{segment}_{side}"] for e in errors for side in "rl"]))
@@ -113,7 +113,7 @@ def test_the_stated_doubt_holds_with_skin_that_moves() -> None:
     for seed in range(60, 72):
         person = person_of(seed, *LOWER, Scatter())
         model, found = fitted(person)
-        start, end = StaticFigure.of(model), StaticFigure.of(found.model)
+        start, end = StaticFigure.from_model(model), StaticFigure.from_model(found.model)
         sd = found.account.centre_sd_m()
         error = errors_m(end, person)
         for joint, segment in JOINTS.items():
@@ -163,7 +163,7 @@ def test_a_longer_leg_is_believed() -> None:
     """Left and right are held alike, but not against the markers: 6 % of thigh and shank is far beyond the prior."""
     person = person_of(12, *LOWER, Scatter(skin=0.3, leg_asymmetry=0.06, placement_m=0.003))
     _, found = fitted(person)
-    end = StaticFigure.of(found.model)
+    end = StaticFigure.from_model(found.model)
     for name in ("femur", "tibia"):
         true = {
             side: float(

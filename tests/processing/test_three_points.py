@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from biodyn.processing.dynamics.solve import in_three_point_axes
+from biodyn.processing.dynamics.solve import express_in_three_point_axes
 from biodyn.recording import Markers
 
 _END, _WAND = "RKNE", "RTHI"
@@ -38,7 +38,7 @@ def load_of(dynamics, joint):
 
 def test_markers_that_move_with_the_bone_change_nothing(analysis):
     markers, _ = worn(analysis, 0.0)
-    found, notes = in_three_point_axes(analysis.dynamics, analysis.fit, markers, _LABELS)
+    found, notes = express_in_three_point_axes(analysis.dynamics, analysis.fit, markers, _LABELS)
     for before, after in zip(analysis.dynamics.joints, found.joints, strict=True):
         for frame in before.moment:
             np.testing.assert_allclose(after.moment[frame], before.moment[frame], atol=1e-9)
@@ -49,7 +49,7 @@ def test_markers_that_move_with_the_bone_change_nothing(analysis):
 
 def test_a_turned_thigh_turns_the_components_and_keeps_the_moment(analysis):
     markers, turn = worn(analysis, 8.0)
-    found, _ = in_three_point_axes(analysis.dynamics, analysis.fit, markers, _LABELS)
+    found, _ = express_in_three_point_axes(analysis.dynamics, analysis.fit, markers, _LABELS)
     before, after = load_of(analysis.dynamics, "hip"), load_of(found, "hip")
     np.testing.assert_allclose(after.moment["distal"], before.moment["distal"] @ turn, atol=1e-9)
     np.testing.assert_allclose(after.moment["proximal"], before.moment["proximal"], atol=1e-9)  # in the pelvis
@@ -67,7 +67,7 @@ def test_an_unseen_marker_leaves_the_fitted_axes(analysis):
     gap = slice(40, 60)
     positions[gap, 1] = np.nan
     gappy = replace(markers, positions=positions)
-    found, notes = in_three_point_axes(analysis.dynamics, analysis.fit, gappy, _LABELS)
+    found, notes = express_in_three_point_axes(analysis.dynamics, analysis.fit, gappy, _LABELS)
     before, after = load_of(analysis.dynamics, "knee"), load_of(found, "knee")
     np.testing.assert_allclose(after.moment["jcs"][gap], before.moment["jcs"][gap], atol=1e-9)
     assert np.array_equal(np.isnan(after.moment["jcs"]), np.isnan(before.moment["jcs"]))

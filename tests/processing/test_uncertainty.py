@@ -17,11 +17,11 @@ from simulator.repeated_errors import draw, spread
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import TableError
 from biodyn.model.body_model import SubjectModel, with_misplaced_centre
-from biodyn.model.observability import badly_seen, levers_through
+from biodyn.model.observability import poorly_determined, sensitivity_by_frame
 from biodyn.processing.calibration.subject_fit.unknowns import load_priors
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.signals.filtering import butterworth_lowpass, measured_noise
+from biodyn.processing.signals.filtering import butterworth_lowpass, estimate_noise
 from biodyn.recording import Markers
 from biodyn.rigid_body import (
     generalised_wrench_forces,
@@ -127,7 +127,7 @@ def test_noise_is_measured_under_a_movement() -> None:
     time_s = np.arange(600) / 100.0
     walk = 0.3 * np.sin(2 * np.pi * time_s)[:, None, None] * np.ones(3)
     noisy = walk + rng.normal(scale=0.001, size=(600, 2, 3)) * np.array([1.0, 0.5])[:, None]
-    np.testing.assert_allclose(measured_noise(noisy, 100.0, 20.0, 4), [0.001, 0.0005], rtol=0.1)  # 1800 numbers each
+    np.testing.assert_allclose(estimate_noise(noisy, 100.0, 20.0, 4), [0.001, 0.0005], rtol=0.1)  # 1800 numbers each
 
 
 def test_rates_of_a_polynomial() -> None:
@@ -150,8 +150,8 @@ def test_the_fit_answers_to_a_moved_marker_as_it_says(analysis: TrialAnalysis, s
     inputs = analysis.propagation
     assert inputs is not None
     # beside frames that are regularised the curve through their neighbours answers too
-    lever = levers_through(inputs.model, inputs.fit.motion.q, np.isfinite(inputs.fit.marker_error), 1)
-    regularised_shares = badly_seen(inputs.model, lever, inputs.fit_settings.steady_lever_m).any(axis=1)
+    lever = sensitivity_by_frame(inputs.model, inputs.fit.motion.q, np.isfinite(inputs.fit.marker_error), 1)
+    regularised_shares = poorly_determined(inputs.model, lever, inputs.fit_settings.steady_lever_m).any(axis=1)
     free = ~binary_dilation(regularised_shares, iterations=9)
     at = np.flatnonzero(analysis.fit.reliable & free)[:1]
     assert len(at)
@@ -214,7 +214,7 @@ def test_a_steadied_rotation_answers_as_the_curve_through_its_neighbours(analysi
 def test_a_misplaced_centre_leaves_the_standing_markers_where_they_are(analysis: TrialAnalysis) -> None:
     model = analysis.model
     root = model.bodies[0]
-    body = next(part for part in model.moving if part.definition.side)
+    body = next(part for part in model.moving_segments if part.definition.side)
     moved = with_misplaced_centre(model, body.definition.name, np.array([0.02, -0.01, 0.015]))
     places = [marker_places(one, one.static_configuration(root.R_PB, root.p_PB)[None])[0] for one in (model, moved)]
     carried = [m.body for m in model.markers]
@@ -332,7 +332,7 @@ def test_twice_the_doubt_of_the_fitted_centres_is_twice_the_band(analysis: Trial
     model = inputs.model
     centres = {
         body.definition.name: np.asarray(inputs.centre_sd(body.definition.name, load_magnitudes()))
-        for body in model.moving
+        for body in model.moving_segments
     }
     only = {name: float(name == "joint_centres") for name in SOURCES}
     one, two = (

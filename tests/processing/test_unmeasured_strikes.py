@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from biodyn.processing.contacts.stances_off_plates import strike_frame
-from biodyn.processing.gait.events import merge_events, strikes_by_movement
+from biodyn.processing.gait.events import merge_events, strikes_from_movement
 from biodyn.recording import Contact, GaitEvent
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.steps import STEPS
@@ -57,7 +57,7 @@ def test_strikes_by_the_movement_are_those_of_the_events() -> None:
         for side, time_s, confidence in (("r", 1.01, 0.97), ("l", 1.51, 0.97), ("r", 2.01, 0.97), ("l", 2.53, 0.67))
     ]
     plates = [GaitEvent(contact.start_s, contact.side, "foot_strike", "plate", 0.99) for contact in contacts]
-    told = strikes_by_movement(contacts, moved, 3.0, 0.01)
+    told = strikes_from_movement(contacts, moved, 3.0, 0.01)
     merged, _ = merge_events([*plates, *moved])
     assert told["r"] == pytest.approx([1.0, 2.0])
     assert told["l"] == pytest.approx([1.5])

@@ -11,8 +11,8 @@ from support.synthetic import skeleton_model
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.geometry.rotations import cardan_zxy, from_cardan_zxy, quaternion_from_matrix
-from biodyn.model.body_model import SubjectModel, body_model, with_assumed
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.body_model import SubjectModel, assemble_model, with_assumed
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.processing.kinematics.tracking import with_unseen_motion
 from biodyn.processing.signals.filtering import vector_rms
 from biodyn.rigid_body import body_poses
@@ -27,10 +27,10 @@ LEGS = ("pelvis", "femur", "tibia", "calcn")
 def legs_only(model: SubjectModel) -> SubjectModel:
     """The model as a lower-body marker set leaves it: nothing above the pelvis can be seen."""
     above = [b for b in model.bodies if b.definition.parent and not b.definition.name.startswith(LEGS)]
-    return body_model(
+    return assemble_model(
         model.skeleton,
         model.bodies,
-        frozenset(c for b in above for c in b.definition.coordinates),
+        frozenset(c for b in above for c in b.definition.coordinate_names),
         mass_kg=model.mass_kg,
         height_m=model.height_m,
         sex=model.sex,
@@ -151,7 +151,7 @@ def test_a_trunk_that_leans_otherwise_while_standing_is_weight_times_lever() -> 
 
 def lower_body(trial: SimulatedTrial) -> SimulatedTrial:
     """The trial without markers above the pelvis."""
-    roles = recognise(trial.labels).roles
+    roles = recognise_marker_set(trial.labels).roles
     kept = {role.label for role in roles if role.body.startswith(LEGS)}
     columns = [i for i, label in enumerate(trial.labels) if label in kept]
     return replace(trial, labels=tuple(trial.labels[i] for i in columns), markers=trial.markers[:, columns])

@@ -131,7 +131,7 @@ def test_powers_are_torque_times_rate(walk):
         c.name: amplitude_rad(i) * 2.0 * np.pi / STRIDE_S * np.cos(2.0 * np.pi * time_s / STRIDE_S)
         for i, c in enumerate(walk.model.coordinates)
     }
-    for body in walk.model.moving:
+    for body in walk.model.moving_segments:
         definition = body.definition
         own = [c for c in walk.model.coordinates if c.body == definition.name]
         expected = sum(torques[f"{c.name}_Nm"].to_numpy() * rates[c.name] for c in own)

@@ -15,7 +15,7 @@ from biodyn.checks.estimators.residual import FAIL_FACTOR, unseen_wrench
 from biodyn.checks.facts import residual_limits
 from biodyn.checks.registry import checks
 from biodyn.checks.verdict import verdict_of
-from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, gravest
+from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, worst_status
 from biodyn.output.report.page import resource
 from biodyn.output.report.sections.verdict import verdict_sentence
 from biodyn.output.report.trial_page import trial_report
@@ -72,7 +72,7 @@ def test_the_gravest_decides_and_comes_first() -> None:
     assert [cause.code for cause in verdict.causes] == ["made-up", "b"]
     assert verdict_of(checks, []).status == "warn"
     assert verdict_of(checks[::2], []).status == "pass"
-    assert gravest([]) == "pass"
+    assert worst_status([]) == "pass"
 
 
 def test_what_was_not_assessed_is_not_said_to_have_passed() -> None:
@@ -179,8 +179,8 @@ def test_what_to_begin_with_is_looked_at_first() -> None:
     verdict = judge(replace(light, diagnostics=(note("warning", "mass-mismatch"),))).verdict
     assert verdict is not None
     assert verdict.causes[0].status == verdict.status == "fail"  # the gravest decide
-    assert verdict.to_look_at[0].code == "mass-mismatch"
-    assert [cause.code for cause in verdict.to_look_at[1:]] == [
+    assert verdict.ordered_causes[0].code == "mass-mismatch"
+    assert [cause.code for cause in verdict.ordered_causes[1:]] == [
         cause.code for cause in verdict.causes if cause.code != "mass-mismatch"
     ]
 

@@ -11,7 +11,7 @@ from simulator.person import measures, template_points
 from support.trees import random_state, random_tree, relative
 
 from biodyn.errors import ModelError
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.rigid_body import Body, Joint, Multibody, from_urdf, inverse_dynamics, mass_matrix, to_mjcf, to_urdf
@@ -75,7 +75,11 @@ def own_skeleton(marker_set):
     points = template_points(1.75, marker_set)
     options = ScalingOptions(70.0, 1.75, "mean", measures(1.75), "dumas_2007", "harrington_2007", 0.007, True)
     skeleton = load_skeleton("full_body")
-    return SubjectScaling(skeleton, recognise(tuple(points)), points, frozenset(points), options).model()[0].multibody
+    return (
+        SubjectScaling(skeleton, recognise_marker_set(tuple(points)), points, frozenset(points), options)
+        .model()[0]
+        .multibody
+    )
 
 
 @pytest.mark.parametrize("marker_set", ["plug_in_gait_full", "plug_in_gait_lower"])

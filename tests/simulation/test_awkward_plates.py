@@ -10,7 +10,7 @@ from simulator import Person, Plate, TrialOptions, session, write_c3d
 from simulator.recovery import compare
 from support.described_plates import QUICK, Platform, analysed, causes
 
-from biodyn.processing.signals.plate_channels import without_spikes
+from biodyn.processing.signals.plate_channels import remove_spikes
 from biodyn.recording import ForcePlate
 from biodyn.trial.run import analyse_trial
 
@@ -300,11 +300,11 @@ def test_centres_of_pressure_of_empty_plates_are_no_such_samples(standing, walki
         number=1, type=1, corners=Plate(1, 0.0).corners_W, origin=np.zeros(3), channels=stored, rate_hz=1000.0
     )
     assert np.abs(stored[:, 3]).max() > 2.0
-    assert without_spikes(plate)[1] == ()
+    assert remove_spikes(plate)[1] == ()
     spoilt = stored.copy()
     pressed = int(np.argmax(np.abs(stored[:, 2])))
     spoilt[pressed, 3] += 1e3
-    mended, (note,) = without_spikes(replace(plate, channels=spoilt))
+    mended, (note,) = remove_spikes(replace(plate, channels=spoilt))
     assert note.value == 1.0
     np.testing.assert_allclose(mended.channels[pressed, 3], stored[pressed, 3], atol=0.02)  # from the samples beside it
 

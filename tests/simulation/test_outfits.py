@@ -18,7 +18,7 @@ from biodyn.library.tables import entry_names
 from biodyn.model.body_model import StaticFigure
 from biodyn.model.from_library.constructions import alignment_device_corner
 from biodyn.model.from_library.landmarks import StaticPose
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.recognition.label_correction import with_big_toes
 from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
 from biodyn.model.from_library.skeleton import load_skeleton
@@ -63,7 +63,7 @@ def test_markers_are_recognised_as_what_they_are(body: Body, name: str) -> None:
     assert worn.outfit is not None
     kinds = [[label for label in worn.static_points if worn.outfit.seen_in(label, kind)] for kind in ("static", "walk")]
     standing = Markers(tuple(worn.static_points), np.stack(list(worn.static_points.values()))[None], 100.0)
-    found, _ = with_big_toes(recognise(list(dict.fromkeys(kinds[0] + kinds[1]))), standing)
+    found, _ = with_big_toes(recognise_marker_set(list(dict.fromkeys(kinds[0] + kinds[1]))), standing)
     sits = worn.patches
     assert {role.label for role in found.roles} == set(sits) - UNREAD
     for role in found.roles:
@@ -73,7 +73,7 @@ def test_markers_are_recognised_as_what_they_are(body: Body, name: str) -> None:
 
 
 def test_joint_markers_lie_on_both_sides_of_the_joint(body: Body) -> None:
-    points, centres = dressed(body, "ior_lower").static_points, StaticFigure.of(body.model).p_WB
+    points, centres = dressed(body, "ior_lower").static_points, StaticFigure.from_model(body.model).p_WB
     for side in ("R", "L"):
         for lateral, medial, segment in (("FLE", "FME", "tibia"), ("FAL", "TAM", "calcn")):
             middle = 0.5 * (points[f"{side}_{lateral}"] + points[f"{side}_{medial}"])
@@ -99,7 +99,7 @@ def pose_of(body: Body, name: str) -> StaticPose:
     options = ScalingOptions(
         who.mass_kg, who.height_m, who.sex, body.measures, who.anthropometry, who.hip_centre, 0.007, foot_flat=True
     )
-    return standing_pose(load_skeleton(who.skeleton), recognise(tuple(points)), points, options)
+    return standing_pose(load_skeleton(who.skeleton), recognise_marker_set(tuple(points)), points, options)
 
 
 @pytest.mark.parametrize("name", ["human_body_model", "davis_bts"])
@@ -108,17 +108,17 @@ def test_feet_without_a_marker_on_the_second_ray_point_where_they_do(body: Body,
     pose = pose_of(body, name)
     for side in SIDES:
         true = body.static_points[f"{side.upper()}TOE"] - body.static_points[f"{side.upper()}HEE"]
-        found = pose.landmark(f"toe_{side}") - pose.landmark(f"heel_{side}")
+        found = pose.position(f"toe_{side}") - pose.position(f"heel_{side}")
         turned = np.degrees(np.arctan2(found[2], found[0]) - np.arctan2(true[2], true[0]))
         assert abs(turned) < 6.0
 
 
 def test_an_ankle_that_nothing_turns_has_the_usual_torsion(body: Body) -> None:
     """No medial marker, no wand: torsion of the shank, the trochanter behind the knee's axis; 11 and 13 mm without these."""
-    pose, centres = pose_of(body, "human_body_model"), StaticFigure.of(body.model).p_WB
+    pose, centres = pose_of(body, "human_body_model"), StaticFigure.from_model(body.model).p_WB
     for side in SIDES:
-        assert np.linalg.norm(pose.landmark(f"ankle_centre_{side}") - centres[f"calcn_{side}"]) < 0.004
-        assert np.linalg.norm(pose.landmark(f"knee_centre_{side}") - centres[f"tibia_{side}"]) < 0.004
+        assert np.linalg.norm(pose.position(f"ankle_centre_{side}") - centres[f"calcn_{side}"]) < 0.004
+        assert np.linalg.norm(pose.position(f"knee_centre_{side}") - centres[f"tibia_{side}"]) < 0.004
 
 
 def test_calibration_markers_are_taken_off_for_the_walk(body: Body) -> None:

@@ -13,12 +13,12 @@ from support.smooth_noise import smooth_noise
 from biodyn.errors import StatisticsError
 from biodyn.statistics import (
     curve_difference,
+    find_typical_cycle,
     gait_profile_score,
     gait_variable_score,
     multiple_correlation,
     symmetry_angle,
     symmetry_index,
-    typicality,
 )
 
 PERCENT = np.linspace(0.0, 1.0, 101)
@@ -33,7 +33,7 @@ numbers = st.floats(-1e3, 1e3, allow_nan=False).map(lambda x: round(x, 6))
 def test_distances_are_areas_between_curve_and_median() -> None:
     """Curves shifted by known amounts: the distance is the shift from the median, the middle one is typical."""
     shifts = np.array([-3.0, -1.0, 0.5, 1.0, 40.0])
-    found = typicality((WAVE + shifts[:, None])[:, None], [1.0])
+    found = find_typical_cycle((WAVE + shifts[:, None])[:, None], [1.0])
     np.testing.assert_allclose(found.distances, np.abs(shifts - 0.5), atol=1e-12)
     assert found.representative == 2
     # distances 0 0.5 1.5 3.5 39.5: quartiles 0.5 and 3.5, their cube roots 0.7937 and 1.5183, limit (1.5183 + 1.5 x 0.7246)^3
@@ -45,7 +45,7 @@ def test_an_odd_shape_is_found_and_a_typical_one_is_not() -> None:
     rng = np.random.default_rng(0)
     cycles = WAVE + smooth_noise(20, 101, 20.0, rng)
     cycles[7] = np.roll(cycles[7], 12)  # a wrong event: same values, shifted in time
-    found = typicality(cycles[:, None], [1.0])
+    found = find_typical_cycle(cycles[:, None], [1.0])
     assert found.outliers[7]
     assert found.representative != 7
     assert found.outliers.sum() <= 2  # itself, and at most one by chance
@@ -53,7 +53,9 @@ def test_an_odd_shape_is_found_and_a_typical_one_is_not() -> None:
 
 def test_good_cycles_are_rarely_outliers() -> None:
     rng = np.random.default_rng(2)
-    share = np.mean([typicality(smooth_noise(10, 101, 20.0, rng)[:, None], [1.0]).outliers.mean() for _ in range(500)])
+    share = np.mean(
+        [find_typical_cycle(smooth_noise(10, 101, 20.0, rng)[:, None], [1.0]).outliers.mean() for _ in range(500)]
+    )
     assert share < 0.03
 
 
@@ -66,22 +68,22 @@ def test_several_variables_and_their_sizes() -> None:
     expected = (
         np.array([2.0, 1.0, 0.0, 1.0, 2.0]) + np.array([0.2, 0.1, 0.0, 0.1, 0.2]) + np.array([0.2, 0.1, 1.8, 0.0, 0.1])
     ) / 3
-    np.testing.assert_allclose(typicality(cycles, [1.0, 1.0, 1.0]).distances, expected, atol=1e-12)
+    np.testing.assert_allclose(find_typical_cycle(cycles, [1.0, 1.0, 1.0]).distances, expected, atol=1e-12)
     assert (
-        typicality(cycles, [1.0, 1.0, 1.0]).representative == 3
+        find_typical_cycle(cycles, [1.0, 1.0, 1.0]).representative == 3
     )  # (1 + 0.1 + 0) / 3: the third cycle is far off in one variable
-    assert typicality(cycles, sizes=[1.0, 1.0, 100.0]).representative == 2
+    assert find_typical_cycle(cycles, sizes=[1.0, 1.0, 100.0]).representative == 2
 
 
 def test_incomplete_cycles_are_never_typical_and_few_have_no_outliers() -> None:
     cycles = WAVE + np.array([0.0, 5.0, 6.0, 100.0])[:, None]
     cycles[1, 50] = np.nan
-    found = typicality(cycles[:, None], [1.0])
+    found = find_typical_cycle(cycles[:, None], [1.0])
     assert math.isnan(found.distances[1])
     assert found.representative == 2
     assert not found.outliers.any()
     with pytest.raises(StatisticsError, match="complete"):
-        typicality(np.full((3, 1, 101), np.nan), [1.0])
+        find_typical_cycle(np.full((3, 1, 101), np.nan), [1.0])
 
 
 # -- coefficient of multiple correlation -------------------------------------------------------------------------------

@@ -13,14 +13,14 @@ from scipy.optimize import minimize
 
 from biodyn.errors import StatisticsError
 from biodyn.statistics import (
+    assess_repeatability,
     compare_groups,
     compare_independent,
     compare_paired,
     hedges_g,
-    holm,
+    holm_adjusted,
     mixed_model,
     paired_dz,
-    repeatability,
 )
 
 # Student (1908, Biometrika 6:1-25): extra sleep (h) of the same ten patients under two drugs
@@ -85,8 +85,8 @@ def test_groups_are_compared_by_sums_of_squares() -> None:
 
 def test_holm_by_hand() -> None:
     # sorted .01 .02 .03 .04: times 4 3 2 1 = .04 .06 .06 .04, never falling: .04 .06 .06 .06
-    np.testing.assert_allclose(holm([0.03, 0.01, np.nan, 0.04, 0.02]), [0.06, 0.04, np.nan, 0.06, 0.06])
-    np.testing.assert_allclose(holm([[0.9, 0.8]]), [[1.0, 1.0]])
+    np.testing.assert_allclose(holm_adjusted([0.03, 0.01, np.nan, 0.04, 0.02]), [0.06, 0.04, np.nan, 0.06, 0.06])
+    np.testing.assert_allclose(holm_adjusted([[0.9, 0.8]]), [[1.0, 1.0]])
 
 
 @pytest.mark.parametrize(
@@ -96,9 +96,9 @@ def test_holm_by_hand() -> None:
         (lambda: compare_paired([1.0, 2.0, 3.0], [2.0, 3.0, 4.0]), "do not vary"),
         (lambda: compare_independent([1.0], [2.0, 3.0]), "At least 2"),
         (lambda: compare_groups([1.0, 1.0, 2.0, 2.0], ["a", "a", "b", "b"]), "do not vary"),
-        (lambda: holm([1.2]), "between 0 and 1"),
-        (lambda: repeatability([[1.0], [2.0]]), "two sessions"),
-        (lambda: repeatability([[1.0, 1.0], [2.0, 2.0]]), "repeat exactly"),
+        (lambda: holm_adjusted([1.2]), "between 0 and 1"),
+        (lambda: assess_repeatability([[1.0], [2.0]]), "two sessions"),
+        (lambda: assess_repeatability([[1.0, 1.0], [2.0, 2.0]]), "repeat exactly"),
         (lambda: mixed_model([1.0, 2.0, 3.0], ["a", "b", "c"], factors={"x": [0, 1, 0]}), "too few"),
         (lambda: mixed_model(np.arange(4.0), [0, 0, 1, 1], factors={"x": [1, 1, 1, 1]}), "two levels"),
     ],
@@ -116,7 +116,7 @@ RATINGS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10,
 
 def test_shrout_and_fleiss() -> None:
     """Their table 4; the limits as McGraw & Wong's formulas give them in R's psych::ICC (2 to 3 printed digits)."""
-    found = repeatability(RATINGS)
+    found = assess_repeatability(RATINGS)
     for icc, value, low, high in (
         (found.icc_2_1, 0.29, 0.019, 0.76),
         (found.icc_3_1, 0.71, 0.342, 0.95),
@@ -131,7 +131,7 @@ def test_measurement_error_is_recovered() -> None:
     """Known spread: error 2, shifts between sessions 3, subjects 5."""
     rng = np.random.default_rng(2)
     table = rng.normal(0, 5, (4000, 1)) + np.array([3.0, -3.0]) + rng.normal(0, 2, (4000, 2))
-    found = repeatability(table)
+    found = assess_repeatability(table)
     # 4000 subjects: about 1 % each; two fixed shifts of +-3 are a variance of 18 between sessions
     assert found.sem == pytest.approx(math.sqrt(4.0 + 18.0), rel=0.04)
     assert found.icc_3_1.value == pytest.approx(25 / 29, abs=0.02)
@@ -143,7 +143,7 @@ def test_limits_cover_the_truth() -> None:
     inside = 0
     for _ in range(400):
         table = rng.normal(0, 2, (12, 1)) + rng.normal(0, 1, (12, 3))
-        found = repeatability(table).icc_3_1
+        found = assess_repeatability(table).icc_3_1
         inside += found.low <= 0.8 <= found.high
     # exact limits: 95 % of 400, within what chance allows once in a thousand
     assert stats.binom.ppf(0.0005, 400, 0.95) <= inside <= stats.binom.ppf(0.9995, 400, 0.95)
@@ -151,9 +151,9 @@ def test_limits_cover_the_truth() -> None:
 
 def test_incomplete_subjects_are_left_out() -> None:
     more = np.vstack([RATINGS, [5.0, np.nan, 2.0, 1.0]])
-    found = repeatability(more)
+    found = assess_repeatability(more)
     assert found.subjects == 6
-    assert found.icc_2_1 == repeatability(RATINGS).icc_2_1
+    assert found.icc_2_1 == assess_repeatability(RATINGS).icc_2_1
 
 
 # -- mixed models ------------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def test_balanced_data_have_a_closed_form() -> None:
     n, k = 12, 3
     table = rng.normal(0, 2, (n, 1)) + np.array([0.0, 0.8, 0.3]) + rng.normal(0, 1, (n, k))
     found = mixed_model(table.reshape(-1), np.repeat(np.arange(n), k), factors={"condition": list("abc") * n})
-    anova = repeatability(table)
+    anova = assess_repeatability(table)
     rows, columns, error = anova.mean_squares
     # 1e-4: a tenth of what is asked for; the optimiser stops near the maximum, not at it
     assert found.residual_variance == pytest.approx(error, rel=1e-4)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from biodyn.errors import StatisticsError
-from biodyn.statistics.prediction_bands import curve_model
+from biodyn.statistics.prediction_bands import fit_curve_model
 
 _NODES = 26
 _T = np.linspace(0.0, 1.0, _NODES)
@@ -30,11 +30,11 @@ def test_the_band_holds_95_of_100_new_people_at_each_speed() -> None:
     held = []
     for seed in range(16):
         curves, speed, people = simulated(30, rng)
-        model = curve_model(curves, speed, people, np.ones(len(people)), seed=seed)
+        model = fit_curve_model(curves, speed, people, np.ones(len(people)), seed=seed)
         others, at, _ = simulated(200, rng)
         inside = []
         for curve, x in zip(others, at, strict=True):
-            mean, sd = model.at(x)
+            mean, sd = model.predict(x)
             inside.append((np.abs(curve - mean) <= model.reach * sd).all())
         held.append(np.reshape(inside, (-1, len(_SPEEDS))).mean(axis=0))
     share = np.mean(held, axis=0)
@@ -44,8 +44,8 @@ def test_the_band_holds_95_of_100_new_people_at_each_speed() -> None:
 
 def test_mean_and_spread_follow_the_covariate() -> None:
     curves, speed, people = simulated(60, np.random.default_rng(1), slope=200.0)
-    model = curve_model(curves, speed, people, np.ones(len(people)), band=False)
-    slow, fast = model.at(0.35)[0], model.at(0.55)[0]
+    model = fit_curve_model(curves, speed, people, np.ones(len(people)), band=False)
+    slow, fast = model.predict(0.35)[0], model.predict(0.55)[0]
     np.testing.assert_allclose(
         fast - slow, 40.0 * np.sin(2 * np.pi * _T), atol=6.0
     )  # 3 SE of a difference of 60 people
@@ -57,19 +57,19 @@ def test_a_spread_that_does_not_depend_on_speed_is_left_alone() -> None:
     growths = []
     for seed in range(10):
         curves, speed, people = simulated(40, np.random.default_rng(seed), growth=0.0)
-        growths.append(curve_model(curves, speed, people, np.ones(len(people)), band=False).growth)
+        growths.append(fit_curve_model(curves, speed, people, np.ones(len(people)), band=False).growth)
     assert sum(growth == 0.0 for growth in growths) >= 7
 
 
 def test_the_same_seed_gives_the_same_band_and_few_people_give_none() -> None:
     curves, speed, people = simulated(20, np.random.default_rng(2))
-    first, again = (curve_model(curves, speed, people, np.ones(len(people)), seed=3).reach for _ in range(2))
+    first, again = (fit_curve_model(curves, speed, people, np.ones(len(people)), seed=3).reach for _ in range(2))
     assert first == again
     few = people < 12
-    assert np.isnan(curve_model(curves[few], speed[few], people[few], np.ones(few.sum())).reach)
+    assert np.isnan(fit_curve_model(curves[few], speed[few], people[few], np.ones(few.sum())).reach)
     one = people < 3
     with pytest.raises(StatisticsError, match="3 people"):
-        curve_model(curves[one], speed[one], people[one], np.ones(one.sum()))
+        fit_curve_model(curves[one], speed[one], people[one], np.ones(one.sum()))
 
 
 def test_where_people_hardly_differ_the_band_does_not_widen_all_of_it() -> None:
@@ -78,6 +78,6 @@ def test_where_people_hardly_differ_the_band_does_not_widen_all_of_it() -> None:
     flat = curves * np.where(_T < 0.6, 1.0, 1e-6)
     rng = np.random.default_rng(6)
     flat[:, _T >= 0.6] += 1e-6 * rng.standard_t(1, size=flat[:, _T >= 0.6].shape)  # a few far outliers, all tiny
-    model = curve_model(flat, speed, people, np.ones(len(people)))
-    whole = curve_model(curves, speed, people, np.ones(len(people)))
+    model = fit_curve_model(flat, speed, people, np.ones(len(people)))
+    whole = fit_curve_model(curves, speed, people, np.ones(len(people)))
     assert model.reach < 1.3 * whole.reach

@@ -12,7 +12,7 @@ from support.smooth_noise import smooth_noise
 
 from biodyn.errors import StatisticsError
 from biodyn.statistics import spm
-from biodyn.statistics.spm.inference import clusters_beyond, largest_mass
+from biodyn.statistics.spm.inference import find_clusters, largest_mass
 from biodyn.statistics.spm.linear_model import all_arrangements, arrangement_count, random_arrangements
 
 NODES = 101
@@ -79,7 +79,7 @@ def null_fields(name: str, rng: np.random.Generator) -> spm.StatisticField:
 @pytest.mark.parametrize("name", ["one sample", "pooled", "welch", "regression", "anova", "repeated", "broken"])
 def test_error_rate(name: str) -> None:
     rng = np.random.default_rng(4)
-    found = sum(spm.random_field_inference(null_fields(name, rng)).significant for _ in range(TRIALS))
+    found = sum(spm.random_field_inference(null_fields(name, rng)).is_significant for _ in range(TRIALS))
     # a true rate of 4 to 6 % gives counts in this range but once in a thousand
     low, high = stats.binom.ppf(0.0005, TRIALS, 0.04), stats.binom.ppf(0.9995, TRIALS, 0.06)
     assert low <= found <= high
@@ -88,7 +88,7 @@ def test_error_rate(name: str) -> None:
 def test_permutation_keeps_the_error_rate_exactly() -> None:
     rng = np.random.default_rng(5)
     found = sum(
-        spm.permutation_inference(spm.one_sample_t(draw(rng, 7, 10.0)), permutations=128).significant
+        spm.permutation_inference(spm.one_sample_t(draw(rng, 7, 10.0)), permutations=128).is_significant
         for _ in range(400)
     )
     # 6 of 128 sign patterns may exceed the threshold: 4.7 %, whatever the curves are like
@@ -101,7 +101,7 @@ def test_power_on_a_bump_and_where_it_is_found() -> None:
     bump = 1.5 * np.exp(-0.5 * ((np.arange(NODES) - 50.0) / 8.0) ** 2)
     results = [spm.random_field_inference(spm.two_sample_t(draw(rng, 12) + bump, draw(rng, 12))) for _ in range(200)]
     # noncentral t at the middle: 1.5 / sqrt(2 / 12) = 3.67 against a threshold of about 3.2: 0.68 at this one node
-    assert np.mean([result.significant for result in results]) > stats.nct.sf(results[0].threshold, 22, 3.67) - 0.1
+    assert np.mean([result.is_significant for result in results]) > stats.nct.sf(results[0].threshold, 22, 3.67) - 0.1
     clusters = [cluster for result in results for cluster in result.clusters if cluster.sign > 0]
     assert np.median([0.5 * (cluster.start + cluster.end) for cluster in clusters]) == pytest.approx(50.0, abs=2.0)
 
@@ -128,7 +128,7 @@ def test_unequal_conditions_need_the_correction() -> None:
         curves = size * draw(rng, 40)
         for assume_sphericity in found:
             field = spm.anova_repeated(curves, condition, subject, assume_sphericity)
-            found[assume_sphericity] += spm.random_field_inference(field).significant
+            found[assume_sphericity] += spm.random_field_inference(field).is_significant
     assert found[True] > 0.15 * 300
     # 5 % of 300 is 15; more than 27 once in a thousand
     assert found[False] <= stats.binom.ppf(0.999, 300, 0.05)
@@ -212,7 +212,7 @@ def test_impossible_tests_say_why(make, text: str) -> None:
 
 def test_ends_area_and_peak_of_a_cluster() -> None:
     z = np.array([0.0, 1.0, 3.0, 4.0, 2.0, 0.0, -3.0, -3.0])
-    found = clusters_beyond(z, 2.0, True)
+    found = find_clusters(z, 2.0, True)
     above = found[0]
     # crosses 2 halfway between nodes 1 and 2, and exactly at node 4
     assert (above.start, above.end, above.peak, above.peak_node, above.sign) == (1.5, 4.0, 4.0, 3, 1)
@@ -230,7 +230,7 @@ def test_thousands_of_fields_are_measured_as_one(two_tailed: bool) -> None:
     gaps = (np.diff(np.flatnonzero(nodes)) == 1).astype(float)
     mass = largest_mass(fields[:, nodes], gaps, 0.8, two_tailed)
     for at, z in enumerate(np.where(nodes, fields, np.nan)):
-        found = clusters_beyond(z, 0.8, two_tailed)
+        found = find_clusters(z, 0.8, two_tailed)
         assert mass[at] == pytest.approx(max((cluster.mass for cluster in found), default=0.0), abs=1e-9)
 
 
@@ -253,7 +253,7 @@ def test_exchanged_rows_are_the_refitted_model_of_exchanged_residuals() -> None:
     arrangements = random_arrangements(field.statistic.exchange, 20, rng)
     reduced = matrix[:, 1:]
     fit = reduced @ np.linalg.lstsq(reduced, y, rcond=None)[0]
-    for rows, t in zip(arrangements.rows, field.statistic.fields(arrangements), strict=True):
+    for rows, t in zip(arrangements.rows, field.statistic.statistic_fields(arrangements), strict=True):
         places = np.argsort(rows)  # curve j goes to place rows[j]
         again = fit + (y - fit)[places]
         np.testing.assert_allclose(t**2, refitted(field, matrix, contrast, again), rtol=1e-7, atol=1e-9)
@@ -269,7 +269,7 @@ def test_within_subject_exchange_is_the_refitted_table() -> None:
     assert len(np.unique(arrangements.rows, axis=0)) == 6**4
     assert (subject[arrangements.rows] == subject).all()
     some = slice(0, None, 97)
-    fields = field.statistic.fields(type(arrangements)(arrangements.rows[some], arrangements.signs[some]))
+    fields = field.statistic.statistic_fields(type(arrangements)(arrangements.rows[some], arrangements.signs[some]))
     for rows, z in zip(arrangements.rows[some], fields, strict=True):
         np.testing.assert_allclose(z, spm.anova_repeated(y, condition[rows], subject).z, rtol=1e-8)
 
@@ -304,7 +304,7 @@ def test_welch_exchange_is_the_refitted_test() -> None:
     field = spm.two_sample_t(y[:3], y[3:], equal_variance=False)
     arrangements = all_arrangements(field.statistic.exchange)
     group = np.array([0] * 3 + [1] * 6)
-    for rows, t in zip(arrangements.rows[::7], field.statistic.fields(arrangements)[::7], strict=True):
+    for rows, t in zip(arrangements.rows[::7], field.statistic.statistic_fields(arrangements)[::7], strict=True):
         there = group[rows] == 0
         np.testing.assert_allclose(t, stats.ttest_ind(y[there], y[~there], equal_var=False).statistic, rtol=1e-8)
 
@@ -316,7 +316,7 @@ def test_band_excludes_zero_where_the_test_finds_a_difference() -> None:
     rng = np.random.default_rng(19)
     bump = np.where(np.abs(np.arange(NODES) - 50) < 10, 5.0, 0.0)
     theory = spm.random_field_inference(spm.two_sample_t(draw(rng, 8) + bump, draw(rng, 8)))
-    low, high = theory.band()
+    low, high = theory.confidence_band()
     np.testing.assert_array_equal((low > 0.0) | (high < 0.0), np.abs(theory.field.z) > theory.threshold)
 
 

@@ -12,7 +12,7 @@ import pytest
 from support.real import slow_but
 
 from biodyn.output.tables.gait import spatiotemporal, stride_columns
-from biodyn.processing.gait.cycle_values import ground_peaks
+from biodyn.processing.gait.cycle_values import ground_peak_definitions
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.group.analyse import possible_names
 from biodyn.study.options import AnalysisOptions
@@ -188,7 +188,7 @@ def test_the_names_known_beforehand_are_those_of_a_trial(out: Path, walk_variabl
     possible = possible_names(plan_of(out))
     assert variables <= set(possible.variables)
     assert set(possible.strides) == set(stride_columns())
-    peaks = {peak.column for peak in ground_peaks()}
+    peaks = {peak.column_name for peak in ground_peak_definitions()}
     assert set(possible.strides) - strides == {"contact_time_s", "flight_time_s", *peaks}  # new since the stored result
     assert strides <= set(possible.strides)
 

@@ -80,17 +80,17 @@ def test_own_norms_are_not_shown_beyond_the_speeds_of_their_people(tmp_path) -> 
     beyond = choose_norms(str(path), at[0.7])
     assert not beyond.norms
     assert "faster" in " ".join(beyond.reasons)
-    assert settings_from({"report": {"norms": str(path)}}).tables.norms == str(path)
+    assert settings_from({"report": {"norms": str(path)}}).table_names.norms == str(path)
 
 
 def test_a_damaged_file_is_refused_with_its_entry(tmp_path) -> None:
-    from biodyn.model.from_library.user_tables import user_tables
+    from biodyn.model.from_library.user_tables import load_user_tables
 
     path = tmp_path / "own.toml"
     write_norms(norm_table(study_people(6), "own", "CC0", 0), path)
     path.write_text(path.read_text(encoding="utf-8").replace("percent = [0.0,", "percent = [1.0,"), encoding="utf-8")
     with pytest.raises(TableError, match="from 0 to 100"):
-        user_tables(settings_from({"report": {"norms": str(path)}}).tables)
+        load_user_tables(settings_from({"report": {"norms": str(path)}}).table_names)
 
 
 def test_an_existing_file_and_a_name_without_toml_are_refused(tmp_path) -> None:

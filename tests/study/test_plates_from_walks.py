@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import StudyError
-from biodyn.study.plates import plates_from_walks
+from biodyn.study.plate_errors import plates_from_walks
 
 SUBJECT = Path(__file__).parents[2] / "sample_data" / "subject01"
 

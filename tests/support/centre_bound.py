@@ -42,7 +42,11 @@ def centre_bound(
     scaling = scaling_of(person)
     model, _ = scaling.model()
     known = load_priors()
-    hips = [body.definition.name for body in model.moving if body.definition.parent == model.bodies[0].definition.name]
+    hips = [
+        body.definition.name
+        for body in model.moving_segments
+        if body.definition.parent == model.bodies[0].definition.name
+    ]
     drawn = replace(
         known,
         centre_m={name: sd if name in hips else np.full(3, _EXACT_M) for name, sd in known.centre_m.items()},

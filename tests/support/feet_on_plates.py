@@ -8,7 +8,7 @@ from typing import Any
 from biodyn.conventions import FloatArray, Side
 from biodyn.processing.contacts.ground_reaction import decided, reaction_from_decisions
 from biodyn.processing.contacts.loading import PlateSignals
-from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.recording import Contact, GroundReaction
 
 

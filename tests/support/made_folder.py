@@ -142,7 +142,7 @@ def _run_record(one: MadeTrial) -> dict[str, Any]:
         "versions": {"biodyn": "0", "numpy": "1"},
         "input": {"file": f"{one.trial}.c3d", "rate_hz": 100.0, "frames": 400},
         "settings": settings.model_dump(mode="json"),
-        "cutoff_hz": settings.signals.markers_hz,
+        "cutoff_hz": settings.signals.marker_cutoff_of_settings,
         "automatic_cutoff": {"reason": "as asked"} if settings.signals.cutoff_hz == "auto" else None,
         "force_cutoff_hz": settings.force_cutoff_hz,
         "static": {},

@@ -10,7 +10,7 @@ from simulator.wearing import Scatter, Worn, worn
 
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import StaticFigure
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
 
@@ -102,7 +102,9 @@ def scaling_of(person: Worn) -> SubjectScaling:
         foot_flat=True,
     )
     skeleton = load_skeleton(who.skeleton)
-    return SubjectScaling(skeleton, recognise(person.labels), person.static_points, frozenset(person.labels), options)
+    return SubjectScaling(
+        skeleton, recognise_marker_set(person.labels), person.static_points, frozenset(person.labels), options
+    )
 
 
 def errors_m(found: StaticFigure, person: Worn) -> dict[str, FloatArray]:

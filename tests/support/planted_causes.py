@@ -9,14 +9,14 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.comparison import exchange
-from biodyn.comparison.channels import MomentConvention
 from biodyn.comparison.differences import Span
+from biodyn.comparison.moment_convention import MomentConvention
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import axis_angle
 from biodyn.model.body_model import SubjectModel, with_bodies, with_inertias, with_mass, with_misplaced_centre
 from biodyn.model.skeleton import Inertia, static_angles
 from biodyn.processing.dynamics.solve import solve_dynamics
-from biodyn.processing.gait.cycles import gait_cycles
+from biodyn.processing.gait.cycles import find_gait_cycles
 from biodyn.processing.signals.filtering import butterworth_lowpass
 
 #: The names that a comparison may give to each planted cause.
@@ -124,7 +124,7 @@ def _events(analysis: TrialAnalysis, rng: np.random.Generator) -> TrialAnalysis:
 
 def spans_of(analysis: TrialAnalysis) -> tuple[Span, ...]:
     """The gait cycles of an analysis."""
-    return tuple(Span(c.side, c.start_s, c.end_s) for c in gait_cycles(analysis.gait_events))
+    return tuple(Span(c.side, c.start_s, c.end_s) for c in find_gait_cycles(analysis.gait_events))
 
 
 def with_changed_writing(usual: MomentConvention, kind: str, rng: np.random.Generator) -> MomentConvention:

@@ -12,13 +12,13 @@ from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.assembly import ScaledBody
-from biodyn.model.body_model import AttachedMarker, SubjectModel, body_model
-from biodyn.model.from_library.skeleton import definition_of, load_skeleton
+from biodyn.model.body_model import AttachedMarker, SubjectModel, assemble_model
+from biodyn.model.from_library.skeleton import load_skeleton, without_recipes
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.skeleton import Inertia
 from biodyn.processing.contacts.feet import gait_points
 from biodyn.processing.dynamics.solve import solve_dynamics
-from biodyn.processing.kinematics.fit import Fit, base_angles, q_kinds
+from biodyn.processing.kinematics.fit import Fit, base_angles, configuration_layout
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording, StoredMotion
@@ -53,8 +53,8 @@ def skeleton_model(name: str = "full_body") -> SubjectModel:
     markers = tuple(
         AttachedMarker(f"M{i}", body.definition.name, np.array([0.02, 0.0, 0.0]), 1.0) for i, body in enumerate(bodies)
     )
-    return body_model(
-        definition_of(skeleton),
+    return assemble_model(
+        without_recipes(skeleton),
         bodies,
         frozenset(),
         mass_kg=MASS_KG,
@@ -102,7 +102,7 @@ def walker(
         lost=np.zeros((frames, len(model.coordinates)), dtype=bool),
         status=np.zeros(frames, dtype=np.int64),
         iterations=np.full(frames, 2),
-        motion=motion_from_configuration(time_s, q, q_kinds(model)),
+        motion=motion_from_configuration(time_s, q, configuration_layout(model)),
         link_R_W=R,
         link_p_W=p,
         model=model,

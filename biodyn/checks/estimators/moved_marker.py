@@ -98,7 +98,7 @@ def slipped_pelvis(fit: Fit, markers: Markers, stride_s: float, limit_m: float =
     R, p = np.full((len(points), 3, 3), np.nan), np.full((len(points), 3), np.nan)
     R[seen], p[seen] = rigid_fit(np.array([marker.p_BM for marker in pelvis]), points[seen])
     changes: dict[str, list[FloatArray]] = {}
-    for body in model.moving:
+    for body in model.moving_segments:
         if body.definition.parent != root or not body.definition.side:
             continue
         hip = p + R @ body.p_PB
@@ -234,7 +234,7 @@ def offsets(fit: Fit, markers: Markers) -> list[Offset]:
     """Return offsets of candidate markers from fits without each of them, in order of decreasing effect."""
     model = fit.model
     links, p_LM, weights = model.marker_arrays()
-    lower, upper = model.limits()
+    lower, upper = model.coordinate_limits()
     columns = [markers.labels.index(marker.label) for marker in model.markers]
     p_WM = markers.positions[:, columns]
     whole = np.flatnonzero(fit.solved)

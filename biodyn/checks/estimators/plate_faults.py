@@ -21,10 +21,10 @@ import numpy as np
 from biodyn.checks.estimators.evidence import Evidence, Step, effect_text, pressure, severity_of
 from biodyn.checks.estimators.plate_signals import force_ratio
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.diagnostics import Diagnostic, plates_in_words
+from biodyn.diagnostics import Diagnostic, plate_list
 from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
-from biodyn.processing.signals.orientation import z_points_up
+from biodyn.processing.signals.orientation import is_z_up
 from biodyn.recording import ForcePlate, PlateWrench
 
 # Largest mismatch (mean square of the criteria in standard deviations) of a sound plate.
@@ -392,7 +392,7 @@ def corners_in_order(
     """
     # Largest mismatch of the corrected order relative to the best other fault (0.01 to 0.95 in 72 walks with reversed corners).
     of_fault = 0.8
-    up = [n for n, plate in enumerate(plates) if z_points_up(plate)]
+    up = [n for n, plate in enumerate(plates) if is_z_up(plate)]
     judged = [n for n in up if mismatch(evidence, n, evidence.plates[n]) is not None]
     if not judged:
         return tuple(plates), ()
@@ -435,7 +435,7 @@ def _note_corner_order(numbers: Sequence[int], listing: _Listing, means: tuple[f
     return Diagnostic(
         "plate-corners-corrected",
         "warning",
-        f"{plates_in_words(numbers)} {'have' if several else 'has'} an upward z axis by the order of "
+        f"{plate_list(numbers)} {'have' if several else 'has'} an upward z axis by the order of "
         f"{'their' if several else 'its'} corners in the file; in C3D it points "
         f"down. The corners are used {listing.words}, which lowers the mismatch with feet and body from {before:.1f} to "
         f"{after:.1f} (mean square in standard deviations); no other change lowers it below {nearest:.1f}.",

@@ -10,7 +10,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Severity
 from biodyn.model.assembly import Coordinate
 from biodyn.processing.kinematics.fit import Fit, PoseMisfit
-from biodyn.processing.signals.filtering import finite_stretches, rms
+from biodyn.processing.signals.filtering import finite_rms, finite_stretches
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, Markers
 
@@ -190,7 +190,7 @@ def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
 
 def far_poses(misfit: PoseMisfit, limit_m: float) -> tuple[Diagnostic, ...]:
     """Report segments with an RMS distance of the origin above `limit_m` and far above the median."""
-    away, turned = rms(misfit.origin_m.T), rms(misfit.turn_rad.T)
+    away, turned = finite_rms(misfit.origin_m.T), finite_rms(misfit.turn_rad.T)
     usual = float(np.median(away)) if len(away) else 0.0
     return tuple(
         Diagnostic(

@@ -13,7 +13,7 @@ from biodyn.checks.estimators.evidence import Evidence, effect_text, severity_of
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
-from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches, second_cutoff_hz
+from biodyn.processing.signals.filtering import additional_cutoff_hz, butterworth_lowpass, finite_stretches
 
 # Usual delay of forces after the acceleration of the body in sound walks, s: soft tissue (2 to 16 ms).
 USUAL_LATE_S = 0.006
@@ -110,7 +110,7 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     step = shifts[1] - shifts[0]
     late = float(shifts[best] + 0.5 * step * (before - right) / curvature)
     total = float(np.var(curve(times[rows] + late)) * rows.sum())
-    hz = second_cutoff_hz(evidence.force_cutoff_hz, error_hz)
+    hz = additional_cutoff_hz(evidence.force_cutoff_hz, error_hz)
     slow = curve if hz == 0.0 else CubicSpline(times, butterworth_lowpass(curve(times), evidence.rate_hz, hz))
     slope = float(np.sqrt(np.mean(slow(times[rows] + late, 1) ** 2)))
     error_n = load_table("checks/checks")["body"]["vertical_force_sd"] * evidence.weight_n

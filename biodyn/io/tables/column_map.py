@@ -11,7 +11,7 @@ from biodyn.conventions import Side
 from biodyn.errors import InputFileError, TableError
 from biodyn.io.tables.columns import ColumnRoles, ForceColumns, plate_of_map, poses_of_map, roles_of
 from biodyn.library.faults import require_valid
-from biodyn.library.load import load_table, nearest, read_user_toml
+from biodyn.library.load import load_table, read_user_toml, suggest_name
 
 _POINT = "point"
 _SIDES: dict[str, Side] = {"right": "r", "left": "l"}
@@ -117,7 +117,7 @@ class _Map:
             return name
         if part not in self._names:
             raise InputFileError(
-                f"'{self._path}' names the column '{part}', which is not there.", nearest(part, self._names)
+                f"'{self._path}' names the column '{part}', which is not there.", suggest_name(part, self._names)
             )
         shared = entry.endswith(_POINT) and self.used.get(part, "").endswith(
             _POINT

@@ -6,5 +6,5 @@ trial, body mass, height and measures. Output: a `SubjectModel` (`biodyn.model`)
 Read `skeleton` (bodies and their recipes) and `markersets` (labels -> landmarks and segments); `landmarks` (points and axes of
 the standing subject) with `constructions`, `hip_centre` and the methods in `joint_centres`; `anthropometry` (masses and
 inertias); then `scaling`, which combines them, with `scaling_notes`. `pose_figure` makes the standing subject from measured
-poses, `without_static` from a motion. `user_tables` checks a user's tables before the analysis, and lists the library.
+poses, `without_static` from a motion. `load_user_tables` checks a user's tables before the analysis, and lists the library.
 """

@@ -14,7 +14,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError
-from biodyn.library.tables import extended, load_entry, sided_entries
+from biodyn.library.tables import load_entry, load_parent, sided_entries
 from biodyn.model.from_library.constructions import axes_about
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.skeleton import ZERO_INERTIA, Inertia
@@ -30,15 +30,15 @@ def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex
     table `across`, if one is named and its landmarks can be determined.
     """
     segments = _segments(table_name)
-    total = sum(_row(entry, sex)["mass"] for _, entry in segments)
-    bodies = _inertias(segments, pose, mass_kg / total, sex)
+    total = sum(_values_of_sex(entry, sex)["mass"] for _, entry in segments)
+    bodies = _inertias_by_body(segments, pose, mass_kg / total, sex)
     missing = [body.name for body in pose.skeleton.bodies if body.name not in bodies]
     if missing:
         raise ModelError(f"Anthropometric table '{table_name}' has no segment for {', '.join(missing)}.")
     across = load_entry("anthropometry", table_name).get("across")
     if across is None:
         return bodies
-    others = _inertias([row for row in _segments(across) if _known(row[1], pose)], pose, mass_kg, sex)
+    others = _inertias_by_body([row for row in _segments(across) if _has_landmarks(row[1], pose)], pose, mass_kg, sex)
     fixed = _fixed_axes(segments, pose)
     return {
         name: _with_com_across(inertia, others[name].com, fixed[name]) if name in others else inertia
@@ -49,18 +49,18 @@ def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex
 _Rows = Sequence[tuple[str, dict[str, Any]]]  # (side, entry)
 
 
-def _inertias(segments: _Rows, pose: StaticPose, kg_per_fraction: float, sex: Sex) -> dict[str, Inertia]:
+def _inertias_by_body(segments: _Rows, pose: StaticPose, kg_per_fraction: float, sex: Sex) -> dict[str, Inertia]:
     bodies: dict[str, Inertia] = {}
     for side, entry in segments:
-        R_WB, p_WB = pose.pose(pose.skeleton.body(entry["body"]))
-        segment = _segment(entry, _row(entry, sex), side, pose, R_WB, p_WB, kg_per_fraction)
+        R_WB, p_WB = pose.body_pose(pose.skeleton.body(entry["body"]))
+        segment = _segment_inertia(entry, _values_of_sex(entry, sex), side, pose, R_WB, p_WB, kg_per_fraction)
         bodies[entry["body"]] = bodies.get(entry["body"], ZERO_INERTIA) + segment
     return bodies
 
 
-def _known(entry: dict[str, Any], pose: StaticPose) -> bool:
+def _has_landmarks(entry: dict[str, Any], pose: StaticPose) -> bool:
     """Return whether the landmarks of a segment can be determined."""
-    return all(pose.determined(entry[key]) for key in ("from", "to", "origin") if key in entry)
+    return all(pose.is_determined(entry[key]) for key in ("from", "to", "origin") if key in entry)
 
 
 def segment_bodies(table_name: str) -> set[str]:
@@ -71,7 +71,7 @@ def segment_bodies(table_name: str) -> set[str]:
 def segment_lines(table_name: str, pose: StaticPose) -> list[tuple[str, FloatArray, FloatArray]]:
     """Return (body, start, end) of every segment of the table in the static posture, World, m."""
     return [
-        (entry["body"], pose.landmark(entry["from"]), pose.landmark(entry["to"])) for _, entry in _segments(table_name)
+        (entry["body"], pose.position(entry["from"]), pose.position(entry["to"])) for _, entry in _segments(table_name)
     ]
 
 
@@ -79,7 +79,7 @@ def _segments(table_name: str, above: tuple[str, ...] = ()) -> _Rows:
     """Return the segments of a table, or of the one that it extends."""
     table = load_entry("anthropometry", table_name)
     if "extends" in table:
-        parent = extended("anthropometry", table["extends"], table_name, above)
+        parent = load_parent("anthropometry", table["extends"], table_name, above)
         return _segments(parent, (*above, table_name))
     return sided_entries("anthropometry", table_name, "segment")
 
@@ -91,8 +91,8 @@ def _fixed_axes(segments: _Rows, pose: StaticPose) -> dict[str, FloatArray]:
     """
     result: dict[str, FloatArray] = {}
     for side, entry in segments:
-        R_WB, _ = pose.pose(pose.skeleton.body(entry["body"]))
-        line = R_WB.T @ (pose.landmark(entry["to"]) - pose.landmark(entry["from"]))
+        R_WB, _ = pose.body_pose(pose.skeleton.body(entry["body"]))
+        line = R_WB.T @ (pose.position(entry["to"]) - pose.position(entry["from"]))
         sideways = np.array([0.0, 0.0, 0.0 if side else 1.0])
         result.setdefault(entry["body"], np.stack([sideways, line / np.linalg.norm(line)]))
     return result
@@ -106,14 +106,14 @@ def _with_com_across(inertia: Inertia, com: FloatArray, fixed_axes: FloatArray) 
     return Inertia(inertia.mass, inertia.com + shift, inertia.tensor)
 
 
-def _row(entry: dict[str, Any], sex: Sex) -> dict[str, Any]:
+def _values_of_sex(entry: dict[str, Any], sex: Sex) -> dict[str, Any]:
     if sex != "mean":
         return entry[sex]
     male, female = entry["male"], entry["female"]
     return {key: (np.asarray(male[key]) + np.asarray(female[key])) / 2.0 for key in male}
 
 
-def _segment(
+def _segment_inertia(
     entry: dict[str, Any],
     row: dict[str, Any],
     side: str,
@@ -122,14 +122,14 @@ def _segment(
     p_WB: FloatArray,
     kg_per_fraction: float,
 ) -> Inertia:
-    start, end = pose.landmark(entry["from"]), pose.landmark(entry["to"])
+    start, end = pose.position(entry["from"]), pose.position(entry["to"])
     length = float(np.linalg.norm(end - start))
     mass = float(row["mass"]) * kg_per_fraction
     mirror = np.array([1.0, 1.0, SIDE_SIGN.get(side, 1.0)])
     R_BS = np.eye(3)
     if "origin" in entry:  # centre of mass given in the segment's axes
         R_BS = _segment_axes(entry, pose, R_WB)
-        com = R_WB.T @ (pose.landmark(entry["origin"]) - p_WB) + R_BS @ (np.asarray(row["com"]) * mirror * length)
+        com = R_WB.T @ (pose.position(entry["origin"]) - p_WB) + R_BS @ (np.asarray(row["com"]) * mirror * length)
     else:  # given along the line between the end points
         com = R_WB.T @ (start + float(row["com"]) * (end - start) - p_WB)
     unit = _unit_tensor(tuple(row["radii"]), tuple(row.get("products", (0.0, 0.0, 0.0))), side)
@@ -140,7 +140,7 @@ def _segment_axes(entry: dict[str, Any], pose: StaticPose, R_WB: FloatArray) -> 
     """Return the axes (3, 3) of the table's segment in its body: Y by the table, Z as near as possible to the body's."""
     if "y" not in entry:
         return np.eye(3)
-    start, end = (pose.landmark(name) for name in entry["y"])
+    start, end = (pose.position(name) for name in entry["y"])
     return axes_about(R_WB.T @ (end - start), np.array([0.0, 0.0, 1.0]))
 
 
@@ -154,12 +154,12 @@ def _unit_tensor(radii: tuple[float, ...], products: tuple[float, ...], side: st
     tensor = np.diag(np.asarray(radii, dtype=float) ** 2)
     for (i, j), radius in zip(((0, 1), (0, 2), (1, 2)), products, strict=True):
         tensor[i, j] = tensor[j, i] = np.sign(radius) * radius**2 * mirror[i] * mirror[j]
-    physical = _physical(tensor)
+    physical = _nearest_physical(tensor)
     physical.setflags(write=False)
     return physical
 
 
-def _physical(tensor: FloatArray) -> FloatArray:
+def _nearest_physical(tensor: FloatArray) -> FloatArray:
     """Return the nearest tensor with principal moments that satisfy I1 + I2 >= I3."""
     moments, axes = np.linalg.eigh(tensor)
     moments = np.maximum(moments, 0.0)

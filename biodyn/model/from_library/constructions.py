@@ -13,7 +13,7 @@ from biodyn.model.from_library.skeleton import AxisRule
 _AXIS_INDEX = {"x": 0, "y": 1, "z": 2}
 
 
-def axes_from(
+def axes_from_points(
     exact: AxisRule, plane: AxisRule, e0: FloatArray, e1: FloatArray, p0: FloatArray, p1: FloatArray
 ) -> FloatArray | None:
     """Return right-handed axes (3, 3): `exact` along e0-e1, `plane` as near as possible to p0-p1; None if they are parallel."""
@@ -35,7 +35,7 @@ def axes_from(
     return axes
 
 
-def chord(
+def chord_centre(
     proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, same_side: bool
 ) -> FloatArray | None:
     """Return the joint centre C with |C - lateral| = distance and a right angle at C between `proximal` and `lateral`.
@@ -58,15 +58,15 @@ def chord(
     return lateral + distance * (cosine * along + np.sqrt(1.0 - cosine**2) * across)
 
 
-def turned_chord(
+def rotated_chord_centre(
     proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, rotation: float, raised: float = 0.0
 ) -> FloatArray | None:
     """Return the joint centre C for a wand with a known offset angle from the plane of the joint.
 
     |C - lateral| = distance; `lateral` is below C by the angle `raised` (rad) in the segment with the long axis from C to
     `proximal`; `rotation` (rad, right-handed) is the angle about that axis from `plane` to `lateral`. With both zero it is
-    `chord`. These are the thigh and shank rotation offsets and the ankle abduction offset of Plug-in Gait: centres written by
-    its software are reproduced to 0.1 mm. The angle about the line to the lateral marker is found by fixed-point iteration.
+    `chord_centre`. These are the thigh and shank rotation offsets and the ankle abduction offset of Plug-in Gait: centres written
+    by its software are reproduced to 0.1 mm. The angle about the line to the lateral marker is found by fixed-point iteration.
     """
     down, across = distance * math.sin(raised), distance * math.cos(raised)
     along = proximal - lateral
@@ -86,7 +86,7 @@ def turned_chord(
     angle = 0.0
     centre = foot + radius * first
     for _ in range(30):
-        error = rotation - turn_about(proximal - centre, plane - centre, lateral - centre)
+        error = rotation - angle_about(proximal - centre, plane - centre, lateral - centre)
         angle += math.remainder(error, 2.0 * math.pi)
         centre = foot + radius * (math.cos(angle) * first + math.sin(angle) * second)
         if abs(error) < 1e-9:
@@ -94,7 +94,7 @@ def turned_chord(
     return centre
 
 
-def turn_about(axis: FloatArray, start: FloatArray, end: FloatArray) -> float:
+def angle_about(axis: FloatArray, start: FloatArray, end: FloatArray) -> float:
     """Return the angle (rad, right-handed) about `axis` from the projection of `start` to that of `end`, all (3,)."""
     across = cross3(axis, start)
     length = math.sqrt(axis @ axis)

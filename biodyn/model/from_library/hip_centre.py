@@ -8,7 +8,7 @@ from typing import Any
 
 from biodyn.conventions import FloatArray, Side
 from biodyn.errors import ModelError
-from biodyn.library.load import is_path, load_table, nearest
+from biodyn.library.load import is_path, load_table, suggest_name
 from biodyn.library.registry import Registry
 from biodyn.library.tables import load_entry
 
@@ -65,27 +65,27 @@ def hip_regression(name: str) -> dict[str, Any]:
     else:
         table = load_table(_TABLE)
         if name not in table:
-            raise ModelError(f"Hip centre regression '{name}' is not known.", nearest(name, table))
+            raise ModelError(f"Hip centre regression '{name}' is not known.", suggest_name(name, table))
         row = dict(table[name])
-    _method(name, row)
+    _method_function(name, row)
     return row
 
 
 def hip_centre(name: str, given: HipInput) -> FloatArray:
     """Return the hip centre (3,) m in the pelvis frame, by the row of that name (or the user's own, by path)."""
     row = hip_regression(name)
-    return _method(name, row)(row, given)
+    return _method_function(name, row)(row, given)
 
 
-def _method(name: str, row: Mapping[str, Any]) -> Centre:
+def _method_function(name: str, row: Mapping[str, Any]) -> Centre:
     """Return the method of a row; ModelError if it does not exist, or the row's numbers are not those it reads."""
     implied = "linear_regression" if "x" in row else "newington"
-    centre, needed = HIP_METHODS.named(row.get("method") or implied)
+    centre, needed = HIP_METHODS.get(row.get("method") or implied)
     numbers = row.get("numbers", {})
     missing = [number for number in needed if number not in numbers]
     if missing:
         raise ModelError(f"Hip centre '{name}': 'numbers' lacks {', '.join(missing)}.", "The method needs all of them.")
     unknown = next((number for number in numbers if number not in needed), None)
     if unknown is not None:
-        raise ModelError(f"Hip centre '{name}': its method has no number '{unknown}'.", nearest(unknown, needed))
+        raise ModelError(f"Hip centre '{name}': its method has no number '{unknown}'.", suggest_name(unknown, needed))
     return centre

@@ -12,13 +12,13 @@ from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError, StaticTrialError
 from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
-from biodyn.library.tables import for_each_side, sided_rows
+from biodyn.library.tables import expand_sides, sided_rows
 from biodyn.model.from_library.constructions import (
     alignment_device_corner,
     axes_about,
-    axes_from,
-    chord,
-    turned_chord,
+    axes_from_points,
+    chord_centre,
+    rotated_chord_centre,
 )
 from biodyn.model.from_library.hip_centre import HipInput, hip_centre
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
@@ -74,42 +74,43 @@ class StaticPose:
         self._known = dict(known or {})
         self._discard_derived()
         self._pending: set[str] = set()
-        if self._axes(skeleton.root) is None or self.measured(skeleton.root.origin) is None:
+        if self._body_axes(skeleton.root) is None or self.measured_position(skeleton.root.origin) is None:
             raise StaticTrialError(
                 f"The pose of the {skeleton.root.name} cannot be determined for the calibration: it needs "
-                f"{_needs(skeleton.root)}, and the trial does not show {', '.join(self.lacking(skeleton.root))}.",
+                f"{_required_landmarks(skeleton.root)}, and the trial does not show "
+                f"{', '.join(self.missing_landmarks(skeleton.root))}.",
                 "Use a static trial in which these markers are visible, or a walk that shows them together with three other "
                 "markers of that segment.",
             )
         self.height_m = self._estimated_height() if height_m is None else height_m
         self.height_estimated = height_m is None
 
-    def measured(self, name: str) -> FloatArray | None:
+    def measured_position(self, name: str) -> FloatArray | None:
         """Return the position (3,) m in World of a landmark, None if the markers do not determine it."""
         if name not in self._points:
             if name in self._pending:
                 return None
             self._pending.add(name)
-            self._points[name] = self._from_recipes(name, self.measured)
+            self._points[name] = self._apply_recipes(name, self.measured_position)
             self._pending.discard(name)
         return self._points[name]
 
-    def landmark(self, name: str) -> FloatArray:
+    def position(self, name: str) -> FloatArray:
         """Return the position (3,) m of a landmark in World; in a neutral upright posture if the markers do not determine it."""
-        point = self._assumed(name)
+        point = self._assumed_length(name)
         if point is None:
             raise ModelError(f"Landmark '{name}' cannot be determined: it has no marker and no recipe.")
         return point
 
-    def determined(self, name: str) -> bool:
+    def is_determined(self, name: str) -> bool:
         """Return whether `landmark` can determine it, from markers or assumed."""
-        return self._assumed(name) is not None
+        return self._assumed_length(name) is not None
 
-    def located(self, body: BodyRecipe) -> bool:
+    def is_located(self, body: BodyRecipe) -> bool:
         """Return whether markers determine the pose of the body in the static trial; False if it is assumed."""
-        return self._axes(body) is not None and self.measured(body.origin) is not None
+        return self._body_axes(body) is not None and self.measured_position(body.origin) is not None
 
-    def lacking(self, body: BodyRecipe) -> list[str]:
+    def missing_landmarks(self, body: BodyRecipe) -> list[str]:
         """Return the missing landmarks, traced back to markers, that the first rule of the body needs."""
         exact, plane = body.frames[0]
         pending = [exact.start, exact.end, plane.start, plane.end, body.origin]
@@ -117,7 +118,7 @@ class StaticPose:
         seen: set[str] = set()
         while pending:
             name = pending.pop(0)
-            if name in seen or self.measured(name) is not None:
+            if name in seen or self.measured_position(name) is not None:
                 continue
             seen.add(name)
             recipes = self._recipes.get(name, ())
@@ -128,28 +129,28 @@ class StaticPose:
                 pending += value if isinstance(value, list) else [value]
         return list(missing)
 
-    def pose(self, body: BodyRecipe) -> tuple[FloatArray, FloatArray]:
+    def body_pose(self, body: BodyRecipe) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (3, 3) and p_WB (3,) m of a body; one without markers is upright, at its joint or below its parent."""
-        axes = self._axes(body)
-        origin = self.measured(body.origin)
+        axes = self._body_axes(body)
+        origin = self.measured_position(body.origin)
         if origin is None:
-            return self.upright(), self._template_origin(body)
-        return self.upright() if axes is None else axes, origin
+            return self.upright_axes(), self._template_origin(body)
+        return self.upright_axes() if axes is None else axes, origin
 
-    def upright(self) -> FloatArray:
+    def upright_axes(self) -> FloatArray:
         """Return the axes (3, 3) of a neutral standing posture: Y up, X the root's forward direction in the horizontal plane."""
-        root = self._axes(self.skeleton.root)
+        root = self._body_axes(self.skeleton.root)
         assert root is not None  # checked in __init__
         forward = root[:, 0] - _UP * (root[:, 0] @ _UP)
         x = forward / np.linalg.norm(forward)
         return np.column_stack([x, _UP, cross(x, _UP)])
 
-    def measure(self, name: str) -> float:
+    def length(self, name: str) -> float:
         """Return a subject measure in m: known, or a fraction of body height, which is then stored in `assumed`."""
         known = self._known_measure(name)
         if known is not None:
             return known
-        estimate = self.measure_by_height(name)
+        estimate = self.length_from_height(name)
         if estimate is None:
             raise ModelError(
                 f"Measure '{name}' is not known.", f"Known: {', '.join(load_table('body/measures')['measure'])}."
@@ -157,7 +158,7 @@ class StaticPose:
         self.assumed[name] = estimate
         return estimate
 
-    def measure_by_height(self, name: str) -> float | None:
+    def length_from_height(self, name: str) -> float | None:
         """Return a measure in m estimated from body height; None if the library has no fraction for it."""
         base, _, _ = name.rpartition("_")
         row = load_table("body/measures")["measure"].get(base)
@@ -170,30 +171,30 @@ class StaticPose:
 
     # -- recipes ------------------------------------------------------------------------------------------------
 
-    def _assumed(self, name: str) -> FloatArray | None:
-        point = self.measured(name)
+    def _assumed_length(self, name: str) -> FloatArray | None:
+        point = self.measured_position(name)
         if point is None and name in self._origin_of:
             point = self._template_origin(self._origin_of[name])
-        return self._from_recipes(name, self._assumed) if point is None else point
+        return self._apply_recipes(name, self._assumed_length) if point is None else point
 
-    def _from_recipes(self, name: str, lookup: _Lookup) -> FloatArray | None:
+    def _apply_recipes(self, name: str, lookup: _Lookup) -> FloatArray | None:
         for recipe in self._recipes.get(name, ()):
             if self._flags.get(recipe.get("needs", ""), True):
-                point = self._apply(recipe, lookup)
+                point = self._apply_recipe(recipe, lookup)
                 if point is not None:
                     if "notice" in recipe:
                         self.substitutes[name] = recipe["notice"]
                     return point
         return None
 
-    def _apply(self, recipe: Mapping[str, Any], lookup: _Lookup) -> FloatArray | None:
+    def _apply_recipe(self, recipe: Mapping[str, Any], lookup: _Lookup) -> FloatArray | None:
         operation = recipe["op"]
         if operation == "hip_regression":
-            return self._hip(recipe)
+            return self._hip_centre(recipe)
         if operation == "in_frame":
-            return self._in_frame(recipe)
+            return self._point_in_frame(recipe)
         if operation == "in_body":
-            return None if lookup == self.measured else self._in_body(recipe)
+            return None if lookup == self.measured_position else self._point_in_body(recipe)
         inputs: dict[str, Any] = {}
         for key in _INPUTS:
             if key not in recipe:
@@ -203,15 +204,15 @@ class StaticPose:
             if points is None or (isinstance(points, list) and any(p is None for p in points)):
                 return None
             inputs[key] = points
-        return self._geometry(operation, recipe, inputs)
+        return self._construct(operation, recipe, inputs)
 
-    def _in_body(self, recipe: Mapping[str, Any]) -> FloatArray:
+    def _point_in_body(self, recipe: Mapping[str, Any]) -> FloatArray:
         body = self.skeleton.body(recipe["body"])
-        R_WB, p_WB = self.pose(body)
+        R_WB, p_WB = self.body_pose(body)
         offset = np.array(recipe["by_height"]) * (1.0, 1.0, SIDE_SIGN.get(body.side, 1.0))
         return p_WB + R_WB @ offset * self.height_m
 
-    def _geometry(self, operation: str, recipe: Mapping[str, Any], p: Mapping[str, Any]) -> FloatArray | None:
+    def _construct(self, operation: str, recipe: Mapping[str, Any], p: Mapping[str, Any]) -> FloatArray | None:
         if operation == "point":
             return p["of"]
         if operation == "midpoint":
@@ -235,17 +236,17 @@ class StaticPose:
         if operation == "level":
             return np.array([p["of"][0], p["to"][1], p["of"][2]])
         if operation == "chord":
-            distance = 0.5 * self.measure(recipe["width"]) + self.marker_radius_m
+            distance = 0.5 * self.length(recipe["width"]) + self.marker_radius_m
             rotation = self._offsets.get(recipe.get("rotation", ""))
             if rotation is None and "usual_rotation_deg" in recipe:
                 rotation = float(np.deg2rad(recipe["usual_rotation_deg"]))
             if rotation is not None:
                 raised = self._offsets.get(recipe.get("raised", ""), 0.0)
                 turn = SIDE_SIGN[recipe["side"]] * rotation
-                return turned_chord(p["proximal"], p["lateral"], p["plane"], distance, turn, raised)
-            return chord(p["proximal"], p["lateral"], p["plane"], distance, recipe.get("same_side", False))
+                return rotated_chord_centre(p["proximal"], p["lateral"], p["plane"], distance, turn, raised)
+            return chord_centre(p["proximal"], p["lateral"], p["plane"], distance, recipe.get("same_side", False))
         if operation == "inward":
-            distance = 0.5 * self.measure(recipe["measure"]) + self.marker_radius_m
+            distance = 0.5 * self.length(recipe["measure"]) + self.marker_radius_m
             direction = p["towards"] - p["of"]
             return p["of"] + distance * direction / np.linalg.norm(direction)
         if operation == "alignment_device":
@@ -254,26 +255,26 @@ class StaticPose:
 
     def _offset_point(self, point: FloatArray, below: FloatArray, offset: FloatArray) -> FloatArray | None:
         """Return `point` plus an offset (3,) m in axes with Y from `below` to the point and Z near the root's."""
-        root = self._axes(self.skeleton.root)
+        root = self._body_axes(self.skeleton.root)
         return None if root is None else point + axes_about(point - below, root[:, 2]) @ offset
 
-    def _in_frame(self, recipe: Mapping[str, Any]) -> FloatArray | None:
-        axes = self._axes(self.skeleton.body(recipe["frame"]))
-        points = [self.measured(recipe[key]) for key in ("origin", "scale_from", "scale_to")]
+    def _point_in_frame(self, recipe: Mapping[str, Any]) -> FloatArray | None:
+        axes = self._body_axes(self.skeleton.body(recipe["frame"]))
+        points = [self.measured_position(recipe[key]) for key in ("origin", "scale_from", "scale_to")]
         if axes is None or any(point is None for point in points):
             return None
         origin, start, end = points
         scale = np.linalg.norm(end - start)  # type: ignore[operator]
         return origin + scale * (axes @ np.array(recipe["position"]))
 
-    def _hip(self, recipe: Mapping[str, Any]) -> FloatArray | None:
-        pelvis = self._axes(self.skeleton.root)
-        front, back, right, left = (self.measured(recipe[key]) for key in ("front", "back", "right", "left"))
+    def _hip_centre(self, recipe: Mapping[str, Any]) -> FloatArray | None:
+        pelvis = self._body_axes(self.skeleton.root)
+        front, back, right, left = (self.measured_position(recipe[key]) for key in ("front", "back", "right", "left"))
         if pelvis is None or front is None or back is None or right is None or left is None:
             return None
         leg = self._known_measure(recipe["leg_length"])
         if leg is None:
-            top, bottom = (self.measured(name) for name in recipe["leg"])
+            top, bottom = (self.measured_position(name) for name in recipe["leg"])
             if top is None or bottom is None:
                 return None
             leg = float(np.linalg.norm(top - bottom))
@@ -291,7 +292,7 @@ class StaticPose:
 
     # -- frames -------------------------------------------------------------------------------------------------
 
-    def _axes(self, body: BodyRecipe) -> FloatArray | None:
+    def _body_axes(self, body: BodyRecipe) -> FloatArray | None:
         key = f"axes of {body.name}"
         if body.name in self._frames:
             return self._frames[body.name]
@@ -300,10 +301,10 @@ class StaticPose:
         self._pending.add(key)
         try:
             for exact, plane in body.frames:
-                ends = [self.measured(name) for name in (exact.start, exact.end, plane.start, plane.end)]
+                ends = [self.measured_position(name) for name in (exact.start, exact.end, plane.start, plane.end)]
                 if any(end is None for end in ends):
                     continue
-                axes = axes_from(exact, plane, *ends)  # type: ignore[arg-type]
+                axes = axes_from_points(exact, plane, *ends)  # type: ignore[arg-type]
                 if axes is not None:
                     self._frames[body.name] = axes
                     return axes
@@ -313,8 +314,8 @@ class StaticPose:
         return None
 
     def _template_origin(self, body: BodyRecipe) -> FloatArray:
-        _, parent = self.pose(self.skeleton.body(body.parent))
-        return parent + self.upright() @ body.template * self.height_m
+        _, parent = self.body_pose(self.skeleton.body(body.parent))
+        return parent + self.upright_axes() @ body.template * self.height_m
 
     def _estimated_height(self) -> float:
         """Return the height (m) from the legs.
@@ -324,18 +325,18 @@ class StaticPose:
         """
         height = 1.7
         for _ in range(4):
-            self._assume_height(height)
-            by_legs = self.height_by_legs()
+            self._set_height(height)
+            by_legs = self.height_from_legs()
             if by_legs is None:
                 raise StaticTrialError(
                     "Body height is not given and cannot be estimated: the markers show no complete leg.",
                     "Give it with --height.",
                 )
             height = by_legs
-        self._assume_height(height)
+        self._set_height(height)
         return height
 
-    def _assume_height(self, height_m: float) -> None:
+    def _set_height(self, height_m: float) -> None:
         """Set the height and discard results that used another one."""
         self.height_m = height_m
         self.assumed.clear()
@@ -346,12 +347,12 @@ class StaticPose:
         self._points: dict[str, FloatArray | None] = {**self._marked, **centres}
         self._frames: dict[str, FloatArray | None] = {name: R_WB for name, (R_WB, _) in self._known.items()}
 
-    def height_by_legs(self) -> float | None:
+    def height_from_legs(self) -> float | None:
         """Return the body height (m) estimated from leg length; None if the markers show no complete leg."""
         estimates = []
         for rule in load_table("body/measures")["height_from"].values():
-            for _, filled in for_each_side(rule):
-                points = [self.measured(name) for name in (filled["from"], *filled["through"], filled["to"])]
+            for _, filled in expand_sides(rule):
+                points = [self.measured_position(name) for name in (filled["from"], *filled["through"], filled["to"])]
                 if all(point is not None for point in points):
                     spans = [np.linalg.norm(b - a) for a, b in pairwise(points)]  # type: ignore[operator]
                     length = float(np.sum(spans))
@@ -359,5 +360,5 @@ class StaticPose:
         return float(np.mean(estimates)) if estimates else None
 
 
-def _needs(body: BodyRecipe) -> str:
+def _required_landmarks(body: BodyRecipe) -> str:
     return " or ".join(f"{exact.start}, {exact.end}, {plane.start}, {plane.end}" for exact, plane in body.frames)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import TableError
-from biodyn.library.load import is_path, nearest
-from biodyn.library.tables import extended, for_each_side, load_entry
+from biodyn.library.load import is_path, suggest_name
+from biodyn.library.tables import expand_sides, load_entry, load_parent
+from biodyn.model.from_library.label_reading.label_dictionary import dictionary_meaning
 from biodyn.model.from_library.label_reading.spelling import normalise
-from biodyn.model.from_library.label_reading.words import dictionary_meaning
 
 
 @dataclass(frozen=True)
@@ -44,38 +44,38 @@ class MarkerSet:
         key = normalise(label)
         return next((entry for entry in self.entries if key in entry.keys), None)
 
-    def spelt(self, key: str) -> str:
+    def original_spelling(self, key: str) -> str:
         """Return a label as the set spells it."""
         return next((e.shown for e in self.entries if e.keys[:1] == (key,) and e.shown), key)
 
 
 def load_marker_set(name: str) -> MarkerSet:
     """Read a marker set of the library (or a TOML path), with the set it extends and the labels it renames."""
-    return _loaded(name, ()) if is_path(name) else _of_library(name)
+    return _load_extended(name, ()) if is_path(name) else _load_from_library(name)
 
 
 @cache
-def _of_library(name: str) -> MarkerSet:
-    return _loaded(name, ())
+def _load_from_library(name: str) -> MarkerSet:
+    return _load_extended(name, ())
 
 
-def _loaded(name: str, above: tuple[str, ...]) -> MarkerSet:
+def _load_extended(name: str, above: tuple[str, ...]) -> MarkerSet:
     table = load_entry("markersets", name)
-    entries = tuple(_entry(filled) for raw in table.get("marker", ()) for _, filled in for_each_side(raw))
-    entries += _by_dictionary(name, table)
+    entries = tuple(_parse_entry(filled) for raw in table.get("marker", ()) for _, filled in expand_sides(raw))
+    entries += _dictionary_entries(name, table)
     requires = tuple(tuple(normalise(label) for label in group) for group in table.get("requires", ()))
     landmarks = tuple(tuple(group) for group in table.get("requires_landmarks", ()))
     _require_unique_labels(name, entries)
     title, renamed = table["title"], frozenset[str]()
     if "extends" in table:
-        parent_name = extended("markersets", table["extends"], name, above)
-        parent = _loaded(parent_name, (*above, name)) if is_path(parent_name) else load_marker_set(parent_name)
-        parent = _renamed(parent, table.get("rename", {}), name)
+        parent_name = load_parent("markersets", table["extends"], name, above)
+        parent = _load_extended(parent_name, (*above, name)) if is_path(parent_name) else load_marker_set(parent_name)
+        parent = _rename_labels(parent, table.get("rename", {}), name)
         if title == Path(name).stem and is_path(name):  # the file has no title
             title = f"{parent.title} as in {Path(name).name}"
         # an entry of the set replaces one of the set that it extends
         defined = frozenset(key for entry in entries for key in entry.keys)
-        kept = tuple(entry for entry in (_without(entry, defined) for entry in parent.entries) if entry.keys)
+        kept = tuple(entry for entry in (_remove_labels(entry, defined) for entry in parent.entries) if entry.keys)
         entries = kept + entries
         requires = parent.requires + requires
         landmarks = parent.requires_landmarks + landmarks
@@ -83,12 +83,12 @@ def _loaded(name: str, above: tuple[str, ...]) -> MarkerSet:
     return MarkerSet(table["name"], title, entries, requires, landmarks, renamed)
 
 
-def _by_dictionary(name: str, table: Mapping[str, Any]) -> tuple[MarkerEntry, ...]:
+def _dictionary_entries(name: str, table: Mapping[str, Any]) -> tuple[MarkerEntry, ...]:
     """Return the entries of the labels defined in the dictionary."""
-    static_only = {normalise(label) for pattern in table.get("static_only", ()) for _, label in for_each_side(pattern)}
+    static_only = {normalise(label) for pattern in table.get("static_only", ()) for _, label in expand_sides(pattern)}
     entries = []
     for pattern in table.get("labels", ()):
-        for side, label in for_each_side(pattern):
+        for side, label in expand_sides(pattern):
             meaning = dictionary_meaning(pattern, side)
             if meaning is None:
                 raise TableError(
@@ -113,18 +113,18 @@ def _require_unique_labels(name: str, entries: tuple[MarkerEntry, ...]) -> None:
         )
 
 
-def _without(entry: MarkerEntry, keys: frozenset[str]) -> MarkerEntry:
+def _remove_labels(entry: MarkerEntry, keys: frozenset[str]) -> MarkerEntry:
     return entry if keys.isdisjoint(entry.keys) else replace(entry, keys=tuple(k for k in entry.keys if k not in keys))
 
 
-def _renamed(parent: MarkerSet, rename: Mapping[str, str], name: str) -> MarkerSet:
+def _rename_labels(parent: MarkerSet, rename: Mapping[str, str], name: str) -> MarkerSet:
     """Return the set with labels renamed, in its requirements, too: `rename` is label in the file -> label of the set.
 
     A renamed label loses its former meaning; the label of the set remains valid.
     """
     if not rename:
         return parent
-    pairs = _pairs(parent, rename, name)
+    pairs = _label_pairs(parent, rename, name)
     renamed = [label for labels in pairs.values() for label in labels]
 
     def follow(keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -144,16 +144,16 @@ def _renamed(parent: MarkerSet, rename: Mapping[str, str], name: str) -> MarkerS
     return replace(parent, entries=entries, requires=requires, renamed=parent.renamed | frozenset(renamed))
 
 
-def _pairs(parent: MarkerSet, rename: Mapping[str, str], name: str) -> dict[str, list[str]]:
+def _label_pairs(parent: MarkerSet, rename: Mapping[str, str], name: str) -> dict[str, list[str]]:
     """Return label of the set -> labels in the file that replace it, for both sides."""
     pairs: dict[str, list[str]] = {}
     known = {key for entry in parent.entries for key in entry.keys}
     for raw in rename.items():
-        for _, (label, meant) in for_each_side(list(raw)):
+        for _, (label, meant) in expand_sides(list(raw)):
             if normalise(meant) not in known:
                 raise TableError(
                     f"'{name}', [rename]: '{label}' is renamed to '{meant}', which is not a label of {parent.title}.",
-                    nearest(normalise(meant), sorted(known)),
+                    suggest_name(normalise(meant), sorted(known)),
                 )
             pairs.setdefault(normalise(meant), []).append(normalise(label))
     renamed = [label for labels in pairs.values() for label in labels]
@@ -163,7 +163,7 @@ def _pairs(parent: MarkerSet, rename: Mapping[str, str], name: str) -> dict[str,
     return pairs
 
 
-def _entry(raw: dict[str, Any]) -> MarkerEntry:
+def _parse_entry(raw: dict[str, Any]) -> MarkerEntry:
     return MarkerEntry(
         keys=tuple(normalise(label) for label in raw["labels"]),
         landmark=raw.get("landmark", ""),

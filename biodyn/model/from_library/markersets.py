@@ -10,15 +10,15 @@ from biodyn.conventions import SIDES, other_side
 from biodyn.errors import MarkerSetError
 from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names
-from biodyn.model.from_library.label_reading.meanings import LabelReading, read_labels
+from biodyn.model.from_library.label_reading.label_dictionary import DICTIONARY
+from biodyn.model.from_library.label_reading.label_resolution import LabelReading, read_labels
 from biodyn.model.from_library.label_reading.spelling import (
-    mirrored,
+    mirror_label,
     normalise,
-    pieces,
     side_readings,
-    without_shared_ending,
+    split_label,
+    strip_common_ending,
 )
-from biodyn.model.from_library.label_reading.words import DICTIONARY
 from biodyn.model.from_library.marker_set_table import MarkerSet, load_marker_set
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 
@@ -35,7 +35,7 @@ class Missing:
     body: str
 
 
-def missing_from(
+def missing_markers(
     candidate: MarkerSet,
     plain: Mapping[str, str],
     reading: LabelReading,
@@ -50,13 +50,13 @@ def missing_from(
     """
     optional: set[str] = set() if whole else {key for e in candidate.entries if e.static_only for key in e.keys}
     present = set(plain.values()) | {normalise(label) for label in plain}
-    bodies = _bodies(candidate)
+    bodies = _segment_by_label(candidate)
     marked = {entry.landmark for entry in candidate.entries if present.intersection(entry.keys)}
     marked |= {meaning.landmark for meaning in reading.points.values()}
-    dispensable = _other_sides(marked) if one_of_two else set()
+    dispensable = _marked_on_other_side(marked) if one_of_two else set()
     landmark_of = {key: entry.landmark for entry in candidate.entries for key in entry.keys}
     absent = [
-        Missing(" or ".join(candidate.spelt(key) for key in group), _body_of(group, bodies))
+        Missing(" or ".join(candidate.original_spelling(key) for key in group), _common_segment(group, bodies))
         for group in candidate.requires
         if not present.intersection(group)
         and not optional.issuperset(group)
@@ -66,14 +66,14 @@ def missing_from(
     return absent + [
         Missing(
             " or ".join(_label_like_counterpart(landmark, reading) or landmark for landmark in group),
-            _body_of(group, bodies),
+            _common_segment(group, bodies),
         )
         for group in candidate.requires_landmarks
         if not marked.intersection(group)
     ]
 
 
-def _other_sides(marked: Collection[str]) -> set[str]:
+def _marked_on_other_side(marked: Collection[str]) -> set[str]:
     """Return the landmarks that are dispensable because the one of the other side is marked."""
     stems = load_table("body/landmarks")["one_of_two"]
     return {f"{stem}_{side}" for stem in stems for side in SIDES if f"{stem}_{other_side(side)}" in marked}
@@ -87,18 +87,18 @@ def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing], least: float
     sides = {marker.body[-2:] for marker in missing}
     if len(sides) != 1 or not sides <= {f"_{side}" for side in SIDES}:
         return False
-    bodies = _bodies(candidate)
-    required = [_body_of(group, bodies)[-2:] for group in (*candidate.requires, *candidate.requires_landmarks)]
+    bodies = _segment_by_label(candidate)
+    required = [_common_segment(group, bodies)[-2:] for group in (*candidate.requires, *candidate.requires_landmarks)]
     return len(missing) > least * sum(side in sides for side in required)
 
 
-def _body_of(group: Sequence[str], bodies: Mapping[str, str]) -> str:
+def _common_segment(group: Sequence[str], bodies: Mapping[str, str]) -> str:
     """Return the segment of a group of labels or landmarks; "" if they are on several segments."""
     names = {bodies.get(name, "") for name in group}
     return names.pop() if len(names) == 1 else ""
 
 
-def _bodies(candidate: MarkerSet) -> dict[str, str]:
+def _segment_by_label(candidate: MarkerSet) -> dict[str, str]:
     """Return the segment of each label and landmark."""
     return {name: entry.body for entry in candidate.entries for name in (*entry.keys, entry.landmark)}
 
@@ -117,7 +117,7 @@ def missing_landmarks(candidate: MarkerSet, marked: Collection[str], labels: Seq
     ]
 
 
-def not_recognised(
+def unrecognised_error(
     labels: Sequence[str],
     nearest: Sequence[MarkerSet],
     missing: Mapping[str, list[Missing]],
@@ -128,7 +128,7 @@ def not_recognised(
     closest, *others = nearest
     shown = ", ".join(labels[:_SHOWN]) + (" ..." if len(labels) > _SHOWN else "")
     text = (
-        f"The markers match no known marker set: the closest, {closest.title} ({_share(closest, scores)}), lacks "
+        f"The markers match no known marker set: the closest, {closest.title} ({_present_share(closest, scores)}), lacks "
         f"{', '.join(marker.text for marker in missing[closest.name])} (the file has {shown or 'none'})"
     )
     unknown = [label for label in labels if label not in reading.points and label not in reading.ambiguous]
@@ -136,7 +136,7 @@ def not_recognised(
         text += f"; unknown labels: {', '.join(unknown[:_SHOWN])}" + (" ..." if len(unknown) > _SHOWN else "")
     if others and scores[others[0].name] > 0.0:
         second = others[0]
-        text += f"; the second closest is {second.title} ({_share(second, scores)})"
+        text += f"; the second closest is {second.title} ({_present_share(second, scores)})"
     consequences = _consequences(missing[closest.name])
     options = list(reading.ambiguous.items())[:_SHOWN_SEGMENTS]
     ambiguous = [f"{label} ({' or '.join(meanings)})" for label, meanings in options]
@@ -160,14 +160,14 @@ def are_keypoints(labels: Sequence[str], reading: LabelReading) -> bool:
     table = load_table("body/label_words")["keypoints"]
     if any(m.landmark and m.body == table["without"] for m in reading.points.values()):
         return False
-    sided = {("".join(side.rest), side.side) for label in labels for side in side_readings(pieces(label))}
-    bare = {"".join(pieces(label)) for label in labels} | {stem for stem, _ in sided}
+    sided = {("".join(side.rest), side.side) for label in labels for side in side_readings(split_label(label))}
+    bare = {"".join(split_label(label)) for label in labels} | {stem for stem, _ in sided}
     return all((joint, side) in sided for joint in table["joints"] for side in SIDES) and not bare.isdisjoint(
         table["others"]
     )
 
 
-def _share(candidate: MarkerSet, scores: Mapping[str, float]) -> str:
+def _present_share(candidate: MarkerSet, scores: Mapping[str, float]) -> str:
     return f"{100 * scores[candidate.name]:.0f} % of {'the labels' if candidate.name == DICTIONARY else 'its markers'}"
 
 
@@ -190,11 +190,11 @@ def _label_like_counterpart(landmark: str, reading: LabelReading) -> str:
         return ""
     counterpart = f"{stem}_{other_side(side)}"  # type: ignore[arg-type]
     label = next((label for label, meaning in reading.points.items() if meaning.landmark == counterpart), None)
-    mirror = mirrored(label, other_side(side)) if label is not None else ""  # type: ignore[arg-type]
+    mirror = mirror_label(label, other_side(side)) if label is not None else ""  # type: ignore[arg-type]
     return f"{mirror} ({landmark})" if mirror else ""
 
 
-def recognise(
+def recognise_marker_set(
     labels: Sequence[str], marker_set: str = "auto", whole: bool = True, sparing: bool = False
 ) -> MarkerMapping:
     """Match labels to a marker set: the named one, or the most specific one with all required markers.
@@ -207,36 +207,36 @@ def recognise(
     """
     names = entry_names("markersets") if marker_set == "auto" else (marker_set,)
     sets = [load_marker_set(name) for name in names]
-    plain = _plain(labels)
+    plain = _normalised_labels(labels)
     reading = read_labels(labels)
-    missing = {candidate.name: missing_from(candidate, plain, reading, whole, sparing) for candidate in sets}
+    missing = {candidate.name: missing_markers(candidate, plain, reading, whole, sparing) for candidate in sets}
     scores = {candidate.name: _score(candidate, plain, reading) for candidate in sets}
     usable = {name for name, lacked in missing.items() if not lacked}
     usable = usable or {candidate.name for candidate in sets if lacks_one_leg(candidate, missing[candidate.name])}
     if not usable and sparing:
         one_leg = (candidate for candidate in sets if lacks_one_leg(candidate, missing[candidate.name], least=0.0))
-        usable = {candidate.name for candidate in one_leg if not _mapping(labels, candidate, scores, "").unknown}
+        usable = {candidate.name for candidate in one_leg if not _build_mapping(labels, candidate, scores, "").unknown}
     if not usable:
         nearest = sorted(sets, key=lambda candidate: _closeness(candidate, plain, reading), reverse=True)
-        raise not_recognised(labels, nearest, missing, scores, reading)
+        raise unrecognised_error(labels, nearest, missing, scores, reading)
 
     # a specific set is preferred to the dictionary of labels
     def rank(candidate: MarkerSet) -> tuple[bool, bool, int, float]:
         return (
             candidate.name in usable,
             candidate.name != DICTIONARY,
-            _matched(candidate, plain),
+            _matched_labels(candidate, plain),
             scores[candidate.name],
         )
 
     best, *others = sorted(sets, key=rank, reverse=True)
     runner_up = next((other.name for other in others if scores[other.name] > 0.0), "")
-    return _mapping(labels, best, scores, runner_up)
+    return _build_mapping(labels, best, scores, runner_up)
 
 
-def set_to_extend(labels: Sequence[str]) -> MarkerSet:
+def nearest_marker_set(labels: Sequence[str]) -> MarkerSet:
     """Return the set of the library that explains most of the labels, preferably one with half of its required markers."""
-    plain, reading = _plain(labels), read_labels(labels)
+    plain, reading = _normalised_labels(labels), read_labels(labels)
 
     def rank(candidate: MarkerSet) -> tuple[bool, int, float]:
         is_close, share, matched = _closeness(candidate, plain, reading)
@@ -245,18 +245,18 @@ def set_to_extend(labels: Sequence[str]) -> MarkerSet:
     return max((load_marker_set(name) for name in entry_names("markersets")), key=rank)
 
 
-def lacking(candidate: MarkerSet, labels: Sequence[str]) -> list[str]:
+def missing_labels(candidate: MarkerSet, labels: Sequence[str]) -> list[str]:
     """Return the required labels or landmarks of a set that are missing, "A or B" if one of them is sufficient."""
-    return [marker.text for marker in missing_from(candidate, _plain(labels), read_labels(labels))]
+    return [marker.text for marker in missing_markers(candidate, _normalised_labels(labels), read_labels(labels))]
 
 
-def _plain(labels: Sequence[str]) -> dict[str, str]:
+def _normalised_labels(labels: Sequence[str]) -> dict[str, str]:
     """Return label -> normalised label, without an ending that all labels have."""
     endings = frozenset(load_table("body/label_words")["nothing"]["spelt"])
-    return {label: normalise(bare) for label, bare in without_shared_ending(labels, endings).items()}
+    return {label: normalise(bare) for label, bare in strip_common_ending(labels, endings).items()}
 
 
-def _mapping(labels: Sequence[str], best: MarkerSet, scores: dict[str, float], runner_up: str) -> MarkerMapping:
+def _build_mapping(labels: Sequence[str], best: MarkerSet, scores: dict[str, float], runner_up: str) -> MarkerMapping:
     """Return the roles of the labels of the set, then of the others by their words."""
     roles = {} if best.name == DICTIONARY else _roles_in_set(labels, best)
     rest = read_labels(labels, {label: role.landmark for label, role in roles.items()})
@@ -272,7 +272,7 @@ def _mapping(labels: Sequence[str], best: MarkerSet, scores: dict[str, float], r
 def _roles_in_set(labels: Sequence[str], best: MarkerSet) -> dict[str, MarkerRole]:
     roles: dict[str, MarkerRole] = {}
     taken: set[str] = set()
-    plain = _plain(labels)
+    plain = _normalised_labels(labels)
     # a label renamed by the user has priority over one that has that name by chance
     for label in sorted(labels, key=lambda label: normalise(label) not in best.renamed):
         entry = best.find(label) or best.find(plain[label])
@@ -286,7 +286,7 @@ def _roles_in_set(labels: Sequence[str], best: MarkerSet) -> dict[str, MarkerRol
     return roles
 
 
-def _matched(candidate: MarkerSet, plain: dict[str, str]) -> int:
+def _matched_labels(candidate: MarkerSet, plain: dict[str, str]) -> int:
     keys = {key for entry in candidate.entries for key in entry.keys}
     return sum(key in keys or normalise(label) in keys for label, key in plain.items())
 
@@ -307,8 +307,8 @@ def _closeness(candidate: MarkerSet, plain: dict[str, str], reading: LabelReadin
     only if no other set has half of its required markers and explains half of the labels.
     """
     required = len(candidate.requires) + len(candidate.requires_landmarks)
-    share = 1.0 - len(missing_from(candidate, plain, reading)) / max(required, 1)
-    matched = _matched(candidate, plain)
+    share = 1.0 - len(missing_markers(candidate, plain, reading)) / max(required, 1)
+    matched = _matched_labels(candidate, plain)
     is_close = share > _HALF and matched > _HALF * len(reading.points)
     return candidate.name != DICTIONARY and is_close, share, matched
 
@@ -323,25 +323,25 @@ extends = "{name}"
 """
 
 
-def starting_marker_set(labels: Sequence[str], file: str, own: str) -> str:
+def draft_marker_set(labels: Sequence[str], file: str, own: str) -> str:
     """Return the text of a valid TOML file that extends the nearest set of the library.
 
     Args: `labels` of the recording, `file` its name, `own` the name of the file to be written.
     """
     width = 34  # of the column of labels
-    nearest = set_to_extend(labels)
+    nearest = nearest_marker_set(labels)
     words = read_labels(labels).points
     matched = {label: entry for label in labels if (entry := nearest.find(label) or words.get(label)) is not None}
     unknown = [label for label in labels if label not in matched]
-    unmarked = _unmarked(nearest, labels, {meaning.landmark for meaning in words.values()})
+    unmarked = _missing_entries(nearest, labels, {meaning.landmark for meaning in words.values()})
     lines = [_HEAD.format(file=_comment(file), title=nearest.title, own=_comment(own), name=nearest.name)]
-    needed = lacking(nearest, labels)
+    needed = missing_labels(nearest, labels)
     lines.append("# Missing required markers: " + (", ".join(needed) or "none") + ".\n")
     lines.append("[rename]")
     lines.append("# label in the file = label of the set")
     for label in unknown:
-        proposal = _proposal(label, unmarked)
-        line = f"# {_quoted(label)} = {_quoted(proposal or '?')}"
+        proposal = _suggest_label(label, unmarked)
+        line = f"# {_toml_string(label)} = {_toml_string(proposal or '?')}"
         lines.append(
             line if proposal else f"{line:<{width}} # one of the missing labels of the set, or remove this line"
         )
@@ -365,7 +365,7 @@ def starting_marker_set(labels: Sequence[str], file: str, own: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _unmarked(marker_set: MarkerSet, labels: Sequence[str], marked: Collection[str]) -> dict[str, str]:
+def _missing_entries(marker_set: MarkerSet, labels: Sequence[str], marked: Collection[str]) -> dict[str, str]:
     """Return the first label of every entry without a label in the recording -> its landmark or segment."""
     present = {normalise(label) for label in labels}
     return {
@@ -375,7 +375,7 @@ def _unmarked(marker_set: MarkerSet, labels: Sequence[str], marked: Collection[s
     }
 
 
-def _proposal(label: str, unmarked: dict[str, str]) -> str:
+def _suggest_label(label: str, unmarked: dict[str, str]) -> str:
     """Return the missing label that is most similar to this one, by its letters or its landmark; "" if none is similar."""
     key = normalise(label)
     ratios = {
@@ -395,7 +395,7 @@ def _comment(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-def _quoted(text: str) -> str:
+def _toml_string(text: str) -> str:
     """Return text as a TOML string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c.isprintable() else f"\\u{ord(c) & 0xFFFF:04x}" for c in escaped) + '"'

@@ -16,9 +16,9 @@ from biodyn.errors import StaticTrialError
 from biodyn.geometry.rotations import from_cardan_zxy
 from biodyn.library.load import load_table
 from biodyn.library.pose_systems import OF_SKELETON, PoseSystem
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
-from biodyn.model.pose_axes import body_rotations, relative_angles
+from biodyn.model.pose_axes import body_rotations, cardan_angles
 from biodyn.recording import SegmentPoses
 from biodyn.recording.motion import corner_places, point_label
 
@@ -54,8 +54,8 @@ def pose_figure(
     """
     measured = _Measured(poses, system, skeleton, height_m)
     measured.require_axes()
-    known = measured.placed()
-    points, landmarks, carriers = measured.places(known)
+    known = measured.posture()
+    points, landmarks, carriers = measured.landmarks(known)
     return PoseFigure(known, points, landmarks, carriers, measured.apart_m, measured.height_m)
 
 
@@ -82,14 +82,14 @@ class _Measured:
         for from_skeleton in (False, True):  # the height may be needed for the latter
             for body in jointed:
                 if (self.segments[body.name].joint == OF_SKELETON) == from_skeleton:
-                    self._measure(body)
+                    self._average_joint(body)
             if not from_skeleton:
-                self.height_m = height_m or self._height()
+                self.height_m = height_m or self._height_from_legs()
                 self.in_body[root.name] = self._root_origin()
 
-    def _measure(self, body: BodyRecipe) -> None:
+    def _average_joint(self, body: BodyRecipe) -> None:
         R_P, R_B = self.R[body.parent], self.R[body.name]
-        o_P, o_B = self._origin(body.parent), self._origin(body.name)
+        o_P, o_B = self._segment_origin(body.parent), self._segment_origin(body.name)
         joint = self.segments[body.name].joint
         if joint == OF_SKELETON:
             offset = body.template * self.height_m + self.in_body.get(body.parent, np.zeros(3))
@@ -106,7 +106,7 @@ class _Measured:
         self.in_parent[body.name], self.in_body[body.name] = in_parent.mean(axis=0), in_body.mean(axis=0)
         spread = np.sum((in_parent - in_parent.mean(axis=0)) ** 2 + (in_body - in_body.mean(axis=0)) ** 2, axis=1)
         self.apart_m[body.name] = float(np.sqrt(spread.mean()))
-        mean = relative_angles(R_P[seen], R_B[seen]).mean(axis=0)
+        mean = cardan_angles(R_P[seen], R_B[seen]).mean(axis=0)
         for step in body.rotations:
             if step.principal is not None and step.coordinate is not None:
                 mean["zxy".index(step.principal)] = 0.0
@@ -116,13 +116,13 @@ class _Measured:
             mean = _with_axis_angle(mean, oblique[-1], float((R_PB[:, 2] @ oblique[-1]).mean()))
         self.attitude[body.name] = from_cardan_zxy(mean)
 
-    def _origin(self, body: str) -> FloatArray:
+    def _segment_origin(self, body: str) -> FloatArray:
         return self.poses.pose(self.segments[body].label)[1]
 
-    def _height(self) -> float:
+    def _height_from_legs(self) -> float:
         """Return the height (m) from the joint centres of the legs, by the library's fraction."""
         heights = []
-        for _, rule in for_each_side(load_table("body/measures")["height_from"]["leg"]):
+        for _, rule in expand_sides(load_table("body/measures")["height_from"]["leg"]):
             ends = [*rule["through"], rule["to"]]
             bodies = [body.name for body in self.skeleton.bodies if body.origin in ends]
             if len(bodies) == len(ends) and all(name in self.in_parent for name in bodies):
@@ -152,7 +152,7 @@ class _Measured:
         root = self.skeleton.root.name
         for body in self.skeleton.bodies:
             centre = self.in_parent.get(body.name)
-            if centre is None or not body.side or body.name not in self._of_legs():
+            if centre is None or not body.side or body.name not in self._leg_bodies():
                 continue
             if body.parent == root:
                 fits, should = float(centre[2]) * SIDE_SIGN[body.side] > 0.0, f"on the {SIDE_NAMES[body.side]}"
@@ -166,7 +166,7 @@ class _Measured:
                     "Rotate the segments' axes, or store them in ISB axes (docs/markerless.md).",
                 )
 
-    def _of_legs(self) -> set[str]:
+    def _leg_bodies(self) -> set[str]:
         """Return the bodies from the hips to the feet."""
         legs = set()
         for foot in self.skeleton.bodies:
@@ -176,8 +176,8 @@ class _Measured:
                 body = self.skeleton.body(body.parent)
         return legs
 
-    def placed(self) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """Return axes and joint centre of every body in World."""
+    def posture(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """Return axes and joint centre of every body in World, in the standing posture."""
         R: dict[str, FloatArray] = {self.skeleton.root.name: np.eye(3)}
         for foot in self.skeleton.bodies:
             if foot.sole is None or foot.name not in self.attitude:
@@ -195,7 +195,7 @@ class _Measured:
             known[body.name] = R.get(body.name, R_P @ self.attitude[body.name]), centre
         return known
 
-    def places(
+    def landmarks(
         self, known: Mapping[str, tuple[FloatArray, FloatArray]]
     ) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, str]]:
         """Return the virtual points by label, the landmarks, and the body of each landmark, in World."""
@@ -209,19 +209,19 @@ class _Measured:
                 points[point_label(self.segments[name].label, k)] = origin + R @ corner
         landmarks, carriers = {}, {}
         for point in self.system.points:
-            body = self.system.bodies.get(point.segment) or self._carrier(point.segment)
-            local = self._landmark(point.landmark, point.segment, point.at, body)
+            body = self.system.bodies.get(point.segment) or self._carrier_of(point.segment)
+            local = self._mean_landmark(point.landmark, point.segment, point.at, body)
             if body in known and local is not None:
                 R, p = known[body]
                 landmarks[point.landmark], carriers[point.landmark] = p + R @ (local - self.in_body[body]), body
         return points, landmarks, carriers
 
-    def _carrier(self, segment: str) -> str:
+    def _carrier_of(self, segment: str) -> str:
         """Return the body proximal to a segment without its own body: the one with a point at its origin."""
         ends = {point.at: self.system.bodies.get(point.segment, "") for point in self.system.points if point.at}
         return ends.get(segment, "")
 
-    def _landmark(self, landmark: str, segment: str, at: str, body: str) -> FloatArray | None:
+    def _mean_landmark(self, landmark: str, segment: str, at: str, body: str) -> FloatArray | None:
         """Return its mean position (3,) m from the origin of the body's segment, in the body's axes; None if not in the file."""
         if body not in self.segments:
             return None
@@ -234,7 +234,7 @@ class _Measured:
             position = origin + R @ self.poses.landmarks[landmark][1]
         else:
             return None
-        local = np.einsum("tji,tj->ti", self.R[body], position - self._origin(body))
+        local = np.einsum("tji,tj->ti", self.R[body], position - self._segment_origin(body))
         local = local[np.isfinite(local).all(axis=1)]
         return np.asarray(local.mean(axis=0)) if len(local) >= _LEAST_FRAMES else None
 

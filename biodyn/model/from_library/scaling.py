@@ -17,19 +17,24 @@ from biodyn.model.body_model import (
     PLACED_WHILE_STANDING,
     AttachedMarker,
     SubjectModel,
-    body_model,
-    inside_note,
+    assemble_model,
+    joint_centre_note,
 )
 from biodyn.model.from_library.anthropometry import Sex, segment_inertias, segment_lines
 from biodyn.model.from_library.landmarks import StaticPose
-from biodyn.model.from_library.scaling_notes import assumptions, doubtful_person, given_measures, not_in_walk
-from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe, definition_of
+from biodyn.model.from_library.scaling_notes import (
+    assumption_notes,
+    given_measure_notes,
+    implausible_size_notes,
+    missing_in_walk,
+)
+from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe, without_recipes
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.model.observability import without_unseen
+from biodyn.model.observability import lock_unobservable
 from biodyn.model.skeleton import Inertia, SkeletonDefinition, static_angles
 
 
-def points_inside(
+def find_joint_centre_points(
     labels: Sequence[str], static_points: Mapping[str, FloatArray], pose: StaticPose
 ) -> tuple[frozenset[str], list[Diagnostic]]:
     """Return the labels with static points (3,) m at a joint centre, and a finding for each.
@@ -39,7 +44,7 @@ def points_inside(
     notes: dict[str, Diagnostic] = {}
     centres: list[tuple[FloatArray, float, str]] = []
     for _, entry in sided_rows("body/inside_body", "centre"):
-        centre = pose.measured(entry["landmark"])
+        centre = pose.measured_position(entry["landmark"])
         if centre is not None:
             centres.append((centre, entry["share_of_height"] * pose.height_m, entry["title"]))
     for label in labels:
@@ -47,11 +52,11 @@ def points_inside(
             near = [(float(np.linalg.norm(static_points[label] - p)), radius, title) for p, radius, title in centres]
             inside = [entry for entry in near if entry[0] < entry[1]]
             if inside:
-                notes[label] = inside_note(label, *min(inside))
+                notes[label] = joint_centre_note(label, *min(inside))
     return frozenset(notes), list(notes.values())
 
 
-def inner_centres(pose: StaticPose) -> dict[str, tuple[str, float]]:
+def joint_centre_zones(pose: StaticPose) -> dict[str, tuple[str, float]]:
     """Return by segment the joint centre at its origin, if the library has a radius without skin markers: title, radius in m."""
     rows = {entry["landmark"]: entry for _, entry in sided_rows("body/inside_body", "centre")}
     return {
@@ -61,7 +66,7 @@ def inner_centres(pose: StaticPose) -> dict[str, tuple[str, float]]:
     }
 
 
-def with_seen_legs(
+def without_unseen_legs(
     model: SubjectModel, pose: StaticPose, markers: Sequence[AttachedMarker], tracked: Collection[str]
 ) -> tuple[SubjectModel, list[Diagnostic]]:
     """Return the model, with an unknown sole for a leg without sufficient markers, and a warning for it.
@@ -74,10 +79,10 @@ def with_seen_legs(
     Raises MarkerSetError if neither leg is determined.
     """
     hint = "Joint torques of a leg need markers on pelvis, thigh, shank and foot; see 'biodyn check FILE.c3d'."
-    moving = {body.definition.name for body in model.moving}
+    moving = {body.definition.name for body in model.moving_segments}
     lost: dict[Side, list[str]] = {}
     for side, carrier in model.sole_body.items():
-        stiff = [name for name in _chain(model.skeleton, carrier) if name not in moving]
+        stiff = [name for name in _chain_to(model.skeleton, carrier) if name not in moving]
         if stiff:
             lost[side] = stiff  # type: ignore[index]
     if not lost:
@@ -86,7 +91,7 @@ def with_seen_legs(
         names = [name for stiff in lost.values() for name in stiff]
         raise MarkerSetError(
             f"The markers do not determine the pose of {', '.join(names)} in both the static trial and the walk"
-            f"{_missing(names, pose, markers, tracked)}.",
+            f"{_missing_marker_text(names, pose, markers, tracked)}.",
             hint,
         )
     outlines = {s: np.full_like(o, np.nan) if s in lost else o for s, o in model.foot_outlines.items()}
@@ -95,7 +100,7 @@ def with_seen_legs(
             "leg-not-seen",
             "warning",
             f"The markers do not determine the pose of {', '.join(stiff)} in both the static trial and the walk"
-            f"{_missing(stiff, pose, markers, tracked)}. The {SIDE_NAMES[side]} leg has no torques, and the whole "
+            f"{_missing_marker_text(stiff, pose, markers, tracked)}. The {SIDE_NAMES[side]} leg has no torques, and the whole "
             "body no residual. The other leg is analysed alone.",
             hint=hint,
             about=SIDE_NAMES[side],
@@ -105,18 +110,18 @@ def with_seen_legs(
     return replace(model, foot_outlines=outlines), notes
 
 
-def _missing(
+def _missing_marker_text(
     bodies: Sequence[str], pose: StaticPose, markers: Sequence[AttachedMarker], tracked: Collection[str]
 ) -> str:
     """Return the markers missing in the walk and the landmarks missing in the static trial, as text."""
     in_walk = [marker.label for marker in markers if marker.body in bodies and marker.label not in tracked]
-    in_static = [name for body in bodies for name in pose.lacking(pose.skeleton.body(body))]
+    in_static = [name for body in bodies for name in pose.missing_landmarks(pose.skeleton.body(body))]
     parts = [f"missing in the walk: {', '.join(dict.fromkeys(in_walk))}"] if in_walk else []
     parts += [f"missing in the static trial: {', '.join(dict.fromkeys(in_static))}"] if in_static else []
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _chain(skeleton: SkeletonDefinition, name: str) -> list[str]:
+def _chain_to(skeleton: SkeletonDefinition, name: str) -> list[str]:
     """Return the names of the segments from the root's child to `name`."""
     chain = []
     body = skeleton.body(name)
@@ -126,7 +131,7 @@ def _chain(skeleton: SkeletonDefinition, name: str) -> list[str]:
     return chain[::-1]
 
 
-def attached_by_role(
+def attach_by_role(
     mapping: MarkerMapping, static_points: Mapping[str, FloatArray], pose: StaticPose
 ) -> tuple[AttachedMarker, ...]:
     """Attach the markers of the set to their segments; static_points: label -> (3,) m in World."""
@@ -135,15 +140,15 @@ def attached_by_role(
         body = pose.skeleton.body(role.body)
         point = static_points.get(role.label)
         if point is None and role.landmark:
-            point = pose.measured(role.landmark)  # e.g. the knee marker replaced by an alignment device
-        if point is None or role.weight <= 0.0 or not pose.located(body):
+            point = pose.measured_position(role.landmark)  # e.g. the knee marker replaced by an alignment device
+        if point is None or role.weight <= 0.0 or not pose.is_located(body):
             continue
-        R_WB, p_WB = pose.pose(body)
+        R_WB, p_WB = pose.body_pose(body)
         attached.append(AttachedMarker(role.label, role.body, R_WB.T @ (point - p_WB), role.weight))
     return tuple(attached)
 
 
-def attached_by_place(
+def attach_to_nearest(
     unknown: Sequence[str],
     static_points: Mapping[str, FloatArray],
     pose: StaticPose,
@@ -152,19 +157,19 @@ def attached_by_place(
     """Attach markers of unknown labels (clusters, a laboratory's own) to the nearest segment in the static trial, up to 0.2 m."""
     largest_m, weight = 0.2, 0.3
     attached = []
-    located = [line for line in lines if pose.located(pose.skeleton.body(line[0]))]
+    located = [line for line in lines if pose.is_located(pose.skeleton.body(line[0]))]
     for label in unknown:
         if label not in static_points:
             continue
         point = static_points[label]
-        distance, name = min((_distance(point, start, end), body) for body, start, end in located)
+        distance, name = min((_distance_to_line(point, start, end), body) for body, start, end in located)
         if distance <= largest_m:
-            R_WB, p_WB = pose.pose(pose.skeleton.body(name))
+            R_WB, p_WB = pose.body_pose(pose.skeleton.body(name))
             attached.append(AttachedMarker(label, name, R_WB.T @ (point - p_WB), weight, PLACED_WHILE_STANDING))
     return tuple(attached)
 
 
-def _distance(point: FloatArray, start: FloatArray, end: FloatArray) -> float:
+def _distance_to_line(point: FloatArray, start: FloatArray, end: FloatArray) -> float:
     along = end - start
     share = float(np.clip((point - start) @ along / (along @ along), 0.0, 1.0))
     return float(np.linalg.norm(point - start - share * along))
@@ -179,8 +184,8 @@ def foot_outlines(pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, st
     for body in pose.skeleton.bodies:
         if body.sole is None:
             continue
-        back, front = (pose.landmark(name) for name in body.sole[:2])
-        width = pose.measure(body.sole[2])
+        back, front = (pose.position(name) for name in body.sole[:2])
+        width = pose.length(body.sole[2])
         along = (front - back) * (1.0, 0.0, 1.0)
         across = cross(along / np.linalg.norm(along), (0.0, 1.0, 0.0))
         # the floor is a marker diameter below the lower of both end markers
@@ -190,7 +195,7 @@ def foot_outlines(pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, st
             for share, half_width in shares:
                 point = back + share * along + sign * half_width * width * across
                 rows.append(np.array([point[0], floor, point[2]]))
-        R_WB, p_WB = pose.pose(body)
+        R_WB, p_WB = pose.body_pose(body)
         outlines[body.side] = (np.array(rows) - p_WB) @ R_WB
         carriers[body.side] = body.name
     return outlines, carriers
@@ -242,17 +247,17 @@ def standing_pose(
     )
 
 
-def _scaled(
+def _scale_segment(
     skeleton: SkeletonRecipe, pose: StaticPose, recipe: BodyRecipe, inertias: Mapping[str, Inertia]
 ) -> ScaledBody:
     definition, inertia = recipe.definition, inertias[recipe.name]
-    R_WB, p_WB = pose.pose(recipe)
+    R_WB, p_WB = pose.body_pose(recipe)
     if not recipe.parent:
         return ScaledBody(definition, R_WB, p_WB, inertia, (), True)
-    R_WP, p_WP = pose.pose(skeleton.body(recipe.parent))
+    R_WP, p_WP = pose.body_pose(skeleton.body(recipe.parent))
     R_PB = R_WP.T @ R_WB
     p_PB = R_WP.T @ (p_WB - p_WP)
-    return ScaledBody(definition, R_PB, p_PB, inertia, static_angles(definition, R_PB), pose.located(recipe))
+    return ScaledBody(definition, R_PB, p_PB, inertia, static_angles(definition, R_PB), pose.is_located(recipe))
 
 
 def _require_markers(
@@ -268,7 +273,7 @@ def _require_markers(
     )
 
 
-def _uncertain_turns(
+def _wand_dependent_turns(
     skeleton: SkeletonRecipe, model: SubjectModel, mapping: MarkerMapping, static_labels: Collection[str]
 ) -> dict[str, str]:
     """Return the segments with a rotation about the long axis that depends on a skin wand: {segment: its hinge coordinate}."""
@@ -305,17 +310,17 @@ class SubjectScaling:
         skeleton, mapping, points, options = self.skeleton, self.mapping, self.points, self.options
         pose = standing_pose(skeleton, mapping, points, options, known)
         inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
-        bodies = tuple(_scaled(skeleton, pose, body, inertias) for body in skeleton.bodies)
-        markers = attached_by_role(mapping, points, pose)
-        inside, inside_notes = points_inside(mapping.unknown, points, pose)
+        bodies = tuple(_scale_segment(skeleton, pose, body, inertias) for body in skeleton.bodies)
+        markers = attach_by_role(mapping, points, pose)
+        inside, inside_notes = find_joint_centre_points(mapping.unknown, points, pose)
         outside = [label for label in mapping.unknown if label not in inside]
-        markers += attached_by_place(outside, points, pose, segment_lines(options.anthropometry, pose))
+        markers += attach_to_nearest(outside, points, pose, segment_lines(options.anthropometry, pose))
         outlines, sole_body = foot_outlines(pose)
         _require_markers(markers, points, self.tracked)
-        model = body_model(
-            definition_of(skeleton),
+        model = assemble_model(
+            without_recipes(skeleton),
             bodies,
-            frozenset(c for body in bodies if not body.located for c in body.definition.coordinates),
+            frozenset(c for body in bodies if not body.located for c in body.definition.coordinate_names),
             mass_kg=options.mass_kg,
             height_m=pose.height_m,
             sex=options.sex,
@@ -323,16 +328,18 @@ class SubjectScaling:
             foot_outlines=outlines,
             sole_body=sole_body,
         )
-        model = without_unseen(model, *pose.pose(skeleton.root))
-        model, leg_notes = with_seen_legs(model, pose, markers, self.tracked)
-        notes = inside_notes + leg_notes + not_in_walk(mapping, markers, self.tracked) + assumptions(model, pose)
-        notes += given_measures(pose, options.given) + doubtful_person(pose, options.given)
+        model = lock_unobservable(model, *pose.body_pose(skeleton.root))
+        model, leg_notes = without_unseen_legs(model, pose, markers, self.tracked)
+        notes = (
+            inside_notes + leg_notes + missing_in_walk(mapping, markers, self.tracked) + assumption_notes(model, pose)
+        )
+        notes += given_measure_notes(pose, options.given) + implausible_size_notes(pose, options.given)
         model = replace(
             model,
             computed_points=inside,
-            inner_centres=inner_centres(pose),
+            inner_centres=joint_centre_zones(pose),
             refined_centres=frozenset(body.name for body in skeleton.bodies if body.refined_centre),
-            uncertain_turns=_uncertain_turns(skeleton, model, mapping, points),
+            uncertain_turns=_wand_dependent_turns(skeleton, model, mapping, points),
         )
         return model, notes
 
@@ -350,4 +357,4 @@ class SubjectScaling:
         """Return R_WB (3, 3), p_WB (3,) m of segments, with some markers shifted by (3,) m in World."""
         points = {label: p + shifts[label] if label in shifts else p for label, p in self.points.items()}
         pose = standing_pose(self.skeleton, self.mapping, points, replace(self.options, height_m=height_m))
-        return {body.name: pose.pose(body) for body in self.skeleton.bodies if body.name in bodies}
+        return {body.name: pose.body_pose(body) for body in self.skeleton.bodies if body.name in bodies}

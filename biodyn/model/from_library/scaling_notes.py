@@ -12,7 +12,7 @@ from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.marker_roles import MarkerMapping
 
 
-def _assumed_measures(assumed: Mapping[str, float]) -> list[Diagnostic]:
+def _assumed_measure_notes(assumed: Mapping[str, float]) -> list[Diagnostic]:
     """Return a finding for each measure (m) estimated from body height, one for both sides."""
     kinds: dict[tuple[str, float], list[str]] = {}
     for name, value in assumed.items():
@@ -34,7 +34,7 @@ def _assumed_measures(assumed: Mapping[str, float]) -> list[Diagnostic]:
     ]
 
 
-def not_in_walk(
+def missing_in_walk(
     mapping: MarkerMapping, markers: tuple[AttachedMarker, ...], tracked: frozenset[str]
 ) -> list[Diagnostic]:
     """Return a finding for each segment with expected markers that are missing in the walk.
@@ -75,12 +75,12 @@ def _pair_of_sides(landmark: str) -> set[str]:
     return {f"{stem}_{s}" for s in SIDES} if side in SIDES else {""}
 
 
-def assumptions(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
+def assumption_notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
     """Return findings for segments and coordinates without markers, and for measures estimated from body height."""
     notes = []
     unseen = [
         step.coordinate
-        for body in model.moving
+        for body in model.moving_segments
         for step in body.definition.rotations
         if step.coordinate in model.locked
     ]
@@ -101,7 +101,7 @@ def assumptions(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
                 f"Not determined by the markers: {', '.join(str(name) for name in unseen)}. Fixed at the static angle.",
             )
         )
-    notes += _assumed_measures(pose.assumed)
+    notes += _assumed_measure_notes(pose.assumed)
     for landmark, notice in pose.substitutes.items():
         notes.append(
             Diagnostic(
@@ -126,7 +126,7 @@ def assumptions(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
     return notes
 
 
-def given_measures(pose: StaticPose, given: Mapping[str, float | None]) -> list[Diagnostic]:
+def given_measure_notes(pose: StaticPose, given: Mapping[str, float | None]) -> list[Diagnostic]:
     """Return findings for measures given by the user; `given`: by name, their value in the files, m (None: none)."""
     used = {name: stored for name, stored in given.items() if name in pose.used}
     notes = []
@@ -152,19 +152,19 @@ def given_measures(pose: StaticPose, given: Mapping[str, float | None]) -> list[
 _LARGEST_HEIGHT_RATIO = 1.3  # of body height and the height estimated from the legs
 
 
-def doubtful_person(pose: StaticPose, given: Collection[str]) -> list[Diagnostic]:
+def implausible_size_notes(pose: StaticPose, given: Collection[str]) -> list[Diagnostic]:
     """Return a finding for an implausible height, else for implausible widths; `given`: measures by the user.
 
     Heights estimated from the legs were 0.92 to 1.09 of the true ones in eleven people, less in small children. Knees of obese
     people are 1.5 times as wide as usual.
     """
     largest_ratio = 1.6
-    by_legs = None if pose.height_estimated else pose.height_by_legs()
+    by_legs = None if pose.height_estimated else pose.height_from_legs()
     if by_legs is not None and not 1.0 / _LARGEST_HEIGHT_RATIO <= pose.height_m / by_legs <= _LARGEST_HEIGHT_RATIO:
-        return [_doubtful_height(pose.height_m, by_legs)]
+        return [_implausible_height(pose.height_m, by_legs)]
     notes = []
     for name, value in pose.used.items():
-        usual = pose.measure_by_height(name)
+        usual = pose.length_from_height(name)
         if usual is None or 1.0 / largest_ratio <= value / usual <= largest_ratio:
             continue
         notes.append(
@@ -187,7 +187,7 @@ def doubtful_person(pose: StaticPose, given: Collection[str]) -> list[Diagnostic
     return notes
 
 
-def _doubtful_height(height_m: float, by_legs_m: float) -> Diagnostic:
+def _implausible_height(height_m: float, by_legs_m: float) -> Diagnostic:
     inches_m = 0.0254 * 100.0 * height_m  # if the number read as cm is in inches
     is_inches = 1.0 / _LARGEST_HEIGHT_RATIO <= inches_m / by_legs_m <= _LARGEST_HEIGHT_RATIO
     return Diagnostic(

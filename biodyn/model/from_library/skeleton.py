@@ -11,8 +11,8 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray
 from biodyn.errors import ModelError
-from biodyn.library.load import nearest
-from biodyn.library.tables import extended, for_each_side, load_entry
+from biodyn.library.load import suggest_name
+from biodyn.library.tables import expand_sides, load_entry, load_parent
 from biodyn.model.skeleton import BodyDefinition, Rotation, Skeleton, SkeletonDefinition, UnseenMotion
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -60,7 +60,7 @@ class BodyRecipe(BodyDefinition):
 SkeletonRecipe: TypeAlias = Skeleton[BodyRecipe]
 
 
-def definition_of(skeleton: SkeletonRecipe) -> SkeletonDefinition:
+def without_recipes(skeleton: SkeletonRecipe) -> SkeletonDefinition:
     """Return the skeleton without its recipes."""
     bodies = tuple(body.definition for body in skeleton.bodies)
     return SkeletonDefinition(skeleton.name, skeleton.title, skeleton.citation, bodies, skeleton.free)
@@ -78,20 +78,20 @@ def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonRecipe:
     """
     table = load_entry("skeletons", name)
     if "extends" in table:
-        base = load_skeleton(extended("skeletons", table["extends"], name, above), (*above, name))
-        free = frozenset(body for entry in table["free"] for _, body in for_each_side(entry))
+        base = load_skeleton(load_parent("skeletons", table["extends"], name, above), (*above, name))
+        free = frozenset(body for entry in table["free"] for _, body in expand_sides(entry))
         unknown = sorted(free - {body.name for body in base.bodies})
         if unknown:
             raise ModelError(
                 f"Skeleton '{name}' frees bodies that '{base.name}' does not have: {', '.join(unknown)}.",
-                nearest(unknown[0], [body.name for body in base.bodies]),
+                suggest_name(unknown[0], [body.name for body in base.bodies]),
             )
         if base.root.name not in free:
             raise ModelError(
                 f"Skeleton '{name}' does not free '{base.root.name}', the floating base: add it to 'free'."
             )
         return SkeletonRecipe(table["name"], table["title"], table["citation"], base.bodies, free)
-    bodies = tuple(_body(side, entry) for raw in table["body"] for side, entry in for_each_side(raw))
+    bodies = tuple(_read_body(side, entry) for raw in table["body"] for side, entry in expand_sides(raw))
     ordered = _parents_first(name, bodies)
     _require_consistent(name, ordered)
     return SkeletonRecipe(table["name"], table["title"], table["citation"], ordered, frozenset(b.name for b in ordered))
@@ -113,7 +113,7 @@ def _require_consistent(name: str, bodies: tuple[BodyRecipe, ...]) -> None:
         if body.hinge and body.hinge not in coordinates:
             raise ModelError(
                 f"Skeleton '{name}', body '{body.name}': 'turn' names '{body.hinge}', which is not a coordinate.",
-                nearest(body.hinge, coordinates),
+                suggest_name(body.hinge, coordinates),
             )
     for side in SIDES:
         feet = [body.name for body in bodies if body.sole is not None and body.side == side]
@@ -124,9 +124,9 @@ def _require_consistent(name: str, bodies: tuple[BodyRecipe, ...]) -> None:
             )
 
 
-def _body(side: str, entry: dict[str, Any]) -> BodyRecipe:
+def _read_body(side: str, entry: dict[str, Any]) -> BodyRecipe:
     sign = SIDE_SIGN.get(side, 1.0)
-    frames = tuple((_axis_rule(rule[0], sign), _axis_rule(rule[1], sign)) for rule in entry["frames"])
+    frames = tuple((_read_axis_rule(rule[0], sign), _read_axis_rule(rule[1], sign)) for rule in entry["frames"])
     template = np.array(entry.get("template", (0.0, 0.0, 0.0))) * (1.0, 1.0, sign)
     base, turn, sole = (entry.get(key, {}) for key in ("base", "turn", "sole"))
     return BodyRecipe(
@@ -136,11 +136,11 @@ def _body(side: str, entry: dict[str, Any]) -> BodyRecipe:
         side=side,
         origin=entry["origin"],
         frames=frames,
-        rotations=tuple(_rotation(step, sign) for step in entry.get("rotations", ())),
+        rotations=tuple(_read_rotation(step, sign) for step in entry.get("rotations", ())),
         template=template,
         base_rotations=tuple(base.get("rotations", ())),
         base_translations=tuple(base.get("translations", ())),
-        unseen=_unseen(entry["unseen"], sign) if "unseen" in entry else None,
+        unseen=_read_unseen_motion(entry["unseen"], sign) if "unseen" in entry else None,
         sole=(sole["back"], sole["front"], sole["width"]) if sole else None,
         hinge=turn.get("coordinate", ""),
         hinge_known_from=tuple(turn.get("known_from", ())),
@@ -148,18 +148,18 @@ def _body(side: str, entry: dict[str, Any]) -> BodyRecipe:
     )
 
 
-def _unseen(entry: dict[str, Any], side_sign: float) -> UnseenMotion:
+def _read_unseen_motion(entry: dict[str, Any], side_sign: float) -> UnseenMotion:
     tilt, list_, turn = np.deg2rad(entry.get("attitude_deg", (0.0, 0.0, 0.0)))
     attitude = (float(tilt), float(side_sign * list_), float(side_sign * turn))
     return UnseenMotion(attitude, float(entry.get("swing", 0.0)))
 
 
-def _axis_rule(rule: list[str], side_sign: float) -> AxisRule:
+def _read_axis_rule(rule: list[str], side_sign: float) -> AxisRule:
     lateral = len(rule) > 3 and rule[3] == "lateral"
     return AxisRule(rule[0], rule[1], rule[2], side_sign if lateral else 1.0)
 
 
-def _rotation(step: dict[str, Any], side_sign: float) -> Rotation:
+def _read_rotation(step: dict[str, Any], side_sign: float) -> Rotation:
     is_principal = isinstance(step["axis"], str)
     axis = np.array(_AXES[step["axis"]] if is_principal else step["axis"], dtype=float)
     # a rotation axis is a pseudovector: mirrored in the sagittal plane X-Y, its x and y change sign

@@ -10,8 +10,8 @@ from typing import Any
 
 from biodyn.conventions import SIDES
 from biodyn.library.faults import table_error
-from biodyn.library.load import UserFile, is_path, load_table, nearest
-from biodyn.library.tables import ROLES, entry_names, extended, for_each_side, load_entry, user_table
+from biodyn.library.load import UserFile, is_path, load_table, suggest_name
+from biodyn.library.tables import ROLES, entry_names, expand_sides, load_entry, load_parent, user_table
 from biodyn.model.from_library.anthropometry import segment_bodies
 from biodyn.model.from_library.hip_centre import hip_regression
 from biodyn.model.from_library.marker_set_table import load_marker_set
@@ -35,7 +35,7 @@ class TableChoice:
     norms: str | None = None
 
 
-def user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
+def load_user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
     """Check and return the user's files, with those that they extend.
 
     Raises TableError (a ModelError) that names file, entry and key, and for an unknown name the nearest known one.
@@ -46,9 +46,9 @@ def user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
         ("markersets", choice.marker_set),
         ("anthropometry", choice.anthropometry),
     ):
-        files += _chain(kind, name)
+        files += _extended_files(kind, name)
     for file in files:
-        _check_across(file)
+        _check_com_table(file)
     files += [user_table("hip_centres", choice.hip_centre)] if is_path(choice.hip_centre) else []
     files += [user_table("uncertainty", choice.magnitudes)] if choice.magnitudes is not None else []
     files += [user_table("norms", choice.norms)] if choice.norms is not None else []
@@ -62,7 +62,7 @@ def user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
     return tuple(files)
 
 
-def _chain(kind: str, name: str) -> list[UserFile]:
+def _extended_files(kind: str, name: str) -> list[UserFile]:
     """Return the user's file and those it extends."""
     files: list[UserFile] = []
     above: tuple[str, ...] = ()
@@ -71,21 +71,23 @@ def _chain(kind: str, name: str) -> list[UserFile]:
         files.append(file)
         if "extends" not in file.content:
             break
-        parent = extended(kind, file.content["extends"], name, above)
+        parent = load_parent(kind, file.content["extends"], name, above)
         if is_path(parent) and not Path(parent).is_file():
             raise table_error(file, ("extends",), f"no file '{parent}' exists", "A path is relative to this file.")
         if not is_path(parent) and parent not in entry_names(kind):
             problem = f"the library has no {ROLES[kind]} '{parent}', and it is not the path of a TOML file"
-            raise table_error(file, ("extends",), problem, nearest(parent, entry_names(kind)))
+            raise table_error(file, ("extends",), problem, suggest_name(parent, entry_names(kind)))
         above, name = (*above, name), parent
     return files
 
 
-def _check_across(file: UserFile) -> None:
+def _check_com_table(file: UserFile) -> None:
     """Raise TableError if the table for the centres of mass across the segments is not one of the library."""
     name, known = file.content.get("across"), entry_names("anthropometry")
     if name is not None and name not in known:
-        raise table_error(file, ("across",), f"the library has no anthropometric table '{name}'", nearest(name, known))
+        raise table_error(
+            file, ("across",), f"the library has no anthropometric table '{name}'", suggest_name(name, known)
+        )
 
 
 # -- names ------------------------------------------------------------------------------------------
@@ -101,16 +103,16 @@ def _check_names(files: list[UserFile], skeleton: SkeletonRecipe, choice: TableC
     used: set[str] = set()
     for file in files:
         landmarks = marked if file.role == ROLES["markersets"] else used
-        landmarks |= {name for kind, _, name in _names(file) if kind == "landmark"}
+        landmarks |= {name for kind, _, name in _iterate_names(file) if kind == "landmark"}
     known = set(landmark_names())
-    believed = {name for row in load_table("body/subject_fit")["centre_mm"] for _, name in for_each_side(row)}
+    believed = {name for row in load_table("body/subject_fit")["centre_mm"] for _, name in expand_sides(row)}
     measures = {f"{name}{side}" for name in load_table("body/measures")["measure"] for side in ("", "_r", "_l")}
     for file in files:
         other = used if file.role == ROLES["markersets"] else marked
         allowed = {"landmark": known | other, "body": bodies, "measure": measures, "believed centre": believed}
-        for kind, path, name in _names(file):
+        for kind, path, name in _iterate_names(file):
             if name not in allowed[kind]:
-                raise table_error(file, path, f"there is no {kind} '{name}'", nearest(name, sorted(allowed[kind])))
+                raise table_error(file, path, f"there is no {kind} '{name}'", suggest_name(name, sorted(allowed[kind])))
     if is_path(choice.anthropometry):
         missing = sorted(bodies - segment_bodies(choice.anthropometry))
         if missing:
@@ -121,14 +123,14 @@ def _check_names(files: list[UserFile], skeleton: SkeletonRecipe, choice: TableC
 _Where = tuple[str | int, ...]
 
 
-def _names(file: UserFile) -> Iterator[tuple[str, _Where, str]]:
+def _iterate_names(file: UserFile) -> Iterator[tuple[str, _Where, str]]:
     """Yield (kind, path, name) of every landmark, body and measure in a file, for both sides."""
-    for kind, path, pattern in _patterns(file):
-        for _, name in for_each_side(pattern):
+    for kind, path, pattern in _name_patterns(file):
+        for _, name in expand_sides(pattern):
             yield kind, path, name
 
 
-def _patterns(file: UserFile) -> Iterator[tuple[str, _Where, str]]:
+def _name_patterns(file: UserFile) -> Iterator[tuple[str, _Where, str]]:
     table = file.content
     for i, marker in enumerate(table.get("marker", ())):
         yield "body", ("marker", i, "body"), marker["body"]
@@ -170,7 +172,7 @@ def landmark_names() -> tuple[str, ...]:
     """Return every landmark of the library: marked by a set, computed by a recipe, or used by one."""
     names = {entry.landmark for name in entry_names("markersets") for entry in load_marker_set(name).entries}
     for raw in load_table("body/landmarks")["landmark"]:
-        for _, entry in for_each_side(raw):
+        for _, entry in expand_sides(raw):
             names.add(entry["name"])
             for recipe in entry["recipes"]:
                 values = [recipe[key] for key in _RECIPE_INPUTS if key in recipe]
@@ -184,12 +186,12 @@ def body_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def own_path(name: str) -> Path | None:
+def user_table_path(name: str) -> Path | None:
     """Return the absolute path of a user's table, None for a table of the library."""
     return Path(name).expanduser().absolute() if is_path(name) else None
 
 
-def own_file(name: str | None) -> str:
+def user_table_name(name: str | None) -> str:
     """Return the file name of a user's table, "" for a table of the library."""
     return Path(name).name if name is not None and is_path(name) else ""
 
@@ -197,7 +199,7 @@ def own_file(name: str | None) -> str:
 _HEADINGS = {"skeletons": "Skeletons", "markersets": "Marker sets", "anthropometry": "Anthropometric tables"}
 
 
-def catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
+def table_catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
     """Return (heading, [(name, title), ...]) of all tables that a settings file can name."""
     listing = [
         (heading, [(name, str(load_entry(kind, name)["title"])) for name in entry_names(kind)])
@@ -222,18 +224,18 @@ def landmark_catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
     recipes = {
         entry["name"]: entry["recipes"]
         for raw in load_table("body/landmarks")["landmark"]
-        for _, entry in for_each_side(raw)
+        for _, entry in expand_sides(raw)
     }
     by_marker, by_recipe = [], []
-    for name, pattern in _one_side(landmark_names()):
-        ways = [recipe_words(recipe) for recipe in recipes.get(name, ())]
+    for name, pattern in _fold_sides(landmark_names()):
+        ways = [recipe_text(recipe) for recipe in recipes.get(name, ())]
         if name in labels or name not in recipes:
-            ways.insert(0, _first_of(labels.get(name, ())) or "(not marked by any set of the library)")
+            ways.insert(0, _first_labels(labels.get(name, ())) or "(not marked by any set of the library)")
             by_marker.append((pattern, "; else ".join(ways)))
         else:
             by_recipe.append((pattern, "; else ".join(ways)))
     segments = [
-        (pattern, f"markers: {_first_of(labels_on.get(name, ()))}") for name, pattern in _one_side(body_names())
+        (pattern, f"markers: {_first_labels(labels_on.get(name, ()))}") for name, pattern in _fold_sides(body_names())
     ]
     return [
         ("Landmarks with markers (labels of the library's sets; of the right side where {s} is r and l)", by_marker),
@@ -242,12 +244,12 @@ def landmark_catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
     ]
 
 
-def _first_of(labels: Collection[str]) -> str:
+def _first_labels(labels: Collection[str]) -> str:
     """Return the first eight labels, as text."""
     return ", ".join(list(labels)[:8]) + (" ..." if len(labels) > 8 else "")
 
 
-def _one_side(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _fold_sides(names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield (name, pattern of both sides) without the left name of each pair."""
     right, left = (f"_{side}" for side in SIDES)
     for name in names:
@@ -257,11 +259,11 @@ def _one_side(names: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield name, f"{name.removesuffix(right)}_{{s}}" if paired else name
 
 
-def recipe_words(recipe: Mapping[str, Any]) -> str:
+def recipe_text(recipe: Mapping[str, Any]) -> str:
     """Return a recipe in one line: the operation and its arguments."""
-    inputs = [f"{key.replace('_', ' ')} {_listed(value)}" for key, value in recipe.items() if key != "op"]
+    inputs = [f"{key.replace('_', ' ')} {_list_text(value)}" for key, value in recipe.items() if key != "op"]
     return f"{recipe['op'].replace('_', ' ')}: {', '.join(inputs)}"
 
 
-def _listed(value: Any) -> str:
+def _list_text(value: Any) -> str:
     return " and ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -16,9 +16,9 @@ from scipy.spatial.transform import Rotation
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray, IntArray
 from biodyn.errors import StaticTrialError
 from biodyn.library.load import load_table
-from biodyn.library.tables import for_each_side
-from biodyn.model.body_model import swing
-from biodyn.model.from_library.constructions import axes_about, turn_about, turned_chord
+from biodyn.library.tables import expand_sides
+from biodyn.model.body_model import smallest_rotation
+from biodyn.model.from_library.constructions import angle_about, axes_about, rotated_chord_centre
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
@@ -28,23 +28,23 @@ from biodyn.model.marker_roles import MarkerMapping
 Points = Mapping[str, FloatArray]
 
 
-def usable_frames(positions: FloatArray) -> IntArray:
+def frames_with_markers(positions: FloatArray) -> IntArray:
     """Return the frames with at least 80 % of the largest number of visible markers (T, M, 3)."""
     count = np.isfinite(positions[..., 0]).sum(axis=1)
     return np.flatnonzero(count >= 0.8 * count.max())
 
 
-def evenly(frames: IntArray, most: int) -> IntArray:
+def evenly_spaced(frames: IntArray, most: int) -> IntArray:
     """Return at most `most` of the frames, evenly spaced."""
     return frames[np.unique(np.linspace(0, len(frames) - 1, min(most, len(frames))).astype(int))]
 
 
-def points_of(labels: Sequence[str], positions: FloatArray) -> list[Points]:
+def points_by_frame(labels: Sequence[str], positions: FloatArray) -> list[Points]:
     """Return frames (F, M, 3) m as points by label."""
     return [{label: p for label, p in zip(labels, frame, strict=True) if np.isfinite(p[0])} for frame in positions]
 
 
-def with_height(
+def with_estimated_height(
     skeleton: SkeletonRecipe, mapping: MarkerMapping, seen: Sequence[Points], options: ScalingOptions
 ) -> ScalingOptions:
     """Return the options with the median body height of nine frames, if none is known.
@@ -57,7 +57,7 @@ def with_height(
     refusal = StaticTrialError(
         "Body height cannot be estimated: no frame of the walk has the markers of pelvis and legs."
     )
-    for row in evenly(np.arange(len(seen)), 9):
+    for row in evenly_spaced(np.arange(len(seen)), 9):
         try:
             heights.append(standing_pose(skeleton, mapping, seen[row], options).height_m)
         except StaticTrialError as error:
@@ -70,7 +70,7 @@ def with_height(
 _LEAST_FRAMES = 10
 
 
-def estimated_offsets(
+def estimate_offsets(
     skeleton: SkeletonRecipe, mapping: MarkerMapping, seen: Sequence[Points], options: ScalingOptions
 ) -> dict[str, float]:
     """Return the joint offsets (rad) by name: those of the options, and estimates for joints without other information.
@@ -80,26 +80,26 @@ def estimated_offsets(
     table = load_table("body/joint_offsets")
     offsets = dict(options.joint_offsets_rad)
     marked = {role.landmark for role in mapping.roles if any(role.label in points for points in seen)}
-    for _, rule in _open_rules(table["usual"], offsets, marked):
+    for _, rule in _rules_to_apply(table["usual"], offsets, marked):
         offsets[rule["offset"]] = float(np.deg2rad(rule["usual_deg"]))
-    poses = _poses(skeleton, mapping, seen, options)
-    for sign, rule in _open_rules(table["hinge"], offsets, marked):
-        offsets[rule["offset"]] = _of_hinge(rule, poses, sign)
-    poses = _poses(skeleton, mapping, seen, replace(options, joint_offsets_rad=offsets))
-    for sign, rule in _open_rules(table["torsion"], offsets, marked):
-        offsets[rule["offset"]] = _of_torsion(rule, poses, sign)
+    poses = _frame_poses(skeleton, mapping, seen, options)
+    for sign, rule in _rules_to_apply(table["hinge"], offsets, marked):
+        offsets[rule["offset"]] = _offset_from_hinge(rule, poses, sign)
+    poses = _frame_poses(skeleton, mapping, seen, replace(options, joint_offsets_rad=offsets))
+    for sign, rule in _rules_to_apply(table["torsion"], offsets, marked):
+        offsets[rule["offset"]] = _offset_from_torsion(rule, poses, sign)
     return offsets
 
 
-def _open_rules(
+def _rules_to_apply(
     rules: Sequence[Mapping[str, Any]], known: Mapping[str, float], marked: set[str]
 ) -> list[tuple[float, dict[str, Any]]]:
     """Return the rules, with the sign of their side, with unknown offset and no marker of the joint in the walk."""
-    sided = [(SIDE_SIGN.get(side, 1.0), rule) for raw in rules for side, rule in for_each_side(raw)]
+    sided = [(SIDE_SIGN.get(side, 1.0), rule) for raw in rules for side, rule in expand_sides(raw)]
     return [(sign, r) for sign, r in sided if r["offset"] not in known and not marked.intersection(r["unless"])]
 
 
-def _poses(
+def _frame_poses(
     skeleton: SkeletonRecipe, mapping: MarkerMapping, seen: Sequence[Points], options: ScalingOptions
 ) -> list[StaticPose]:
     poses = []
@@ -111,26 +111,26 @@ def _poses(
     return poses
 
 
-def _known(poses: Sequence[StaticPose], names: Sequence[str]) -> list[list[FloatArray]]:
+def _complete_frames(poses: Sequence[StaticPose], names: Sequence[str]) -> list[list[FloatArray]]:
     """Return these landmarks in every frame that has all of them."""
-    frames = [[pose.measured(name) for name in names] for pose in poses]
+    frames = [[pose.measured_position(name) for name in names] for pose in poses]
     return [[p for p in points if p is not None] for points in frames if all(p is not None for p in points)]
 
 
-def _of_hinge(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
+def _offset_from_hinge(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
     """Return the offset for which the distal segment moves perpendicular to the hinge axis, weighted with the usual one."""
     usual, estimate = np.deg2rad(rule["usual_deg"]), None
-    frames = _known(poses, [rule[key] for key in ("proximal", "lateral", "plane", "distal")])
+    frames = _complete_frames(poses, [rule[key] for key in ("proximal", "lateral", "plane", "distal")])
     if len(frames) >= _LEAST_FRAMES:
         pose = poses[0]
-        widths = [0.5 * pose.measure(rule[key]) + pose.marker_radius_m for key in ("width", "distal_width")]
-        estimate = hinge_turn(frames, widths[0], widths[1], sign, np.deg2rad(rule["least_excursion_deg"]))
+        widths = [0.5 * pose.length(rule[key]) + pose.marker_radius_m for key in ("width", "distal_width")]
+        estimate = wand_rotation(frames, widths[0], widths[1], sign, np.deg2rad(rule["least_excursion_deg"]))
     if estimate is None:
         return float(usual)
-    return _weighted((sign * estimate, rule["found_sd_deg"]), (usual, rule["usual_sd_deg"]))
+    return _weighted_mean((sign * estimate, rule["found_sd_deg"]), (usual, rule["usual_sd_deg"]))
 
 
-def hinge_turn(
+def wand_rotation(
     frames: Sequence[Sequence[FloatArray]], distance: float, distal: float, sign: float, least_excursion: float
 ) -> float | None:
     """Return the angle (rad) about the proximal segment from wand to lateral marker, right-handed; None if the range of motion
@@ -143,7 +143,7 @@ def hinge_turn(
     for _ in range(8):
         swings = []
         for top, lateral, wand, far in frames:
-            centre = turned_chord(top, lateral, wand, distance, turn)
+            centre = rotated_chord_centre(top, lateral, wand, distance, turn)
             if centre is None:
                 continue
             axes = axes_about(top - centre, sign * (lateral - centre))
@@ -164,18 +164,18 @@ def hinge_turn(
     return turn
 
 
-def _of_torsion(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
+def _offset_from_torsion(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
     """Return the offset for the usual torsion between the joints at both ends, weighted with the usual offset of the wand."""
     usual = (float(np.deg2rad(rule["usual_deg"])), rule["usual_sd_deg"])
-    frames = _known(poses, [rule[key] for key in ("proximal", "centre", "plane", "reference")])
+    frames = _complete_frames(poses, [rule[key] for key in ("proximal", "centre", "plane", "reference")])
     if not frames:
         return usual[0]
-    turns = [turn_about(top - centre, wand - centre, mark - centre) for top, centre, wand, mark in frames]
+    turns = [angle_about(top - centre, wand - centre, mark - centre) for top, centre, wand, mark in frames]
     estimate = sign * float(np.median(turns)) + np.deg2rad(rule["torsion_deg"])
-    return _weighted((estimate, rule["torsion_sd_deg"]), usual)
+    return _weighted_mean((estimate, rule["torsion_sd_deg"]), usual)
 
 
-def _weighted(*estimates: tuple[float, float]) -> float:
+def _weighted_mean(*estimates: tuple[float, float]) -> float:
     """Return the mean of (value, standard deviation) estimates, weighted by the inverse of their variance."""
     weights = [sd**-2 for _, sd in estimates]
     return float(np.average([value for value, _ in estimates], weights=weights))
@@ -189,7 +189,7 @@ _LEAST_FLAT_FRAMES = 5  # in which a foot must be flat for its sole to be known
 _Segments = tuple[dict[str, FloatArray], dict[str, FloatArray]]
 
 
-def assembled_pose(
+def assemble_posture(
     skeleton: SkeletonRecipe,
     mapping: MarkerMapping,
     labels: Sequence[str],
@@ -204,23 +204,23 @@ def assembled_pose(
     Args: `labels` (M,) and `positions` (T, M, 3) m in World; `flat`: by foot, frames (T,) in which it is flat on the floor.
     Raises StaticTrialError if no frame shows the pelvis and a leg.
     """
-    sampled, by_foot = _chosen(positions, flat)
-    seen = points_of(labels, positions[sampled])
-    segments = _placed(skeleton, mapping, seen, options)
+    sampled, by_foot = _select_frames(positions, flat)
+    seen = points_by_frame(labels, positions[sampled])
+    segments = _locate_segments(skeleton, mapping, seen, options)
     flat_of = {name: rows for name, rows in by_foot.items() if len(rows) >= _LEAST_FLAT_FRAMES}
     if len(flat_of) < len(by_foot):
         # for a foot that is never flat the heel-toe line is assumed to be parallel to the sole
-        level = _placed(skeleton, mapping, seen, replace(options, foot_flat=False))
+        level = _locate_segments(skeleton, mapping, seen, replace(options, foot_flat=False))
         for name in by_foot.keys() - flat_of.keys():
             for values, level_values in zip(segments, level, strict=True):
                 values[name] = level_values[name]
-    legs = _legs(skeleton, flat_of)
-    attitudes = _attitudes(skeleton, segments, legs)
+    legs = _flat_rows(skeleton, flat_of)
+    attitudes = _mean_attitudes(skeleton, segments, legs)
     for foot in by_foot:
         if foot in attitudes:
-            _stand_on(skeleton, attitudes, foot)
-    origins = _origins(skeleton, segments, attitudes)
-    places = _places(mapping, labels, positions[sampled], segments, flat_of)
+            _place_foot_flat(skeleton, attitudes, foot)
+    origins = _mean_origins(skeleton, segments, attitudes)
+    places = _mean_marker_positions(mapping, labels, positions[sampled], segments, flat_of)
     points = {
         label: origins[body] + attitudes[body] @ place for label, (body, place, _) in places.items() if body in origins
     }
@@ -228,15 +228,15 @@ def assembled_pose(
     return points, float(np.median(spread)) if spread else float("nan")
 
 
-def _chosen(positions: FloatArray, flat: Mapping[str, BoolArray]) -> tuple[IntArray, dict[str, IntArray]]:
+def _select_frames(positions: FloatArray, flat: Mapping[str, BoolArray]) -> tuple[IntArray, dict[str, IntArray]]:
     """Return at most 60 frames and 20 more per foot in which it is flat, and by foot the rows of these."""
-    usable = usable_frames(positions)
-    flat_frames = {name: evenly(np.intersect1d(usable, np.flatnonzero(rows)), 20) for name, rows in flat.items()}
-    frames = np.unique(np.concatenate([evenly(usable, 60), *flat_frames.values()]))
+    usable = frames_with_markers(positions)
+    flat_frames = {name: evenly_spaced(np.intersect1d(usable, np.flatnonzero(rows)), 20) for name, rows in flat.items()}
+    frames = np.unique(np.concatenate([evenly_spaced(usable, 60), *flat_frames.values()]))
     return frames, {name: np.flatnonzero(np.isin(frames, chosen)) for name, chosen in flat_frames.items()}
 
 
-def _placed(
+def _locate_segments(
     skeleton: SkeletonRecipe, mapping: MarkerMapping, seen: Sequence[Points], options: ScalingOptions
 ) -> _Segments:
     R = {body.name: np.full((len(seen), 3, 3), np.nan) for body in skeleton.bodies}
@@ -247,12 +247,12 @@ def _placed(
         except StaticTrialError:  # the pelvis is not visible in this frame
             continue
         for body in skeleton.bodies:
-            if pose.located(body):
-                R[body.name][row], p[body.name][row] = pose.pose(body)
+            if pose.is_located(body):
+                R[body.name][row], p[body.name][row] = pose.body_pose(body)
     return R, p
 
 
-def _legs(skeleton: SkeletonRecipe, flat_of: Mapping[str, IntArray]) -> dict[str, IntArray]:
+def _flat_rows(skeleton: SkeletonRecipe, flat_of: Mapping[str, IntArray]) -> dict[str, IntArray]:
     """Return by segment of a leg the rows in which its foot is flat on the floor."""
     rows: dict[str, IntArray] = {}
     for foot, flat_rows in flat_of.items():
@@ -263,10 +263,12 @@ def _legs(skeleton: SkeletonRecipe, flat_of: Mapping[str, IntArray]) -> dict[str
     return rows
 
 
-def _attitudes(skeleton: SkeletonRecipe, segments: _Segments, legs: Mapping[str, IntArray]) -> dict[str, FloatArray]:
+def _mean_attitudes(
+    skeleton: SkeletonRecipe, segments: _Segments, legs: Mapping[str, IntArray]
+) -> dict[str, FloatArray]:
     """Return the mean attitude (3, 3) of every located segment in World, with the root facing along X."""
     root = skeleton.root.name
-    level = np.array([_facing(R).T @ R for R in segments[0][root] if np.isfinite(R).all()])
+    level = np.array([_level_axes(R).T @ R for R in segments[0][root] if np.isfinite(R).all()])
     attitudes = {root: _mean_rotation(level)}
     for body in skeleton.bodies[1:]:
         parent = _located_parent(skeleton, body, attitudes)
@@ -288,7 +290,7 @@ def _located_parent(skeleton: SkeletonRecipe, body: BodyRecipe, located: Mapping
     return parent
 
 
-def _facing(R: FloatArray) -> FloatArray:
+def _level_axes(R: FloatArray) -> FloatArray:
     """Return axes (3, 3) with Y up and X along the forward direction of a segment in the horizontal plane."""
     forward = R[:, 0] - _UP * R[1, 0]
     x = forward / np.linalg.norm(forward)
@@ -299,16 +301,16 @@ def _mean_rotation(R: FloatArray) -> FloatArray:
     return np.asarray(Rotation.from_matrix(R).mean().as_matrix())
 
 
-def _stand_on(skeleton: SkeletonRecipe, attitudes: dict[str, FloatArray], foot: str) -> None:
+def _place_foot_flat(skeleton: SkeletonRecipe, attitudes: dict[str, FloatArray], foot: str) -> None:
     """Rotate a whole leg by the smallest rotation that makes its foot flat on the floor."""
-    turn = swing(attitudes[foot][:, 1], _UP)
+    turn = smallest_rotation(attitudes[foot][:, 1], _UP)
     body = skeleton.body(foot)
     while body.parent:
         attitudes[body.name] = turn @ attitudes[body.name]
         body = skeleton.body(body.parent)
 
 
-def _origins(
+def _mean_origins(
     skeleton: SkeletonRecipe, segments: _Segments, attitudes: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
     """Return the origin (3,) m of every located segment: the median position in its located parent."""
@@ -323,7 +325,7 @@ def _origins(
     return origins
 
 
-def _places(
+def _mean_marker_positions(
     mapping: MarkerMapping,
     labels: Sequence[str],
     positions: FloatArray,
@@ -346,7 +348,7 @@ def _places(
     return places
 
 
-def stands_upright(
+def is_upright(
     skeleton: SkeletonRecipe, mapping: MarkerMapping, points: Mapping[str, FloatArray], options: ScalingOptions
 ) -> bool:
     """Return whether the legs are straight and upright, so that the subject does not sit or crouch.
@@ -361,9 +363,9 @@ def stands_upright(
     for foot in legs:
         shank = skeleton.body(foot.parent)
         thigh = skeleton.body(shank.parent)
-        if not all(pose.located(body) for body in (foot, shank, thigh)):
+        if not all(pose.is_located(body) for body in (foot, shank, thigh)):
             return False
-        ankle, knee, hip = (pose.pose(body)[1] for body in (foot, shank, thigh))
+        ankle, knee, hip = (pose.body_pose(body)[1] for body in (foot, shank, thigh))
         length = np.linalg.norm(hip - knee) + np.linalg.norm(knee - ankle)
         if (hip - ankle)[1] < 0.95 * length:
             return False

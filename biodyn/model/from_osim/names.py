@@ -15,49 +15,51 @@ from biodyn.rigid_body import OpenSimModel
 
 
 @cache
-def _names() -> Mapping[str, Any]:
+def _name_table() -> Mapping[str, Any]:
     return load_table("body/opensim_models")
 
 
-def side_and_name(name: str) -> tuple[Side | str, str]:
+def split_side(name: str) -> tuple[Side | str, str]:
     """Return the side in a name ("" = none) and the name without it, in lower case: "knee_r" -> "r", "knee"."""
     lower = name.lower()
     for side in SIDES:
-        for form in _names()["sides"][side[0]]:
+        for form in _name_table()["sides"][side[0]]:
             if re.search(form, lower) and re.sub(form, "", lower):
                 return side, re.sub(form, "", lower)
     return "", lower
 
 
 @cache
-def _variables() -> frozenset[str]:
+def _variable_table() -> frozenset[str]:
     kinds = load_table("variables/variables")["kind"].values()
     return frozenset(name for kind in kinds for name in kind["variable"])
 
 
-def means_something(name: str) -> bool:
+def is_gait_variable(name: str) -> bool:
     """Return whether a name without side is a variable of biodyn."""
-    return name in _variables()
+    return name in _variable_table()
 
 
 def root_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the variables of the root's three angles and three translations."""
-    root = _names()["root"]
+    root = _name_table()["root"]
     return tuple(root["rotations"]), tuple(root["translations"])
 
 
-def joint_name(name: str) -> str:
+def joint_title(name: str) -> str:
     """Return the name of a joint in biodyn, without side; its own name if it is unknown."""
-    plain = side_and_name(name)[1]
-    return next((known for known, names in _names()["joints"].items() if plain in names), plain)
+    plain = split_side(name)[1]
+    return next((known for known, names in _name_table()["joints"].items() if plain in names), plain)
 
 
-def feet(bodies: Sequence[str]) -> dict[Side, str]:
+def feet_by_side(bodies: Sequence[str]) -> dict[Side, str]:
     """Return by side the body with ground contact."""
-    by_name = {side_and_name(name): name for name in bodies}
+    by_name = {split_side(name): name for name in bodies}
     result: dict[Side, str] = {}
     for side in SIDES:
-        name = next((by_name[side, plain] for plain in _names()["feet"]["bodies"] if (side, plain) in by_name), None)
+        name = next(
+            (by_name[side, plain] for plain in _name_table()["feet"]["bodies"] if (side, plain) in by_name), None
+        )
         if name is not None:
             result[side] = name
     return result
@@ -65,24 +67,24 @@ def feet(bodies: Sequence[str]) -> dict[Side, str]:
 
 def is_toe(name: str) -> bool:
     """Return whether a body is distal to the toe joint."""
-    return side_and_name(name)[1] in _names()["feet"]["toes"]
+    return split_side(name)[1] in _name_table()["feet"]["toes"]
 
 
 def has_side(segment: str) -> bool:
     """Return whether a segment has a side."""
-    return segment not in _names()["segment_rules"]["unsided"]
+    return segment not in _name_table()["segment_rules"]["unsided"]
 
 
-def variable_of(name: str, turn: FloatArray) -> tuple[str, float] | None:
+def match_variable(name: str, turn: FloatArray) -> tuple[str, float] | None:
     """Return the variable of a coordinate, without side, and the sign of the coordinate in it; None if unknown.
 
     The axis must be within 60 degrees of that of the variable (subtalar axes are 42 degrees off): the name is not sufficient.
 
     Args: `turn`: (3,) rad, rotation of the distal body in the proximal one, axes X forward, Y up, Z right, for a small step.
     """
-    side, plain = side_and_name(name)
+    side, plain = split_side(name)
     size = float(np.linalg.norm(turn))
-    for variable, entry in _names()["coordinates"].items():
+    for variable, entry in _name_table()["coordinates"].items():
         if plain not in entry["names"] or size == 0.0:
             continue
         mirror = SIDE_SIGN[side] if side in SIDES else 1.0
@@ -92,7 +94,7 @@ def variable_of(name: str, turn: FloatArray) -> tuple[str, float] | None:
     return None
 
 
-def segments_of(
+def match_segments(
     parents: Mapping[str, str], joints: Mapping[str, str], heights: Mapping[str, float], feet: Iterable[str]
 ) -> dict[str, str]:
     """Return the segment of the library, without side, of every known body: by its name, its joint, or its position in a leg.
@@ -101,21 +103,21 @@ def segments_of(
         parents: of every body, "" of the root, parents first. joints: name of the joint to the parent, of movable bodies.
         heights: m, of every body's origin in the standing model. feet: bodies known as feet.
     """
-    names = _names()
+    names = _name_table()
     leg = tuple(names["segment_rules"]["leg"])
-    legs = [_path(parents, end, joints) for end in (*feet, *_lowest(parents, heights))]
+    legs = [_path_from_root(parents, end, joints) for end in (*feet, *_lowest_bodies(parents, heights))]
     by_leg = {name: leg[min(k, len(leg) - 1)] for path in legs if len(path) >= len(leg) for k, name in enumerate(path)}
     segments = {}
     for name in parents:
-        plain = side_and_name(name)[1]
+        plain = split_side(name)[1]
         segment = next((segment for segment, known in names["segments"].items() if plain in known), "")
-        segment = segment or names["joint_segments"].get(joint_name(joints.get(name, "")), "") or by_leg.get(name, "")
+        segment = segment or names["joint_segments"].get(joint_title(joints.get(name, "")), "") or by_leg.get(name, "")
         if segment:
             segments[name] = segment
     return segments
 
 
-def _path(parents: Mapping[str, str], end: str, movable: Mapping[str, str]) -> list[str]:
+def _path_from_root(parents: Mapping[str, str], end: str, movable: Mapping[str, str]) -> list[str]:
     """Return the movable bodies from the root (excluded) to a body."""
     path: list[str] = []
     at = end
@@ -125,7 +127,7 @@ def _path(parents: Mapping[str, str], end: str, movable: Mapping[str, str]) -> l
     return [name for name in path if name in movable]
 
 
-def _lowest(parents: Mapping[str, str], heights: Mapping[str, float]) -> Sequence[str]:
+def _lowest_bodies(parents: Mapping[str, str], heights: Mapping[str, float]) -> Sequence[str]:
     """Return the most distal bodies in the lowest quarter of the root's height in the standing model: feet, not hands."""
     root = next(name for name, parent in parents.items() if not parent)
     floor = min(heights.values())
@@ -147,7 +149,7 @@ def sole_outlines(model: OpenSimModel, feet: Mapping[Side, str]) -> dict[Side, F
         toes = [
             k
             for k, body in enumerate(model.multibody.bodies)
-            if body.parent == name or _is_child(parents, k, name, model)
+            if body.parent == name or _is_joint_child(parents, k, name, model)
         ]
         along = np.array([0.18, 0.0, 0.0])
         if toes:
@@ -159,7 +161,7 @@ def sole_outlines(model: OpenSimModel, feet: Mapping[Side, str]) -> dict[Side, F
     return soles
 
 
-def _is_child(parents: list[str | None], k: int, name: str, model: OpenSimModel) -> bool:
+def _is_joint_child(parents: list[str | None], k: int, name: str, model: OpenSimModel) -> bool:
     """Return whether a body is connected to another one by the axes of a single joint."""
     parent = parents[k]
     while parent is not None and "/" in parent:

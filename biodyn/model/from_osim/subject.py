@@ -12,15 +12,15 @@ from biodyn.geometry.rotations import angle_between
 from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody
 from biodyn.model.body_model import AttachedMarker, SubjectModel
 from biodyn.model.from_osim.names import (
-    feet,
+    feet_by_side,
     has_side,
-    joint_name,
-    means_something,
+    is_gait_variable,
+    joint_title,
+    match_segments,
+    match_variable,
     root_names,
-    segments_of,
-    side_and_name,
     sole_outlines,
-    variable_of,
+    split_side,
 )
 from biodyn.model.skeleton import BodyDefinition, Inertia, Skeleton
 from biodyn.rigid_body import OpenSimModel
@@ -45,7 +45,7 @@ class ImportedModel(SubjectModel):
     segments: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def moving(self) -> tuple[ScaledBody, ...]:
+    def moving_segments(self) -> tuple[ScaledBody, ...]:
         """Return the bodies with a joint to their parent, without the root."""
         return tuple(body for body in self.bodies if body.definition.parent and body.definition.name not in self.welded)
 
@@ -62,18 +62,18 @@ class ImportedModel(SubjectModel):
     def joint_columns(self, name: str) -> list[int]:
         """Return the indices in v of the axes of a body's joint."""
         mb = self.multibody
-        return [mb.v_slice(mb.body_names[k]).start for k in _axes(self.tree, name)]
+        return [mb.v_slice(mb.body_names[k]).start for k in _joint_axes(self.tree, name)]
 
-    def segment(self, body: str) -> str:
+    def segment_name(self, body: str) -> str:
         """Return the name of a body in the library's tables, with its side (right if its name has none); "" if unknown."""
         plain = self.segments.get(body, "")
         if not plain or not has_side(plain):
             return plain
-        return f"{plain}_{side_and_name(body)[0] or SIDES[0]}"
+        return f"{plain}_{split_side(body)[0] or SIDES[0]}"
 
-    def reversed(self) -> dict[str, str]:
+    def reversed_coordinates(self) -> dict[str, str]:
         """Return the coordinates with the opposite sign of their variable, and that variable."""
-        return {c.name: c.plain for c in self.coordinates if c.sign < 0.0}
+        return {c.name: c.gait_variable for c in self.coordinates if c.sign < 0.0}
 
 
 def imported_model(
@@ -86,19 +86,23 @@ def imported_model(
     tree = floating_tree(model.coupled)
     if tree is None:
         return None
-    parents = _parents(tree)
+    parents = _bodies_and_parents(tree)
     standing = model.coupled.body_poses(model.default_configuration()[None])
-    frames = {name: _frame(tree, model, standing, name) for name in parents}
-    coordinates = tuple(_coordinates(model, tree, parents, frames))
+    frames = {name: _anatomical_axes(tree, model, standing, name) for name in parents}
+    coordinates = tuple(_read_coordinates(model, tree, parents, frames))
     movable = {c.body for c in coordinates}
-    welded = frozenset(name for name in parents if name not in movable and not _axes(tree, name) and name != tree.root)
+    welded = frozenset(
+        name for name in parents if name not in movable and not _joint_axes(tree, name) and name != tree.root
+    )
     joints = _joint_names(tree, coordinates, parents)
-    soles = feet(list(parents))
+    soles = feet_by_side(list(parents))
     total = tree.multibody.total_mass_kg
     joint_of = {name: joint for name, joint in joints.items() if joint and name not in welded}
     origins = standing[1][0]
     heights = {name: float(origins[model.multibody.body_index(name), 1]) for name in parents}
-    bodies = tuple(_body(tree, name, parent, joints[name], frames, standing, model) for name, parent in parents.items())
+    bodies = tuple(
+        _build_body(tree, name, parent, joints[name], frames, standing, model) for name, parent in parents.items()
+    )
     places = {marker.name: marker for marker in model.markers}
     return ImportedModel(
         skeleton=Skeleton(
@@ -118,7 +122,7 @@ def imported_model(
         frames=frames,
         multibody=tree.multibody,
         markers=tuple(
-            _marker(frames, str(places[name].body), name, places[name].place_m, float(weight))
+            _build_marker(frames, str(places[name].body), name, places[name].place_m, float(weight))
             for name, weight in zip(labels, weights, strict=True)
             if str(places[name].body) in frames
         ),
@@ -130,11 +134,11 @@ def imported_model(
         tree=tree,
         osim=model,
         welded=welded,
-        segments=segments_of(parents, joint_of, heights, soles.values()),
+        segments=match_segments(parents, joint_of, heights, soles.values()),
     )
 
 
-def _parents(tree: FloatingTree) -> dict[str, str]:
+def _bodies_and_parents(tree: FloatingTree) -> dict[str, str]:
     """Return the bodies of the file and their parents, parents first; "" for the root."""
     mb = tree.multibody
     parents: dict[str, str] = {}
@@ -148,7 +152,7 @@ def _parents(tree: FloatingTree) -> dict[str, str]:
     return parents
 
 
-def _axes(tree: FloatingTree, name: str) -> list[int]:
+def _joint_axes(tree: FloatingTree, name: str) -> list[int]:
     """Return the bodies of the tree with one-axis joints between a body of the file and its parent, in order."""
     mb = tree.multibody
     axes: list[int] = []
@@ -163,11 +167,13 @@ def _axes(tree: FloatingTree, name: str) -> list[int]:
 
 def _joint_link(tree: FloatingTree, name: str) -> int:
     """Return the last one-axis body of a joint, at the joint centre; the body itself if there is none."""
-    axes = _axes(tree, name)
+    axes = _joint_axes(tree, name)
     return axes[-1] if axes else tree.multibody.body_index(name)
 
 
-def _frame(tree: FloatingTree, model: OpenSimModel, standing: tuple[FloatArray, FloatArray], name: str) -> BodyFrame:
+def _anatomical_axes(
+    tree: FloatingTree, model: OpenSimModel, standing: tuple[FloatArray, FloatArray], name: str
+) -> BodyFrame:
     """Return the anatomical axes of a body: its own if they are within 35 degrees of X forward, Y up, Z right, else these."""
     link = tree.multibody.body_index(name)
     R = standing[0][0, model.multibody.body_index(name)]
@@ -175,7 +181,7 @@ def _frame(tree: FloatingTree, model: OpenSimModel, standing: tuple[FloatArray, 
     return BodyFrame(link, np.eye(3) if aligned else R.T.copy(), np.zeros(3))
 
 
-def _coordinates(
+def _read_coordinates(
     model: OpenSimModel, tree: FloatingTree, parents: dict[str, str], frames: dict[str, BodyFrame]
 ) -> Iterator[Coordinate]:
     layer, joints = model.coupled.layers[-1], model.multibody
@@ -186,16 +192,18 @@ def _coordinates(
             continue
         outs = [out for out, source in layer.same if source == k] + [t.out for t in layer.terms if k in t.sources]
         axes = [owner[out] for out in outs]
-        body = next((_child(name) for name in axes if f"/{c.joint}/" in name), _child(axes[0]) if axes else "")
+        body = next(
+            (_distal_body(name) for name in axes if f"/{c.joint}/" in name), _distal_body(axes[0]) if axes else ""
+        )
         if body not in parents:
             continue
-        side = side_and_name(c.name)[0] or side_and_name(body)[0]
-        meaning = variable_of(
-            c.name if side_and_name(c.name)[0] else f"{c.name}_{side}" if side else c.name,
-            _turn(model, k, c, body, parents, frames),
+        side = split_side(c.name)[0] or split_side(body)[0]
+        meaning = match_variable(
+            c.name if split_side(c.name)[0] else f"{c.name}_{side}" if side else c.name,
+            _rotation_step(model, k, c, body, parents, frames),
         )
-        plain = side_and_name(c.name)[1]
-        unknown = f"{plain}_of_model" if means_something(plain) else plain
+        plain = split_side(c.name)[1]
+        unknown = f"{plain}_of_model" if is_gait_variable(plain) else plain
         at = int(np.flatnonzero(tree.columns == same[k])[0]) if k in same and same[k] in tree.columns else -1
         yield Coordinate(
             name=c.name,
@@ -211,12 +219,12 @@ def _coordinates(
         )
 
 
-def _child(axis: str) -> str:
+def _distal_body(axis: str) -> str:
     """Return the distal body of an axis: "tibia_r/knee_r/0" -> "tibia_r"."""
     return axis.rsplit("/", 2)[0] if axis.count("/") >= 2 else axis
 
 
-def _turn(
+def _rotation_step(
     model: OpenSimModel, k: int, c: ModelCoordinate, body: str, parents: dict[str, str], frames: dict[str, BodyFrame]
 ) -> FloatArray:
     """Return the rotation (3,) of a body in its parent's anatomical axes, for a small step of a coordinate."""
@@ -235,17 +243,17 @@ def _joint_names(tree: FloatingTree, coordinates: Sequence[Coordinate], parents:
     """Return the unique name of every body's joint with its side; "" for the root and welded bodies."""
     joints: dict[str, str] = {}
     for name in parents:
-        axes = [tree.multibody.body_names[k] for k in _axes(tree, name)]
+        axes = [tree.multibody.body_names[k] for k in _joint_axes(tree, name)]
         in_file = next((axis.rsplit("/", 2)[1] for axis in axes if "/" in axis), "")
         in_file = in_file or next((c.joint for c in coordinates if c.body == name), "" if not axes else name)
-        side = side_and_name(name)[0]
-        known = joint_name(in_file) if in_file else ""
+        side = split_side(name)[0]
+        known = joint_title(in_file) if in_file else ""
         sided = f"{known}_{side}" if side and known else known
         joints[name] = sided if sided not in joints.values() or not sided else in_file
     return joints
 
 
-def _body(
+def _build_body(
     tree: FloatingTree,
     name: str,
     parent: str,
@@ -260,7 +268,7 @@ def _body(
         name=name,
         parent=parent,
         joint=joint,
-        side=side_and_name(name)[0],
+        side=split_side(name)[0],
         rotations=(),
         base_rotations=rotations,
         base_translations=translations,
@@ -276,7 +284,7 @@ def _body(
     return ScaledBody(definition, R_PB, p_PB, inertia, (), True)
 
 
-def _marker(
+def _build_marker(
     frames: dict[str, BodyFrame], body: str, label: str, place: Sequence[float], weight: float
 ) -> AttachedMarker:
     return AttachedMarker(label, body, frames[body].R_LB.T @ np.array(place), weight, "model")

@@ -35,7 +35,7 @@ from biodyn.output.report.scene import (
     scene_of,
     scene_person,
 )
-from biodyn.output.tables.on_request import causes_in
+from biodyn.output.tables.optional_tables import causes_in
 from biodyn.variables import PERCENT, is_known, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.meaning import positive_about_transverse_axis

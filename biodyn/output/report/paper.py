@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import ResultError, SettingsError
-from biodyn.library.load import nearest, read_user_toml
+from biodyn.library.load import read_user_toml, suggest_name
 from biodyn.output.figures.curves import cycle_keys, display_table
 from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.drawing import SMALL_HEIGHT, SMALL_WIDTH
@@ -178,7 +178,7 @@ def read_head(path: str | Path) -> PaperHead:
     known = [field.name for field in fields(PaperHead)]
     for name, value in given.items():
         if name not in known:
-            raise SettingsError(f"'{path}' has an unknown entry '{name}'.", nearest(name, known))
+            raise SettingsError(f"'{path}' has an unknown entry '{name}'.", suggest_name(name, known))
         if name == "entries":
             _require_texts(value, path)
         elif not isinstance(value, str):

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.diagnostics import Check, Verdict
 from biodyn.errors import ResultError
-from biodyn.library.load import nearest
+from biodyn.library.load import suggest_name
 from biodyn.output.figures.curves import (
     COLUMNS,
     MEAN,
@@ -329,7 +329,7 @@ def overlay(
     known = list(dict.fromkeys(name for by_name in curves.values() for name in by_name))
     for name in names or ("",):
         if name not in known:
-            raise ResultError(f"No result has cycles of a variable '{name}'.", nearest(name, known))
+            raise ResultError(f"No result has cycles of a variable '{name}'.", suggest_name(name, known))
     if ax is not None and len(names) * len(sides) != 1:
         raise ResultError("Axes take one variable of one side.", "Use side='r' or 'l', or draw without ax.")
     first, *others = [result.norms_behind(norms, signs) for result in labelled.values()]

@@ -17,7 +17,7 @@ from biodyn.output.figures.trial import TrialView, by_section
 from biodyn.output.report.numbers import parameter_label
 from biodyn.output.report.page import Data, Fact, Frame, Sections, framed
 from biodyn.output.report.scene import scene_of, scene_person
-from biodyn.processing.signals.prepare import is_filtered
+from biodyn.processing.signals.prepare import is_butterworth_filtered
 
 _FOOT = Markup(
     'This page needs no network; settings and every number are in <span class="mono">run.json</span> and '
@@ -190,7 +190,7 @@ def _filtered(record: Mapping[str, Any]) -> str:
 
 def _filter_words(record: Mapping[str, Any], is_on_model: bool) -> str:
     """Kind and order of the filter, and why the method is this one; a model's coordinates pass OpenSim's."""
-    filtered = is_filtered(record)
+    filtered = is_butterworth_filtered(record)
     if is_on_model:
         return "Butterworth, third order, both ways" if filtered else ""
     order = record["settings"]["signals"]["filter_order"]
@@ -248,7 +248,7 @@ def _smoothing(record: Mapping[str, Any]) -> str:
     """How the markers were smoothed: the cut-off of the filter, or the method in words."""
     signals = record["settings"]["signals"]
     cutoff_hz = record.get("cutoff_hz", signals["cutoff_hz"])
-    if cutoff_hz and not is_filtered(record):
+    if cutoff_hz and not is_butterworth_filtered(record):
         return str(record["smoothing"])
     chosen = (
         f" (chosen from the {'poses' if _on_poses(record) else 'markers'})" if record.get("automatic_cutoff") else ""

@@ -24,11 +24,11 @@ from biodyn.errors import InputFileError, printable
 from biodyn.library.load import UserFile, load_table
 from biodyn.library.tables import load_entry
 from biodyn.model.from_library.hip_centre import hip_regression
-from biodyn.model.from_library.user_tables import own_file, own_path
+from biodyn.model.from_library.user_tables import user_table_name, user_table_path
 from biodyn.output.store.folder import INPUTS_FOLDER, RECORD_VERSION
 from biodyn.processing.calibration.standing import SOURCE_WORDS
 from biodyn.processing.calibration.subject_fit.result import CentreShift
-from biodyn.processing.signals.filtering import rms
+from biodyn.processing.signals.filtering import finite_rms
 from biodyn.uncertainty.inputs import load_magnitudes
 from biodyn.variables.norms import Walker, norms_record
 from biodyn.version import VERSION
@@ -175,7 +175,7 @@ def activity_record(analysis: TrialAnalysis) -> dict[str, Any]:
 def marker_set_record(analysis: TrialAnalysis) -> dict[str, Any]:
     """Return the recognised marker set, unknown labels, and fitted labels."""
     mapping = analysis.mapping
-    file = own_file(analysis.settings.model.marker_set)
+    file = user_table_name(analysis.settings.model.marker_set)
     suffix = f" (own table {file})" if file and file not in mapping.title else ""
     return {
         "name": mapping.name,
@@ -196,7 +196,7 @@ def model_record(analysis: TrialAnalysis) -> dict[str, Any]:
     For an imported model also variable, side and sign of each coordinate.
     """
     model = analysis.model
-    variables = {c.name: {"variable": c.plain, "side": c.side, "sign": c.sign} for c in model.coordinates}
+    variables = {c.name: {"variable": c.gait_variable, "side": c.side, "sign": c.sign} for c in model.coordinates}
     return {
         "skeleton": model.skeleton.name,
         "title": model.skeleton.title,
@@ -290,7 +290,7 @@ def _citations(analysis: TrialAnalysis) -> dict[str, dict[str, str]]:
     citations = {}
     for kind, entry in entries.items():
         title, citation = str(entry["title"]), str(entry["citation"])
-        copy = copies.get(clean(str(own_path(getattr(chosen, kind)))))
+        copy = copies.get(clean(str(user_table_path(getattr(chosen, kind)))))
         if copy is not None:
             source = f"; source according to the table: {citation}" if citation else ""
             title = f"{title} (own table {copy['name']})"
@@ -394,7 +394,7 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     if summary is None:
         return None
     bands, plates = analysis.uncertainty, summary.plates
-    torque_sd = np.full(len(summary.coordinates), np.nan) if bands is None else rms(bands.total.T)
+    torque_sd = np.full(len(summary.coordinates), np.nan) if bands is None else finite_rms(bands.total.T)
     return {
         "residual_raw": _residual(summary.residual_before),
         "residual_unclosed": _residual(summary.residual_unclosed),
@@ -466,7 +466,7 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
             "by_source_rms_nm": by_source,
             "largest_source": max(by_source, key=lambda source: by_source[source]),
         }
-    citations, file = load_magnitudes(chosen.magnitudes).citations, own_file(chosen.magnitudes)
+    citations, file = load_magnitudes(chosen.magnitudes).citations, user_table_name(chosen.magnitudes)
     if file:
         citations = {
             name: f"own table {file}" + (f", after: {text}" if text else "") for name, text in citations.items()
@@ -515,7 +515,7 @@ def versions() -> dict[str, str]:
 PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "record_version": lambda _: RECORD_VERSION,
     "verdict": lambda analysis: verdict_of(analysis).status,
-    "verdict_checks": lambda analysis: [cause.as_cause_dict() for cause in verdict_of(analysis).to_look_at],
+    "verdict_checks": lambda analysis: [cause.as_cause_dict() for cause in verdict_of(analysis).ordered_causes],
     "versions": lambda _: versions(),
     "input": input_record,
     "static": static_record,
@@ -523,7 +523,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "settings": lambda analysis: analysis.settings.model_dump(mode="json"),
     "method": lambda analysis: analysis.method.name,
     "automatic_method": automatic_method_record,
-    "smoothing": lambda analysis: analysis.method.words,
+    "smoothing": lambda analysis: analysis.method.description,
     "cutoff_hz": lambda analysis: analysis.cutoff_hz,
     "automatic_cutoff": automatic_cutoff_record,
     "force_cutoff_hz": lambda analysis: analysis.force_cutoff_hz,
@@ -540,7 +540,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "plate_check": plate_check_record,
     "contacts": contacts_record,
     "measured_share": measured_share,
-    "residual_limits": lambda analysis: asdict(residual_limits(analysis.as_fitted)),
+    "residual_limits": lambda analysis: asdict(residual_limits(analysis.before_estimate)),
     "checks": lambda analysis: [check.as_dict() for check in verdict_of(analysis).checks],
     "data_checks": lambda analysis: [check.as_data_dict() for check in analysis.data_checks],
     "proof": consistency_record,

@@ -165,7 +165,7 @@ class Rows:
             row[row >= 0] += first
         buffer = np.empty(count * self._width, dtype=np.uint8)
         columns = np.ascontiguousarray(numbers), self._decimals, codes, self._order
-        return buffer[: text_kernel.rows(*columns, self._characters, self._begins, buffer)].data
+        return buffer[: text_kernel.write_rows(*columns, self._characters, self._begins, buffer)].data
 
 
 def _writable(column: Columns, decimals: int) -> list[Columns]:

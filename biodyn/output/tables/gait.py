@@ -15,7 +15,7 @@ from biodyn.errors import ResultError
 from biodyn.estimation.summary import EstimateSummary
 from biodyn.output.tables.registry import table
 from biodyn.processing.gait import spatiotemporal as stride
-from biodyn.processing.gait.cycle_values import ground_peaks, stance_peaks
+from biodyn.processing.gait.cycle_values import ground_peak_definitions, stance_peaks
 from biodyn.variables.cycle_parameters import default_definitions, operate, signs, unit_of, window_ends
 
 _EVENT_COLUMNS = ["time_s", "side", "event", "source", "confidence"]
@@ -100,7 +100,7 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
 
     Peaks are taken at the sampling rate of the plates, low-pass filtered at 50 Hz (`ground_reaction_full_rate`).
     """
-    names = [peak.column for peak in ground_peaks()]
+    names = [peak.column_name for peak in ground_peak_definitions()]
     forces = stance_peaks(
         analysis.cycles,
         analysis.plate_rate_forces,
@@ -130,7 +130,7 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
 def stride_columns() -> tuple[str, ...]:
     """Return the names of the parameters in `spatiotemporal`, with those of the force last."""
     parameters = (name.replace("_rad", "_deg") for name in stride.StrideParameters.__dataclass_fields__)
-    return (*parameters, *(peak.column for peak in ground_peaks()))
+    return (*parameters, *(peak.column_name for peak in ground_peak_definitions()))
 
 
 def _of_points(codes: Sequence[int], kind: type[np.integer[Any]]) -> IntArray:

@@ -13,7 +13,7 @@ import pandas as pd
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES, without_side
 from biodyn.errors import ResultError
-from biodyn.library.load import load_table, nearest
+from biodyn.library.load import load_table, suggest_name
 from biodyn.output.tables.registry import TABLES, made_table, tables_of
 from biodyn.variables import is_known, variable
 
@@ -169,7 +169,7 @@ class LazyTables(Mapping[str, pd.DataFrame]):
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._names:
-            raise KeyError(f"'{name}' is not a table. {nearest(name, self)}")
+            raise KeyError(f"'{name}' is not a table. {suggest_name(name, self)}")
         if name in self._made:
             return self._made[name]
         table = self._make(name)

@@ -10,12 +10,12 @@ import pandas as pd
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import AXES, SIDES, FloatArray, Side
 from biodyn.errors import ResultError
-from biodyn.library.pose_systems import pose_system_of
+from biodyn.library.pose_systems import find_pose_system
 from biodyn.model.pose_axes import joint_angles_of_poses
 from biodyn.output.tables.registry import table
 from biodyn.processing.dynamics.imported import ModelMotion
 from biodyn.processing.dynamics.solve import FRAMES
-from biodyn.processing.signals.filtering import rms
+from biodyn.processing.signals.filtering import finite_rms
 
 _QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
 
@@ -222,7 +222,7 @@ def marker_errors(analysis: TrialAnalysis) -> pd.DataFrame:
         labels, error = misfit.labels, misfit.origin_m
     columns = {"time_s": analysis.time_s}
     columns |= {label: error[:, i] for i, label in enumerate(labels)}
-    columns["rms"] = rms(error)
+    columns["rms"] = finite_rms(error)
     return pd.DataFrame(columns)
 
 
@@ -245,7 +245,7 @@ def pose_angles(analysis: TrialAnalysis) -> pd.DataFrame:
     Columns have the names and signs of `joint_angles`, and by joint and axis if the joint of the skeleton has no such rotation.
     """
     poses = analysis.recording.motion.poses
-    system = None if poses is None else pose_system_of(poses.labels)
+    system = None if poses is None else find_pose_system(poses.labels)
     if poses is None or system is None or analysis.static.source != "poses":
         raise ResultError("This recording has no poses of segments.", _REQUEST)
     angles = joint_angles_of_poses(poses, system, analysis.model.skeleton)

@@ -16,7 +16,7 @@ from biodyn.geometry.points import rigid_fit
 from biodyn.library.load import load_table
 from biodyn.library.tables import sided_rows
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
-from biodyn.processing.signals.gaps import without_spikes
+from biodyn.processing.signals.gaps import remove_spikes
 from biodyn.recording import Markers, ModelOutput, Recording, quietest_part
 from biodyn.recording.stillness import MOVING_RANGE_M, QUIET_RANGE_M, movement_m
 
@@ -57,7 +57,7 @@ def quiet_standing(markers: Markers, frames: tuple[int, int] | None = None) -> S
     Markers that are visible at other times only are averaged over those frames; spikes are excluded. Raises StaticTrialError if
     the subject moves all the time.
     """
-    markers = without_spikes(markers)
+    markers = remove_spikes(markers)
     p = markers.positions
     seen = np.isfinite(p[..., 0])
     if frames is None:

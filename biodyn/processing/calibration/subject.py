@@ -15,7 +15,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError, SubjectError
 from biodyn.geometry.points import signed_distance
 from biodyn.library.load import load_table
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.standing import Standing
 from biodyn.processing.signals.plates import plate_wrench
@@ -105,7 +105,7 @@ def leg_length(
     standing. given: measures, m, by name. standing: positions (3,) m by landmark.
     """
     rule = load_table("body/measures")["leg_length"]
-    sides = [row for _, row in for_each_side(rule)]
+    sides = [row for _, row in expand_sides(rule)]
     sources = [(given, "given by the user")]
     sources += [(source.subject.measures, f"stored in {source.subject.file or source.path.name}") for source in files]
     for measures, words in sources:

@@ -39,7 +39,7 @@ from biodyn.processing.contacts.evidence import (
 )
 from biodyn.processing.contacts.feet import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, loadings
-from biodyn.processing.contacts.parameters import ContactOverride, ContactSettings
+from biodyn.processing.contacts.settings import ContactOverride, ContactSettings
 from biodyn.processing.contacts.stances_off_plates import assigned_frames
 from biodyn.processing.contacts.two_feet import Stance, label_stance, stances_of
 from biodyn.processing.signals.filtering import finite_stretches

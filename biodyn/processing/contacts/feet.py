@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.geometry.points import lengths, signed_distance
 from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches, second_cutoff_hz
+from biodyn.processing.signals.filtering import additional_cutoff_hz, butterworth_lowpass, finite_stretches
 
 # Speed below which a point of the sole rests; swinging feet move ten times as fast.
 REST_SPEED_M_S = 0.25
@@ -178,7 +178,7 @@ class GaitPoints:
         """
         # Cut-off with which the limits of stance and the odds of strikes were determined (`library/gait/`).
         steps_hz = 6.0
-        hz = second_cutoff_hz(cutoff_hz, steps_hz)
+        hz = additional_cutoff_hz(cutoff_hz, steps_hz)
         if not 0.0 < hz < 0.5 * rate_hz:
             return self
 
@@ -216,7 +216,7 @@ def gait_points(fit: Fit, sides: tuple[Side, ...], rate_hz: float) -> GaitPoints
         toe[side] = 0.5 * (outline[:, half - 1] + outline[:, half])
     root = model.skeleton.root.name
     R_root, p_root = fit.body_pose(root)
-    hips = [body.p_PB for body in model.moving if body.definition.parent == root and body.definition.side]
+    hips = [body.p_PB for body in model.moving_segments if body.definition.parent == root and body.definition.side]
     centre = np.mean(hips, axis=0) if hips else np.zeros(3)
     seen = [outline for outline in sole.values() if np.isfinite(outline).all(axis=(1, 2)).any()]
     floor = np.mean([floor_velocity(outline, rate_hz) for outline in seen], axis=0) if seen else np.zeros(3)

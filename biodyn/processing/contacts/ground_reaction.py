@@ -23,7 +23,7 @@ from biodyn.processing.contacts.loading import (
     loadings,
     pressure_at_height,
 )
-from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.processing.contacts.stances_off_plates import (
     assigned_frames,
     frames_around_stances,
@@ -34,7 +34,7 @@ from biodyn.processing.contacts.stances_off_plates import (
 )
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.processing.signals.prepare import TrialSignals, plates_as_motion, plates_at_full_bandwidth
+from biodyn.processing.signals.prepare import TrialSignals, plates_like_markers, plates_unsmoothed
 from biodyn.recording import Contact, GroundReaction, SharedLoad
 
 # Delay of kinematic stance after the strike: 40 ms in simulated walks.
@@ -290,7 +290,7 @@ def contact_decisions(
     balance = None
     if fit is not None:
         balance = BodyBalance(
-            required_wrench(fit), plates_as_motion(signals), fit.model.mass_kg, mass_known=mass_kg is not None
+            required_wrench(fit), plates_like_markers(signals), fit.model.mass_kg, mass_known=mass_kg is not None
         )
     return decided(
         _plates(signals),
@@ -316,7 +316,7 @@ def reaction_of(
     """
     plates = _plates(signals)
     if full_bandwidth is None:
-        full_hz, full = plates_at_full_bandwidth(signals)
+        full_hz, full = plates_unsmoothed(signals)
         plates = [
             replace(plate, full=wrench, full_cutoff_hz=full_hz) for plate, wrench in zip(plates, full, strict=True)
         ]

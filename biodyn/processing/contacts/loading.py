@@ -11,7 +11,7 @@ import numpy as np
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.geometry.rotations import cross
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches
-from biodyn.processing.signals.plates import resampled
+from biodyn.processing.signals.plates import at_marker_frames
 from biodyn.processing.signals.prepare import FULL_BANDWIDTH_HZ, MOST_OF_RATE
 from biodyn.recording import Contact, GroundReaction, PlateWrench, PlateZero, SharedLoad
 
@@ -66,7 +66,7 @@ class PlateSignals:
     def at_frames(self, raw: FloatArray, rate_hz: float, count: int) -> FloatArray:
         """Return a wrench (n, 6) at the plate's rate, filtered as `wrench`, at `count` marker frames (count, 6)."""
         smooth = butterworth_lowpass(raw, self.analog_rate_hz, self.cutoff_hz, self.order)
-        return resampled(smooth, self.analog_rate_hz, count, rate_hz)
+        return at_marker_frames(smooth, self.analog_rate_hz, count, rate_hz)
 
     def threshold_n(self, least_n: float) -> float:
         """Return the vertical force that counts as contact, N: `least_n`, more for a noisy plate."""
@@ -247,7 +247,7 @@ def forces_at_plate_rate(
 def _low_passed(wrench: FloatArray, own_hz: float, rate_hz: float, count: int, order: int) -> FloatArray:
     """Filter the wrench (n, 6) of a plate at full bandwidth and resample it to (count, 6)."""
     smooth = butterworth_lowpass(wrench, own_hz, min(FULL_BANDWIDTH_HZ, MOST_OF_RATE * own_hz), order)
-    return smooth if own_hz == rate_hz and len(smooth) == count else resampled(smooth, own_hz, count, rate_hz)
+    return smooth if own_hz == rate_hz and len(smooth) == count else at_marker_frames(smooth, own_hz, count, rate_hz)
 
 
 def _span(contact: Contact, contacts: Sequence[Contact], rate_hz: float, count: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from biodyn.processing.contacts.evidence import MIN_SHARED_S, Load, SharedWrench
 from biodyn.processing.contacts.feet import FootOutline
 from biodyn.processing.contacts.loading import plate_surface
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.plates import resampled
+from biodyn.processing.signals.plates import at_marker_frames
 
 
 @dataclass(frozen=True)
@@ -440,7 +440,7 @@ def _stance(
 def _sd_at_frames(load: Load, sd: FloatArray, count: int) -> FloatArray:
     """Resample and filter standard deviations (K, n, 6) at the rate of the plate to the marker frames (K, count, 6)."""
     plate = load.plate
-    picked = np.array([resampled(values, plate.analog_rate_hz, count, load.rate_hz) for values in sd]).reshape(
+    picked = np.array([at_marker_frames(values, plate.analog_rate_hz, count, load.rate_hz) for values in sd]).reshape(
         len(sd), count, 6
     )
     cutoff_hz = plate.cutoff_hz if plate.cutoff_hz < 0.45 * load.rate_hz else 0.0

@@ -60,7 +60,7 @@ class ActuatedMotion:
         """Frames per second."""
         return float((len(self.time_s) - 1) / float(self.time_s[-1] - self.time_s[0]))
 
-    def stretches(self) -> Iterator[tuple[int, int, int, int]]:
+    def known_stretches(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield (first, stop, first known, stop known): runs of frames with a configuration, the known ones within each.
 
         A run may have several known parts; each is yielded with its run.

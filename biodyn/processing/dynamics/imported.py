@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.model.from_osim.subject import ImportedModel
-from biodyn.processing.dynamics.solve import Dynamics, distal_feet, dynamics_of
+from biodyn.processing.dynamics.solve import Dynamics, distal_feet, masked_dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction, Motion
 from biodyn.rigid_body import InverseKinematics, body_poses, inverse_dynamics
@@ -57,7 +57,7 @@ def imported_fit(
     R, p = body_poses(model.multibody, np.where(solved[:, None], q, model.multibody.neutral_q()))
     R[~solved], p[~solved] = np.nan, np.nan
     rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
-    why = _reasons(solved, rate_hz, edge_s)
+    why = _unreliable_reasons(solved, rate_hz, edge_s)
     columns = motion.columns_of(model)
     count = len(time_s)
     return Fit(
@@ -77,7 +77,7 @@ def imported_fit(
     )
 
 
-def _reasons(solved: BoolArray, rate_hz: float, edge_s: float) -> list[str]:
+def _unreliable_reasons(solved: BoolArray, rate_hz: float, edge_s: float) -> list[str]:
     spline_edge_frames = 2
     reasons = ["" if pose else "the motion of the model is unknown" for pose in solved]
     edge = max(int(np.ceil(edge_s * rate_hz)), spline_edge_frames)
@@ -128,6 +128,6 @@ def imported_dynamics(
     balanced = all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)  # no residual without forces
     torques = np.where(torque_valid, motion.tau[:, columns], np.nan)
     R_root = fit.link_R_W[:, 0]
-    return dynamics_of(
+    return masked_dynamics(
         fit, reaction, tau, (torques, torque_valid), balanced, R_root, transmitted, valid_body, (links, loads)
     )

@@ -17,7 +17,7 @@ from biodyn.recording import GroundReaction, Markers
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 
 
-def in_three_point_axes(
+def express_in_three_point_axes(
     dynamics: Dynamics, fit: Fit, markers: Markers, label_of: Mapping[str, str]
 ) -> tuple[Dynamics, tuple[Diagnostic, ...]]:
     """Return the dynamics with joint moments and forces in three-point axes where markers define them, with findings.
@@ -31,18 +31,20 @@ def in_three_point_axes(
     for _, row in sided_rows("body/three_points", "segment"):
         if row["body"] not in fit.model.frames:
             continue
-        segment_axes = _segment_axes(fit, markers, row["body"], [label_of.get(row["end"]), label_of.get(row["plane"])])
+        segment_axes = _three_point_axes(
+            fit, markers, row["body"], [label_of.get(row["end"]), label_of.get(row["plane"])]
+        )
         if segment_axes is None:
             missing.append(row["body"])
             continue
         axes[row["body"]], seen = segment_axes
         if not seen[fit.reliable].all():
             unseen[row["body"]] = int((fit.reliable & ~seen).sum())
-    joints = tuple(_expressed(load, fit, axes) for load in dynamics.joints)
-    return replace(dynamics, joints=joints), _notes(missing, unseen)
+    joints = tuple(_express_in_axes(load, fit, axes) for load in dynamics.joints)
+    return replace(dynamics, joints=joints), _missing_marker_notes(missing, unseen)
 
 
-def _notes(missing: Sequence[str], unseen: Mapping[str, int]) -> tuple[Diagnostic, ...]:
+def _missing_marker_notes(missing: Sequence[str], unseen: Mapping[str, int]) -> tuple[Diagnostic, ...]:
     notes = []
     if missing:
         names = ", ".join(missing)
@@ -60,7 +62,7 @@ def _notes(missing: Sequence[str], unseen: Mapping[str, int]) -> tuple[Diagnosti
     return tuple(notes)
 
 
-def _segment_axes(
+def _three_point_axes(
     fit: Fit, markers: Markers, body: str, labels: list[str | None]
 ) -> tuple[FloatArray, BoolArray] | None:
     """R_WB (T, 3, 3) from the joint centre and two markers of a segment, and where (T,) these are visible; None without them."""
@@ -69,8 +71,8 @@ def _segment_axes(
     if len(known) < len(labels):
         return None
     R_WB, p_WB = fit.body_pose(body)
-    static_axes = _triad(np.zeros(3), *(places[label] for label in known))
-    moving_axes = _triad(p_WB, *(markers.positions[:, markers.labels.index(label)] for label in known))
+    static_axes = _axes_from_points(np.zeros(3), *(places[label] for label in known))
+    moving_axes = _axes_from_points(p_WB, *(markers.positions[:, markers.labels.index(label)] for label in known))
     if not np.isfinite(static_axes).all():
         return None
     turned = moving_axes @ static_axes.T
@@ -78,7 +80,7 @@ def _segment_axes(
     return np.where(seen[:, None, None], turned, R_WB), seen
 
 
-def _triad(centre: FloatArray, end: FloatArray, plane: FloatArray) -> FloatArray:
+def _axes_from_points(centre: FloatArray, end: FloatArray, plane: FloatArray) -> FloatArray:
     """Axes (..., 3, 3): Y from `end` to `centre`, `plane` in the plane of Y and Z; NaN for collinear points."""
     least_sine = 0.02  # least sine of the angle between line and marker of the plane: collinear points define no axes
     y = centre - end
@@ -89,9 +91,13 @@ def _triad(centre: FloatArray, end: FloatArray, plane: FloatArray) -> FloatArray
     return np.stack([x, y, cross(x, y)], axis=-1)
 
 
-def _expressed(load: JointLoad, fit: Fit, axes: Mapping[str, FloatArray]) -> JointLoad:
+def _express_in_axes(load: JointLoad, fit: Fit, axes: Mapping[str, FloatArray]) -> JointLoad:
     """The load in these axes of its two segments; unchanged without any."""
-    definition = next(b.definition for b in fit.model.moving if _is_joint(b.definition.joint, b.definition.side, load))
+    definition = next(
+        b.definition
+        for b in fit.model.moving_segments
+        if _belongs_to_joint(b.definition.joint, b.definition.side, load)
+    )
     if definition.parent not in axes and definition.name not in axes:
         return load
     R_WP, R_WB = fit.body_pose(definition.parent)[0], fit.body_pose(definition.name)[0]
@@ -105,7 +111,7 @@ def _expressed(load: JointLoad, fit: Fit, axes: Mapping[str, FloatArray]) -> Joi
     return replace(load, moment=along(load.moment), force=along(load.force))
 
 
-def _is_joint(joint: str, side: str, load: JointLoad) -> bool:
+def _belongs_to_joint(joint: str, side: str, load: JointLoad) -> bool:
     return side == load.side and without_side(joint, side) == load.joint
 
 
@@ -197,7 +203,7 @@ def known_loads(fit: Fit, reaction: GroundReaction) -> Loads:
     balanced = [reaction.balanced(side) & known for side in sides]
     valid_body = {
         body.definition.name: np.logical_and.reduce(
-            [known, ~lost_distally(fit, body.definition.name)]
+            [known, ~frames_lost_distally(fit, body.definition.name)]
             + [measured[side] for side in below[body.definition.name]]
         )
         for body in model.bodies
@@ -230,7 +236,7 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     columns = [c.v_index for c in model.coordinates]
     torques = np.where(loads.torque_valid, tau[:, columns], np.nan)
     R_root, _ = fit.body_pose(model.skeleton.root.name)
-    return dynamics_of(
+    return masked_dynamics(
         fit,
         reaction,
         tau,
@@ -243,7 +249,7 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     )
 
 
-def dynamics_of(
+def masked_dynamics(
     fit: Fit,
     reaction: GroundReaction,
     tau: FloatArray,
@@ -263,7 +269,7 @@ def dynamics_of(
     """
     sides: list[Side] = [side for side in reaction.wrench if side in fit.model.sole_body]
     residual = np.where(balanced[:, None], tau[:, :6], np.nan)
-    planes = axis_planes(fit.model)
+    planes = rotation_planes(fit.model)
     return Dynamics(
         tau=tau,
         torques=own[0],
@@ -271,8 +277,10 @@ def dynamics_of(
         residual_force=np.einsum("tij,tj->ti", R_root, residual[:, 3:]),
         residual_moment=np.einsum("tij,tj->ti", R_root, residual[:, :3]),
         residual_valid=balanced,
-        joints=tuple(joint_load(fit, tau, transmitted, name, own, valid_body[name]) for name, own in planes.items()),
-        reason=tuple(reasons(fit, reaction, sides)),
+        joints=tuple(
+            compute_joint_load(fit, tau, transmitted, name, own, valid_body[name]) for name, own in planes.items()
+        ),
+        reason=tuple(missing_reasons(fit, reaction, sides)),
         foot_wrench_links=loads[0],
         foot_wrenches=loads[1],
     )
@@ -290,7 +298,7 @@ def distal_feet(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]
     return below
 
 
-def lost_distally(fit: Fit, name: str) -> BoolArray:
+def frames_lost_distally(fit: Fit, name: str) -> BoolArray:
     """Frames (T,) in which a coordinate at or beyond the joint of a segment is lost."""
     parent = {body.definition.name: body.definition.parent for body in fit.model.bodies}
     lost = np.zeros(len(fit.lost), dtype=bool)
@@ -303,12 +311,12 @@ def lost_distally(fit: Fit, name: str) -> BoolArray:
     return lost
 
 
-def joint_load(
+def compute_joint_load(
     fit: Fit, tau: FloatArray, transmitted: FloatArray, name: str, planes: Sequence[str], valid: BoolArray
 ) -> JointLoad:
     """Return the load of the joint of a segment from the wrenches (T, L, 6) that the joints transmit, in link axes.
 
-    planes: of the coordinates of the joint (`axis_planes`). valid: (T,) where the load is known.
+    planes: of the coordinates of the joint (`rotation_planes`). valid: (T,) where the load is known.
     """
     model = fit.model
     definition = model.skeleton.body(name)
@@ -341,7 +349,7 @@ def joint_load(
     )
 
 
-def axis_planes(model: SubjectModel) -> dict[str, list[str]]:
+def rotation_planes(model: SubjectModel) -> dict[str, list[str]]:
     """Return by segment the plane in which each coordinate of its joint rotates it, "translation" for translations.
 
     The plane of the parent segment that is nearest to perpendicular to the axis while all coordinates are zero.
@@ -350,7 +358,7 @@ def axis_planes(model: SubjectModel) -> dict[str, list[str]]:
     posture = mb.neutral_q()[None]
     axes, poses = joint_jacobians(mb, posture)[0, :3].T, body_poses(mb, posture)
     planes = {}
-    for body in model.moving:
+    for body in model.moving_segments:
         name = body.definition.name
         R_WP = model.body_poses(*poses, model.skeleton.body(name).parent)[0][0]
         along = np.abs(axes[model.joint_columns(name)] @ R_WP)
@@ -370,7 +378,7 @@ def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
     return np.stack([x, y, z], axis=-1)
 
 
-def reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
+def missing_reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
     """Return why something is missing, a text per frame, "" where nothing is."""
     lost = [""] * len(fit.reason)
     for t in np.flatnonzero(fit.lost.any(axis=1)):

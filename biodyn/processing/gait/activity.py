@@ -35,7 +35,7 @@ class FootStep:
     rise_m: float
 
 
-def visible_feet(soles_W: Mapping[Side, FloatArray], rate_hz: float) -> dict[Side, FootOutline]:
+def visible_soles(soles_W: Mapping[Side, FloatArray], rate_hz: float) -> dict[Side, FootOutline]:
     """Return the outlines of the feet with a known sole (T, K, 3) m in some frame."""
     return {side: foot_outline(sole, rate_hz) for side, sole in soles_W.items() if np.isfinite(sole).all((1, 2)).any()}
 
@@ -80,7 +80,7 @@ def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, r
     return sorted(steps, key=lambda move: move.start_s + move.end_s)
 
 
-def alternating_steps(found_steps: Sequence[FootStep]) -> int:
+def count_alternating_steps(found_steps: Sequence[FootStep]) -> int:
     """Return the number of steps after a step of the other foot with an overlap below `TOGETHER_SHARE` of their time."""
     count = 0
     for before, after in pairwise(found_steps):
@@ -90,7 +90,7 @@ def alternating_steps(found_steps: Sequence[FootStep]) -> int:
     return count
 
 
-def flights(
+def find_flights(
     feet: Mapping[Side, FootOutline], contacts: Sequence[Contact], pelvis_W: FloatArray, rate_hz: float
 ) -> list[tuple[float, float]]:
     """Return begin and end (s) of the times in which no plate is loaded, no foot stands and the pelvis (T, 3) m falls freely.
@@ -128,7 +128,7 @@ def flights(
     return intervals_s
 
 
-def double_support(contacts: Sequence[Contact]) -> float:
+def longest_double_support(contacts: Sequence[Contact]) -> float:
     """Return the longest time (s) in which contacts of both feet load plates; 0 without such contacts."""
     right, left = ([c for c in contacts if c.side == side and c.decision == "assigned"] for side in SIDES)
     shared = [min(a.end_s, b.end_s) - max(a.start_s, b.start_s) for a in right for b in left]
@@ -187,21 +187,21 @@ def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz:
     """Return the activity from heels, soles and pelvis and the loads of the plates."""
     # Less horizontal travel is not a gait.
     least_travel_m = 0.5
-    feet = visible_feet(points.sole, rate_hz)
+    feet = visible_soles(points.sole, rate_hz)
     found_steps = foot_steps(feet, points.floor_velocity, rate_hz)
-    flights_s = flights(feet, contacts, points.pelvis, rate_hz)
-    double_support_s = double_support(contacts)
+    flights_s = find_flights(feet, contacts, points.pelvis, rate_hz)
+    double_support_s = longest_double_support(contacts)
     velocity = travel_velocity(points.pelvis, points.floor_velocity, rate_hz)
     travelled = float(np.nansum(np.linalg.norm(velocity, axis=1)) / rate_hz)
     height = points.pelvis[np.isfinite(points.pelvis[:, 1]), 1]
-    steps = alternating_steps(found_steps)
+    steps = count_alternating_steps(found_steps)
     values = {
         "travel_m": travelled,
         "alternate_steps": float(steps),
         "flights": float(len(flights_s)),
         "longest_flight_s": max((end_s - start_s for start_s, end_s in flights_s), default=0.0),
         "rise_m": sum(move.rise_m for move in found_steps) / max(len(feet), 1),
-        "turn_deg": _turn_deg(points.forward),
+        "turn_deg": _heading_change_deg(points.forward),
         "pelvis_range_m": float(np.ptp(height)) if len(height) else math.nan,
         "standing_share": standing_share(feet),
         "double_support_s": double_support_s,
@@ -209,8 +209,8 @@ def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz:
     # With one visible foot no steps can alternate.
     stepping = steps >= 1 or (len(feet) < 2 and len(found_steps) >= 1)
     if stepping and travelled >= least_travel_m:
-        return _gait(found_steps, flights_s, values, travel_direction(velocity, points.forward))
-    return _in_place(flights_s, contacts, values)
+        return _classify_gait(found_steps, flights_s, values, travel_direction(velocity, points.forward))
+    return _classify_in_place(flights_s, contacts, values)
 
 
 def travel_velocity(pelvis_W: FloatArray, floor_velocity_W: FloatArray, rate_hz: float) -> FloatArray:
@@ -239,7 +239,7 @@ def travel_direction(velocity_W: FloatArray, forward_W: FloatArray) -> Direction
     return "forwards" if mean > along else "backwards" if mean < -along else "sideways"
 
 
-def _turn_deg(forward_W: FloatArray) -> float:
+def _heading_change_deg(forward_W: FloatArray) -> float:
     """Change of the heading of the pelvis from the first to the last quarter of the trial, degrees."""
     heading = np.arctan2(-forward_W[:, 2], forward_W[:, 0])
     heading = np.unwrap(heading[np.isfinite(heading)])
@@ -247,7 +247,7 @@ def _turn_deg(forward_W: FloatArray) -> float:
     return float(np.degrees(heading[-quarter:].mean() - heading[:quarter].mean())) if quarter else 0.0
 
 
-def _gait(
+def _classify_gait(
     found_steps: Sequence[FootStep],
     flights_s: Sequence[tuple[float, float]],
     values: Mapping[str, float],
@@ -279,7 +279,7 @@ def _gait(
     return Activity("walking", steps, direction, True, values)
 
 
-def _in_place(
+def _classify_in_place(
     flights_s: Sequence[tuple[float, float]], contacts: Sequence[Contact], values: Mapping[str, float]
 ) -> Activity:
     squat_m = 0.15  # the pelvis rises and falls by 2 to 5 cm in walking

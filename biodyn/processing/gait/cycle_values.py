@@ -18,9 +18,15 @@ from biodyn.conventions import AXES, SIDE_SIGN, STANDARD_GRAVITY_M_S2, BoolArray
 from biodyn.library.load import load_table
 from biodyn.processing.contacts.loading import FootForces
 from biodyn.processing.dynamics.solve import distal_feet
-from biodyn.processing.gait.cycles import GaitCycle, gait_cycles, normalise
-from biodyn.processing.gait.spatiotemporal import CycleSignal, WalkedTrial, cycle_signals, foot_progression, travel
-from biodyn.processing.signals.attitude import angles_against_heading, walking_heading
+from biodyn.processing.gait.cycles import GaitCycle, find_gait_cycles, normalise
+from biodyn.processing.gait.spatiotemporal import (
+    CycleSignal,
+    WalkedTrial,
+    cycle_displacement,
+    cycle_signals,
+    progression_angle,
+)
+from biodyn.processing.signals.attitude import angles_from_heading, walking_heading
 from biodyn.recording import GaitEvent, GroundReaction
 from biodyn.variables import CurveFault, curve_faults
 
@@ -43,7 +49,7 @@ class ExcludedCurves:
     reasons: Mapping[int, str]
 
 
-def excluded_curves(
+def find_excluded_curves(
     signals: Sequence[CycleSignal], curves: FloatArray, feet: Mapping[str, Sequence[Side]], side: Side, factor: float
 ) -> ExcludedCurves:
     """Return the invalid variables of one cycle (101, k) of the k signals.
@@ -61,14 +67,14 @@ def excluded_curves(
     for column, fault in faults.items():
         signal = signals[column]
         if signal.kind in ("load", "ground") or (signal.kind == "angle" and fault.kind == "jump"):
-            invalid.setdefault(_chain(signal, feet, side), f"{signal.variable} {_FAULTS[fault.kind]}")
+            invalid.setdefault(_load_group(signal, feet, side), f"{signal.variable} {_FAULTS[fault.kind]}")
     for column, signal in enumerate(signals):
-        if signal.kind == "load" and (why := invalid.get(_chain(signal, feet, side))):
+        if signal.kind == "load" and (why := invalid.get(_load_group(signal, feet, side))):
             reasons.setdefault(column, why)
     return ExcludedCurves(faults, reasons)
 
 
-def _chain(signal: CycleSignal, feet: Mapping[str, Sequence[Side]], side: Side) -> str:
+def _load_group(signal: CycleSignal, feet: Mapping[str, Sequence[Side]], side: Side) -> str:
     """Group of loads with a common cause: the leg of the side of the cycle, else the segment."""
     if signal.kind == "ground" or list(feet.get(signal.body, ())) == [side]:
         return f"leg {side}"
@@ -97,7 +103,7 @@ class CycleValues:
         return tuple(signal.variable for signal in self.signals)
 
     @property
-    def measured(self) -> BoolArray:
+    def is_measured(self) -> BoolArray:
         """Where (101, k) the value is known."""
         return np.isfinite(self.curves)
 
@@ -112,16 +118,16 @@ class CycleValues:
         return self.curves[:, self.variables.index(variable)]
 
 
-def cycle_values(walk: WalkedTrial, events: Sequence[GaitEvent], factor: float) -> tuple[CycleValues, ...]:
+def compute_cycle_values(walk: WalkedTrial, events: Sequence[GaitEvent], factor: float) -> tuple[CycleValues, ...]:
     """Return the cycles of both sides, right ones first, each side in order of time.
 
     Angles of the root and foot progression are relative to the walking direction of the cycle. factor: multiple of the
     physiological limits beyond which a curve is excluded.
     """
-    return tuple(_values(walk, gait_cycles(events), factor))
+    return tuple(_cycle_values_of_side(walk, find_gait_cycles(events), factor))
 
 
-def _values(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor: float) -> Iterator[CycleValues]:
+def _cycle_values_of_side(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor: float) -> Iterator[CycleValues]:
     feet = distal_feet(walk.model, [side for side in walk.reaction.wrench if side in walk.model.sole_body])
     sides = {cycle.side for cycle in cycles}
     signals = {side: tuple(cycle_signals(walk, side)) for side in sides}
@@ -134,22 +140,24 @@ def _values(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor: float) -> It
         side_signals = signals[cycle.side]
         curves = normalise(stacked[cycle.side], walk.rate_hz, cycle.start_s, cycle.end_s)
         base = [column for column, signal in enumerate(side_signals) if signal.kind == "base"]
-        curves[:, base] = np.rad2deg(_base_curves(walk, R_WB, cycle))[:, : len(base)]
+        curves[:, base] = np.rad2deg(_base_angles(walk, R_WB, cycle))[:, : len(base)]
         for column in (i for i, signal in enumerate(side_signals) if signal.kind == "heading"):
-            curves[:, column] = normalise(_progression(walk, cycle), walk.rate_hz, cycle.start_s, cycle.end_s)
+            curves[:, column] = normalise(_foot_progression(walk, cycle), walk.rate_hz, cycle.start_s, cycle.end_s)
         ground = [column for column, signal in enumerate(side_signals) if signal.kind == "ground"]
-        curves[:, ground] = _ground_curves(ground_forces[cycle.side], cycle, curves[:, ground])
-        exclusion = excluded_curves(side_signals, curves, feet, cycle.side, factor)
+        curves[:, ground] = _ground_force_curves(ground_forces[cycle.side], cycle, curves[:, ground])
+        exclusion = find_excluded_curves(side_signals, curves, feet, cycle.side, factor)
         curves[:, list(exclusion.reasons)] = np.nan
         yield CycleValues(cycle, side_signals, curves, exclusion)
 
 
-def _base_curves(walk: WalkedTrial, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:
+def _base_angles(walk: WalkedTrial, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:
     """Tilt, list and rotation (101, 3) rad of the root R_WB (T, 3, 3) relative to the walking direction of a cycle."""
     rate_hz = walk.rate_hz
     low, high = max(math.floor(cycle.start_s * rate_hz), 0), math.ceil(cycle.end_s * rate_hz) + 1
-    heading = walking_heading(travel(cycle, walk.points.pelvis, rate_hz, walk.points.floor_velocity), R_WB[low:high])
-    angles = angles_against_heading(R_WB, heading, rate_hz, around=slice(low, high))
+    heading = walking_heading(
+        cycle_displacement(cycle, walk.points.pelvis, rate_hz, walk.points.floor_velocity), R_WB[low:high]
+    )
+    angles = angles_from_heading(R_WB, heading, rate_hz, around=slice(low, high))
     return normalise(angles, rate_hz, cycle.start_s, cycle.end_s)
 
 
@@ -161,7 +169,7 @@ def _plate_rate_force(walk: WalkedTrial, side: Side) -> tuple[FloatArray, float]
     return forces.wrench[side][:, 3:] / (walk.mass_kg * STANDARD_GRAVITY_M_S2), forces.rate_hz
 
 
-def _ground_curves(force: tuple[FloatArray, float] | None, cycle: GaitCycle, curves: FloatArray) -> FloatArray:
+def _ground_force_curves(force: tuple[FloatArray, float] | None, cycle: GaitCycle, curves: FloatArray) -> FloatArray:
     """Ground force (101, 3) in body weights over one cycle, from the samples of the plates where available.
 
     Peaks of 20 to 30 ms are between frames.
@@ -172,11 +180,11 @@ def _ground_curves(force: tuple[FloatArray, float] | None, cycle: GaitCycle, cur
     return np.where(np.isfinite(curves) & np.isfinite(samples), samples, curves)
 
 
-def _progression(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:
+def _foot_progression(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:
     """Angle (T,) deg of the foot relative to the walking direction of one cycle."""
     points = walk.points
     return np.rad2deg(
-        foot_progression(points.long_axis(cycle.side), cycle, points.pelvis, walk.rate_hz, points.floor_velocity)
+        progression_angle(points.long_axis(cycle.side), cycle, points.pelvis, walk.rate_hz, points.floor_velocity)
     )
 
 
@@ -192,13 +200,13 @@ class GroundPeak:
     mirrored: bool = False
 
     @property
-    def column(self) -> str:
+    def column_name(self) -> str:
         """Name of its column, with the unit: body weights."""
         return f"{self.name}_BW"
 
 
 @cache
-def ground_peaks() -> tuple[GroundPeak, ...]:
+def ground_peak_definitions() -> tuple[GroundPeak, ...]:
     """Return every peak, in the order of the library."""
     return tuple(
         GroundPeak(**{**row, "window": tuple(row["window"])}) for row in load_table("gait/ground_peaks")["peak"]
@@ -217,7 +225,7 @@ def stance_peaks(
     NaN where a part of the window is unknown, no plate carried it, or the force is non-physiological. forces: at the rate of
     the plates; None where they are known at the frames only, then of `reaction`, at `frame_rate_hz`.
     """
-    peaks = np.full((len(cycles), len(ground_peaks())), np.nan)
+    peaks = np.full((len(cycles), len(ground_peak_definitions())), np.nan)
     weight_n = mass_kg * STANDARD_GRAVITY_M_S2
     for row, values_of_cycle in enumerate(cycles):
         cycle = values_of_cycle.cycle
@@ -229,14 +237,14 @@ def stance_peaks(
         else:
             values, rate_hz = forces.wrench[cycle.side][:, 3:], forces.rate_hz
             loaded = forces.loaded[cycle.side]
-        for column, peak in enumerate(ground_peaks()):
+        for column, peak in enumerate(ground_peak_definitions()):
             if values_of_cycle.is_excluded(f"ground_force_{peak.axis}"):
                 continue
-            peaks[row, column] = _peak(peak, cycle, values, loaded, rate_hz) / weight_n
+            peaks[row, column] = _peak_value(peak, cycle, values, loaded, rate_hz) / weight_n
     return peaks
 
 
-def _peak(peak: GroundPeak, cycle: GaitCycle, force: FloatArray, loaded: np.ndarray, rate_hz: float) -> float:
+def _peak_value(peak: GroundPeak, cycle: GaitCycle, force: FloatArray, loaded: np.ndarray, rate_hz: float) -> float:
     # Share of unloaded samples in the window of a peak: a foot off from the movement differs by some 0.01 s from the end of the
     # force.
     unloaded_share = 0.1

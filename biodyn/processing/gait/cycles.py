@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline
 from scipy.linalg.lapack import dgtsv
 
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, Side, other_side
-from biodyn.processing.signals.filtering import finite_stretches, gap_patterns
+from biodyn.processing.signals.filtering import finite_stretches, group_by_pattern
 from biodyn.recording import GaitEvent
 
 
@@ -44,7 +44,7 @@ class GaitCycle:
         return self.end_s - self.start_s
 
 
-def gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
+def find_gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
     """Return the cycles of both sides, right ones first, each side in order of time.
 
     Two strikes with more than one foot off of the same side between them bound no cycle, because a strike was missed; nor do
@@ -67,9 +67,9 @@ def gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
                     number=number,
                     start_s=start.time_s,
                     end_s=end.time_s,
-                    off_s=_only(inside, side, "foot_off"),
-                    opposite_off_s=_only(inside, opposite, "foot_off"),
-                    opposite_strike_s=_only(inside, opposite, "foot_strike"),
+                    off_s=_select_events(inside, side, "foot_off"),
+                    opposite_off_s=_select_events(inside, opposite, "foot_off"),
+                    opposite_strike_s=_select_events(inside, opposite, "foot_strike"),
                     confidence=min(start.confidence, end.confidence),
                 )
             )
@@ -92,20 +92,20 @@ def normalise(
     # Ten frames more on both sides keep the ends of the spline away from the cycle.
     low = max(math.floor(at[0]) - 10, 0)
     high = min(math.ceil(at[-1]) + 11, len(columns))
-    for seen, members in gap_patterns(np.isfinite(columns[low:high]).T):
+    for seen, members in group_by_pattern(np.isfinite(columns[low:high]).T):
         for first, stop in finite_stretches(seen):
             frames = np.arange(low + first, low + stop, dtype=np.float64)
             # tolerance for the rounding of times of frames
             rows = np.flatnonzero((at >= frames[0] - 1e-6) & (at <= frames[-1] + 1e-6))
             if len(rows) and len(frames) > 1:
                 samples = columns[low + first : low + stop][:, members]
-                result[np.ix_(rows, members)] = _spline(samples, at[rows] - frames[0])
+                result[np.ix_(rows, members)] = _interpolate(samples, at[rows] - frames[0])
             elif len(rows):
                 result[np.ix_(rows, members)] = columns[low + first, members]
     return result.reshape((points, *signal.shape[1:]))
 
 
-def _spline(samples: FloatArray, at: FloatArray) -> FloatArray:
+def _interpolate(samples: FloatArray, at: FloatArray) -> FloatArray:
     """Values (N, k) at positions (N,) of the cubic spline through samples (T, k) at 0, 1, 2 ...; "not a knot" at its ends.
 
     Equal to `scipy.interpolate.CubicSpline` in a third of its time, because equal steps need no divisions.
@@ -132,6 +132,6 @@ def _spline(samples: FloatArray, at: FloatArray) -> FloatArray:
     return np.asarray(samples[at_left] + begin * s + (rise - begin - bend) * z + bend * (z * s))
 
 
-def _only(events: Sequence[GaitEvent], side: Side, kind: str) -> float:
+def _select_events(events: Sequence[GaitEvent], side: Side, kind: str) -> float:
     times = [event.time_s for event in events if event.side == side and event.kind == kind]
     return times[0] if len(times) == 1 else math.nan

@@ -19,7 +19,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side, other_side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
 from biodyn.processing.gait.movement_events import KINDS, MIN_STRIDE_S, probability_close, usual_stride_s
-from biodyn.processing.gait.parameters import GaitSettings
+from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, EventKind, EventSource, GaitEvent
 
@@ -40,20 +40,22 @@ def consistent_events(
         selected: the user selects the events of the file: all are consistent, with the warning.
     """
     wrong = [
-        event for event in stored if _apart_s(event, measured) >= same_s and _impossible(event, measured, stride_s)
+        event
+        for event in stored
+        if _time_to_nearest(event, measured) >= same_s and _is_impossible(event, measured, stride_s)
     ]
     if not wrong:
         return list(stored), ()
     consistent = list(stored) if selected else [event for event in stored if event not in wrong]
-    return consistent, (_note(wrong, len(stored), measured, same_s, selected),)
+    return consistent, (_inconsistency_note(wrong, len(stored), measured, same_s, selected),)
 
 
-def _apart_s(event: GaitEvent, measured: Sequence[GaitEvent]) -> float:
+def _time_to_nearest(event: GaitEvent, measured: Sequence[GaitEvent]) -> float:
     """Time to the nearest measured event of the same side and kind, s; infinite without any."""
     return min((event.apart_s(other) for other in measured), default=math.inf)
 
 
-def _impossible(event: GaitEvent, measured: Sequence[GaitEvent], stride_s: float) -> bool:
+def _is_impossible(event: GaitEvent, measured: Sequence[GaitEvent], stride_s: float) -> bool:
     """Whether the measured events of the foot exclude a stored event."""
     # Next to the first or last known event of a foot, as shares of the stride: shortest stance or swing (double support is a
     # tenth), and shortest distance of two events of one kind.
@@ -70,23 +72,23 @@ def _impossible(event: GaitEvent, measured: Sequence[GaitEvent], stride_s: float
     return abs(event.time_s - neighbour.time_s) < least * stride_s
 
 
-def _note(
+def _inconsistency_note(
     wrong: Sequence[GaitEvent], count: int, measured: Sequence[GaitEvent], same_s: float, selected: bool
 ) -> Diagnostic:
     """Name the stored events that cannot be, and what they seem to be."""
     other_foot = [replace(event, side=other_side(event.side)) for event in wrong]
     other_kind = [replace(event, kind=_OPPOSITE[event.kind]) for event in wrong]
     off_s = {
-        " Each agrees with one of the other foot: right and left are probably exchanged.": _distance_s(
+        " Each agrees with one of the other foot: right and left are probably exchanged.": _median_distance_s(
             other_foot, measured, same_s
         ),
-        " Each agrees with one of the other kind: foot strikes and foot offs are probably exchanged.": _distance_s(
+        " Each agrees with one of the other kind: foot strikes and foot offs are probably exchanged.": _median_distance_s(
             other_kind, measured, same_s
         ),
     }
     guess = min(off_s, key=lambda name: off_s[name])
     is_explained = math.isfinite(off_s[guess])
-    factor = _stretch(wrong, measured, off_s[guess])
+    factor = _time_stretch(wrong, measured, off_s[guess])
     if math.isfinite(factor):
         return Diagnostic(
             "frame-rate-doubtful",
@@ -111,16 +113,16 @@ def _note(
     )
 
 
-def _distance_s(events: Sequence[GaitEvent], measured: Sequence[GaitEvent], same_s: float) -> float:
+def _median_distance_s(events: Sequence[GaitEvent], measured: Sequence[GaitEvent], same_s: float) -> float:
     """Median distance of the events from the measured ones of the same side and kind, s; infinite where too few have one."""
     # Least number and share of the inconsistent events that explain an exchange.
     fewest, most = 2, 0.75
-    off_s = [_apart_s(event, measured) for event in events]
+    off_s = [_time_to_nearest(event, measured) for event in events]
     near_s = [value for value in off_s if value < same_s]
     return float(np.median(near_s)) if len(near_s) >= max(fewest, most * len(events)) else math.inf
 
 
-def _stretch(stored: Sequence[GaitEvent], measured: Sequence[GaitEvent], rival_s: float) -> float:
+def _time_stretch(stored: Sequence[GaitEvent], measured: Sequence[GaitEvent], rival_s: float) -> float:
     """Return the ratio of stored to measured times that a wrong frame rate causes; NaN unless it explains nearly all events.
 
     The number of the first frame of the file adds an offset to all times. rival_s: median distance of the events after another
@@ -138,7 +140,7 @@ def _stretch(stored: Sequence[GaitEvent], measured: Sequence[GaitEvent], rival_s
         ]
         for offset_s in (0.0, *(value for value in pairs if abs(value) < largest_offset_s)):
             moved = [replace(event, time_s=(event.time_s - offset_s) / factor) for event in stored]
-            off_s = sorted(_apart_s(event, measured) for event in moved)
+            off_s = sorted(_time_to_nearest(event, measured) for event in moved)
             if off_s[math.ceil(most * len(off_s)) - 1] < close_s:
                 best = min(best, (float(np.median(off_s)), float(factor)))
     return best[1] if len(stored) >= fewest and best[0] < better * rival_s else math.nan
@@ -177,16 +179,16 @@ def gait_events(
     """
     candidates = [*plate_events(contacts, len(pelvis_W) / rate_hz, 1.0 / rate_hz), *kinematic, *file_events]
     events, notes = merge_events(
-        candidates, settings.events, (len(pelvis_W) - 1) / rate_hz, _absences(pelvis_W, rate_hz)
+        candidates, settings.events, (len(pelvis_W) - 1) / rate_hz, _absence_intervals(pelvis_W, rate_hz)
     )
     if steps and not events and settings.events != "auto":
-        notes = (*notes, _none_of(settings.events))
+        notes = (*notes, _no_events_note(settings.events))
     if not steps:  # without steps nothing is missing between the events of a file
         notes = tuple(note for note in notes if note.code != _MISSING)
     return events, notes
 
 
-def _none_of(source: str) -> Diagnostic:
+def _no_events_note(source: str) -> Diagnostic:
     return Diagnostic(
         "gait-event-missing",
         "warning",
@@ -195,7 +197,7 @@ def _none_of(source: str) -> Diagnostic:
     )
 
 
-def _absences(pelvis_W: FloatArray, rate_hz: float) -> list[tuple[float, float]]:
+def _absence_intervals(pelvis_W: FloatArray, rate_hz: float) -> list[tuple[float, float]]:
     """Begin and end, s, of the stretches in which the pelvis (T, 3) is unknown for so long that a step may be missed."""
     # An unknown pelvis for this long may hide a strike and the next foot off: the number of strides is unknown.
     absent_s = 1.0
@@ -236,7 +238,7 @@ def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float)
     return events
 
 
-def strikes_by_movement(
+def strikes_from_movement(
     contacts: Sequence[Contact], kinematic: Sequence[GaitEvent], duration_s: float, frame_s: float
 ) -> dict[Side, FloatArray]:
     """Return the times (N,) s of the strikes of each foot from the movement, as in `gait_events` where no plate shows them.
@@ -249,7 +251,7 @@ def strikes_by_movement(
         duration_s, frame_s: of the recording and of a frame.
     """
     strikes = [event for event in kinematic if event.kind == "foot_strike"]
-    shift_s = _bias_s(_late_s(strikes, plate_events(contacts, duration_s, frame_s)), "kinematic", "foot_strike")
+    shift_s = _bias_s(_delays_s(strikes, plate_events(contacts, duration_s, frame_s)), "kinematic", "foot_strike")
     sure = [event for event in strikes if event.confidence >= _SURE]
     return {side: np.array([event.time_s - shift_s for event in sure if event.side == side]) for side in SIDES}
 
@@ -270,22 +272,24 @@ def merge_events(
     the same kind is missing, both are alternating with a Diagnostic, except across an absence of the person (`absences_s`,
     begin and end): the first event after that is marked (`after_absence`).
     """
-    rated = [event for event in _rated(candidates) if 0.0 <= event.time_s <= last_s]
+    rated = [event for event in _rate_confidence(candidates) if 0.0 <= event.time_s <= last_s]
     notes: list[Diagnostic] = []
     of_file = [event for event in rated if event.source == "file"]
     if source in ("auto", "file"):
-        chosen = _first_of_each([[event for event in rated if event.source == name] for name in ("plate", "kinematic")])
+        chosen = _first_source([[event for event in rated if event.source == name] for name in ("plate", "kinematic")])
         measured = [
-            event for side in SIDES for event in _alternating([e for e in chosen if e.side == side], side, ())[0]
+            event
+            for side in SIDES
+            for event in _enforce_alternation([e for e in chosen if e.side == side], side, ())[0]
         ]
         stored, wrong = consistent_events(of_file, measured, usual_stride_s(measured), SAME_EVENT_S, source == "file")
-        chosen = stored if source == "file" else _first_of_each([chosen, stored])
+        chosen = stored if source == "file" else _first_source([chosen, stored])
         notes += wrong
     else:
         chosen = [event for event in rated if event.source == source]
     merged: list[GaitEvent] = []
     for side in SIDES:
-        alternating, dropped = _alternating([event for event in chosen if event.side == side], side, absences_s)
+        alternating, dropped = _enforce_alternation([event for event in chosen if event.side == side], side, absences_s)
         merged += alternating
         notes += dropped
     merged.sort(key=lambda event: event.time_s)
@@ -296,7 +300,7 @@ def merge_events(
     return tuple(merged), tuple(notes)
 
 
-def _first_of_each(sources: Sequence[Sequence[GaitEvent]]) -> list[GaitEvent]:
+def _first_source(sources: Sequence[Sequence[GaitEvent]]) -> list[GaitEvent]:
     """Combine the events of several sources; an event in several of them is taken from the first."""
     chosen: list[GaitEvent] = []
     for events in sources:
@@ -310,7 +314,7 @@ def _plate_event(time_s: float, side: Side, kind: EventKind, missed_s: float) ->
     return GaitEvent(time_s, side, kind, "plate", probability_close(error_s))
 
 
-def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
+def _rate_confidence(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
     """Subtract the bias that the plates of the trial show from kinematic events, and set every event's confidence."""
     plate = [event for event in candidates if event.source == "plate"]
     rated = list(plate)
@@ -318,18 +322,18 @@ def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
     for source in sources:
         for kind in KINDS:
             rated_events = [event for event in candidates if event.source == source and event.kind == kind]
-            late = _late_s(rated_events, plate)
+            late = _delays_s(rated_events, plate)
             # Events of the file are not shifted; kinematic events are a proxy.
             shift = _bias_s(late, source, kind) if source == "kinematic" else 0.0
             rated_events = [replace(event, time_s=event.time_s - shift) for event in rated_events]
             if late or source == "file":  # events of the movement alone have their confidence already
-                confidence = _confidence(source, kind, [value - shift for value in late])
+                confidence = _event_confidence(source, kind, [value - shift for value in late])
                 rated_events = [replace(event, confidence=confidence) for event in rated_events]
             rated += rated_events
     return rated
 
 
-def _late_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[float]:
+def _delays_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[float]:
     """Delays of events after the same events of the plates, s."""
     return [event.time_s - truth.time_s for truth in plate for event in events if event.apart_s(truth) < SAME_EVENT_S]
 
@@ -346,7 +350,7 @@ def _bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> fl
     return float(np.median(near)) if near else 0.0
 
 
-def _confidence(source: EventSource, kind: EventKind, seen_s: Sequence[float]) -> float:
+def _event_confidence(source: EventSource, kind: EventKind, seen_s: Sequence[float]) -> float:
     """Probability that an event is within 20 ms of the truth, from differences to the plates of the trial, s, if available."""
     table = load_table("gait/events")
     known = table[source][kind]
@@ -361,7 +365,7 @@ def _confidence(source: EventSource, kind: EventKind, seen_s: Sequence[float]) -
     return float(2.0 * stdtr(count, close_s / scale) - 1.0)
 
 
-def _alternating(
+def _enforce_alternation(
     events: list[GaitEvent], side: Side, absences_s: Sequence[tuple[float, float]]
 ) -> tuple[list[GaitEvent], list[Diagnostic]]:
     """Drop the less certain of every second events of a side that contradict each other."""
@@ -383,7 +387,7 @@ def _alternating(
             Diagnostic(
                 code="gait-event-dropped",
                 severity="info",
-                message=f"{_description(weaker, side)} ({weaker.source}) was found {why} within {gap:.3f} s and excluded.",
+                message=f"{_event_text(weaker, side)} ({weaker.source}) was found {why} within {gap:.3f} s and excluded.",
                 value=gap,
                 limit=MIN_STRIDE_S if twins else min_phase_s,
                 unit="s",
@@ -406,5 +410,5 @@ def _alternating(
     return sequence, notes
 
 
-def _description(event: GaitEvent, side: Side) -> str:
+def _event_text(event: GaitEvent, side: Side) -> str:
     return f"{SIDE_NAMES[side].capitalize()} {event.kind.replace('_', ' ')} at {event.time_s:.2f} s"

@@ -27,7 +27,7 @@ from scipy.special import stdtr
 from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side
 from biodyn.library.load import load_table
 from biodyn.processing.contacts.feet import GaitPoints
-from biodyn.processing.gait.activity import Direction, travel_velocity, visible_feet
+from biodyn.processing.gait.activity import Direction, travel_velocity, visible_soles
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import EventKind, GaitEvent
 
@@ -96,13 +96,13 @@ class ContactOdds:
     half_s: float
     spread_s: float
 
-    def of(self, kinematics: FloatArray) -> FloatArray:
+    def log_odds(self, kinematics: FloatArray) -> FloatArray:
         """Return the log odds (T,) of contact for kinematics (T, 8)."""
         return np.asarray(self.intercept + kinematics @ np.array(self.weights))
 
 
 @cache
-def strike_odds() -> ContactOdds:
+def load_strike_odds() -> ContactOdds:
     """Return the log odds of the library."""
     table = load_table("gait/events")["contact"]
     weights = tuple(float(table["weights"][name]) for name in FEATURES)
@@ -152,7 +152,7 @@ def contact_transition(log_odds: FloatArray, rate_hz: float, about_s: float, hal
     return (mean, sd) if at_s[0] + within_sd * sd < mean < at_s[-1] - within_sd * sd else (math.nan, math.nan)
 
 
-def strikes_from_likelihood(
+def refine_strikes(
     expected: Sequence[GaitEvent],
     heel_W: Mapping[Side, FloatArray],
     toe_W: Mapping[Side, FloatArray],
@@ -167,9 +167,9 @@ def strikes_from_likelihood(
 
     Foot offs, and strikes without a transition from air to contact, are unchanged.
     """
-    odds = odds or strike_odds()
+    odds = odds or load_strike_odds()
     log_odds = {
-        side: odds.of(foot_kinematics(heel_W[side], toe_W[side], np.asarray(floor_velocity_W), rate_hz))
+        side: odds.log_odds(foot_kinematics(heel_W[side], toe_W[side], np.asarray(floor_velocity_W), rate_hz))
         for side in heel_W
     }
     events = []
@@ -194,20 +194,18 @@ def events_at_foot_marks(
 
     heel_W, toe_W: per side (T, 3) m, filtered at 6 Hz.
     """
-    falls = {side: -_rate(0.5 * (heel + toe_W[side])[:, 1], rate_hz) for side, heel in heel_W.items()}
+    falls = {side: -_time_derivative(0.5 * (heel + toe_W[side])[:, 1], rate_hz) for side, heel in heel_W.items()}
     events = []
     for event in expected:
         if event.kind == "foot_strike":
-            marked_s = _peak_near(falls[event.side], event.time_s, rate_hz)
+            marked_s = _peak_time_near(falls[event.side], event.time_s, rate_hz)
         else:
-            marked_s = _toe_mark(event, toe_W[event.side], rate_hz)
+            marked_s = _toe_mark_time(event, toe_W[event.side], rate_hz)
         events.append(replace(event, time_s=marked_s) if math.isfinite(marked_s) else event)
     return events
 
 
-def offs_from_toe_motion(
-    expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray], rate_hz: float
-) -> list[GaitEvent]:
+def refine_offs(expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray], rate_hz: float) -> list[GaitEvent]:
     """Return the events with each foot off between its expected time and the mark of the toe, weighted by their errors.
 
     toe_W: per side (T, 3) m, filtered at 6 Hz. The confidence decreases with the distance of the two; an event without a mark is
@@ -218,7 +216,7 @@ def offs_from_toe_motion(
     events = []
     for event in expected:
         if event.kind == "foot_off":
-            apart_s = _toe_mark(event, toe_W[event.side], rate_hz) - event.time_s
+            apart_s = _toe_mark_time(event, toe_W[event.side], rate_hz) - event.time_s
             if math.isfinite(apart_s):
                 # the variance between two estimates with these weights
                 error_s = math.sqrt(float(table["error_s"]) ** 2 + share * (1.0 - share) * apart_s**2)
@@ -227,18 +225,18 @@ def offs_from_toe_motion(
     return events
 
 
-def _toe_mark(event: GaitEvent, toe_W: FloatArray, rate_hz: float) -> float:
+def _toe_mark_time(event: GaitEvent, toe_W: FloatArray, rate_hz: float) -> float:
     """Time (s) of a foot off from the largest upward acceleration of the toe; NaN without any."""
     late_s = float(load_table("gait/events")["marked"]["foot_off"]["late_s"])
-    pulled = _rate(_rate(toe_W[:, 1], rate_hz), rate_hz)
-    return _peak_near(pulled, event.time_s + late_s, rate_hz) - late_s
+    pulled = _time_derivative(_time_derivative(toe_W[:, 1], rate_hz), rate_hz)
+    return _peak_time_near(pulled, event.time_s + late_s, rate_hz) - late_s
 
 
-def _rate(values: FloatArray, rate_hz: float) -> FloatArray:
+def _time_derivative(values: FloatArray, rate_hz: float) -> FloatArray:
     return np.gradient(values, 1.0 / rate_hz) if len(values) > 1 else np.zeros_like(values)
 
 
-def _peak_near(signal: FloatArray, about_s: float, rate_hz: float) -> float:
+def _peak_time_near(signal: FloatArray, about_s: float, rate_hz: float) -> float:
     """Time (s) of the highest maximum of a signal (T,) within the window, by a parabola; NaN without any."""
     # Half width of the search for a mark of the foot: three standard deviations of the expected time.
     window_s = 0.09
@@ -279,7 +277,7 @@ def leading_points(
     return heel_W, toe_W, pelvis_W, forward_W
 
 
-def with_stance_changes(
+def select_stance_changes(
     events: Sequence[GaitEvent], soles_W: Mapping[Side, FloatArray], rate_hz: float
 ) -> list[GaitEvent]:
     """Return the events at which the foot begins (strikes) or ends (offs) its stance.
@@ -292,7 +290,7 @@ def with_stance_changes(
     error_s = 0.12
     # Least share of standing frames with which stance of a foot is considered known.
     known_share = 0.1
-    feet = visible_feet(soles_W, rate_hz)
+    feet = visible_soles(soles_W, rate_hz)
     checked = []
     for event in events:
         foot = feet.get(event.side)
@@ -300,19 +298,19 @@ def with_stance_changes(
             checked.append(event)
             continue
         strike = event.kind == "foot_strike"
-        before = _window(event.time_s - stand_s, event.time_s + error_s, rate_hz)
-        after = _window(event.time_s - error_s, event.time_s + stand_s, rate_hz)
+        before = _frame_window(event.time_s - stand_s, event.time_s + error_s, rate_hz)
+        after = _frame_window(event.time_s - error_s, event.time_s + stand_s, rate_hz)
         air, ground = (before, after) if strike else (after, before)
-        if _any(~foot.bearing, foot.known, air) and _any(foot.bearing, foot.known, ground):
+        if _any_or_unknown(~foot.bearing, foot.known, air) and _any_or_unknown(foot.bearing, foot.known, ground):
             checked.append(event)
     return checked
 
 
-def _window(begin_s: float, end_s: float, rate_hz: float) -> tuple[int, int]:
+def _frame_window(begin_s: float, end_s: float, rate_hz: float) -> tuple[int, int]:
     return round(begin_s * rate_hz), round(end_s * rate_hz) + 1
 
 
-def _any(wanted: BoolArray, known: BoolArray, window: tuple[int, int]) -> bool:
+def _any_or_unknown(wanted: BoolArray, known: BoolArray, window: tuple[int, int]) -> bool:
     """True where a frame of the window fulfils the condition, or where the window is not known entirely."""
     first, stop = window
     if first < 0 or stop > len(known) or not known[first:stop].all():
@@ -344,12 +342,10 @@ def movement_events(
     if direction == "forwards":
         # the odds were estimated from walking people
         if walking:
-            events = strikes_from_likelihood(
-                offs_from_toe_motion(events, toe_W, rate_hz), heel_W, toe_W, floor, rate_hz
-            )
+            events = refine_strikes(refine_offs(events, toe_W, rate_hz), heel_W, toe_W, floor, rate_hz)
         else:
             events = events_at_foot_marks(events, heel_W, toe_W, rate_hz)
-    return with_stance_changes(events, points.sole, rate_hz)
+    return select_stance_changes(events, points.sole, rate_hz)
 
 
 def kinematic_events(

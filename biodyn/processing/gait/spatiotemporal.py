@@ -86,16 +86,27 @@ def stride_parameters(
     turning_rad = math.radians(15.0)
     side, opposite = cycle.side, other_side(cycle.side)
     duration = cycle.duration_s
-    stride = _at(heel_W[side], cycle.end_s, rate_hz) - _at(heel_W[side], cycle.start_s, rate_hz)
-    displacement = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
-    turns = _turn_rad(cycle, toe_W[side] - heel_W[side], rate_hz) > turning_rad
-    forward = _direction(stride if turns else displacement)
-    local = (
-        _direction(_at(pelvis_W, cycle.off_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)) if turns else forward
+    stride = _interpolate_position(heel_W[side], cycle.end_s, rate_hz) - _interpolate_position(
+        heel_W[side], cycle.start_s, rate_hz
     )
-    ahead, local = _facing(toe_W[side] - heel_W[side], cycle, forward, local, rate_hz)
+    displacement = _interpolate_position(pelvis_W, cycle.end_s, rate_hz) - _interpolate_position(
+        pelvis_W, cycle.start_s, rate_hz
+    )
+    turns = _foot_turn_rad(cycle, toe_W[side] - heel_W[side], rate_hz) > turning_rad
+    forward = _unit_direction(stride if turns else displacement)
+    local = (
+        _unit_direction(
+            _interpolate_position(pelvis_W, cycle.off_s, rate_hz)
+            - _interpolate_position(pelvis_W, cycle.start_s, rate_hz)
+        )
+        if turns
+        else forward
+    )
+    ahead, local = _relative_directions(toe_W[side] - heel_W[side], cycle, forward, local, rate_hz)
     right = cross(ahead, (0.0, 1.0, 0.0))
-    step = _at(heel_W[side], cycle.end_s, rate_hz) - _at(heel_W[opposite], cycle.opposite_strike_s, rate_hz)
+    step = _interpolate_position(heel_W[side], cycle.end_s, rate_hz) - _interpolate_position(
+        heel_W[opposite], cycle.opposite_strike_s, rate_hz
+    )
     stride_length = float(stride @ forward)
     stance = 100.0 * (cycle.off_s - cycle.start_s) / duration
     initial = 100.0 * (cycle.opposite_off_s - cycle.start_s) / duration
@@ -116,13 +127,13 @@ def stride_parameters(
         single_support_percent=single if walked else math.nan,
         double_support_percent=stance - single if walked else math.nan,
         initial_double_support_percent=initial if walked else math.nan,
-        toe_out_rad=_toe_out(cycle, toe_W[side] - heel_W[side], local, cross(local, (0.0, 1.0, 0.0)), rate_hz),
+        toe_out_rad=_toe_out_angle(cycle, toe_W[side] - heel_W[side], local, cross(local, (0.0, 1.0, 0.0)), rate_hz),
         contact_time_s=cycle.off_s - cycle.start_s,
         flight_time_s=flight if flight > 0.0 else math.nan,
     )
 
 
-def summarise(parameters: Sequence[StrideParameters]) -> dict[str, ParameterSummary]:
+def summarise_parameters(parameters: Sequence[StrideParameters]) -> dict[str, ParameterSummary]:
     """Return mean and standard deviation of every parameter over the cycles with a known value."""
     summary: dict[str, ParameterSummary] = {}
     for field in fields(StrideParameters):
@@ -136,7 +147,7 @@ def summarise(parameters: Sequence[StrideParameters]) -> dict[str, ParameterSumm
     return summary
 
 
-def spatiotemporal(
+def compute_parameters(
     cycles: Sequence[GaitCycle],
     heel_W: Mapping[Side, FloatArray],
     toe_W: Mapping[Side, FloatArray],
@@ -155,13 +166,13 @@ def spatiotemporal(
     pelvis_W = pelvis_W - travelled
     each = tuple(stride_parameters(cycle, heel_W, toe_W, pelvis_W, rate_hz) for cycle in cycles)
     per_side = {
-        side: summarise([stride for cycle, stride in zip(cycles, each, strict=True) if cycle.side == side])
+        side: summarise_parameters([stride for cycle, stride in zip(cycles, each, strict=True) if cycle.side == side])
         for side in SIDES
     }
     return each, per_side
 
 
-def foot_progression(
+def progression_angle(
     foot_W: FloatArray, cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray
 ) -> FloatArray:
     """Return the foot progression angle (T,) rad of the foot of a cycle, toe out positive.
@@ -172,19 +183,23 @@ def foot_progression(
     `toe_out_rad` is computed while the foot is flat. The walking direction is the displacement of the pelvis (T, 3) m over the
     floor during the cycle.
     """
-    forward = _direction(travel(cycle, pelvis_W, rate_hz, floor_velocity_W))
+    forward = _unit_direction(cycle_displacement(cycle, pelvis_W, rate_hz, floor_velocity_W))
     outward = SIDE_SIGN[cycle.side] * cross(forward, (0.0, 1.0, 0.0))
     return np.asarray(np.arcsin(np.clip(foot_W @ outward, -1.0, 1.0)))
 
 
-def travel(cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray) -> FloatArray:
+def cycle_displacement(
+    cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray
+) -> FloatArray:
     """Return the displacement (3,) m of the pelvis (T, 3) over the floor from the begin of the cycle to its end; NaN if
     unknown."""
-    displacement = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
+    displacement = _interpolate_position(pelvis_W, cycle.end_s, rate_hz) - _interpolate_position(
+        pelvis_W, cycle.start_s, rate_hz
+    )
     return displacement - cycle.duration_s * np.asarray(floor_velocity_W)
 
 
-def _at(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:
+def _interpolate_position(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:
     """Position (3,) at a time between two frames; NaN outside the recording or next to a gap."""
     frame = time_s * rate_hz
     # tolerance for the rounding of times of frames
@@ -197,26 +212,28 @@ def _at(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:
     return points[low] if share == 0.0 else (1.0 - share) * points[low] + share * points[low + 1]
 
 
-def _direction(displacement: FloatArray) -> FloatArray:
+def _unit_direction(displacement: FloatArray) -> FloatArray:
     horizontal = displacement * (1.0, 0.0, 1.0)
     length = np.linalg.norm(horizontal)
     return horizontal / length if length > 0.0 else np.full(3, np.nan)
 
 
-def _turn_rad(cycle: GaitCycle, foot_W: FloatArray, rate_hz: float) -> float:
+def _foot_turn_rad(cycle: GaitCycle, foot_W: FloatArray, rate_hz: float) -> float:
     """Angle between the directions of the foot at the two strikes of a cycle; 0 if unknown."""
-    first, second = (_direction(_at(foot_W, time_s, rate_hz)) for time_s in (cycle.start_s, cycle.end_s))
+    first, second = (
+        _unit_direction(_interpolate_position(foot_W, time_s, rate_hz)) for time_s in (cycle.start_s, cycle.end_s)
+    )
     return float(np.nan_to_num(np.arccos(np.clip(first @ second, -1.0, 1.0))))
 
 
-def _facing(
+def _relative_directions(
     foot_W: FloatArray, cycle: GaitCycle, forward: FloatArray, local: FloatArray, rate_hz: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the directions of stride and stance relative to the foot: backwards reversed, sideways NaN."""
     # A foot that points this far to the side (60 degrees) does not walk along its direction.
     sideways_cosine = 0.5
     rows = slice(math.ceil(cycle.start_s * rate_hz), math.floor(cycle.end_s * rate_hz) + 1)
-    mean = _direction(np.nan_to_num(foot_W[rows]).mean(axis=0) if rows.stop > rows.start else np.zeros(3))
+    mean = _unit_direction(np.nan_to_num(foot_W[rows]).mean(axis=0) if rows.stop > rows.start else np.zeros(3))
     along = float(mean @ forward)
     if not np.isfinite(along) or along > sideways_cosine:
         return forward, local
@@ -225,7 +242,9 @@ def _facing(
     return np.full(3, np.nan), np.full(3, np.nan)
 
 
-def _toe_out(cycle: GaitCycle, foot_W: FloatArray, forward: FloatArray, right: FloatArray, rate_hz: float) -> float:
+def _toe_out_angle(
+    cycle: GaitCycle, foot_W: FloatArray, forward: FloatArray, right: FloatArray, rate_hz: float
+) -> float:
     begin, end = (cycle.start_s + share * (cycle.off_s - cycle.start_s) for share in FOOT_FLAT_STANCE)
     if not math.isfinite(begin + end):
         return math.nan
@@ -288,14 +307,14 @@ def cycle_signals(walk: WalkedTrial, side: Side) -> Iterator[CycleSignal]:
     values = walk.fit.values
     for i, c in coordinates:
         angle = c.sign * (np.rad2deg(values[:, i]) if c.turns else values[:, i])
-        yield CycleSignal(c.plain, "deg" if c.turns else "m", angle, "angle", c.body, i)
+        yield CycleSignal(c.gait_variable, "deg" if c.turns else "m", angle, "angle", c.body, i)
     if side in walk.points.heel:
         sideways = np.rad2deg(np.arcsin(np.clip(SIDE_SIGN[side] * walk.points.long_axis(side)[:, 2], -1.0, 1.0)))
         yield CycleSignal("foot_progression", "deg", sideways, "heading", model.sole_body[side])
     for i, c in coordinates:
         torque = c.sign * dynamics.torques[:, i] / mass
-        yield CycleSignal(f"{c.plain}_moment", "Nm/kg" if c.turns else "N/kg", torque, "load", c.body, i)
-    for body, load in zip(model.moving, dynamics.joints, strict=True):
+        yield CycleSignal(f"{c.gait_variable}_moment", "Nm/kg" if c.turns else "N/kg", torque, "load", c.body, i)
+    for body, load in zip(model.moving_segments, dynamics.joints, strict=True):
         if load.side not in ("", side):
             continue
         segment = body.definition.name
@@ -310,7 +329,7 @@ def cycle_signals(walk: WalkedTrial, side: Side) -> Iterator[CycleSignal]:
             yield CycleSignal(f"ground_force_{axis}", "BW", force, "ground", "")
 
 
-def variables_of(skeleton: SkeletonDefinition) -> tuple[str, ...]:
+def variable_names(skeleton: SkeletonDefinition) -> tuple[str, ...]:
     """Return the names of all variables that `cycle_signals` can yield with a skeleton; a trial may lack some of them."""
     root = skeleton.root
     angles = list(root.base_rotations)

@@ -1,6 +1,6 @@
 """Inverse kinematics: the skeleton fitted to the markers of a trial.
 
-Input: the subject's model, `TrialSignals` and the section [inverse_kinematics] (`parameters`). Output: a `Fit` (q, v, vdot,
+Input: the subject's model, `TrialSignals` and the section [inverse_kinematics] (`settings`). Output: a `Fit` (q, v, vdot,
 poses of the segments, marker errors, unknown frames and coordinates), and the signals without outliers.
 
 Entry point: `tracking.track` fits, attaches markers that the static trial lacks, excludes outliers and fits again. `methods/` has

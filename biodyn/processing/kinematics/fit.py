@@ -55,7 +55,7 @@ class Fit:
         return self.motion.q[:, [c.q_index for c in self.model.coordinates]] if self.own is None else self.own[0]
 
     @property
-    def rates(self) -> FloatArray:
+    def coordinate_rates(self) -> FloatArray:
         """Rates (T, C) of the free coordinates, rad/s or m/s."""
         return self.motion.v[:, [c.v_index for c in self.model.coordinates]] if self.own is None else self.own[1]
 
@@ -83,10 +83,10 @@ def fit_from_solution(
             "The skeleton could not be fitted in any frame: too few markers are visible at the same time.",
             "See 'biodyn check FILE.c3d' for the markers' visibility.",
         )
-    motion = motion_from_configuration(markers.time_s, solution.q, q_kinds(model))
+    motion = motion_from_configuration(markers.time_s, solution.q, configuration_layout(model))
     moving: BoolArray = np.asarray(np.isfinite(motion.vdot).all(axis=1))
     is_open = solution.status == UNDETERMINED
-    reason = _reasons(solved, moving, is_open, model.skeleton.root.name, markers.rate_hz, edge_s)
+    reason = _unreliable_reasons(solved, moving, is_open, model.skeleton.root.name, markers.rate_hz, edge_s)
     R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral_q()))
     R[~solved], p[~solved] = np.nan, np.nan
     return Fit(
@@ -105,7 +105,7 @@ def fit_from_solution(
     )
 
 
-def _reasons(
+def _unreliable_reasons(
     solved: BoolArray, moving: BoolArray, is_open: BoolArray, root: str, rate_hz: float, edge_s: float
 ) -> list[str]:
     open_root = f"no visible markers determine the orientation of the {root}"
@@ -123,8 +123,8 @@ def _reasons(
     return reasons
 
 
-def q_kinds(model: SubjectModel) -> tuple[tuple[CoordinateKind, int], ...]:
-    """Return the layout of q for the derivatives: the base at 0, then one scalar per coordinate."""
+def configuration_layout(model: SubjectModel) -> tuple[tuple[CoordinateKind, int], ...]:
+    """Return the layout of q for the derivatives: the base at 0, then one scalar for each coordinate."""
     places = sorted(coordinate.q_index for coordinate in (*model.coordinates, *model.assumed))
     return (("free", 0), *(("scalar", place) for place in places))
 
@@ -150,12 +150,12 @@ class PoseMisfit:
     turn_rad: FloatArray
 
 
-def pose_misfit(fit: Fit, points: Markers) -> PoseMisfit:
+def compute_pose_misfit(fit: Fit, points: Markers) -> PoseMisfit:
     """Return the misfit of the poses with the virtual points `points`."""
     segments = [label.rpartition(".")[0] for label in fit.labels]
     names = tuple(dict.fromkeys(segments))
     groups = np.array([[m for m, segment in enumerate(segments) if segment == name] for name in names])
-    places = fit.model.marker_places(fit.link_R_W, fit.link_p_W)
+    places = fit.model.marker_positions(fit.link_R_W, fit.link_p_W)
     columns = [points.index(label) for label in fit.labels]
     apart = (points.positions[:, columns] - places)[:, groups]  # (T, S, 4, 3)
     arms = places[:, groups] - places[:, groups].mean(axis=2, keepdims=True)

@@ -13,13 +13,26 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
 from biodyn.geometry.points import lengths
-from biodyn.geometry.rotations import apply, axis_angle, cardan_zxy, cross, from_cardan_zxy, matrices_from_quaternions
-from biodyn.model.body_model import PLACED_WHILE_STANDING, AttachedMarker, SubjectModel, inside_segment, with_assumed
+from biodyn.geometry.rotations import (
+    axis_angle,
+    cardan_zxy,
+    cross,
+    from_cardan_zxy,
+    matrices_from_quaternions,
+    rotate_vectors,
+)
+from biodyn.model.body_model import (
+    PLACED_WHILE_STANDING,
+    AttachedMarker,
+    SubjectModel,
+    find_joint_centre_point,
+    with_assumed,
+)
 from biodyn.model.body_model import with_markers as with_attached
 from biodyn.model.skeleton import BodyDefinition
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.kinematics.methods import METHODS
-from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
+from biodyn.processing.kinematics.settings import InverseKinematicsSettings
 from biodyn.processing.kinematics.visibility import outlier_frames, relocate_soft_markers
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.prepare import TrialSignals, with_markers
@@ -66,9 +79,13 @@ def segment_motion(mb: Multibody, q: FloatArray, v: FloatArray, vdot: FloatArray
             R = R_WB[i] = matrices_from_quaternions(q[:, at_q][:, 3:])
             p_WB[i] = q[:, at_q][:, :3]
             twist, rate = v[:, at_v], vdot[:, at_v]
-            w[i], u[i], alpha[i] = apply(R, twist[:, :3]), apply(R, twist[:, 3:]), apply(R, rate[:, :3])
+            w[i], u[i], alpha[i] = (
+                rotate_vectors(R, twist[:, :3]),
+                rotate_vectors(R, twist[:, 3:]),
+                rotate_vectors(R, rate[:, :3]),
+            )
             # vdot holds the derivatives of body components: the point's acceleration has omega x v besides.
-            a[i] = apply(R, rate[:, 3:]) + cross(w[i], u[i])
+            a[i] = rotate_vectors(R, rate[:, 3:]) + cross(w[i], u[i])
             continue
         if kind not in ("weld", "revolute", "prismatic") or parent < 0:
             raise ModelError(
@@ -138,7 +155,7 @@ def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
     spin_rate = np.zeros((T, B, 3))
     R, w, alpha = motion.R_WB[:, loaded], motion.omega[:, loaded], motion.alpha[:, loaded]
     I_W = R @ inertia[loaded] @ np.swapaxes(R, -1, -2)
-    spin_rate[:, loaded] = apply(I_W, alpha) + cross(w, apply(I_W, w))
+    spin_rate[:, loaded] = rotate_vectors(I_W, alpha) + cross(w, rotate_vectors(I_W, w))
     force = mass * motion.com_acceleration
     g = np.array(mb.gravity_W)
     weight = np.broadcast_to(mass * g, (T, B, 3))
@@ -176,7 +193,7 @@ def assumed_angles(model: SubjectModel, q: FloatArray, rate_hz: float) -> dict[s
     R_link, p_link = body_poses(model.multibody, q[known])
     before = {b.definition.name: model.body_poses(R_link, p_link, b.definition.name)[0] for b in model.bodies}
     facing = heading(before[model.skeleton.root.name], known, len(q), rate_hz)[known]
-    stride = _stride_angle(model, before, facing)
+    stride = _stride_angles(model, before, facing)
     after: dict[str, FloatArray] = {}
     for body in model.bodies:
         definition, parent = body.definition, body.definition.parent
@@ -186,7 +203,7 @@ def assumed_angles(model: SubjectModel, q: FloatArray, rate_hz: float) -> dict[s
         assumed_steps = [step for step in definition.rotations if step.coordinate in angles_by_name]
         after[definition.name] = after[parent] @ np.swapaxes(before[parent], 1, 2) @ before[definition.name]
         if assumed_steps:
-            R_WB = _about_vertical(facing) @ _attitude(definition, stride)
+            R_WB = _rotations_about_vertical(facing) @ _assumed_attitude(definition, stride)
             angles = cardan_zxy(np.swapaxes(after[parent], 1, 2) @ R_WB)
             for step in assumed_steps:
                 if step.principal is None:  # an oblique axis has no angle in the sequence: it keeps its value
@@ -196,7 +213,7 @@ def assumed_angles(model: SubjectModel, q: FloatArray, rate_hz: float) -> dict[s
                 angles_by_name[str(step.coordinate)][known] = np.clip(
                     sign * angles[:, _ORDER_ZXY[step.principal]], low, high
                 )
-            if len(assumed_steps) == len(definition.coordinates):
+            if len(assumed_steps) == len(definition.coordinate_names):
                 after[definition.name] = R_WB
     return angles_by_name
 
@@ -213,7 +230,7 @@ def heading(R_root: FloatArray, known: np.ndarray, frames: int, rate_hz: float) 
     return np.asarray(gaussian_filter1d(angle, heading_sd_s * rate_hz, mode="nearest"))
 
 
-def _stride_angle(model: SubjectModel, R_WB: dict[str, FloatArray], facing: FloatArray) -> FloatArray:
+def _stride_angles(model: SubjectModel, R_WB: dict[str, FloatArray], facing: FloatArray) -> FloatArray:
     """Half of the difference of the forward inclination of right and left thigh (K,) rad; zero without both."""
     root = model.skeleton.root.name
     leaning = {}
@@ -221,14 +238,14 @@ def _stride_angle(model: SubjectModel, R_WB: dict[str, FloatArray], facing: Floa
         body = model.skeleton.body(foot)
         while body.parent and body.parent != root:
             body = model.skeleton.body(body.parent)
-        down = np.einsum("tji,tj->ti", _about_vertical(facing), -R_WB[body.name][:, :, 1])
+        down = np.einsum("tji,tj->ti", _rotations_about_vertical(facing), -R_WB[body.name][:, :, 1])
         leaning[side] = np.arctan2(down[:, 0], -down[:, 1])
     if set(leaning) != {"r", "l"}:
         return np.zeros(len(facing))
     return 0.5 * (leaning["r"] - leaning["l"])
 
 
-def _attitude(definition: BodyDefinition, stride_r: FloatArray) -> FloatArray:
+def _assumed_attitude(definition: BodyDefinition, stride_r: FloatArray) -> FloatArray:
     """Attitude (K, 3, 3) of a segment in the axes of the heading, for the right side's stride angle (K,)."""
     motion = definition.unseen
     assert motion is not None  # only such segments have assumed coordinates
@@ -238,13 +255,13 @@ def _attitude(definition: BodyDefinition, stride_r: FloatArray) -> FloatArray:
     return from_cardan_zxy(angles)
 
 
-def _about_vertical(angle: FloatArray) -> FloatArray:
+def _rotations_about_vertical(angle: FloatArray) -> FloatArray:
     """Rotations (K, 3, 3) about World's Y."""
     zero = np.zeros_like(angle)
     return from_cardan_zxy(np.stack([zero, zero, angle], axis=1))
 
 
-def attach_by_movement(
+def attach_by_motion(
     fit: Fit, markers: Markers, candidates: Mapping[str, str | None], weight: float
 ) -> tuple[tuple[AttachedMarker, ...], list[Diagnostic]]:
     """Attach each marker that is missing in the static trial to the segment with which it moves.
@@ -255,7 +272,7 @@ def attach_by_movement(
     # Largest movement of an attached marker relative to its segment.
     attachment_limit_m = 0.02
     model = fit.model
-    bodies = [model.skeleton.root.name, *(body.definition.name for body in model.moving)]
+    bodies = [model.skeleton.root.name, *(body.definition.name for body in model.moving_segments)]
     extra: list[AttachedMarker] = []
     notes: list[Diagnostic] = []
     for label, named in candidates.items():
@@ -288,7 +305,7 @@ def attach_by_movement(
             )
             continue
         carrier = next(b for b in model.bodies if b.definition.name == body_name)
-        inside = None if named in bodies else inside_segment(label, place, carrier, model)
+        inside = None if named in bodies else find_joint_centre_point(label, place, carrier, model)
         if inside is not None:
             notes.append(inside)
             continue
@@ -307,9 +324,9 @@ def attach_by_movement(
     return tuple(extra), notes
 
 
-def fit_with(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
+def fit_once(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
     """Fit the skeleton once, with the method of the settings."""
-    return METHODS.named(settings.method)(model, signals, settings)
+    return METHODS.get(settings.method)(model, signals, settings)
 
 
 def track(
@@ -325,11 +342,11 @@ def track(
     most_rounds = 6
     if settings.unseen_segments == "carried":
         model = with_assumed(model)
-    fit = fit_with(model, signals, settings)
-    settled, notes = _with_walk_markers(fit, signals)
-    notes = [*_unused_weights(settings.marker_weights, signals.markers), *notes]
+    fit = fit_once(model, signals, settings)
+    settled, notes = _attach_walk_markers(fit, signals)
+    notes = [*_unused_weight_note(settings.marker_weights, signals.markers), *notes]
     if settled is not model:
-        fit = fit_with(settled, signals, settings)
+        fit = fit_once(settled, signals, settings)
     outliers: dict[str, dict[int, float]] = {}
     for _ in range(most_rounds):
         error = _recorded_error(fit, signals.recorded)
@@ -342,13 +359,13 @@ def track(
             positions[frames, signals.recorded.labels.index(label)] = np.nan
             outliers.setdefault(label, {}).update(zip(frames.tolist(), error[frames, column].tolist(), strict=True))
         signals = with_markers(signals, replace(signals.recorded, positions=positions))
-        fit = fit_with(fit.model, signals, settings)
+        fit = fit_once(fit.model, signals, settings)
     longest = signals.settings.rigid_gap_s * signals.recorded.rate_hz
     notes += [
         _outlier_note(label, np.array(sorted(frames)), max(frames.values()), outlier_limit_m, longest)
         for label, frames in outliers.items()
     ]
-    notes += [*_root_open(fit, signals), *_assumed_motion(fit.model)]
+    notes += [*_open_root_notes(fit, signals), *_assumed_motion_note(fit.model)]
     return fit, signals, notes
 
 
@@ -360,7 +377,7 @@ def _recorded_error(fit: Fit, recorded: Markers) -> FloatArray:
     return lengths(recorded.positions[:, columns] - place)
 
 
-def _with_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, list[Diagnostic]]:
+def _attach_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, list[Diagnostic]]:
     """Move soft markers to their position in the walk, attach markers missing in the static trial, verify assumed attachments."""
     # Weight of a marker that is attached by its movement.
     attached_weight = 0.3
@@ -377,7 +394,7 @@ def _with_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, l
     model = relocate_soft_markers(fit, markers, mapping)
     if not unattached:
         return model, []
-    extra, notes = attach_by_movement(fit, markers, unattached, attached_weight)
+    extra, notes = attach_by_motion(fit, markers, unattached, attached_weight)
     agreed = {
         marker.label for marker in extra if marker.label in guessed and attached[marker.label].body == marker.body
     }
@@ -388,7 +405,7 @@ def _with_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, l
     return with_attached(replace(model, markers=verified), extra), notes
 
 
-def _unused_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagnostic]:
+def _unused_weight_note(weights: Mapping[str, float], markers: Markers) -> list[Diagnostic]:
     """Finding about weights of missing markers; no error, because one settings file may be used for many trials."""
     unknown = [label for label in weights if label not in markers.labels]
     if not unknown:
@@ -403,7 +420,7 @@ def _unused_weights(weights: Mapping[str, float], markers: Markers) -> list[Diag
     ]
 
 
-def _root_open(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
+def _open_root_notes(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
     """Findings about frames in which the visible markers leave the root open: bridged or excluded."""
     is_open, rate_hz, limit_s = fit.status == UNDETERMINED, signals.recorded.rate_hz, signals.settings.spline_gap_s
     root, notes = fit.model.skeleton.root.name, []
@@ -431,7 +448,7 @@ def _root_open(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
     return notes
 
 
-def _assumed_motion(model: SubjectModel) -> list[Diagnostic]:
+def _assumed_motion_note(model: SubjectModel) -> list[Diagnostic]:
     """Finding about segments with assumed motion, because they have no markers."""
     bodies = list(dict.fromkeys(coordinate.body for coordinate in model.assumed))
     if not bodies:
@@ -453,7 +470,7 @@ def _assumed_motion(model: SubjectModel) -> list[Diagnostic]:
     ]
 
 
-def _frames_words(frames: IntArray) -> str:
+def _frame_count_text(frames: IntArray) -> str:
     return f"{len(frames)} frames ({frames[0]}-{frames[-1]})" if len(frames) > 1 else f"frame {frames[0]}"
 
 
@@ -462,7 +479,7 @@ def _outlier_note(label: str, frames: IntArray, worst_m: float, limit_m: float, 
     return Diagnostic(
         "marker-strays",
         "warning" if len(frames) > longest_frames else "info",
-        f"Marker {label} is up to {1000 * worst_m:.0f} mm off its segment in {_frames_words(frames)}: "
+        f"Marker {label} is up to {1000 * worst_m:.0f} mm off its segment in {_frame_count_text(frames)}: "
         "excluded from the fit there.",
         value=worst_m,
         limit=limit_m,

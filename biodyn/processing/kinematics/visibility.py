@@ -14,7 +14,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.rotations import continuous_quaternions
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.model.observability import LEAST_LEVER_M, through_frames
+from biodyn.model.observability import LEAST_LEVER_M, evaluate_in_blocks
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import NEIGHBOURS
@@ -42,19 +42,19 @@ def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
         return seen.astype(float)
     # frames without enough markers do not count as gaps
     gone = np.where(seen.sum(axis=1) < MIN_MARKERS, np.inf, 0.0)
-    distance = np.minimum(_since_gap(seen, gone), _since_gap(seen[::-1], gone[::-1])[::-1])
+    distance = np.minimum(_frames_since_gap(seen, gone), _frames_since_gap(seen[::-1], gone[::-1])[::-1])
     phase = np.clip(distance / (ramp_frames + 1.0), 0.0, 1.0)
     return np.where(seen, 0.5 - 0.5 * np.cos(np.pi * phase), 0.0)
 
 
-def _since_gap(seen: BoolArray, gone: FloatArray) -> FloatArray:
+def _frames_since_gap(seen: BoolArray, gone: FloatArray) -> FloatArray:
     """Frames since the last frame (T, M) without a marker, plus `gone` (T,) of that frame; inf before any."""
     at = np.arange(len(seen))
     last = np.maximum.accumulate(np.where(seen, -1, at[:, None]), axis=0)
     return np.where(last < 0, np.inf, at[:, None] - last + gone[last])
 
 
-def with_jumps(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz: float) -> BoolArray:
+def include_jumps(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz: float) -> BoolArray:
     """Add to the frames `bad` (T, C) those in which such a coordinate jumps, and the frames between two jumps.
 
     After a jump the lever may be long again: with the thigh rotated by 40 degrees the knee bends the other way, and the markers
@@ -71,7 +71,7 @@ def with_jumps(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz: floa
     return extended
 
 
-def bridge(
+def bridge_prior(
     model: SubjectModel, q: FloatArray, unseen: BoolArray, bad: BoolArray, ramp_frames: int, rate_hz: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return a prior that bridges coordinates in frames in which no marker determines them, or only poorly (T, C).
@@ -87,7 +87,7 @@ def bridge(
     frames = np.arange(len(q))
     for column, coordinate in enumerate(model.coordinates):
         unobserved = bool(unseen[:, column].any())
-        pulled = unseen[:, column] if unobserved else _between(bad[:, column], 2 * margin)
+        pulled = unseen[:, column] if unobserved else _interior_stretches(bad[:, column], 2 * margin)
         gone = pulled | ~np.isfinite(q[:, coordinate.q_index])
         if not pulled.any() or gone.all():
             continue
@@ -98,25 +98,25 @@ def bridge(
             curve = PchipInterpolator(frames[known], q[known, coordinate.q_index], extrapolate=False)(frames)
         inside = np.isfinite(curve)
         curve[~inside] = np.interp(frames[~inside], frames[known], q[known, coordinate.q_index])
-        share = np.ones(len(q)) if unobserved else _faded(gone, margin)
+        share = np.ones(len(q)) if unobserved else _fade_edges(gone, margin)
         mixed = (1.0 - share) * q_prior[:, coordinate.q_index] + share * curve
         q_prior[~known, coordinate.q_index] = mixed[~known]
         weights[coordinate.v_index] = BRIDGE_WEIGHT if unobserved else REGULARISING_WEIGHT
     return weights, q_prior
 
 
-def regularised_shares(bad: BoolArray, rate_hz: float) -> FloatArray:
+def regularisation_shares(bad: BoolArray, rate_hz: float) -> FloatArray:
     """Return the shares (T, C), 0 to 1, of the weight with which `bridge` regularises poorly determined coordinates."""
     margin = max(round(_MARGIN_S * rate_hz), 1)
     shares = np.zeros(bad.shape)
     for column in np.flatnonzero(bad.any(axis=0)):
-        pulled = _between(bad[:, column], 2 * margin)
+        pulled = _interior_stretches(bad[:, column], 2 * margin)
         if pulled.any():
-            shares[:, column] = _faded(pulled, margin)
+            shares[:, column] = _fade_edges(pulled, margin)
     return shares
 
 
-def bridge_root(q: FloatArray, is_open: BoolArray) -> tuple[float, FloatArray]:
+def root_bridge_prior(q: FloatArray, is_open: BoolArray) -> tuple[float, FloatArray]:
     """Return a prior that bridges the root over frames (T,) in which the markers leave it open.
 
     q: (T, nq), NaN where unknown. Returns the weight of the prior, and the part (T, 7) of the root in q_prior: cubic splines
@@ -135,7 +135,7 @@ def bridge_root(q: FloatArray, is_open: BoolArray) -> tuple[float, FloatArray]:
     return BRIDGE_WEIGHT, result
 
 
-def _between(bad: BoolArray, frames: int) -> BoolArray:
+def _interior_stretches(bad: BoolArray, frames: int) -> BoolArray:
     """Stretches of `bad` (T,) with at least so many frames before and after them."""
     inner = bad.copy()
     for first, stop in finite_stretches(bad):
@@ -144,7 +144,7 @@ def _between(bad: BoolArray, frames: int) -> BoolArray:
     return inner
 
 
-def _faded(bad: BoolArray, frames: int) -> FloatArray:
+def _fade_edges(bad: BoolArray, frames: int) -> FloatArray:
     """Share (T,) of the bridge: 1 in the frames `bad`, fading to 0 next to them, so that no acceleration jumps."""
     phase = np.clip(distance_transform_edt(~bad) / (frames + 1.0), 0.0, 1.0)
     return np.asarray(0.5 + 0.5 * np.cos(np.pi * phase))
@@ -164,7 +164,7 @@ def long_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:
 _JUDGED_EVERY_S: Final = 0.04
 
 
-def undetermined(
+def undetermined_coordinates(
     coupled: CoupledMultibody,
     markers: FollowedMarkers,
     solution: InverseKinematics,
@@ -187,7 +187,7 @@ def undetermined(
     return tuple(sorted(indices))
 
 
-def root_open(
+def undetermined_rotations(
     coupled: CoupledMultibody,
     markers: FollowedMarkers,
     q: FloatArray,
@@ -218,7 +218,7 @@ def root_open(
             levers.append(1.0 / np.sqrt(worst))
         return np.stack(levers, axis=1)
 
-    lever = through_frames(judge, q, visible, max(round(_JUDGED_EVERY_S * rate_hz), 1))
+    lever = evaluate_in_blocks(judge, q, visible, max(round(_JUDGED_EVERY_S * rate_hz), 1))
     return np.asarray((lever[:, 0] < LEAST_LEVER_M) & ~(lever[:, 1] < LEAST_LEVER_M))
 
 

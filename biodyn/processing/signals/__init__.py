@@ -1,6 +1,6 @@
 """Signal processing: world axes, gap filling, smoothing of markers, wrenches of the plates, derivatives.
 
-Input: a `Recording`, its marker mapping and the section [signals] (`parameters`). Output: `TrialSignals` with the recorded,
+Input: a `Recording`, its marker mapping and the section [signals] (`settings`). Output: `TrialSignals` with the recorded,
 gap-filled and smoothed markers, and the wrench of every plate at its own rate and at the marker frames.
 
 Entry points: `orientation.find_world` determines up and forward, `prepare.prepare_signals` makes the signals;

@@ -29,22 +29,22 @@ def continuous_zxy(R: FloatArray, rate_hz: float) -> FloatArray:
     # Shorter stretches may consist of wrong poses.
     long_s = 0.2
     angles = cardan_zxy(R)
-    stretches = _stretches(R, rate_hz)
+    stretches = _continuous_stretches(R, rate_hz)
     for first, stop in stretches:
-        angles[first:stop] = _levelled(_followed(angles[first:stop]))
+        angles[first:stop] = _upright_solution(_nearest_solutions(angles[first:stop]))
     # Long stretches continue from one another; a short one is joined to its neighbour and moves nothing.
     long = [span for span in stretches if span[1] - span[0] >= long_s * rate_hz] or stretches
     for before, span in pairwise(long):
-        _join(angles, span, float(angles[before[1] - 1, 2]), span[0])
+        _add_full_turns(angles, span, float(angles[before[1] - 1, 2]), span[0])
     for span in stretches:
         if span not in long:
             earlier = [other for other in long if other[1] <= span[0]]
             neighbour, at = (earlier[-1][1] - 1, span[0]) if earlier else (long[0][0], span[1] - 1)
-            _join(angles, span, float(angles[neighbour, 2]), at)
+            _add_full_turns(angles, span, float(angles[neighbour, 2]), at)
     return angles
 
 
-def angles_against_heading(R: FloatArray, heading_rad: float, rate_hz: float, around: slice) -> FloatArray:
+def angles_from_heading(R: FloatArray, heading_rad: float, rate_hz: float, around: slice) -> FloatArray:
     """Return angles (T, 3) as `continuous_zxy`, relative to axes turned by a heading about the vertical.
 
     The rotation is within half a turn of that heading in the frames of `around`; distant frames are NaN.
@@ -82,12 +82,12 @@ def walking_heading(travel_W: FloatArray, R_WB: FloatArray) -> float:
     return math.atan2(-direction[2], direction[0])
 
 
-def _join(angles: FloatArray, span: tuple[int, int], heading: float, at: int) -> None:
+def _add_full_turns(angles: FloatArray, span: tuple[int, int], heading: float, at: int) -> None:
     """Add whole turns to the third angle of a stretch, so that it is nearest to a heading at one of its frames."""
     angles[span[0] : span[1], 2] += TURN * np.round((heading - angles[at, 2]) / TURN)
 
 
-def _stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]]:
+def _continuous_stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]]:
     """Stretches of frames with a pose, divided where the rotation is faster than humanly possible."""
     # Largest angular velocity of a person (spinning skaters: 40 rad/s); beyond it the pose is wrong.
     fastest_rad_s = 100.0
@@ -102,7 +102,7 @@ def _stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]]:
     return parts
 
 
-def _followed(angles: FloatArray) -> FloatArray:
+def _nearest_solutions(angles: FloatArray) -> FloatArray:
     """Solution of each frame (n, 3) that is nearest to the previous frame."""
     # Both solutions coincide with the middle angle at a quarter turn; near it neighbours are compared one by one.
     near_gimbal_rad = math.radians(75.0)
@@ -119,7 +119,7 @@ def _followed(angles: FloatArray) -> FloatArray:
     return followed
 
 
-def _levelled(angles: FloatArray) -> FloatArray:
+def _upright_solution(angles: FloatArray) -> FloatArray:
     """The same stretch in the solution with the list of an upright body most of the time, tilt within half a turn."""
     middle = np.median(angles, axis=0)
     if abs(middle[1] - TURN * round(middle[1] / TURN)) > math.pi / 2.0:

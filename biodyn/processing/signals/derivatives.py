@@ -48,12 +48,12 @@ class ConfigurationSpline:
                 v[:, column], vdot[:, column] = qdot[:, first], qddot[:, first]
             else:
                 part = slice(first + _WIDTHS[kind][0] - 4, first + _WIDTHS[kind][0])
-                q[:, part], qdot[:, part], qddot[:, part] = _on_unit_sphere(q[:, part], qdot[:, part], qddot[:, part])
+                q[:, part], qdot[:, part], qddot[:, part] = _normalise_curve(q[:, part], qdot[:, part], qddot[:, part])
                 conjugate = q[:, part] * (1.0, -1.0, -1.0, -1.0)
-                omega_B = 2.0 * _vector_of_product(conjugate, qdot[:, part])
+                omega_B = 2.0 * _product_vector(conjugate, qdot[:, part])
                 # The other term of the derivative, conj(qdot) qdot, has no vector part.
                 v[:, column : column + 3] = omega_B
-                vdot[:, column : column + 3] = 2.0 * _vector_of_product(conjugate, qddot[:, part])
+                vdot[:, column : column + 3] = 2.0 * _product_vector(conjugate, qddot[:, part])
                 if kind == "free":
                     velocity, acceleration = slice(first, first + 3), slice(column + 3, column + 6)
                     v_B = rotate(conjugate, qdot[:, velocity])
@@ -64,7 +64,7 @@ class ConfigurationSpline:
         return q, v, vdot
 
 
-def configuration_spline(
+def fit_configuration_spline(
     time_s: FloatArray, q: FloatArray, kinds: Sequence[tuple[CoordinateKind, int]]
 ) -> ConfigurationSpline:
     """Return the spline through q (T, nq) at strictly increasing times (T,) s; no NaN, at least six frames."""
@@ -108,7 +108,7 @@ def motion_from_configuration(
     for first, stop in finite_stretches(solved):
         rows = slice(first, stop)
         if stop - first >= max(min_stretch_frames, MIN_STRETCH_FRAMES):
-            q[rows], v[rows], vdot[rows] = configuration_spline(time_s[rows], q[rows], q_kinds)(time_s[rows])
+            q[rows], v[rows], vdot[rows] = fit_configuration_spline(time_s[rows], q[rows], q_kinds)(time_s[rows])
     return Motion(time_s=time_s, q=q, v=v, vdot=vdot)
 
 
@@ -123,7 +123,7 @@ def _check_layout(kinds: Sequence[tuple[CoordinateKind, int]]) -> tuple[int, int
     return width, speeds
 
 
-def _on_unit_sphere(s: FloatArray, sdot: FloatArray, sddot: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _normalise_curve(s: FloatArray, sdot: FloatArray, sddot: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Project a curve in R^4 to the unit sphere: u = s / |s| and its two derivatives by the quotient rule."""
     length = np.linalg.norm(s, axis=1, keepdims=True)
     rate = np.sum(s * sdot, axis=1, keepdims=True) / length
@@ -135,7 +135,7 @@ def _on_unit_sphere(s: FloatArray, sdot: FloatArray, sddot: FloatArray) -> tuple
     return u, udot, uddot
 
 
-def _vector_of_product(a: FloatArray, b: FloatArray) -> FloatArray:
+def _product_vector(a: FloatArray, b: FloatArray) -> FloatArray:
     """Vector part of the quaternion products a b; (T, 4) w x y z -> (T, 3)."""
     return a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + cross(a[:, 1:], b[:, 1:])
 
@@ -147,7 +147,7 @@ _UNEVEN: Final = 1e-9
 LEAST_ROWS = 7
 
 
-def coordinate_motion(
+def spline_derivatives(
     time_s: FloatArray, values: FloatArray, cutoff_hz: float, at_s: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return values, rates and accelerations (T', C) at the times `at_s` (T',) s, default: at the rows.
@@ -156,18 +156,18 @@ def coordinate_motion(
     """
     when = time_s if at_s is None else at_s
     if cutoff_hz > 0.0:
-        time_s, values = _lowpassed(*_padded(time_s, values), cutoff_hz)
-    spline = _natural(time_s, values)
+        time_s, values = _lowpass(*_pad_ends(time_s, values), cutoff_hz)
+    spline = _natural_spline(time_s, values)
     return spline(when), spline(when, nu=1), spline(when, nu=2)
 
 
-def _is_even(time_s: FloatArray) -> bool:
+def _is_evenly_spaced(time_s: FloatArray) -> bool:
     steps = np.diff(time_s)
     step = float(steps.min())
     return bool(steps.max() - step <= _UNEVEN * step)
 
 
-def _natural(time_s: FloatArray, values: FloatArray) -> BSpline[np.float64]:
+def _natural_spline(time_s: FloatArray, values: FloatArray) -> BSpline[np.float64]:
     # Derivatives that are zero at both ends of a natural quintic spline.
     vanishing = (3, 4)
     flat = np.zeros(values.shape[1])
@@ -176,7 +176,7 @@ def _natural(time_s: FloatArray, values: FloatArray) -> BSpline[np.float64]:
     return spline
 
 
-def _padded(time_s: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _pad_ends(time_s: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     n = len(time_s) // 2
     before, after = slice(n, 0, -1), slice(-2, -2 - n, -1)
     return (
@@ -185,14 +185,14 @@ def _padded(time_s: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatAr
     )
 
 
-def _lowpassed(time_s: FloatArray, values: FloatArray, cutoff_hz: float) -> tuple[FloatArray, FloatArray]:
+def _lowpass(time_s: FloatArray, values: FloatArray, cutoff_hz: float) -> tuple[FloatArray, FloatArray]:
     order = 3
     from scipy.signal import butter, lfilter, lfilter_zi  # 0.4 s that a walk with markers does not need
 
     step = float(np.diff(time_s).min())
-    if not _is_even(time_s):
+    if not _is_evenly_spaced(time_s):
         even = time_s[0] + step * np.arange(int((time_s[-1] - time_s[0]) / step) + 1)
-        time_s, values = even, _natural(time_s, values)(even)
+        time_s, values = even, _natural_spline(time_s, values)(even)
     b, a = butter(order, min(cutoff_hz * 2.0 * step, 0.999))
     start = lfilter_zi(b, a)[:, None]
     for _ in range(2):

@@ -9,12 +9,12 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import SettingsError
-from biodyn.kernels.signals import FILTER_ROWS, LANES, filter_both_ways
+from biodyn.kernels.banded_filters import FILTER_ROWS, LANES, filter_zero_phase
 
 _LEAST_FRAMES = 60
 
 
-def measured_noise(raw: FloatArray, rate_hz: float, from_hz: float, order: int) -> FloatArray:
+def estimate_noise(raw: FloatArray, rate_hz: float, from_hz: float, order: int) -> FloatArray:
     """Return the white noise (M,) of recorded markers (T, M, 3), m per axis, from the signal above `from_hz`; NaN if unknown.
 
     Walking has no components there. Robust against jumps (median absolute deviation); the share of white noise that the
@@ -49,7 +49,7 @@ def finite_stretches(finite: BoolArray) -> list[tuple[int, int]]:
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def corrected_cutoff_hz(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> float:
+def one_pass_cutoff_hz(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> float:
     """Cut-off of one pass for which the two passes together are 3 dB down at `cutoff_hz`.
 
     C = (2^(1/passes) - 1)^(1/(2 n)) divides the pre-warped frequency tan(pi f / fs), not f itself (Winter 2009,
@@ -59,7 +59,7 @@ def corrected_cutoff_hz(rate_hz: float, cutoff_hz: float, order_per_pass: int) -
     return math.atan(math.tan(math.pi * cutoff_hz / rate_hz) / correction) * rate_hz / math.pi
 
 
-def second_cutoff_hz(passed_hz: float, wanted_hz: float, order: int = 4) -> float:
+def additional_cutoff_hz(passed_hz: float, wanted_hz: float, order: int = 4) -> float:
     """Return the cut-off of a second filter that together with a first one of `passed_hz` is 3 dB down at `wanted_hz`; 0 = none.
 
     The gain of both passes together is 1 / (1 + (sqrt(2) - 1) (f / fc)^order). `passed_hz` 0: the signal stays unfiltered.
@@ -102,32 +102,32 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
         )
     if x.size == 0:
         return x.copy()
-    sections = _sections(float(rate_hz), float(cutoff_hz), order // PASSES)
+    sections = _filter_sections(float(rate_hz), float(cutoff_hz), order // PASSES)
     period = math.ceil(rate_hz / cutoff_hz)
     columns_first = np.moveaxis(x, axis, -1)
     # Time last and contiguous: the filter then runs along memory.
     columns = np.ascontiguousarray(columns_first).reshape(-1, x.shape[axis])
     filtered = columns.copy()
-    for finite, members in gap_patterns(np.isfinite(columns)):
+    for finite, members in group_by_pattern(np.isfinite(columns)):
         for first, stop in finite_stretches(finite):
             length = stop - first
             if length <= period:
                 continue
             pad = min(padding_periods * period, length - 1)
             for rows in np.split(members, range(block_rows, len(members), block_rows)):
-                filtered[rows, first:stop] = _both_ways(columns[rows, first:stop], pad, sections)
+                filtered[rows, first:stop] = _filter_zero_phase(columns[rows, first:stop], pad, sections)
     return np.ascontiguousarray(np.moveaxis(filtered.reshape(columns_first.shape), -1, axis))
 
 
 @lru_cache(maxsize=256)
-def _sections(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> FloatArray:
-    """Sections (S, 4) of one pass for `filter_both_ways` (cached).
+def _filter_sections(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> FloatArray:
+    """Sections (S, 4) of one pass for `filter_zero_phase` (cached).
 
     The denominator of a section of order m is (1, a1) or (1, a1, a2) in z^-1, its numerator (1 + z^-1)^m, scaled to gain 1 at
     frequency 0. Poles of the Butterworth filter of order n are at angles pi (2k + 1) / (2n) from the imaginary axis; bilinear
     transform (Oppenheim & Schafer, Discrete-Time Signal Processing, section 7.2).
     """
-    k = math.tan(math.pi * corrected_cutoff_hz(rate_hz, cutoff_hz, order_per_pass) / rate_hz)
+    k = math.tan(math.pi * one_pass_cutoff_hz(rate_hz, cutoff_hz, order_per_pass) / rate_hz)
     sections: list[tuple[float, ...]] = [(1.0, (k - 1.0) / (k + 1.0))] if order_per_pass % 2 else []
     for pair in range(order_per_pass // 2):
         damping = 2.0 * math.sin(math.pi * (2 * pair + 1) / (2 * order_per_pass))
@@ -142,7 +142,7 @@ def _sections(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> FloatArr
     )
 
 
-def _both_ways(x: FloatArray, pad: int, sections: FloatArray) -> FloatArray:
+def _filter_zero_phase(x: FloatArray, pad: int, sections: FloatArray) -> FloatArray:
     """Filter rows (K, T) forwards and backwards, padded by `pad` samples of point reflection.
 
     Each pass begins in the steady state of its first sample. Equal to `scipy.signal.sosfiltfilt` up to round-off; importing
@@ -151,11 +151,11 @@ def _both_ways(x: FloatArray, pad: int, sections: FloatArray) -> FloatArray:
     before = 2.0 * x[:, :1] - x[:, pad:0:-1]
     after = 2.0 * x[:, -1:] - x[:, -2 : -pad - 2 : -1]
     y = np.ascontiguousarray(np.concatenate((before, x, after), axis=1))
-    filter_both_ways(y, sections, np.empty((y.shape[1] + FILTER_ROWS, LANES)))
+    filter_zero_phase(y, sections, np.empty((y.shape[1] + FILTER_ROWS, LANES)))
     return y[:, pad : y.shape[1] - pad]
 
 
-def gap_patterns(finite: BoolArray) -> list[tuple[BoolArray, IntArray]]:
+def group_by_pattern(finite: BoolArray) -> list[tuple[BoolArray, IntArray]]:
     """Group the rows of a (K, T) mask by identical pattern: [(pattern (T,), row numbers)], in the order of their first rows."""
     if finite.all():
         return [(finite[0], np.arange(len(finite)))] if len(finite) else []
@@ -165,7 +165,7 @@ def gap_patterns(finite: BoolArray) -> list[tuple[BoolArray, IntArray]]:
     return [(finite[rows[0]], np.array(rows)) for rows in groups.values()]
 
 
-def rms(error: FloatArray) -> FloatArray:
+def finite_rms(error: FloatArray) -> FloatArray:
     """Return the root mean square over the last axis of the finite numbers; NaN without any."""
     count = np.isfinite(error).sum(axis=-1)
     total = np.nansum(error**2, axis=-1)

@@ -20,12 +20,12 @@ SPIKE_M = 0.03
 _WINDOW = 5
 
 
-def without_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
+def remove_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
     """Return the markers without the frames in which they jump away and back, before a filter spreads the jump.
 
     off: their `jumps` (T, M), if already known.
     """
-    off = jumps(markers) if off is None else off
+    off = distance_from_median(markers) if off is None else off
     jumped = off > spike_limit_m(off, markers.rate_hz)
     if not jumped.any():
         return markers
@@ -40,7 +40,7 @@ def spike_limit_m(off: FloatArray, rate_hz: float) -> FloatArray:
     return np.asarray(np.maximum(max(SPIKE_M, turning_m_s2 / rate_hz**2), noise * usual))
 
 
-def jumps(markers: Markers) -> FloatArray:
+def distance_from_median(markers: Markers) -> FloatArray:
     """Return the distance (T, M) m of every marker from the median of five frames around; 0 next to a gap."""
     p = markers.positions
     half = _WINDOW // 2
@@ -115,14 +115,14 @@ def fill_gaps(
     positions = np.array(p_WM, dtype=np.float64)
     seen = all_finite(positions)
     positions[~seen] = np.nan
-    splined, open_gaps = _spline_all(positions, seen, round(spline_gap_s * rate_hz))
+    splined, open_gaps = _fill_by_splines(positions, seen, round(spline_gap_s * rate_hz))
     mates = {marker: [m for m in group if m != marker] for group in groups for marker in group}
     # Registration uses visible or splined markers only, not other filled ones.
     base = splined.copy()
     record: list[Gap] = []
     for gap in open_gaps:
         if gap.method == "left" and gap.last - gap.first + 1 <= round(rigid_gap_s * rate_hz):
-            path = _rigid(base, gap, mates.get(gap.marker, []))
+            path = _rigid_path(base, gap, mates.get(gap.marker, []))
             if path is not None:
                 splined[gap.first : gap.last + 1, gap.marker] = path
                 gap = Gap(gap.marker, gap.first, gap.last, "rigid")
@@ -130,7 +130,7 @@ def fill_gaps(
     return GapFilling(splined, record, ~seen & all_finite(splined))
 
 
-def _spline_all(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[FloatArray, list[Gap]]:
+def _fill_by_splines(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[FloatArray, list[Gap]]:
     """Fill every gap of at most `limit` frames; return the positions and all gaps, open ones as `left`."""
     min_neighbours = 2
     filled = positions.copy()
@@ -150,7 +150,7 @@ def _spline_all(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[Flo
     return filled, gaps
 
 
-def _rigid(positions: FloatArray, gap: Gap, mates: Sequence[int]) -> FloatArray | None:
+def _rigid_path(positions: FloatArray, gap: Gap, mates: Sequence[int]) -> FloatArray | None:
     """Path (n, 3) m of a marker through a gap from the pose of its segment; None where the pose is unknown."""
     min_spread_m = 0.01
     frames = len(positions)

@@ -15,7 +15,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.geometry.points import all_finite, point_by_point
+from biodyn.geometry.points import all_finite, points_first
 from biodyn.geometry.rotations import angle_between, cross
 from biodyn.recording import ForcePlate, Recording
 
@@ -48,14 +48,14 @@ def find_world(recording: Recording, forward_L: FloatArray | None = None) -> Wor
     Raises InputFileError without any position, or for a frame rate that is not positive.
     """
     _require_positions(recording)
-    positions = _well_seen(recording.markers.positions)
+    positions = _often_visible(recording.markers.positions)
     up, up_reason, notes = _find_up(recording, positions)
     forward, forward_reason, more = _find_forward(positions, recording.markers.rate_hz, up, forward_L)
     R_WL = np.vstack([forward, up, cross(forward, up)])
     return WorldFrame(R_WL, f"{up_reason}; {forward_reason}.", (*notes, *more))
 
 
-def with_true_vertical(static: Recording, walk: Recording) -> Recording:
+def with_corrected_vertical(static: Recording, walk: Recording) -> Recording:
     """Return the static trial with a corrected vertical, where the file of the walk states the same wrong one.
 
     The plates and markers of the walk show it; the static trial may have no plates, and arms held sideways are as long as the
@@ -65,7 +65,7 @@ def with_true_vertical(static: Recording, walk: Recording) -> Recording:
         return static
     _require_positions(walk)
     stated = np.abs(walk.vertical)
-    up = _vertical(walk)
+    up = _vertical_axis(walk)
     alike = np.array_equal(np.abs(static.vertical), stated) and not np.array_equal(up, stated)
     return replace(static, vertical=up) if alike else static
 
@@ -81,11 +81,11 @@ def facing_from_static(recording: Recording, static: Recording, static_world: Wo
     up = static_world.R_WL[1]
     common = [label for label in static.markers.labels if label in recording.markers.labels]
     positions, static_positions = (
-        _mean_places(r.markers.positions[:, [r.markers.labels.index(label) for label in common]])
+        _mean_positions(r.markers.positions[:, [r.markers.labels.index(label) for label in common]])
         for r in (recording, static)
     )
     seen = np.isfinite(positions).all(axis=1) & np.isfinite(static_positions).all(axis=1)
-    if seen.sum() < _COMMON or not np.allclose(np.abs(up), _vertical(recording)):
+    if seen.sum() < _COMMON or not np.allclose(np.abs(up), _vertical_axis(recording)):
         return None
     a, b = (points[seen] - points[seen].mean(axis=0) for points in (static_positions, positions))
     sine = float(np.sum(cross(a, b) @ up))
@@ -96,7 +96,7 @@ def facing_from_static(recording: Recording, static: Recording, static_world: Wo
     return facing
 
 
-def _mean_places(positions: FloatArray) -> FloatArray:
+def _mean_positions(positions: FloatArray) -> FloatArray:
     """Mean positions (M, 3) of markers over their visible frames (T, M, 3), NaN without any."""
     seen = all_finite(positions)
     frames = seen.sum(axis=0)
@@ -104,9 +104,9 @@ def _mean_places(positions: FloatArray) -> FloatArray:
     return np.where(frames[:, None] > 0, places, np.nan)
 
 
-def _vertical(recording: Recording) -> FloatArray:
+def _vertical_axis(recording: Recording) -> FloatArray:
     """Absolute vertical axis (3,) of a recording."""
-    up, _, _ = _find_up(recording, _well_seen(recording.markers.positions))
+    up, _, _ = _find_up(recording, _often_visible(recording.markers.positions))
     return np.abs(up)
 
 
@@ -124,7 +124,7 @@ def _require_positions(recording: Recording) -> None:
         )
 
 
-def _well_seen(positions: FloatArray) -> FloatArray:
+def _often_visible(positions: FloatArray) -> FloatArray:
     """Positions (T, M, 3) of the markers visible in at least half of the frames with any marker, or all without such a marker."""
     positions = np.where(all_finite(positions)[..., None], positions, np.nan)
     seen = np.isfinite(positions[..., 0]).mean(axis=0)
@@ -132,7 +132,7 @@ def _well_seen(positions: FloatArray) -> FloatArray:
     return positions[:, chosen]
 
 
-def _name(axis: FloatArray) -> str:
+def _axis_name(axis: FloatArray) -> str:
     index = int(np.argmax(np.abs(axis)))
     return ("-" if axis[index] < 0 else "+") + _AXIS_NAMES[index]
 
@@ -154,7 +154,7 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
     # Least height of an upright body over its transverse extent, with arms held sideways, too.
     upright = 0.5
     frames = positions[np.isfinite(positions[..., 0]).any(axis=1)]
-    markers = point_by_point(frames)
+    markers = points_first(frames)
     spans = np.median(np.nanmax(markers, axis=0) - np.nanmin(markers, axis=0), axis=0)
     votes = np.zeros(3)
     votes[int(np.argmax(spans))] += 1.0
@@ -163,7 +163,7 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
         stated = int(np.argmax(np.abs(recording.vertical)))
         votes[stated] += 2.0 if spans[stated] >= upright * spans.max() else 0.5
         sources.append("the file")
-    normal = _plate_axis(recording)
+    normal = _plate_normal(recording)
     if normal is not None:
         votes[normal] += 2.0
         sources.append("the plates")
@@ -177,8 +177,8 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
             Diagnostic(
                 "vertical-uncertain",
                 "warning",
-                f"POINT:Y_SCREEN states {_name(recording.vertical)} as vertical, {'plates and ' if normal is not None else ''}"
-                f"markers show {_AXIS_NAMES[axis]}, which is used.",
+                f"POINT:Y_SCREEN states {_axis_name(recording.vertical)} as vertical, "
+                f"{'plates and ' if normal is not None else ''}markers show {_AXIS_NAMES[axis]}, which is used.",
                 hint="Correct the vertical axis in the capture software's export.",
             )
         )
@@ -196,10 +196,10 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
         )
     up = np.zeros(3)
     up[axis] = _up_sign(recording, positions[..., axis], axis)
-    return up, f"{_name(up)} of the laboratory is up by {source}", notes
+    return up, f"{_axis_name(up)} of the laboratory is up by {source}", notes
 
 
-def _plate_axis(recording: Recording) -> int | None:
+def _plate_normal(recording: Recording) -> int | None:
     """The laboratory axis normal to all plates, None without plates or with different axes."""
     # Cosine between the normal of a plate and its axis, at least; ramps and inaccurate corners are well within.
     normal_cosine = 0.9
@@ -238,28 +238,28 @@ def _find_forward(
     # Least speed of a treadmill belt; foot markers of a standing person stay below 0.05 m/s.
     least_belt_m_s = 0.15
     horizontal = np.eye(3) - np.outer(up, up)
-    travel = _displacement(positions) @ horizontal
+    travel = _median_displacement(positions) @ horizontal
     distance = float(np.linalg.norm(travel))
     if distance >= least_travel_m:
         forward = _nearest_axis(travel)
         return (
             forward,
-            f"{_name(forward)} is forward, nearest to the displacement of {distance:.2f} m",
-            _path_notes(positions, horizontal, forward),
+            f"{_axis_name(forward)} is forward, nearest to the displacement of {distance:.2f} m",
+            _turn_notes(positions, horizontal, forward),
         )
     belt = _belt_velocity(positions, rate_hz, up) @ horizontal
     speed = float(np.linalg.norm(belt))
     if speed >= least_belt_m_s:
         forward = _nearest_axis(-belt)
-        return forward, f"{_name(forward)} is forward, against a treadmill belt of {speed:.2f} m/s", []
+        return forward, f"{_axis_name(forward)} is forward, against a treadmill belt of {speed:.2f} m/s", []
     if hint_L is not None and np.linalg.norm(horizontal @ hint_L) > 0:
         forward = _nearest_axis(horizontal @ hint_L)
-        return forward, f"{_name(forward)} is forward, where the body faces (no displacement)", []
-    forward = _nearest_axis(horizontal @ _facing(positions, up))
-    return forward, f"{_name(forward)} is forward, where the feet point (no displacement)", []
+        return forward, f"{_axis_name(forward)} is forward, where the body faces (no displacement)", []
+    forward = _nearest_axis(horizontal @ _facing_direction(positions, up))
+    return forward, f"{_axis_name(forward)} is forward, where the feet point (no displacement)", []
 
 
-def _displacement(positions: FloatArray) -> FloatArray:
+def _median_displacement(positions: FloatArray) -> FloatArray:
     """Median displacement (3,) m of the markers from their first to their last visible frame."""
     count = positions.shape[0]
     if count < 2:
@@ -279,19 +279,22 @@ def _displacement(positions: FloatArray) -> FloatArray:
     return displacement
 
 
-def _path_notes(positions: FloatArray, horizontal: FloatArray, forward: FloatArray) -> list[Diagnostic]:
+def _turn_notes(positions: FloatArray, horizontal: FloatArray, forward: FloatArray) -> list[Diagnostic]:
     """Return a finding about a path that turns."""
     turn_limit_deg = 45.0
     notes = []
     third = positions.shape[0] // 3
-    headings = [_displacement(positions[:third]) @ horizontal, _displacement(positions[-third:]) @ horizontal]
+    headings = [
+        _median_displacement(positions[:third]) @ horizontal,
+        _median_displacement(positions[-third:]) @ horizontal,
+    ]
     turn_deg = math.degrees(angle_between(*headings)) if min(np.linalg.norm(h) for h in headings) > 0.1 else 0.0
     if turn_deg > turn_limit_deg:
         notes.append(
             Diagnostic(
                 "turning",
                 "info",  # joint moments do not depend on World's axes
-                f"The path turns by {turn_deg:.0f} degrees; World X stays on one laboratory axis ({_name(forward)}).",
+                f"The path turns by {turn_deg:.0f} degrees; World X stays on one laboratory axis ({_axis_name(forward)}).",
                 value=turn_deg,
                 limit=turn_limit_deg,
                 unit="deg",
@@ -301,7 +304,7 @@ def _path_notes(positions: FloatArray, horizontal: FloatArray, forward: FloatArr
     return notes
 
 
-def _foot_columns(positions: FloatArray, up: FloatArray) -> FloatArray:
+def _foot_heights(positions: FloatArray, up: FloatArray) -> FloatArray:
     """Mean height (M,) of each marker above the lowest one, as a share of the body's height."""
     heights = np.nanmean(positions @ up, axis=0)
     span = np.nanmax(heights) - np.nanmin(heights)
@@ -317,7 +320,7 @@ def _belt_velocity(positions: FloatArray, rate_hz: float, up: FloatArray) -> Flo
     low_share = 0.15  # markers in this lowest part of the body's height are on the feet
     if positions.shape[0] < 3:
         return np.zeros(3)
-    feet = positions[:, _foot_columns(positions, up) <= low_share]
+    feet = positions[:, _foot_heights(positions, up) <= low_share]
     velocity = np.gradient(feet, 1.0 / rate_hz, axis=0)
     heights = feet @ up
     low, high = np.nanmin(heights, axis=0), np.nanmax(heights, axis=0)
@@ -325,7 +328,7 @@ def _belt_velocity(positions: FloatArray, rate_hz: float, up: FloatArray) -> Flo
     return np.median(velocity[down], axis=0) if down.any() else np.zeros(3)
 
 
-def _facing(positions: FloatArray, up: FloatArray) -> FloatArray:
+def _facing_direction(positions: FloatArray, up: FloatArray) -> FloatArray:
     """Approximate direction (3,) in which the person faces, from the shape of legs and feet: a signed laboratory axis.
 
     The legs are side by side, so their markers spread more across than ahead. The highest markers of a foot are at the ankle;
@@ -341,11 +344,11 @@ def _facing(positions: FloatArray, up: FloatArray) -> FloatArray:
     across = np.eye(3)[int(np.argmax(spread))]
     ahead: FloatArray = cross(across, up)
     sides = middle @ across >= np.median(middle @ across)
-    reach = sum(_reach(middle[feet & side], heights[feet & side], ahead) for side in (sides, ~sides))
+    reach = sum(_forward_extent(middle[feet & side], heights[feet & side], ahead) for side in (sides, ~sides))
     return ahead if reach >= 0 else -ahead
 
 
-def _reach(foot: FloatArray, heights: FloatArray, ahead: FloatArray) -> float:
+def _forward_extent(foot: FloatArray, heights: FloatArray, ahead: FloatArray) -> float:
     """Difference of the extent of a foot ahead of its ankle and behind it, m."""
     if len(foot) < 3:
         return 0.0
@@ -358,23 +361,23 @@ def _reach(foot: FloatArray, heights: FloatArray, ahead: FloatArray) -> float:
 MIRROR: FloatArray = np.diag([1.0, 1.0, -1.0])
 
 
-def corners_reversed(plates: Sequence[ForcePlate]) -> bool:
+def are_corners_reversed(plates: Sequence[ForcePlate]) -> bool:
     """Whether the corners (World, Y up) of all plates are in the opposite order to the format.
 
     From above they are clockwise: +x+y, -x+y, -x-y, +x-y of axes with z pointing down (C3D user guide, FORCE_PLATFORM), as in
     every plate of some fifteen laboratories; a mirror image reverses them. False without a plate.
     """
     outlined = [plate for plate in plates if plate.outlined]
-    return bool(outlined) and all(z_points_up(plate) for plate in outlined)
+    return bool(outlined) and all(is_z_up(plate) for plate in outlined)
 
 
-def z_points_up(plate: ForcePlate) -> bool:
+def is_z_up(plate: ForcePlate) -> bool:
     """Whether the z axis from the corners (World, Y up) of a plate points up. False without corners in the file."""
     normal = np.cross(plate.corners[0] - plate.corners[2], plate.corners[1] - plate.corners[3])
     return bool(plate.outlined and normal[1] > 0.0)
 
 
-def mirrored_note() -> Diagnostic:
+def mirror_note() -> Diagnostic:
     """Return the finding about a mirrored recording."""
     return Diagnostic(
         "laboratory-mirrored",

@@ -36,7 +36,7 @@ _PLACES_TYPE, _VERTICAL, _PLACES = 1, 2, 3
 CutOff: TypeAlias = Mapping[int, Sequence[tuple[int, int]]]
 
 
-def without_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]]:
+def remove_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]]:
     """Return the plate with samples that jump away and back interpolated, and a finding.
 
     Jumps of one or two samples are found at any rate, jumps of up to five samples where these last 5 ms at most.
@@ -47,12 +47,12 @@ def without_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...
     if len(channels) < _WINDOW:
         return plate, ()
     hit = np.zeros(channels.shape, dtype=np.bool_)
-    for column in _rough_columns(channels):
-        hit[:, column] = _spikes(channels[:, column])
+    for column in _may_have_spikes(channels):
+        hit[:, column] = _find_spikes(channels[:, column])
     fast_hz = 900.0  # five samples are 5 ms
     if plate.rate_hz >= fast_hz:
         for column in range(channels.shape[1]):
-            hit[:, column] |= _short_jumps(channels[:, column])
+            hit[:, column] |= _find_short_jumps(channels[:, column])
     if plate.type == _PLACES_TYPE:
         # centre of pressure and free moment are quotients, and noise without load
         hit[:, _PLACES:] &= np.abs(channels[:, _VERTICAL, None]) > _LOADED_N
@@ -70,7 +70,7 @@ def without_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...
         "recording-repaired",
         "warning",
         f"Plate {plate.number} has {count} sample{'s' if count > 1 else ''} in spikes of up to 5 ms, {first:.2f} to {last:.2f} s "
-        f"(channel {', '.join(_name(plate, column) for column in columns)}); they were interpolated.",
+        f"(channel {', '.join(_channel_name(plate, column) for column in columns)}); they were interpolated.",
         value=float(count),
         limit=0.0,
         hint="Check cables, converter and export.",
@@ -78,7 +78,7 @@ def without_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...
     return replace(plate, channels=corrected), (note,)
 
 
-def _rough_columns(channels: FloatArray) -> list[int]:
+def _may_have_spikes(channels: FloatArray) -> list[int]:
     """Columns with steps large enough for a spike; the others need no search.
 
     A spike is off by s times the range R of all other samples, with s at least `_SPIKE_SHARE`, within two steps: one is at least
@@ -93,7 +93,7 @@ def _rough_columns(channels: FloatArray) -> list[int]:
     return [int(column) for column in np.flatnonzero((steps >= least * span) | ~known)]
 
 
-def _spikes(channel: FloatArray) -> BoolArray:
+def _find_spikes(channel: FloatArray) -> BoolArray:
     """Samples (T,) of one channel that jump away and back."""
     half = _WINDOW // 2
     usual = median_of_five(channel)
@@ -105,7 +105,7 @@ def _spikes(channel: FloatArray) -> BoolArray:
     return np.asarray((off > _SPIKE_SHARE * span) & (off > _SPIKE_NOISE * noise))
 
 
-def _short_jumps(channel: FloatArray) -> BoolArray:
+def _find_short_jumps(channel: FloatArray) -> BoolArray:
     """Samples (T,) of a channel in jumps of up to five samples that begin and end within one sample.
 
     The force of a foot strike rises within 5 ms or more. A jump is off by a share of the range of all other samples.
@@ -137,7 +137,7 @@ def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Dia
     notes: list[Diagnostic] = []
     silent = [column for column in range(plate.channels.shape[1]) if _is_constant(plate.channels[:, column])]
     if silent and largest_n > _LOADED_N:
-        names = ", ".join(_name(plate, column) for column in silent)
+        names = ", ".join(_channel_name(plate, column) for column in silent)
         notes.append(
             Diagnostic(
                 "plate-channel-constant",
@@ -150,7 +150,7 @@ def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Dia
         )
     if cut:
         longest = max(stop - first for runs in cut.values() for first, stop in runs) / plate.rate_hz
-        names = ", ".join(_name(plate, column) for column in cut)
+        names = ", ".join(_channel_name(plate, column) for column in cut)
         notes.append(
             Diagnostic(
                 "forces-incomplete",
@@ -166,7 +166,7 @@ def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Dia
     return tuple(notes)
 
 
-def cut_off(plate: ForcePlate, rest: FloatArray) -> CutOff:
+def find_saturation(plate: ForcePlate, rest: FloatArray) -> CutOff:
     """Return the saturated samples by channel, without the other channels.
 
     rest: (C,) unloaded reading of the channels, in their own units.
@@ -175,11 +175,11 @@ def cut_off(plate: ForcePlate, rest: FloatArray) -> CutOff:
     return {
         column: runs
         for column, values in enumerate(channels)
-        if (runs := _cut_off(plate, column, values, float(rest[column])))
+        if (runs := _saturated_samples(plate, column, values, float(rest[column])))
     }
 
 
-def saturated(plate: ForcePlate, cut: CutOff) -> tuple[tuple[float, float], ...]:
+def saturated_times(plate: ForcePlate, cut: CutOff) -> tuple[tuple[float, float], ...]:
     """Return begin and end in s of the stretches with a saturated channel."""
     hit = np.zeros(len(plate.channels), dtype=bool)
     for runs in cut.values():
@@ -188,7 +188,7 @@ def saturated(plate: ForcePlate, cut: CutOff) -> tuple[tuple[float, float], ...]
     return tuple((first / plate.rate_hz, stop / plate.rate_hz) for first, stop in finite_stretches(hit))
 
 
-def unrecorded(vertical_n: FloatArray, rate_hz: float) -> tuple[tuple[float, float], ...]:
+def missing_times(vertical_n: FloatArray, rate_hz: float) -> tuple[tuple[float, float], ...]:
     """Return begin and end in s of the stretches without samples between two loaded samples; `vertical_n` (T,) N.
 
     They extend to the samples on either side. Elsewhere some exporters store unloaded plates without samples. A load that
@@ -212,7 +212,7 @@ def unrecorded(vertical_n: FloatArray, rate_hz: float) -> tuple[tuple[float, flo
     return tuple(((first - 1) / rate_hz, stop / rate_hz) for first, stop in sorted(set(gaps)))
 
 
-def unrecorded_note(number: int, stretches: tuple[tuple[float, float], ...]) -> tuple[Diagnostic, ...]:
+def missing_samples_note(number: int, stretches: tuple[tuple[float, float], ...]) -> tuple[Diagnostic, ...]:
     """Return the finding about missing samples of a loaded plate; nothing where `stretches` is empty."""
     if not stretches:
         return ()
@@ -231,7 +231,7 @@ def unrecorded_note(number: int, stretches: tuple[tuple[float, float], ...]) -> 
     )
 
 
-def _name(plate: ForcePlate, column: int) -> str:
+def _channel_name(plate: ForcePlate, column: int) -> str:
     label = plate.channel_labels[column] if column < len(plate.channel_labels) else ""
     return label or f"number {column + 1}"
 
@@ -241,7 +241,7 @@ def _is_constant(values: FloatArray) -> bool:
     return not len(seen) or bool(np.ptp(seen) == 0.0)
 
 
-def _cut_off(plate: ForcePlate, column: int, values: FloatArray, rest: float) -> list[tuple[int, int]]:
+def _saturated_samples(plate: ForcePlate, column: int, values: FloatArray, rest: float) -> list[tuple[int, int]]:
     """Samples [first, stop) of the flat tops of a channel (T,), at its largest and at its smallest value."""
     if plate.type == _PLACES_TYPE and column in (3, 4):  # positions are computed
         return []
@@ -250,11 +250,11 @@ def _cut_off(plate: ForcePlate, column: int, values: FloatArray, rest: float) ->
         return []
     tops: list[tuple[int, int]] = []
     for sense in (1.0, -1.0):
-        tops += _flat_tops(sense * values, sense * seen, sense * rest, plate.rate_hz)
+        tops += _flat_maxima(sense * values, sense * seen, sense * rest, plate.rate_hz)
     return tops
 
 
-def _flat_tops(values: FloatArray, seen: FloatArray, rest: float, rate_hz: float) -> list[tuple[int, int]]:
+def _flat_maxima(values: FloatArray, seen: FloatArray, rest: float, rate_hz: float) -> list[tuple[int, int]]:
     """Flat stretches at the largest value that a parabola with the slopes at both ends would exceed by far.
 
     A parabola over the duration D with slopes s and -s at its ends rises by s D / 4 in between.
@@ -312,20 +312,20 @@ def find_offset(
     nothing = np.zeros(plate.channels.shape)
     unloaded = np.zeros(len(up), dtype=bool)
     if clear is not None:
-        unloaded = _level_without_feet(up, plate.rate_hz, _at_samples(clear, len(up), plate.rate_hz / marker_rate_hz))
+        unloaded = _unloaded_by_feet(up, plate.rate_hz, _to_samples(clear, len(up), plate.rate_hz / marker_rate_hz))
     zero_source: ZeroSource = "feet"
     if not unloaded.any():
-        unloaded, zero_source, notes = _from_force_and_file(plate, up, marker_rate_hz)
+        unloaded, zero_source, notes = _unloaded_by_force(plate, up, marker_rate_hz)
     finite = np.isfinite(plate.channels)
     unloaded = unloaded & finite[:, finite.any(axis=0)].all(axis=1)  # no missing sample in the mean of a channel
     if not unloaded.any():
         return nothing, PlateZero("unknown"), notes
     time = np.arange(len(up)) / max(len(up) - 1, 1) - 0.5  # the recording lasts from -1/2 to 1/2
-    drifts = zero_source == "feet" and _drifts(up, unloaded, time, plate.rate_hz)
-    offset = _line(plate.channels, unloaded, time, drifts)
+    drifts = zero_source == "feet" and _has_drift(up, unloaded, time, plate.rate_hz)
+    offset = _unloaded_line(plate.channels, unloaded, time, drifts)
     if plate.type == 1:
         offset[:, 3:5] = 0.0  # positions have no offset
-    line = _line(up[:, None], unloaded, time, drifts)[:, 0]
+    line = _unloaded_line(up[:, None], unloaded, time, drifts)[:, 0]
     zero = PlateZero(
         zero_source,
         offset_n=float(np.mean(line)),
@@ -364,7 +364,7 @@ def offset_notes(number: int, zero: PlateZero, feet_known: bool, largest_n: floa
     )
 
 
-def _at_samples(frames: BoolArray, count: int, ratio: float) -> BoolArray:
+def _to_samples(frames: BoolArray, count: int, ratio: float) -> BoolArray:
     """Mask of marker frames at the analog samples; a sample between two frames needs both."""
     if not len(frames):
         return np.zeros(count, dtype=bool)
@@ -374,13 +374,13 @@ def _at_samples(frames: BoolArray, count: int, ratio: float) -> BoolArray:
     return np.asarray(frames[before] & frames[after])
 
 
-def _level_without_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolArray:
+def _unloaded_by_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolArray:
     """Samples of blocks without a foot over the plate at one steady level, or on one straight line."""
     shortest_beside_s = 0.1  # sufficient where the feet are known to be elsewhere
     # 80 % of the block means of an unloaded plate are within this around a straight line.
     level_spread_n = 10.0
     none = np.zeros(len(up), dtype=bool)
-    means, spreads = _blocks(np.where(clear, up, np.nan), rate_hz)
+    means, spreads = _block_statistics(np.where(clear, up, np.nan), rate_hz)
     rows = np.flatnonzero(np.isfinite(means))
     if len(rows) * _BLOCK_S < shortest_beside_s:
         return none
@@ -392,7 +392,7 @@ def _level_without_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> Boo
     size = _block_size(rate_hz)
     expected = float(np.median(spreads[rows])) / np.sqrt(size)
     tolerance = max(3.0 * 1.4826 * float(np.median(np.abs(deviation))), 3.0 * expected, 1e-9)
-    return _samples_of(rows[np.abs(deviation - np.median(deviation)) <= tolerance], size, len(up))
+    return _block_samples(rows[np.abs(deviation - np.median(deviation)) <= tolerance], size, len(up))
 
 
 def _robust_line(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
@@ -406,7 +406,7 @@ def _robust_line(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
     return line
 
 
-def _line(values: FloatArray, unloaded: BoolArray, time: FloatArray, drifts: bool) -> FloatArray:
+def _unloaded_line(values: FloatArray, unloaded: BoolArray, time: FloatArray, drifts: bool) -> FloatArray:
     """Mean of the unloaded samples of values (T, C), or the straight line through them; (T, C)."""
     mean = values[unloaded].mean(axis=0)
     if not drifts:
@@ -418,11 +418,11 @@ def _line(values: FloatArray, unloaded: BoolArray, time: FloatArray, drifts: boo
     return line
 
 
-def _drifts(up: FloatArray, unloaded: BoolArray, time: FloatArray, rate_hz: float) -> bool:
+def _has_drift(up: FloatArray, unloaded: BoolArray, time: FloatArray, rate_hz: float) -> bool:
     """Whether the unloaded level changes over the recording, visible over enough of it and distinct from noise."""
     least_drift_n = 2.0
     drift_errors = 5.0
-    means, _ = _blocks(np.where(unloaded, up, np.nan), rate_hz)
+    means, _ = _block_statistics(np.where(unloaded, up, np.nan), rate_hz)
     rows = np.flatnonzero(np.isfinite(means))
     span = (rows[-1] - rows[0]) / len(means) if len(rows) >= 6 else 0.0
     if span < _CLEAR_SPAN:
@@ -435,12 +435,12 @@ def _drifts(up: FloatArray, unloaded: BoolArray, time: FloatArray, rate_hz: floa
     return bool(clear and abs(slope) > max(least_drift_n, drift_errors * error))
 
 
-def _from_force_and_file(
+def _unloaded_by_force(
     plate: ForcePlate, up: FloatArray, marker_rate_hz: float
 ) -> tuple[BoolArray, ZeroSource, tuple[Diagnostic, ...]]:
     """Unloaded samples, their source, and a finding where the frames named by the file are loaded."""
-    unloaded = _low_level(up, plate.rate_hz)
-    named = _named_samples(plate, up, marker_rate_hz)
+    unloaded = _lowest_level(up, plate.rate_hz)
+    named = _samples_named_in_file(plate, up, marker_rate_hz)
     if not named.any():
         return unloaded, "force", ()
     level = float(up[named].mean())
@@ -448,7 +448,7 @@ def _from_force_and_file(
     # forces rise from it (seen: -212 N in c3d.org's sample 10).
     excess = level - (float(up[unloaded].mean()) if unloaded.any() else 0.0)
     limit = _LARGEST_OFFSET_N / 2 if unloaded.any() else _LARGEST_OFFSET_N
-    if abs(excess) < limit or (not unloaded.any() and level < 0.0 and _is_floor(up, level, plate.rate_hz)):
+    if abs(excess) < limit or (not unloaded.any() and level < 0.0 and _is_unloaded_level(up, level, plate.rate_hz)):
         # Both are unloaded: the longer one gives the better mean.
         if np.count_nonzero(unloaded) >= np.count_nonzero(named):
             return unloaded, "force", ()
@@ -465,14 +465,14 @@ def _from_force_and_file(
     return unloaded, "force", (note,)
 
 
-def _low_level(up: FloatArray, rate_hz: float) -> BoolArray:
+def _lowest_level(up: FloatArray, rate_hz: float) -> BoolArray:
     """Samples in which the plate is unloaded, by the force alone; all False without any.
 
     Blocks with hardly any variation, at the level nearest to no force, for long enough together.
     """
     shortest_unloaded_s = 0.25
     none = np.zeros(len(up), dtype=bool)
-    means, spreads = _blocks(up, rate_hz)
+    means, spreads = _block_statistics(up, rate_hz)
     known = np.isfinite(spreads)
     if not known.any():
         return none
@@ -482,10 +482,10 @@ def _low_level(up: FloatArray, rate_hz: float) -> BoolArray:
         return none
     rows = np.flatnonzero(steady & (np.abs(np.nan_to_num(means) - np.median(means[steady])) < _STEADY_N))
     size = _block_size(rate_hz)
-    return _samples_of(rows, size, len(up)) if len(rows) * size >= shortest_unloaded_s * rate_hz else none
+    return _block_samples(rows, size, len(up)) if len(rows) * size >= shortest_unloaded_s * rate_hz else none
 
 
-def _named_samples(plate: ForcePlate, up: FloatArray, marker_rate_hz: float) -> BoolArray:
+def _samples_named_in_file(plate: ForcePlate, up: FloatArray, marker_rate_hz: float) -> BoolArray:
     """Mask of the finite samples in the frames named by FORCE_PLATFORM:ZERO; all False without any."""
     mask = np.zeros(len(up), dtype=bool)
     if plate.zero_frames is not None:
@@ -495,9 +495,9 @@ def _named_samples(plate: ForcePlate, up: FloatArray, marker_rate_hz: float) -> 
     return mask & np.isfinite(up)
 
 
-def _is_floor(up: FloatArray, level: float, rate_hz: float) -> bool:
+def _is_unloaded_level(up: FloatArray, level: float, rate_hz: float) -> bool:
     """Whether `level` is the usual resting force, with forces far above it and hardly any below."""
-    means, spreads = _blocks(up, rate_hz)
+    means, spreads = _block_statistics(up, rate_hz)
     resting = means[spreads < _STEADY_N]
     if not len(resting) or abs(float(np.median(resting)) - level) > 2.0 * _STEADY_N:
         return False
@@ -509,7 +509,7 @@ def _block_size(rate_hz: float) -> int:
     return max(2, round(_BLOCK_S * rate_hz))
 
 
-def _blocks(up: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
+def _block_statistics(up: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of the force over blocks of `_BLOCK_S`; NaN in blocks with a missing sample."""
     size = _block_size(rate_hz)
     count = len(up) // size
@@ -517,7 +517,7 @@ def _blocks(up: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
     return blocks.mean(axis=1), blocks.std(axis=1)
 
 
-def _samples_of(rows: np.ndarray, size: int, count: int) -> BoolArray:
+def _block_samples(rows: np.ndarray, size: int, count: int) -> BoolArray:
     """Mask (count,) of the samples of the blocks `rows`."""
     mask = np.zeros(count, dtype=bool)
     mask[(rows[:, None] * size + np.arange(size)).ravel()] = True

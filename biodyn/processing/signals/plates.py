@@ -23,13 +23,13 @@ from biodyn.errors import PlateError
 from biodyn.geometry.rotations import cross
 from biodyn.processing.signals.plate_channels import (
     channel_notes,
-    cut_off,
     find_offset,
+    find_saturation,
+    missing_samples_note,
+    missing_times,
     offset_notes,
-    saturated,
-    unrecorded,
-    unrecorded_note,
-    without_spikes,
+    remove_spikes,
+    saturated_times,
 )
 from biodyn.recording import ForcePlate, PlateWrench
 
@@ -75,18 +75,18 @@ def plate_wrench(
             f"({frame_count} frames at {marker_rate_hz:g} Hz, forces at {plate.rate_hz:g} Hz)."
         )
     axes = plate_axes(plate)
-    plate, spike_notes = without_spikes(plate)
+    plate, spike_notes = remove_spikes(plate)
     stored_up = _vertical_force(plate, axes, plate.channels)
     offset, zero, offset_findings = find_offset(plate, stored_up, marker_rate_hz, unloaded)
-    wrench, sign_notes, other_notes = _reaction(plate, axes, plate.channels - offset)
+    wrench, sign_notes, other_notes = _signed_reaction(plate, axes, plate.channels - offset)
     # The offset is reported with the sign of the reaction.
     sense = -1.0 if sign_notes else 1.0
     zero = replace(zero, offset_n=sense * zero.offset_n, drift_n=sense * zero.drift_n)
     rest = offset[len(offset) // 2] if len(offset) else np.zeros(plate.channels.shape[1])
-    cut = cut_off(plate, rest)
+    cut = find_saturation(plate, rest)
     F_W = wrench[:, 3:]
     largest = float(np.nanmax(np.abs(F_W[:, 1]), initial=0.0))
-    silent_s = unrecorded(np.where(np.isfinite(wrench).all(axis=1), F_W[:, 1], np.nan), plate.rate_hz)
+    silent_s = missing_times(np.where(np.isfinite(wrench).all(axis=1), F_W[:, 1], np.nan), plate.rate_hz)
     return PlateWrench(
         number=plate.number,
         corners=plate.corners,
@@ -99,17 +99,17 @@ def plate_wrench(
             *sign_notes,
             *other_notes,
             *channel_notes(plate, cut, float(np.nanmax(np.abs(F_W), initial=0.0))),
-            *unrecorded_note(plate.number, silent_s),
+            *missing_samples_note(plate.number, silent_s),
         ),
         zero=zero,
-        saturated_s=saturated(plate, cut),
+        saturated_s=saturated_times(plate, cut),
         unrecorded_s=silent_s,
         outlined=plate.outlined,
         side=plate.side,
     )
 
 
-def channel_shares(
+def channel_contributions(
     plate: ForcePlate, smoothed: Callable[[FloatArray], FloatArray], marker_rate_hz: float
 ) -> FloatArray:
     """Return the contribution of each channel to the reaction, F_Wo_W (C, T, 6): a gain g changes the reaction by g - 1 times
@@ -122,15 +122,15 @@ def channel_shares(
     # Relative change of a channel for its contribution: too small to change a sign.
     gain_step = 1e-3
     axes = plate_axes(plate)
-    plate, _ = without_spikes(plate)
+    plate, _ = remove_spikes(plate)
     offset, _, _ = find_offset(plate, _vertical_force(plate, axes, plate.channels), marker_rate_hz)
     channels = smoothed(plate.channels - offset)
-    whole, _, _ = _reaction(plate, axes, channels)
+    whole, _, _ = _signed_reaction(plate, axes, channels)
     shares = []
     for column in range(channels.shape[1]):
         more = channels.copy()
         more[:, column] *= 1.0 + gain_step
-        shares.append((_reaction(plate, axes, more)[0] - whole) / gain_step)
+        shares.append((_signed_reaction(plate, axes, more)[0] - whole) / gain_step)
     return np.array(shares)
 
 
@@ -139,11 +139,11 @@ def resample_wrench(plate_wrench: PlateWrench, frame_count: int, marker_rate_hz:
 
     Filter before: taking samples aliases higher frequencies. marker_rate_hz in Hz.
     """
-    picked = resampled(plate_wrench.wrench, plate_wrench.rate_hz, frame_count, marker_rate_hz)
+    picked = at_marker_frames(plate_wrench.wrench, plate_wrench.rate_hz, frame_count, marker_rate_hz)
     return replace(plate_wrench, wrench=picked, rate_hz=marker_rate_hz)
 
 
-def resampled(samples: FloatArray, rate_hz: float, frame_count: int, marker_rate_hz: float) -> FloatArray:
+def at_marker_frames(samples: FloatArray, rate_hz: float, frame_count: int, marker_rate_hz: float) -> FloatArray:
     """Return (Ta, C) samples at the marker frames, (T, C): see `resample_wrench`."""
     ratio = rate_hz / marker_rate_hz
     step = round(ratio)
@@ -168,14 +168,14 @@ def plate_axes(plate: ForcePlate) -> PlateAxes:
     return PlateAxes(np.column_stack([x, cross(z, x), z]), c.mean(axis=0), lengths / 2)
 
 
-def _reaction(
+def _signed_reaction(
     plate: ForcePlate, axes: PlateAxes, channels: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
     """F_Wo_W (T, 6) of channels (T, C) without their offset, with the findings about its sign, and other findings."""
     force, moment_at_sensor, origin = _sensor_wrench(plate, channels)
-    force, moment_at_sensor, sign_notes = _as_reaction(plate, axes, force, moment_at_sensor)
-    moment, origin_notes = _at_surface(plate, axes, force, moment_at_sensor, origin)
-    moment, cop_notes = _cop_corrected(plate, force, moment)
+    force, moment_at_sensor, sign_notes = _orient_reaction(plate, axes, force, moment_at_sensor)
+    moment, origin_notes = _surface_moment(plate, axes, force, moment_at_sensor, origin)
+    moment, cop_notes = _corrected_moment(plate, force, moment)
     if plate.sensitivity is not None:
         force, moment = np.split(np.hstack([force, moment]) @ plate.sensitivity.T, 2, axis=1)
     F_W = force @ axes.R_WP.T
@@ -183,7 +183,7 @@ def _reaction(
     return np.hstack([M_Wo, F_W]), sign_notes, (*origin_notes, *cop_notes)
 
 
-def _calibrated(plate: ForcePlate, channels: FloatArray) -> FloatArray:
+def _calibrated_channels(plate: ForcePlate, channels: FloatArray) -> FloatArray:
     """(T, C) channels through the calibration matrix where the type has one."""
     if plate.type not in (4, 5, 6, 7):
         return channels
@@ -197,7 +197,7 @@ def _calibrated(plate: ForcePlate, channels: FloatArray) -> FloatArray:
 
 def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Force, moment about the sensor origin (plate axes, (T, 3) each) and the ORIGIN to shift it by (3,)."""
-    c = _calibrated(plate, channels)
+    c = _calibrated_channels(plate, channels)
     force = c[:, :3]
     if plate.type == 1:  # Fx Fy Fz, centre of pressure x y on the surface, free moment
         p = np.column_stack([c[:, 3:5], np.zeros(len(c))])
@@ -212,14 +212,14 @@ def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray,
         return force, moment, np.array([0.0, 0.0, plate.origin[2]])
     if plate.type == 6:  # three forces of each of the sensors 1 to 4 at (a, b), (-a, b), (-a, -b), (a, -b)
         a, b = abs(plate.origin[0]), abs(plate.origin[1])
-        of_sensor = _by_sensor(c)
+        of_sensor = _sensor_forces(c)
         places = np.array([[a, b, 0.0], [-a, b, 0.0], [-a, -b, 0.0], [a, -b, 0.0]])
         moment = cross(places, of_sensor).sum(axis=1)
         return of_sensor.sum(axis=1), moment, np.array([0.0, 0.0, plate.origin[2]])
     return force, c[:, 3:6], plate.origin  # types 2, 4 and, after its matrix, 5
 
 
-def _by_sensor(channels: FloatArray) -> FloatArray:
+def _sensor_forces(channels: FloatArray) -> FloatArray:
     """Forces (T, 4, 3) of the four sensors of a type 6 plate.
 
     Descriptions of the type disagree: Fx1 Fy1 Fz1 Fx2 ... (Visual3D) or Fx1..4 Fy1..4 Fz1..4 (BTK). A person loads a plate
@@ -231,7 +231,7 @@ def _by_sensor(channels: FloatArray) -> FloatArray:
     return interleaved if vertical[0] >= vertical[1] else blocks
 
 
-def _as_reaction(
+def _orient_reaction(
     plate: ForcePlate, axes: PlateAxes, force: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, FloatArray, tuple[Diagnostic, ...]]:
     """Reverse all signs where the loaded plate pulls down: a person can only push a plate down."""
@@ -253,7 +253,7 @@ def _as_reaction(
     return -force, -moment, (note,)
 
 
-def _at_surface(
+def _surface_moment(
     plate: ForcePlate, axes: PlateAxes, force: FloatArray, moment: FloatArray, origin: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
     """Moment about the surface centre. Writers disagree on the sign of ORIGIN; the surface is above the sensor.
@@ -297,7 +297,7 @@ def _at_surface(
     return at_surface, notes
 
 
-def _cop_corrected(
+def _corrected_moment(
     plate: ForcePlate, force: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
     """Moment about the surface centre with the manufacturer's correction of the centre of pressure; its vertical part is

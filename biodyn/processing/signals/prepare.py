@@ -17,12 +17,12 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.gaps import Gap, fill_gaps, jumps, without_spikes
-from biodyn.processing.signals.parameters import SignalSettings
-from biodyn.processing.signals.plates import channel_shares, plate_wrench, resample_wrench, resampled
+from biodyn.processing.signals.gaps import Gap, distance_from_median, fill_gaps, remove_spikes
+from biodyn.processing.signals.plates import at_marker_frames, channel_contributions, plate_wrench, resample_wrench
+from biodyn.processing.signals.settings import SignalSettings
 from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH, ESTIMATE
-from biodyn.processing.signals.smoothing.spline import AutomaticCutoff, automatic_cutoff
+from biodyn.processing.signals.smoothing.spline import AutomaticCutoff, choose_cutoff
 from biodyn.recording import ForcePlate, Markers, PlateWrench, Recording, person_is_there
 
 
@@ -39,9 +39,9 @@ class MethodChoice:
         return self.name == ESTIMATE
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Description of the smoothing for "smoothed by ..."."""
-        return SMOOTHING.named(self.name).words
+        return SMOOTHING.get(self.name).words
 
 
 #: Default: the filter.
@@ -54,27 +54,27 @@ def select_method(settings: SignalSettings, on_poses: bool) -> MethodChoice:
         return MethodChoice(settings.method)
     if on_poses:
         return MethodChoice(BUTTERWORTH, "the estimate of motion and forces needs markers; poses were measured")
-    named = settings.named_filter
+    named = settings.filter_entry
     if named:
         return MethodChoice(BUTTERWORTH, f"the settings select a filter ({named})")
     return MethodChoice(ESTIMATE, "markers and forces were measured")
 
 
-def filter_fallback(why: str) -> MethodChoice:
+def fall_back_to_filter(why: str) -> MethodChoice:
     """Return the filter in place of an estimate that could not be made."""
     why = f"{why[:1].lower()}{why[1:]}"
     return MethodChoice(BUTTERWORTH, f"the estimate of motion and forces was not possible: {why}")
 
 
-def method_of(record: Mapping[str, Any]) -> str:
+def stored_method(record: Mapping[str, Any]) -> str:
     """Return the method of a result from its run.json; older versions stored that in the settings, or had only the filter."""
     name = str(record.get("method") or record["settings"].get("signals", {}).get("method", BUTTERWORTH))
     return BUTTERWORTH if name == "auto" else name
 
 
-def is_filtered(record: Mapping[str, Any]) -> bool:
+def is_butterworth_filtered(record: Mapping[str, Any]) -> bool:
     """Whether motion and forces of a result passed a Butterworth filter, and nothing else."""
-    return method_of(record) == BUTTERWORTH
+    return stored_method(record) == BUTTERWORTH
 
 
 #: Bandwidth of the forces of walking and running, impacts included.
@@ -127,12 +127,12 @@ class TrialSignals:
         """Half the time over which the filter of the plate forces spreads an edge, s."""
         return 0.5 / self.force_cutoff_hz if self.force_cutoff_hz else 0.0
 
-    def filter_words(self, measured: str = "markers") -> str:
+    def filter_text(self, measured: str = "markers") -> str:
         """Return filter and reason in words for the points `measured` (as they are called) and the forces."""
         if self.force_cutoff_hz != self.cutoff_hz:
-            return f"{measured} {_hertz(self.cutoff_hz)}, forces {_hertz(self.force_cutoff_hz)}"
+            return f"{measured} {_format_hertz(self.cutoff_hz)}, forces {_format_hertz(self.force_cutoff_hz)}"
         chosen = "" if self.automatic is None else f": {self.automatic.reason}"
-        return f"{measured} and forces {_hertz(self.cutoff_hz)}{chosen}"
+        return f"{measured} and forces {_format_hertz(self.cutoff_hz)}{chosen}"
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -155,7 +155,7 @@ class TrialSignals:
         return frozenset(label for label, part in zip(labels, share, strict=True) if part >= tracked_share)
 
 
-def _hertz(cutoff_hz: float) -> str:
+def _format_hertz(cutoff_hz: float) -> str:
     return f"{cutoff_hz:.3g} Hz" if cutoff_hz else "unfiltered"
 
 
@@ -165,11 +165,11 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     wanted = [i for i, label in enumerate(everything.labels) if mapping.role(label) or label in mapping.unknown]
     labels = tuple(everything.labels[i] for i in wanted)
     markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
-    jump_m = None if recording.on_poses else jumps(everything)
+    jump_m = None if recording.on_poses else distance_from_median(everything)
     if jump_m is not None:
-        markers = without_spikes(markers, jump_m[:, wanted])
+        markers = remove_spikes(markers, jump_m[:, wanted])
     raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
-    automatic = automatic_cutoff(markers.positions, markers.rate_hz) if settings.cutoff_hz == "auto" else None
+    automatic = choose_cutoff(markers.positions, markers.rate_hz) if settings.cutoff_hz == "auto" else None
     method = select_method(settings, recording.on_poses)
     settings = settings.model_copy(update={"method": method.name})
     if automatic is not None:
@@ -178,14 +178,14 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
         settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})
     bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), jump_m, automatic, method)
     smoothed = with_markers(bare, markers)
-    if smoothed.cutoff_hz != settings.markers_hz:  # a method with its own cut-off
+    if smoothed.cutoff_hz != settings.marker_cutoff_of_settings:  # a method with its own cut-off
         smoothed = replace(smoothed, automatic=None)
     return with_plates(smoothed, raw)
 
 
 def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSignals:
     """Return the signals with other wrenches of the plates, filtered and at the marker frames."""
-    plates = tuple(_filtered(plate, signals, signals.force_cutoff_hz) for plate in raw)
+    plates = tuple(_filter_plate(plate, signals, signals.force_cutoff_hz) for plate in raw)
     return replace(signals, raw_plates=tuple(raw), plates=plates)
 
 
@@ -195,21 +195,21 @@ def with_method(signals: TrialSignals, method: MethodChoice) -> TrialSignals:
     return replace(signals, settings=settings, method=method)
 
 
-def plates_as_motion(signals: TrialSignals) -> tuple[FloatArray, ...]:
+def plates_like_markers(signals: TrialSignals) -> tuple[FloatArray, ...]:
     """Return the wrench (T, 6) of each plate at the marker frames, filtered with the cut-off of the markers."""
     if signals.force_cutoff_hz == signals.cutoff_hz:
         return tuple(plate.wrench for plate in signals.plates)
-    return tuple(_filtered(plate, signals, signals.cutoff_hz).wrench for plate in signals.raw_plates)
+    return tuple(_filter_plate(plate, signals, signals.cutoff_hz).wrench for plate in signals.raw_plates)
 
 
-def plates_at_full_bandwidth(signals: TrialSignals) -> tuple[float, tuple[FloatArray, ...]]:
+def plates_unsmoothed(signals: TrialSignals) -> tuple[float, tuple[FloatArray, ...]]:
     """Return the cut-off (Hz) that preserves a step, and the wrench (T, 6) of each plate at the marker frames with it.
 
     Half the frame rate, so that sampling does not alias, but at least `FULL_BANDWIDTH_HZ`.
     """
     hz = max(FULL_BANDWIDTH_HZ, 0.5 * signals.markers.rate_hz)
     return hz, tuple(
-        _filtered(plate, signals, min(hz, MOST_OF_RATE * plate.rate_hz)).wrench for plate in signals.raw_plates
+        _filter_plate(plate, signals, min(hz, MOST_OF_RATE * plate.rate_hz)).wrench for plate in signals.raw_plates
     )
 
 
@@ -220,17 +220,17 @@ def with_force_cutoff(signals: TrialSignals, cutoff_hz: float) -> TrialSignals:
 
 
 def plate_channel_shares(signals: TrialSignals, plate: ForcePlate) -> FloatArray:
-    """Return the contribution of each channel of a plate (World) to its wrench in `signals.plates`: `channel_shares`."""
+    """Return the contribution of each channel of a plate (World) to its wrench in `signals.plates`: `channel_contributions`."""
     markers = signals.markers
 
     def smoothed(channels: FloatArray) -> FloatArray:
         passed = butterworth_lowpass(channels, plate.rate_hz, signals.force_cutoff_hz, signals.settings.filter_order)
-        return resampled(passed, plate.rate_hz, markers.frame_count, markers.rate_hz)
+        return at_marker_frames(passed, plate.rate_hz, markers.frame_count, markers.rate_hz)
 
-    return channel_shares(plate, smoothed, markers.rate_hz)
+    return channel_contributions(plate, smoothed, markers.rate_hz)
 
 
-def _filtered(plate: PlateWrench, signals: TrialSignals, cutoff_hz: float) -> PlateWrench:
+def _filter_plate(plate: PlateWrench, signals: TrialSignals, cutoff_hz: float) -> PlateWrench:
     wrench = butterworth_lowpass(plate.wrench, plate.rate_hz, cutoff_hz, signals.settings.filter_order)
     markers = signals.markers
     return resample_wrench(replace(plate, wrench=wrench), markers.frame_count, markers.rate_hz)
@@ -246,8 +246,10 @@ def with_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
         settings.spline_gap_s,
         settings.rigid_gap_s,
     )
-    method = SMOOTHING.named(settings.method)
-    smoothed = method.smooth(filled.positions, recorded.rate_hz, settings.markers_hz, settings.filter_order)
+    method = SMOOTHING.get(settings.method)
+    smoothed = method.smooth(
+        filled.positions, recorded.rate_hz, settings.marker_cutoff_of_settings, settings.filter_order
+    )
     return replace(
         signals,
         markers=replace(recorded, positions=smoothed.values),

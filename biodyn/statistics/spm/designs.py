@@ -1,7 +1,7 @@
-"""The tests of curves: each is a design matrix and a contrast for the one linear model.
+"""Statistical tests of curves: each is a design matrix and a contrast for the general linear model.
 
 Curves are (J, Q) arrays, one row per curve (usually one mean curve per subject: several curves of one subject are not
-independent). Every function returns a `StatisticField`; `random_field_inference` and `permutation_inference` take it further.
+independent). Every function returns a `StatisticField`, the input of `random_field_inference` and `permutation_inference`.
 Nodes that cannot be tested (missing in some curve, or without variance) are left out with a finding.
 """
 
@@ -15,14 +15,14 @@ from scipy.linalg import helmert
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import StatisticsError
-from biodyn.statistics.spm.linear_model import StatisticField, checked_curves, coded, linear_field, welch_field
+from biodyn.statistics.spm.linear_model import StatisticField, checked_curves, encode_labels, linear_field, welch_field
 
 Labels = Sequence[object] | ArrayLike
 
 
 def one_sample_t(curves: ArrayLike) -> StatisticField:
     """Test whether the mean of curves (J, Q) differs from zero."""
-    return _against_zero("one-sample t test", checked_curves(curves))
+    return _test_against_zero("one-sample t test", checked_curves(curves))
 
 
 def paired_t(first: ArrayLike, second: ArrayLike) -> StatisticField:
@@ -30,7 +30,7 @@ def paired_t(first: ArrayLike, second: ArrayLike) -> StatisticField:
     a, b = checked_curves(first, "first"), checked_curves(second, "second")
     if a.shape != b.shape:
         raise StatisticsError(f"A paired test needs equal shapes, found {a.shape} and {b.shape}.")
-    return _against_zero("paired t test", a - b)
+    return _test_against_zero("paired t test", a - b)
 
 
 def two_sample_t(first: ArrayLike, second: ArrayLike, equal_variance: bool = True) -> StatisticField:
@@ -46,7 +46,7 @@ def two_sample_t(first: ArrayLike, second: ArrayLike, equal_variance: bool = Tru
     if not equal_variance:
         return welch_field("two-sample t test (Welch)", curves, group)
     contrast = np.array([[1.0, -1.0]])
-    return linear_field("two-sample t test (pooled variance)", curves, _indicators(group), contrast, "t")
+    return linear_field("two-sample t test (pooled variance)", curves, _indicator_columns(group), contrast, "t")
 
 
 def regression(curves: ArrayLike, predictor: ArrayLike) -> StatisticField:
@@ -62,10 +62,12 @@ def regression(curves: ArrayLike, predictor: ArrayLike) -> StatisticField:
 
 
 def anova(curves: ArrayLike, groups: Labels) -> StatisticField:
-    """Test whether the means of independent groups differ (one-way, F); groups (J,) of any labels and any sizes."""
+    """Test whether the means of independent groups differ (one-way, F); group labels (J,), groups of any size."""
     y = checked_curves(curves)
-    code, levels = coded(groups, y.shape[0], "groups")
-    return linear_field("one-way analysis of variance", y, _indicators(code), _differences(len(levels)), "f")
+    code, levels = encode_labels(groups, y.shape[0], "groups")
+    return linear_field(
+        "one-way analysis of variance", y, _indicator_columns(code), _difference_contrasts(len(levels)), "f"
+    )
 
 
 def anova_repeated(
@@ -77,16 +79,16 @@ def anova_repeated(
     unequally (Greenhouse & Geisser), which requires every condition of every subject, unless sphericity is assumed.
     """
     y = checked_curves(curves)
-    condition, levels = coded(conditions, y.shape[0], "conditions")
-    subject, names = coded(subjects, y.shape[0], "subjects")
+    condition, levels = encode_labels(conditions, y.shape[0], "conditions")
+    subject, names = encode_labels(subjects, y.shape[0], "subjects")
     cells = np.column_stack([subject, condition])
     if len(np.unique(cells, axis=0)) < len(cells):
         raise StatisticsError(
             "A subject has several curves in one condition; as if they were independent they would count too much.",
             "Average them first.",
         )
-    matrix = np.hstack([_indicators(condition), _indicators(subject)])
-    contrast = np.hstack([_differences(len(levels)), np.zeros((len(levels) - 1, len(names)))])
+    matrix = np.hstack([_indicator_columns(condition), _indicator_columns(subject)])
+    contrast = np.hstack([_difference_contrasts(len(levels)), np.zeros((len(levels) - 1, len(names)))])
     name, epsilon = "one-way repeated-measures analysis of variance", 1.0
     if not assume_sphericity:
         epsilon = greenhouse_geisser(y, condition, subject)
@@ -94,16 +96,16 @@ def anova_repeated(
     return linear_field(name, y, matrix, contrast, "f", blocks=subject, epsilon=epsilon)
 
 
-def _against_zero(name: str, curves: FloatArray) -> StatisticField:
+def _test_against_zero(name: str, curves: FloatArray) -> StatisticField:
     return linear_field(name, curves, np.ones((curves.shape[0], 1)), np.ones((1, 1)), "t", exchange="signs")
 
 
-def _indicators(code: IntArray) -> FloatArray:
+def _indicator_columns(code: IntArray) -> FloatArray:
     return (code[:, None] == np.arange(code.max() + 1)).astype(float)
 
 
-def _differences(levels: int) -> FloatArray:
-    """Contrasts (levels - 1, levels) of every level with the first."""
+def _difference_contrasts(levels: int) -> FloatArray:
+    """Return contrasts (levels - 1, levels) between every level and the first."""
     if levels < 2:
         raise StatisticsError("An analysis of variance needs at least two groups or conditions, found one.")
     return np.hstack([-np.ones((levels - 1, 1)), np.eye(levels - 1)])

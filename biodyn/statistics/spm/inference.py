@@ -1,4 +1,4 @@
-"""From a statistic field to an answer: by random field theory, or by permutation."""
+"""Inference from a statistic field by random field theory or by permutation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from biodyn.statistics.spm.linear_model import (
     all_arrangements,
     arrangement_count,
     random_arrangements,
-    runs,
+    true_runs,
 )
 
 Method = Literal["random field theory", "permutation"]
@@ -25,11 +25,11 @@ Method = Literal["random field theory", "permutation"]
 
 @dataclass(frozen=True)
 class Cluster:
-    """A stretch of the curves above (sign 1) or below minus (sign -1) the threshold. Positions in nodes from 0, interpolated.
+    """A part of the curve where the statistic exceeds the threshold (sign 1) or its negative (sign -1).
 
     Attributes:
         start, end: crossings of the threshold.
-        mass: area between statistic and threshold.
+        start and end are in nodes from 0, interpolated. mass: area between statistic and threshold.
         peak, peak_node: most extreme value, and its node.
         sign: 1 above, -1 below.
         p: probability of a cluster of this size anywhere under the null hypothesis, NaN before inference.
@@ -46,7 +46,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class SpmResult:
-    """One-dimensional statistical parametric mapping of a set of curves.
+    """Result of one-dimensional statistical parametric mapping of a set of curves.
 
     Attributes:
         field: the statistic and its smoothness.
@@ -54,7 +54,7 @@ class SpmResult:
         threshold: critical value of the statistic (of its absolute value where two-tailed).
         p: of the whole field, by its most extreme value.
         clusters: in order of their start.
-        diagnostics: nodes left out, doubts about smoothness.
+        diagnostics: findings about excluded nodes and smoothness.
         maxima: (arrangements,) largest statistic of each arrangement of a permutation test (of absolute values where two-tailed).
     """
 
@@ -67,11 +67,11 @@ class SpmResult:
     maxima: FloatArray | None = None
 
     @property
-    def significant(self) -> bool:
-        """Whether anything is beyond the threshold."""
+    def is_significant(self) -> bool:
+        """Whether the statistic exceeds the threshold anywhere."""
         return bool(self.clusters)
 
-    def band(self) -> tuple[FloatArray, FloatArray]:
+    def confidence_band(self) -> tuple[FloatArray, FloatArray]:
         """Return the simultaneous 1 - alpha band (Q,), (Q,) about the effect, in its unit (two-tailed t; NaN for F)."""
         half = self.threshold * self.field.standard_error
         return self.field.effect - half, self.field.effect + half
@@ -80,18 +80,18 @@ class SpmResult:
 # -- Clusters -------------------------------------------------------------------------------------------------------
 
 
-def clusters_beyond(z: FloatArray, threshold: float, two_tailed: bool) -> tuple[Cluster, ...]:
-    """Return the clusters of a field z (Q,) beyond the threshold, in order of their start; NaN is never beyond."""
-    clusters = _one_sided(z, threshold, 1) + (_one_sided(-z, threshold, -1) if two_tailed else [])
+def find_clusters(z: FloatArray, threshold: float, two_tailed: bool) -> tuple[Cluster, ...]:
+    """Return the clusters of a field z (Q,) beyond the threshold, sorted by start; NaN never exceeds it."""
+    clusters = _one_sided_clusters(z, threshold, 1) + (_one_sided_clusters(-z, threshold, -1) if two_tailed else [])
     return tuple(sorted(clusters, key=lambda cluster: cluster.start))
 
 
-def _one_sided(z: FloatArray, threshold: float, sign: int) -> list[Cluster]:
+def _one_sided_clusters(z: FloatArray, threshold: float, sign: int) -> list[Cluster]:
     excess = z - threshold
     clusters = []
-    for first, last in runs(excess > 0.0):
-        start = first - _overhang(excess, first, -1)
-        end = last + _overhang(excess, last, 1)
+    for first, last in true_runs(excess > 0.0):
+        start = first - _edge_extension(excess, first, -1)
+        end = last + _edge_extension(excess, last, 1)
         peak_node = first + int(np.argmax(excess[first : last + 1]))
         inside = np.concatenate([[0.0], excess[first : last + 1], [0.0]])
         at = np.concatenate([[start], np.arange(first, last + 1), [end]])
@@ -100,8 +100,8 @@ def _one_sided(z: FloatArray, threshold: float, sign: int) -> list[Cluster]:
     return clusters
 
 
-def _overhang(excess: FloatArray, node: int, step: int) -> float:
-    """How far beyond its last node a cluster reaches: to the interpolated crossing, or not at all at an edge."""
+def _edge_extension(excess: FloatArray, node: int, step: int) -> float:
+    """Return how far a cluster extends beyond its last node: to the interpolated crossing, or 0 at an edge."""
     beyond = node + step
     if not 0 <= beyond < len(excess) or not np.isfinite(excess[beyond]):
         return 0.0
@@ -109,17 +109,17 @@ def _overhang(excess: FloatArray, node: int, step: int) -> float:
 
 
 def largest_mass(fields: FloatArray, gaps: FloatArray, threshold: float, two_tailed: bool) -> FloatArray:
-    """Return the mass (N,) of the largest cluster of each field (N, nodes), zero where nothing is beyond.
+    """Return the mass (N,) of the largest cluster of each field (N, nodes), zero if nothing exceeds the threshold.
 
-    The same measure as `clusters_beyond`, for thousands of fields at once.
+    The same measure as `find_clusters`, for thousands of fields at once.
 
     Parameters: `gaps` (nodes - 1,) is 1 between neighbouring nodes of the curves, 0 across masked nodes.
     """
-    mass = _largest_one_sided(fields - threshold, gaps)
-    return np.maximum(mass, _largest_one_sided(-fields - threshold, gaps)) if two_tailed else mass
+    mass = _largest_one_sided_mass(fields - threshold, gaps)
+    return np.maximum(mass, _largest_one_sided_mass(-fields - threshold, gaps)) if two_tailed else mass
 
 
-def _largest_one_sided(excess: FloatArray, gaps: FloatArray) -> FloatArray:
+def _largest_one_sided_mass(excess: FloatArray, gaps: FloatArray) -> FloatArray:
     mass = np.zeros(len(excess))
     concerned = np.flatnonzero(excess.max(axis=1) > 0.0)
     if concerned.size == 0:
@@ -160,15 +160,15 @@ def random_field_inference(field: StatisticField, alpha: float = 0.05, two_taile
 
     A two-tailed t uses alpha / 2 on each side and twice the one-sided p. F has one tail.
     """
-    tails = _tails(field, alpha, two_tailed)
-    null = field.random_field
+    tails = _tail_settings(field, alpha, two_tailed)
+    null = field.null_distribution
     threshold = null.threshold(alpha / tails)
     clusters = tuple(
         replace(c, p=min(1.0, tails * null.cluster_probability((c.end - c.start) / field.fwhm, threshold)))
-        for c in clusters_beyond(field.z, threshold, tails == 2)
+        for c in find_clusters(field.z, threshold, tails == 2)
     )
-    p = min(1.0, tails * null.maximum_probability(_extreme(field.z[field.nodes], tails == 2)))
-    diagnostics = field.diagnostics + _smoothness_doubts(field)
+    p = min(1.0, tails * null.maximum_probability(_extreme_value(field.z[field.nodes], tails == 2)))
+    diagnostics = field.diagnostics + _smoothness_findings(field)
     return SpmResult(field, "random field theory", threshold, p, clusters, diagnostics)
 
 
@@ -182,13 +182,14 @@ def permutation_inference(
     """Return threshold, clusters and their p from the largest values over exchanged curves (Nichols & Holmes 2002, HBM 15:1-25).
 
     All arrangements are enumerated if they are at most `permutations`, otherwise that number is drawn with `seed`, the data's
-    own among them. The threshold is the value that no more than alpha of the maxima exceed. The p of a cluster is the share
+    observed one among them. The threshold is the value that a share of at most alpha of the maxima exceeds. The p of a
+    cluster is the share
     of arrangements with a cluster as large (area beyond the threshold), the largest in each.
 
     Raises:
         StatisticsError: too few arrangements exist for alpha ever to be reached.
     """
-    tails = _tails(field, alpha, two_tailed)
+    tails = _tail_settings(field, alpha, two_tailed)
     exchange = field.statistic.exchange
     possible = arrangement_count(exchange)
     exhaustive = possible <= permutations
@@ -201,36 +202,36 @@ def permutation_inference(
     arrangements = (
         all_arrangements(exchange) if exhaustive else random_arrangements(exchange, count, np.random.default_rng(seed))
     )
-    fields = field.statistic.fields(arrangements)
+    fields = field.statistic.statistic_fields(arrangements)
     maxima = np.abs(fields).max(axis=1) if tails == 2 else fields.max(axis=1)
     threshold = float(np.sort(maxima)[::-1][math.floor(alpha * count + 1e-9)])
     gaps = (np.diff(np.flatnonzero(field.nodes)) == 1).astype(float)
     largest = largest_mass(fields, gaps, threshold, tails == 2)
     clusters = tuple(
-        replace(cluster, p=_share_as_large(largest, cluster.mass))
-        for cluster in clusters_beyond(field.z, threshold, tails == 2)
+        replace(cluster, p=_permutation_p(largest, cluster.mass))
+        for cluster in find_clusters(field.z, threshold, tails == 2)
     )
-    p = _share_as_large(maxima, _extreme(field.z[field.nodes], tails == 2))
+    p = _permutation_p(maxima, _extreme_value(field.z[field.nodes], tails == 2))
     return SpmResult(field, "permutation", threshold, p, clusters, field.diagnostics, maxima)
 
 
-def _tails(field: StatisticField, alpha: float, two_tailed: bool) -> int:
+def _tail_settings(field: StatisticField, alpha: float, two_tailed: bool) -> int:
     max_alpha = 0.25
     if not 0.0 < alpha <= max_alpha:
         raise StatisticsError(f"alpha must be above 0 and at most {max_alpha:g}, found {alpha:g}.")
     return 2 if two_tailed and field.kind == "t" else 1
 
 
-def _extreme(z: FloatArray, two_tailed: bool) -> float:
+def _extreme_value(z: FloatArray, two_tailed: bool) -> float:
     return float(np.abs(z).max() if two_tailed else z.max())
 
 
-def _share_as_large(drawn: FloatArray, observed: float) -> float:
+def _permutation_p(drawn: FloatArray, observed: float) -> float:
     # the data's own arrangement comes back with round-off and must count
     return float(np.mean(drawn >= observed - 1e-9 * max(1.0, abs(observed))))
 
 
-def _smoothness_doubts(field: StatisticField) -> tuple[Diagnostic, ...]:
+def _smoothness_findings(field: StatisticField) -> tuple[Diagnostic, ...]:
     smooth_resels = 0.5  # a region shorter than this in FWHM is nearly a scalar
     rough_fwhm = 3.0  # below this FWHM a field is not sampled finely enough for the theory of continuous fields
     doubts = []

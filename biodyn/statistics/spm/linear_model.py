@@ -1,4 +1,4 @@
-"""The general linear model of curves, one core for every t and F test.
+"""The general linear model of curves, used by all t and F tests.
 
 ``Y = X b + e`` at every node; the hypothesis is ``C b = 0``. In orthonormal bases E of what the contrast adds and N of what
 is left of X without it, ``F = (|E'Y|^2 / k) / (|Y - NN'Y - EE'Y|^2 / (J - rank X))``, and t is its root with the sign of C b.
@@ -43,7 +43,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Arrangements:
-    """N ways to exchange J curves: curve j of the data takes the place `rows[n, j]` of the design, times `signs[n, j]`."""
+    """N arrangements of J curves: curve j of the data takes row `rows[n, j]` of the design, times `signs[n, j]`."""
 
     rows: IntArray
     signs: FloatArray
@@ -64,7 +64,7 @@ class StatisticField:
         fwhm: smoothness, in nodes.
         resels: R0 (pieces of the region) and R1 (its length in FWHM).
         statistic: recomputes the field for exchanged curves.
-        diagnostics: nodes left out, and other doubts.
+        diagnostics: findings about excluded nodes and other problems.
     """
 
     test: str
@@ -80,8 +80,8 @@ class StatisticField:
     diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
-    def random_field(self) -> RandomField:
-        """The field's null distribution."""
+    def null_distribution(self) -> RandomField:
+        """Null distribution of the field."""
         return RandomField(self.kind, self.df, self.resels, int(np.count_nonzero(self.nodes)))
 
 
@@ -89,7 +89,7 @@ class StatisticField:
 
 
 def arrangement_count(exchange: Exchange) -> int:
-    """Return how many arrangements differ: 2^J signs, or the product over blocks of J_b! / prod(alike!)."""
+    """Return the number of distinct arrangements: 2^J signs, or the product over blocks of J_b! / prod(alike!)."""
     if exchange.kind == "signs":
         return 1 << len(exchange.blocks)
     count = 1
@@ -100,7 +100,7 @@ def arrangement_count(exchange: Exchange) -> int:
 
 
 def all_arrangements(exchange: Exchange) -> Arrangements:
-    """Return each arrangement that differs, once."""
+    """Return every distinct arrangement once."""
     curves = len(exchange.blocks)
     if exchange.kind == "signs":
         bits = (np.arange(1 << curves)[:, None] >> np.arange(curves)) & 1
@@ -115,9 +115,10 @@ def all_arrangements(exchange: Exchange) -> Arrangements:
 
 
 def random_arrangements(exchange: Exchange, count: int, rng: np.random.Generator) -> Arrangements:
-    """Return the data's own arrangement and count - 1 drawn at random.
+    """Return the observed arrangement and count - 1 random ones.
 
-    The own one belongs to the null distribution, or p could be zero (Phipson & Smyth 2010, Stat Appl Genet Mol Biol 9:39).
+    The observed one is part of the null distribution; otherwise p could be zero (Phipson & Smyth 2010, Stat Appl Genet
+    Mol Biol 9:39).
     """
     curves = len(exchange.blocks)
     rows = np.tile(np.arange(curves), (count, 1))
@@ -132,7 +133,7 @@ def random_arrangements(exchange: Exchange, count: int, rng: np.random.Generator
 
 
 def _distinct_orders(alike: IntArray) -> IntArray:
-    """Return each order (n, J) of places 0..J-1 that puts unlike places elsewhere, the unchanged one included."""
+    """Return each distinct order (n, J) of positions 0..J-1, the unchanged one included; equal positions are not exchanged."""
     kinds, sizes = np.unique(alike, return_counts=True)
     orders = np.full((1, len(alike)), -1)
     for kind, size in zip(kinds, sizes, strict=True):
@@ -188,9 +189,9 @@ class RandomField:
         return self.resels[0] * self.node_probability(u) + self.resels[1] * self.upcrossing_density(u)
 
     def maximum_probability(self, u: float) -> float:
-        """Return P(max z > u), the p of a whole field: 1 - exp(-E(u)), or Bonferroni's bound where that is lower.
+        """Return P(max z > u), the p of a whole field: 1 - exp(-E(u)), or Bonferroni's bound if that is lower.
 
-        Both are upper bounds; Bonferroni's is the lower one for curves as rough as their nodes are apart.
+        Both are upper bounds; Bonferroni's is lower for curves that are rough at the scale of the node distance.
         """
         probability = -math.expm1(-self.expected_clusters(u))
         return min(probability, self.nodes * self.node_probability(u))
@@ -213,7 +214,7 @@ class RandomField:
         return float(brentq(lambda u: self.maximum_probability(u) - alpha, below, above, xtol=1e-12, rtol=1e-14))
 
     def cluster_probability(self, extent_resels: float, u: float) -> float:
-        """Return P(some cluster above u is at least so wide), extent in resels; never more than P(max z > u)."""
+        """Return P(some cluster above u is at least this wide), extent in resels; at most P(max z > u)."""
         # the mean width of a cluster inside the region is rho0 / rho1 resels
         mean_extent = self.node_probability(u) / self.upcrossing_density(u)
         wider = math.exp(-((math.gamma(1.5) * extent_resels / mean_extent) ** 2))
@@ -234,25 +235,26 @@ def checked_curves(curves: ArrayLike, name: str = "curves") -> FloatArray:
             "One row per curve, all curves of the same length, e.g. 101 nodes over the cycle.",
         )
     if np.isinf(array).any():
-        raise StatisticsError(f"{name}: infinite values in rows {_listed(np.isinf(array).any(axis=1))}.")
+        raise StatisticsError(f"{name}: infinite values in rows {_format_ranges(np.isinf(array).any(axis=1))}.")
     empty = np.isnan(array).all(axis=1)
     if empty.any():
         raise StatisticsError(
-            f"{name}: rows {_listed(empty)} hold no value at all.", "Leave these curves out; NaN marks single nodes."
+            f"{name}: rows {_format_ranges(empty)} hold no value at all.",
+            "Leave these curves out; NaN marks single nodes.",
         )
     return array
 
 
 def testable_nodes(curves: FloatArray, residuals: FloatArray) -> tuple[BoolArray, tuple[Diagnostic, ...]]:
-    """Return which nodes (Q,) can be tested, and what had to be left out and why.
+    """Return which nodes (Q,) can be tested, and findings about the excluded ones.
 
-    A node drops out where a curve is missing (NaN), and where nothing varies about the model (no variance: the statistic is
-    infinite or 0/0). The search region breaks there; the resel counts of the pieces account for it.
+    A node is excluded if a curve is missing (NaN) or if the residuals have no variance (the statistic is
+    infinite or 0/0). The search region is then split; the resel counts of the pieces account for it.
 
     Parameters: `curves` (J, Q); `residuals` (J', Q) of the model, NaN where curves are.
 
     Raises:
-        StatisticsError: nothing is left.
+        StatisticsError: no node can be tested.
     """
     missing: BoolArray = np.asarray(np.isnan(curves).any(axis=0))
     with np.errstate(invalid="ignore"):
@@ -271,7 +273,7 @@ def testable_nodes(curves: FloatArray, residuals: FloatArray) -> tuple[BoolArray
                 Diagnostic(
                     code=code,
                     severity="info" if code == "spm-missing-nodes" else "warning",
-                    message=f"{int(nodes.sum())} of {nodes.size} nodes ({_listed(nodes)}) are not tested: {reason}.",
+                    message=f"{int(nodes.sum())} of {nodes.size} nodes ({_format_ranges(nodes)}) are not tested: {reason}.",
                     value=float(nodes.sum()),
                     unit="nodes",
                     hint="The threshold applies to the remaining nodes.",
@@ -286,13 +288,13 @@ def testable_nodes(curves: FloatArray, residuals: FloatArray) -> tuple[BoolArray
     return usable, tuple(findings)
 
 
-def runs(flags: BoolArray) -> tuple[tuple[int, int], ...]:
-    """Return (first, last) node, inclusive, of every unbroken stretch of True in flags (Q,)."""
+def true_runs(flags: BoolArray) -> tuple[tuple[int, int], ...]:
+    """Return the (first, last) node, inclusive, of every unbroken stretch of True in flags (Q,)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
     return tuple((int(first), int(after) - 1) for first, after in zip(edges[::2], edges[1::2], strict=True))
 
 
-def coded(labels: Sequence[object] | ArrayLike, count: int, name: str) -> tuple[np.ndarray, list[object]]:
+def encode_labels(labels: Sequence[object] | ArrayLike, count: int, name: str) -> tuple[np.ndarray, list[object]]:
     """Return labels as integers 0.. in order of first appearance (J,), and the labels themselves.
 
     Raises:
@@ -306,9 +308,9 @@ def coded(labels: Sequence[object] | ArrayLike, count: int, name: str) -> tuple[
     return np.array([number[label] for label in given], dtype=np.int64), levels
 
 
-def _listed(flags: BoolArray) -> str:
-    """Return True positions as ranges, e.g. ``0-3, 7``; the first five."""
-    stretches = runs(flags)
+def _format_ranges(flags: BoolArray) -> str:
+    """Return the True positions as ranges, e.g. ``0-3, 7``, at most five."""
+    stretches = true_runs(flags)
     text = ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in stretches[:5])
     return text + (", ..." if len(stretches) > 5 else "")
 
@@ -316,7 +318,7 @@ def _listed(flags: BoolArray) -> str:
 # -- Smoothness -----------------------------------------------------------------------------------------------------
 
 
-def smoothness(residuals: FloatArray, nodes: BoolArray) -> float:
+def estimate_fwhm(residuals: FloatArray, nodes: BoolArray) -> float:
     """Return the FWHM, in nodes, of the Gaussian kernel that would make white noise as smooth as the residuals (J, Q).
 
     With r_j the residuals and r_j' their central differences inside each unbroken stretch of nodes (Q,), the resels a node
@@ -327,7 +329,7 @@ def smoothness(residuals: FloatArray, nodes: BoolArray) -> float:
         StatisticsError: no two neighbouring nodes are left.
     """
     density: list[FloatArray] = []
-    for first, last in runs(nodes):
+    for first, last in true_runs(nodes):
         if last > first:
             piece = residuals[:, first : last + 1]
             slope = np.gradient(piece, axis=1)
@@ -348,7 +350,7 @@ def resel_counts(nodes: BoolArray, fwhm: float) -> tuple[float, float]:
 
     A region broken by masked nodes has more pieces (R0 grows) and less length (the broken steps do not count).
     """
-    pieces = runs(nodes)
+    pieces = true_runs(nodes)
     return float(len(pieces)), float(sum(last - first for first, last in pieces)) / fwhm
 
 
@@ -357,7 +359,7 @@ def resel_counts(nodes: BoolArray, fwhm: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class LinearStatistic:
-    """F or t of a hypothesis C b = 0 for exchanged curves.
+    """F or t statistic of a hypothesis C b = 0 for exchanged curves.
 
     Attributes:
         kind: ``t`` for one signed contrast, ``f`` otherwise.
@@ -373,7 +375,7 @@ class LinearStatistic:
     response: FloatArray
     exchange: Exchange
 
-    def fields(self, arrangements: Arrangements) -> FloatArray:
+    def statistic_fields(self, arrangements: Arrangements) -> FloatArray:
         """Return the statistic (N, nodes)."""
         batch_numbers = 2_000_000  # of one intermediate array: 16 MB stay in the cache's reach
         curves, nodes = self.response.shape
@@ -412,7 +414,7 @@ def linear_field(
     Raises:
         StatisticsError: the design cannot estimate the contrast, or no degree of freedom is left.
     """
-    full, nuisance = _basis(matrix), _basis(matrix @ null_space(contrast))
+    full, nuisance = _orthonormal_basis(matrix), _orthonormal_basis(matrix @ null_space(contrast))
     if full.shape[1] - nuisance.shape[1] != np.linalg.matrix_rank(contrast):
         raise StatisticsError(
             "The design cannot estimate the contrast: its curves do not tell the compared effects apart.",
@@ -430,7 +432,7 @@ def linear_field(
         scale = float(np.linalg.norm(direction))
         basis = direction.T / scale
     else:
-        basis = _basis(full - nuisance @ (nuisance.T @ full))
+        basis = _orthonormal_basis(full - nuisance @ (nuisance.T @ full))
     response = curves - nuisance @ (nuisance.T @ curves)
     scores = basis.T @ curves
     residuals = response - basis @ scores
@@ -443,7 +445,7 @@ def linear_field(
     else:
         z = np.sum(scores**2, axis=0) / basis.shape[1] / variance
         effect = standard_error = np.full(curves.shape[1], np.nan)
-    fwhm = smoothness(residuals, nodes)
+    fwhm = estimate_fwhm(residuals, nodes)
     alike = np.unique(matrix, axis=0, return_inverse=True)[1].reshape(-1)
     within = np.zeros(matrix.shape[0], dtype=np.int64) if blocks is None else blocks
     exchanged = Exchange(exchange, within, alike.astype(np.int64))
@@ -462,7 +464,7 @@ def linear_field(
     )
 
 
-def _basis(matrix: FloatArray) -> FloatArray:
+def _orthonormal_basis(matrix: FloatArray) -> FloatArray:
     """Return an orthonormal basis (J, rank) of the columns."""
     if matrix.shape[1] == 0:
         return np.zeros((matrix.shape[0], 0))
@@ -476,7 +478,7 @@ def _basis(matrix: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class WelchStatistic:
-    """Welch's t for exchanged group labels.
+    """Welch's t statistic for exchanged group labels.
 
     Attributes:
         response: (J, nodes) curves without their common mean.
@@ -505,7 +507,7 @@ class WelchStatistic:
 def welch_field(name: str, curves: FloatArray, group: IntArray) -> StatisticField:
     """Return the field of Welch's t test of curves (J, Q) of group 0 against group 1 (Welch 1947, Biometrika 34:28-35).
 
-    The degrees of freedom of Welch and Satterthwaite hang on the groups' shares of the variance, which a node alone knows
+    The degrees of freedom of Welch and Satterthwaite depend on the groups' shares of the variance, which a single node determines
     poorly; a field has one number, so the shares are averaged over the nodes first (on null curves this keeps the error
     rate; the mean of the nodes' own 1/df made it 2 % instead of 5 % for two groups of five).
     Smoothness comes from residuals scaled as they enter the statistic: each group by 1/sqrt(n (n - 1)).
@@ -527,7 +529,7 @@ def welch_field(name: str, curves: FloatArray, group: IntArray) -> StatisticFiel
     first_share = float(np.mean((squared[0] / variance)[nodes]))
     df = 1.0 / (first_share**2 / (sizes[0] - 1) + (1.0 - first_share) ** 2 / (sizes[1] - 1))
     scaled = residuals / np.sqrt(np.repeat(sizes * (sizes - 1.0), sizes))[:, None]
-    fwhm = smoothness(scaled, nodes)
+    fwhm = estimate_fwhm(scaled, nodes)
     effect = np.where(nodes, means[0] - means[1], np.nan)
     valid = curves[:, nodes]
     return StatisticField(

@@ -23,10 +23,10 @@ from biodyn.output.store.folder import RECORD_NAME, listed_files
 from biodyn.output.store.read import read_record
 from biodyn.output.tables.csv import spreadsheet_text
 from biodyn.output.tables.gait import trial_parameters
-from biodyn.processing.dynamics.solve import distal_feet, lost_distally
+from biodyn.processing.dynamics.solve import distal_feet, frames_lost_distally
 from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.spatiotemporal import CycleSignal
-from biodyn.processing.signals.filtering import rms
+from biodyn.processing.signals.filtering import finite_rms
 from biodyn.recording import GroundReaction
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, STRIDES_NAME, TrialRecord, read_strides
@@ -186,7 +186,7 @@ class FrameReasons:
         for side in self._feet[body]:
             codes = self._both(codes, self._loads[side])
         codes[~fit.reliable] = self.code(_NO_ACCELERATION)
-        codes[~fit.solved | lost_distally(fit, body)] = self.code(_UNSEEN)
+        codes[~fit.solved | frames_lost_distally(fit, body)] = self.code(_UNSEEN)
         return codes
 
     def _both(self, first: IntArray, second: IntArray) -> IntArray:
@@ -228,7 +228,7 @@ def cycle_reasons(reasons: FrameReasons, values: CycleValues, rate_hz: float) ->
     for column, words in values.excluded.reasons.items():
         codes[:, column] = np.where(codes[:, column] > 0, codes[:, column], reasons.code(words))
     codes = np.where(codes > 0, codes, reasons.code(_OTHER))
-    return np.where(values.measured, 0, codes)
+    return np.where(values.is_measured, 0, codes)
 
 
 # -- read
@@ -384,7 +384,7 @@ def _static_file(analysis: TrialAnalysis) -> str | None:
 
 
 def _fit(analysis: TrialAnalysis) -> dict[str, Any]:
-    fit = analysis.as_fitted.fit  # which the check of the markers judges
+    fit = analysis.before_estimate.fit  # which the check of the markers judges
     labels, error = fit.labels, fit.marker_error
     if analysis.pose_misfit is not None:
         labels, error = analysis.pose_misfit.labels, analysis.pose_misfit.origin_m
@@ -392,14 +392,14 @@ def _fit(analysis: TrialAnalysis) -> dict[str, Any]:
         return {"marker_rms_mm": None, "marker_worst_mm": None, "marker_worst": ""}
     worst = int(np.nanargmax(error))
     return {
-        "marker_rms_mm": 1000.0 * float(rms(error.reshape(-1))),
+        "marker_rms_mm": 1000.0 * float(finite_rms(error.reshape(-1))),
         "marker_worst_mm": 1000.0 * float(error.reshape(-1)[worst]),
         "marker_worst": labels[worst % error.shape[1]],
     }
 
 
 def _residual(analysis: TrialAnalysis) -> dict[str, Any]:
-    analysis = analysis.as_fitted  # the raw residual: which the checks judge
+    analysis = analysis.before_estimate  # the raw residual: which the checks judge
     limits = residual_limits(analysis)
     dynamics = analysis.dynamics
     metrics: dict[str, Any] = {"both_feet_known_percent": 100.0 * float(np.mean(dynamics.residual_valid))}
@@ -432,7 +432,7 @@ def _cycles(analysis: TrialAnalysis) -> dict[str, Any]:
         count[f"impossible_cycles_{SIDE_NAMES[cycle.side]}"] += bool(values.excluded.faults)
         leg = [s.kind == "ground" or (s.kind == "load" and below[s.body] == [cycle.side]) for s in signals]
         count[f"cycles_{SIDE_NAMES[cycle.side]}"] += 1
-        if any(leg) and values.measured[:, leg].mean(axis=0).min() >= WHOLE_CYCLE:
+        if any(leg) and values.is_measured[:, leg].mean(axis=0).min() >= WHOLE_CYCLE:
             count[f"kinetic_cycles_{SIDE_NAMES[cycle.side]}"] += 1
     return count
 

@@ -21,12 +21,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from biodyn.errors import SettingsError, StudyError, printable
 from biodyn.library.load import read_user_toml, relative_to_file
-from biodyn.library.section import invalid_entry
-from biodyn.model.from_library.user_tables import user_tables
+from biodyn.library.section import settings_error
+from biodyn.model.from_library.user_tables import load_user_tables
 from biodyn.output.store.folder import portable_name
 from biodyn.session.inventory import SUFFIXES
 from biodyn.session.words import plain_text
-from biodyn.settings import Settings, joined, with_table_paths
+from biodyn.settings import Settings, map_table_paths, merge_tables
 from biodyn.study.options import AnalysisOptions, OutputOptions
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import counted
@@ -266,7 +266,7 @@ def read_definition(path: str | Path) -> StudyDefinition:
     try:
         definition = StudyDefinition.model_validate(content)
     except ValidationError as error:
-        raise invalid_entry(error, StudyDefinition, f"'{path}'") from error
+        raise settings_error(error, StudyDefinition, f"'{path}'") from error
     _check_settings(definition, path)
     return definition
 
@@ -275,12 +275,12 @@ def all_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) ->
     """Return the content of a study.toml, checked or not, with every path of a user's own table changed."""
     content = dict(content)
     if isinstance(content.get("settings"), dict):
-        content["settings"] = with_table_paths(content["settings"], change)
+        content["settings"] = map_table_paths(content["settings"], change)
     for section in ("subjects", "trials"):
         entries = content.get(section)
         if isinstance(entries, dict):
             content[section] = {
-                name: {**entry, "settings": with_table_paths(entry["settings"], change)}
+                name: {**entry, "settings": map_table_paths(entry["settings"], change)}
                 if isinstance(entry, dict) and isinstance(entry.get("settings"), dict)
                 else entry
                 for name, entry in entries.items()
@@ -297,8 +297,8 @@ def _check_settings(definition: StudyDefinition, path: Path) -> None:
         try:
             Settings.model_validate(table)
         except ValidationError as error:
-            raise invalid_entry(error, Settings, f"'{path}'", where) from error
-        user_tables(Settings.model_validate(joined(definition.settings, table)).tables)
+            raise settings_error(error, Settings, f"'{path}'", where) from error
+        load_user_tables(Settings.model_validate(merge_tables(definition.settings, table)).table_names)
 
 
 DEFINITION_NAME = "study.toml"

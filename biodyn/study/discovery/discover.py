@@ -27,7 +27,7 @@ from biodyn.session.inventory import FoundFile, take_inventory
 from biodyn.session.labels import Labels, label_files, laboratory_names
 from biodyn.session.subjects import Subject, SubjectAssignment, assign_subjects, join_subjects
 from biodyn.session.words import plain_text
-from biodyn.settings import joined
+from biodyn.settings import merge_tables
 from biodyn.study.discovery.definition import (
     LAYOUT_FIELDS,
     StudyDefinition,
@@ -219,7 +219,7 @@ def _with_entries(
     if condition is None:
         condition = _renamed(labels.condition, {**subject.conditions, **_without(definition.conditions, subject)})
     group = subject.group if subject.group is not None else groups.get(finding.subject, labels.group)
-    settings = joined(definition.settings, subject.settings, *(entry.settings for entry in words.entries))
+    settings = merge_tables(definition.settings, subject.settings, *(entry.settings for entry in words.entries))
     role: FileUse | None = words.last(lambda entry: entry.role)
     if role is not None and finding.role not in ("unreadable", role):
         finding = replace(finding, role=role, reason=f"Called '{role}' in study.toml.")
@@ -476,7 +476,7 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             companions=tuple(path for path in sessions.get((f.subject, f.labels.session), ()) if path != f.path),
             mass_kg=f.mass_kg,
             height_m=f.height_m,
-            settings=joined(STUDY_SETTINGS, f.settings),
+            settings=merge_tables(STUDY_SETTINGS, f.settings),
         )
         for f in walks
     ]

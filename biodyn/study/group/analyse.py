@@ -14,13 +14,13 @@ import pandas as pd
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError, SettingsError
-from biodyn.library.load import nearest
+from biodyn.library.load import suggest_name
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.output.store.folder import group_files, replacing
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.gait import stride_columns
-from biodyn.processing.gait.spatiotemporal import variables_of
+from biodyn.processing.gait.spatiotemporal import variable_names
 from biodyn.settings import settings_from
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
 from biodyn.study.collecting.read import iterate_subjects
@@ -142,7 +142,7 @@ def possible_names(plan: StudyPlan) -> Possible:
     skeletons = dict.fromkeys(settings_from(dict(trial.settings)).model.skeleton for trial in plan.trials)
     variables: dict[str, None] = {}
     for name in skeletons:
-        variables |= dict.fromkeys(variables_of(load_skeleton("full_body" if name == "auto" else name)))
+        variables |= dict.fromkeys(variable_names(load_skeleton("full_body" if name == "auto" else name)))
     return Possible(
         tuple(variables),
         stride_columns(),
@@ -161,7 +161,7 @@ def require_possible(plan: StudyPlan, options: AnalysisOptions) -> None:
             if name not in known:
                 raise SettingsError(
                     f"Entry '{entry}' of study.toml is not valid: this study has no {what} '{name}'.",
-                    nearest(name, filter(None, known)),
+                    suggest_name(name, filter(None, known)),
                 )
     problem = unknown_norms(options.norms)
     if problem:

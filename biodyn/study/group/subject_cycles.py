@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from biodyn.conventions import CYCLE_POINTS, BoolArray, FloatArray, IntArray, Side
 from biodyn.errors import ResultError
-from biodyn.statistics.gait_measures import typicality
+from biodyn.statistics.gait_measures import find_typical_cycle
 from biodyn.study.options import group_table
 from biodyn.variables import PERCENT, Norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
@@ -170,7 +170,7 @@ def cycle_table(data: SubjectCycles, variables: Sequence[str]) -> pd.DataFrame:
         usual = np.flatnonzero(complete.mean(axis=0) >= 0.5) if known else np.empty(0, dtype=np.int64)
         if not len(usual) or not complete[:, usual].all(axis=1).any():
             continue
-        result = typicality(data.values[np.ix_(rows, place[usual])], [sizes[number] for number in usual])
+        result = find_typical_cycle(data.values[np.ix_(rows, place[usual])], [sizes[number] for number in usual])
         whole = complete.all(axis=1) & ~result.outliers
         nearest = np.where(whole, result.distances, np.nan)
         best = int(np.nanargmin(nearest)) if whole.any() else result.representative

@@ -21,7 +21,7 @@ from biodyn.library.load import load_table
 from biodyn.output.report.page import Methods, methods
 from biodyn.output.store.read import OLD_TRIAL_STATUS, in_current_words
 from biodyn.output.tables.csv import with_original_texts
-from biodyn.processing.signals.prepare import method_of
+from biodyn.processing.signals.prepare import stored_method
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
 from biodyn.statistics.spm.inference import PERMUTATIONS, SEED
 from biodyn.study.collecting.cycles import NOT_RUN
@@ -299,7 +299,7 @@ class RunFacts:
         """Take in the run.json of one trial."""
         settings = {name: part for name, part in record["settings"].items() if name not in _NO_EFFECT}
         # that which was used: "auto" may have come to a filter in some trials
-        settings["signals"] = {**settings.get("signals", {}), "method": method_of(record)}
+        settings["signals"] = {**settings.get("signals", {}), "method": stored_method(record)}
         key = json.dumps(settings, sort_keys=True)
         variant = self.variants.setdefault(key, _Variant(record, settings))
         variant.count += 1

@@ -16,7 +16,7 @@ from typing import Any
 from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable
 from biodyn.io import file_sha256, files_of, read_many, remembered_sha256
 from biodyn.library.subject import subject_record_file
-from biodyn.model.from_library.user_tables import own_file, user_tables
+from biodyn.model.from_library.user_tables import load_user_tables, user_table_name
 from biodyn.output.store.folder import REPORT_NAME, remove_unfinished, replacing, trial_files
 from biodyn.output.store.write import seal, write_report, write_view
 from biodyn.recording import Recording
@@ -64,7 +64,7 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
         "height_m": trial.height_m,
         "settings": _without_paths(settings),
         "companions": _companions(trial, root) if settings.model.fit == "session" else [],
-        "tables": [(file.role, file.sha256) for file in user_tables(settings.tables)],
+        "tables": [(file.role, file.sha256) for file in load_user_tables(settings.table_names)],
     }
     record = subject_record_file(walk)
     if record is not None:
@@ -142,7 +142,7 @@ def _without_paths(settings: Settings) -> dict[str, Any]:
     """The settings with the content of a user's own tables left to their hashes: a moved table is the same table."""
     values = settings.model_dump(mode="json")
     for section, entry in PATH_ENTRIES:
-        values[section][entry] = own_file(values[section][entry]) or values[section][entry]
+        values[section][entry] = user_table_name(values[section][entry]) or values[section][entry]
     return values
 
 

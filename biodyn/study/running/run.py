@@ -31,7 +31,7 @@ from biodyn.study.running.task import (
     without_report,
     write_failed,
 )
-from biodyn.threads import ONE_THREAD, processors
+from biodyn.threads import ONE_THREAD, processor_count
 
 WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
 _SIGKILL = 9
@@ -295,7 +295,7 @@ def run_local(
     `on_outcome` is called as each ends, one call at a time; `say` is called with each step.
     Raises StudyError for an error that affects every trial.
     """
-    count = max(1, min(workers or processors(), len(tasks)))
+    count = max(1, min(workers or processor_count(), len(tasks)))
     first = TrialProcess(limits, keep_open, on_note=say)
     started, thread_state, reporting = [first], threading.local(), threading.Lock()
     idle = [first]

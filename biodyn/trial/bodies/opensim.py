@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from biodyn.analysis import Imported, StaticFacts, SubjectFacts, TrialAnalysis
+from biodyn.analysis import ImportedModelData, StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.checks import examine, judge
 from biodyn.checks.body import STEP as PROOF_STEP
 from biodyn.checks.estimators.plate_faults import corners_in_order
@@ -31,14 +31,14 @@ from biodyn.processing.gait.activity import Activity, recognise_activity
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.gait.movement_events import movement_events
 from biodyn.processing.kinematics.fit import base_angles
-from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M
-from biodyn.processing.signals.orientation import find_world, z_points_up
+from biodyn.processing.kinematics.opensim_inverse_kinematics import OWN_MARKERS_M
+from biodyn.processing.signals.orientation import find_world, is_z_up
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_plates
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH, ESTIMATE
 from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings
-from biodyn.threads import linear_algebra_in_one_thread
+from biodyn.threads import limit_to_one_thread
 from biodyn.trial.bodies.opensim_loads import Loads
 from biodyn.trial.bodies.opensim_motion import (
     MOST_ROWS,
@@ -86,7 +86,7 @@ class ModelResult(TrialResult):
         return [*([] if self.own is None else self.own.summary()), f"Activity: {activity.kind}: {activity.reason}"]
 
 
-@linear_algebra_in_one_thread()
+@limit_to_one_thread()
 def run_on_model(
     request: TrialRequest, progress: Callable[[str], None] | None = None
 ) -> ModelResult | CoordinateResult:
@@ -263,7 +263,7 @@ def completed(
         diagnostics=(*own.findings, *notes, *_reversed(model)),
         timings={},
         propagation=inputs,
-        imported=Imported(
+        imported=ImportedModelData(
             motion, _record(own, source.recording), own.model_file or _content(model_path), own.motion_file
         ),
     )
@@ -446,7 +446,7 @@ def _world_words(R_WG: FloatArray) -> str:
 
 def _reversed(model: ImportedModel) -> list[Diagnostic]:
     """Say which coordinates count the other way than the variables that figures and cycles show."""
-    opposite = model.reversed()
+    opposite = model.reversed_coordinates()
     if not opposite:
         return []
     message = (
@@ -464,7 +464,7 @@ def plates_in_order(analysis: TrialAnalysis) -> tuple[tuple[ForcePlate, ...], tu
     plates, inputs, markers = analysis.recording.plates, analysis.propagation, analysis.recording.markers
     if inputs is None or analysis.imported is None or not analysis.plates:
         return plates, ()
-    if not any(z_points_up(plate) for plate in plates):
+    if not any(is_z_up(plate) for plate in plates):
         return plates, ()
     if any(abs(len(p.channels) / p.rate_hz - markers.frame_count / markers.rate_hz) > _SPAN_S for p in plates):
         return plates, ()  # the motion is an unknown part of the recording

@@ -14,9 +14,9 @@ from biodyn.errors import InputFileError
 from biodyn.estimation.on_coordinates import CoordinateEstimate, CoordinateProblem, FittedMarkers, estimate_coordinates
 from biodyn.estimation.problem import Path as Motion
 from biodyn.io.opensim.storage import even_rate_hz
-from biodyn.processing.kinematics.model_markers import ModelFit
-from biodyn.processing.signals.derivatives import LEAST_ROWS, coordinate_motion
-from biodyn.processing.signals.filtering import finite_stretches, rms
+from biodyn.processing.kinematics.opensim_inverse_kinematics import ModelFit
+from biodyn.processing.signals.derivatives import LEAST_ROWS, spline_derivatives
+from biodyn.processing.signals.filtering import finite_rms, finite_stretches
 from biodyn.rigid_body import OpenSimModel
 from biodyn.trial.bodies.opensim_loads import UNBORNE, Loads, unborne
 
@@ -121,7 +121,7 @@ def balanced(
     if not loads.bodies or not len(root):
         lacking = "no forces act on the model" if not loads.bodies else "no joint of the model hangs on ground"
         raise InputFileError(f"There is nothing to balance: {lacking}.", "Name the forces: --forces FILE.")
-    start = coordinate_motion(time_s, given, cutoff_hz)
+    start = spline_derivatives(time_s, given, cutoff_hz)
     rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
     wrenches = loads.wrenches(slice(0, len(time_s)), start[0])
     path = Motion(*(np.ascontiguousarray(part[:, at]) for part in start))
@@ -153,7 +153,7 @@ def balanced(
     rows = start[0].copy()
     rows[:, at] = estimate.path.q
     rows = changed.with_couplings(rows)
-    residual = {names[k]: float(rms(tau[covered, k][None])[0]) for k in root}
+    residual = {names[k]: float(finite_rms(tau[covered, k][None])[0]) for k in root}
     result = _balanced_motion(changed, time_s, rows, start[0], residual, estimate)
     return replace(result, notes=(*_left_out(missing), *result.notes), marked=markers is not None)
 
@@ -193,7 +193,7 @@ def _balanced_motion(
     residual: Mapping[str, float],
     estimate: CoordinateEstimate,
 ) -> BalancedMotion:
-    q, v, vdot = coordinate_motion(time_s, rows, 0.0)
+    q, v, vdot = spline_derivatives(time_s, rows, 0.0)
     change = rows - before
     bodies = model.multibody.bodies
     masses = {

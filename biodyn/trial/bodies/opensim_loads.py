@@ -13,7 +13,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables.force_plates import unknown_rows
-from biodyn.model.from_osim.names import feet as known_feet
+from biodyn.model.from_osim.names import feet_by_side as known_feet
 from biodyn.model.from_osim.names import sole_outlines
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics, find_contacts

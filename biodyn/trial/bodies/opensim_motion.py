@@ -19,12 +19,12 @@ from biodyn.io.opensim.setups import IkSetup, read_ik_setup
 from biodyn.io.opensim.storage import MOST_RADIANS, TABLE_SUFFIXES, Storage, read_storage
 from biodyn.io.reading import NO_FORCES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
-from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, Tasks, fit_model
-from biodyn.processing.signals.derivatives import LEAST_ROWS, coordinate_motion
+from biodyn.processing.kinematics.opensim_inverse_kinematics import OWN_MARKERS_M, ModelFit, Tasks, fit_model
+from biodyn.processing.signals.derivatives import LEAST_ROWS, spline_derivatives
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.processing.signals.gaps import fill_gaps, without_spikes
-from biodyn.processing.signals.parameters import SignalSettings
-from biodyn.processing.signals.smoothing.spline import automatic_cutoff
+from biodyn.processing.signals.gaps import fill_gaps, remove_spikes
+from biodyn.processing.signals.settings import SignalSettings
+from biodyn.processing.signals.smoothing.spline import choose_cutoff
 from biodyn.recording import ForcePlate, Markers, PlateCalibration, Recording
 from biodyn.recording.recording import StoredMotion
 from biodyn.rigid_body import OpenSimModel, from_osim
@@ -85,7 +85,7 @@ def run_coordinates(
     acting = no_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
     balanced_motion = balanced(body, time_s, given, cutoff_hz, acting) if estimate else None
     if balanced_motion is None:
-        q, v, vdot = coordinate_motion(time_s, given, cutoff_hz)
+        q, v, vdot = spline_derivatives(time_s, given, cutoff_hz)
     else:
         body, q, v, vdot, notes = (
             balanced_motion.model,
@@ -379,7 +379,7 @@ def _filled(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatA
             groups.setdefault(body, []).append(column)
     mates = [tuple(group) for group in groups.values()]
     rate_hz = points.recording.markers.rate_hz
-    seen = without_spikes(Markers(points.labels, points.positions, rate_hz)).positions
+    seen = remove_spikes(Markers(points.labels, points.positions, rate_hz)).positions
     return fill_gaps(seen, rate_hz, mates, gaps.spline_gap_s, gaps.rigid_gap_s).positions
 
 
@@ -431,7 +431,7 @@ def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diag
             "The markers were computed with this model: they match it exactly, and its coordinates need no filter."
         )
         return Diagnostic("model-cutoff", "info", message, value=0.0, unit="Hz")
-    automatic = automatic_cutoff(positions, rate_hz)
+    automatic = choose_cutoff(positions, rate_hz)
     message = (
         f"Coordinates are low-passed at {automatic.cutoff_hz:g} Hz: {automatic.reason} (set by signals.cutoff_hz)."
     )
@@ -448,7 +448,7 @@ def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads,
             f"No {LEAST_ROWS} frames in a row show enough markers of the model; accelerations need as many."
         )
     for at in stretches:
-        q[at], v[at], vdot[at] = coordinate_motion(time_s[at], fit.q[at], cutoff_hz)
+        q[at], v[at], vdot[at] = spline_derivatives(time_s[at], fit.q[at], cutoff_hz)
     return _result(model, fit, (time_s, q, v, vdot), loads, cutoff_hz, fit.notes)
 
 

@@ -19,8 +19,8 @@ from biodyn.io.opensim.setups import IkSetup, ScaleSetup, read_scale_setup
 from biodyn.io.opensim.storage import read_storage
 from biodyn.io.reading import NO_FORCES
 from biodyn.processing.calibration.model_scaling import StandingMarkers, factors_by_body, marker_places, measured_factor
-from biodyn.processing.kinematics.model_markers import Tasks, fit_model
-from biodyn.processing.signals.derivatives import coordinate_motion
+from biodyn.processing.kinematics.opensim_inverse_kinematics import Tasks, fit_model
+from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import PlateCalibration, Recording
 from biodyn.rigid_body import OpenSimModel
@@ -104,7 +104,7 @@ def tasks_of(setup: IkSetup | None, model: OpenSimModel, time_s: FloatArray) -> 
                 )
             turns = task.name in own and own[task.name].rotational and table.in_degrees is not False
             values = table.column(task.name)[:, None]
-            target = coordinate_motion(table.time_s, np.radians(values) if turns else values, 0.0, time_s)[0][:, 0]
+            target = spline_derivatives(table.time_s, np.radians(values) if turns else values, 0.0, time_s)[0][:, 0]
         coordinates[task.name] = (task.weight, target)
     return Tasks(setup.markers or None, coordinates)
 

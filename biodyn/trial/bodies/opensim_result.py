@@ -34,8 +34,8 @@ from biodyn.output.store.write import seal
 from biodyn.output.tables.csv import write_csv
 from biodyn.processing.dynamics.actuated import ActuatedMotion
 from biodyn.processing.dynamics.imported import ModelMotion
-from biodyn.processing.kinematics.model_markers import ModelFit, Tasks
-from biodyn.processing.signals.filtering import rms
+from biodyn.processing.kinematics.opensim_inverse_kinematics import ModelFit, Tasks
+from biodyn.processing.signals.filtering import finite_rms
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.coupling.reduced import ReducedTree, floating_tree, require_coordinate_rates
@@ -123,7 +123,7 @@ class CoordinateResult:
             return None
         errors = self.fit.solution.marker_error
         columns = {label: errors[:, k] for k, label in enumerate(self.fit.labels)}
-        return pd.DataFrame({"time_s": self.time_s, **columns, "rms": rms(errors)})
+        return pd.DataFrame({"time_s": self.time_s, **columns, "rms": finite_rms(errors)})
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:

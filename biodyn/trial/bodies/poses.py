@@ -22,7 +22,7 @@ from biodyn.model.body_model import SubjectModel, with_bodies
 from biodyn.model.from_library.pose_figure import PoseFigure, pose_figure
 from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.model.from_library.skeleton import SkeletonRecipe, load_skeleton
-from biodyn.model.from_library.without_static import evenly
+from biodyn.model.from_library.without_static import evenly_spaced
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.model.skeleton import static_angles
 from biodyn.processing.calibration.standing import Standing
@@ -68,7 +68,7 @@ class PoseBody:
 
     def labelled(self, trial: Oriented) -> Labelled:
         """Return the role of each virtual point: it moves with its segment and marks no landmark."""
-        system, skeleton = _system_of(trial.walk), load_skeleton(trial.settings.tables.skeleton)
+        system, skeleton = _system_of(trial.walk), load_skeleton(trial.settings.table_names.skeleton)
         labels = trial.walk.markers.labels
         bodies = {label: body for label, body in system.bodies.items() if body in skeleton.free}
         roles = tuple(
@@ -83,7 +83,7 @@ class PoseBody:
 
     def scaled(self, trial: Prepared) -> Scaled:
         """Return the model with the joint centres and axes of the poses."""
-        poses, skeleton = trial.walk.poses, load_skeleton(trial.settings.tables.skeleton)
+        poses, skeleton = trial.walk.poses, load_skeleton(trial.settings.table_names.skeleton)
         mass = known_mass(trial.settings.subject.mass_kg, (trial.walk,))
         options = scaling_options(trial)
         figure = pose_figure(poses, _system_of(trial.walk), skeleton, options.height_m)
@@ -124,7 +124,7 @@ class PoseBody:
         if not settings.uncertainty.compute:
             return None
         magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
-        skeleton, system = load_skeleton(settings.tables.skeleton), _system_of(trial.walk)
+        skeleton, system = load_skeleton(settings.table_names.skeleton), _system_of(trial.walk)
         return pose_errors(trial.model, trial.walk.poses, system, skeleton, magnitudes)
 
 
@@ -199,7 +199,7 @@ def pose_errors(
     segments = {segment.body: segment for segment in system.segments}
     fitted = list(dict.fromkeys(marker.body for marker in model.markers))
     seen = np.isfinite(poses.origins[:, [poses.labels.index(segments[b].label) for b in fitted], 0]).all(axis=1)
-    rows = evenly(np.flatnonzero(seen), _FRAMES)
+    rows = evenly_spaced(np.flatnonzero(seen), _FRAMES)
     assumed = frozenset(body for body in fitted if segments[body].joint == OF_SKELETON and body != skeleton.root.name)
     if not len(rows):
         return PoseErrors(size, magnitudes.pose_shares, (), assumed)

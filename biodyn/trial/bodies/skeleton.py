@@ -10,20 +10,20 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
-from biodyn.library.tables import for_each_side
-from biodyn.model.from_library.markersets import recognise
+from biodyn.library.tables import expand_sides
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.recognition.label_correction import correct_labels, with_big_toes
-from biodyn.model.from_library.recognition.labelled import label_recordings
+from biodyn.model.from_library.recognition.two_recordings import label_recordings
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import SkeletonRecipe, foot_bodies, load_skeleton
 from biodyn.model.from_library.without_static import (
-    assembled_pose,
-    estimated_offsets,
-    evenly,
-    points_of,
-    stands_upright,
-    usable_frames,
-    with_height,
+    assemble_posture,
+    estimate_offsets,
+    evenly_spaced,
+    frames_with_markers,
+    is_upright,
+    points_by_frame,
+    with_estimated_height,
 )
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.processing.calibration.standing import (
@@ -40,11 +40,11 @@ from biodyn.processing.calibration.standing import (
 from biodyn.processing.calibration.subject import in_kilograms, known_mass, standing_mass, stored_height
 from biodyn.processing.signals.orientation import (
     MIRROR,
-    corners_reversed,
+    are_corners_reversed,
     facing_from_static,
     find_world,
-    mirrored_note,
-    with_true_vertical,
+    mirror_note,
+    with_corrected_vertical,
 )
 from biodyn.recording import Markers
 from biodyn.settings import Settings
@@ -70,7 +70,7 @@ class MarkerBody:
 
     def oriented(self, trial: Loaded) -> Oriented:
         """Return both recordings, each in its World."""
-        static = find_world(with_true_vertical(trial.static, trial.walk))
+        static = find_world(with_corrected_vertical(trial.static, trial.walk))
         world = find_world(trial.walk, facing_from_static(trial.walk, trial.static, static))
         walk = trial.walk.rotated(world.R_WL)
         centres = stored_centres(trial.static) if trial.settings.model.stored_centres else ()
@@ -88,7 +88,7 @@ class MarkerBody:
         points = standing_points(trial.files, static) if settings.geometry else {}
         notes: list[Diagnostic] = []
         try:
-            found = recognise(labels, settings.marker_set)
+            found = recognise_marker_set(labels, settings.marker_set)
         except MarkerSetError as error:
             try:
                 if not settings.geometry:
@@ -101,7 +101,7 @@ class MarkerBody:
                 notes += by_place.notes
         if settings.geometry:
             corrected = correct_labels(walk, static, points, found)
-            if corrected.all_sides and corners_reversed(trial.walk.plates):
+            if corrected.all_sides and are_corners_reversed(trial.walk.plates):
                 trial = _mirrored(trial)
                 points = {label: MIRROR @ point for label, point in points.items()}
                 corrected = correct_labels(walk.rotated(MIRROR), static.rotated(MIRROR), points, found)
@@ -116,7 +116,7 @@ class MarkerBody:
     def scaled(self, trial: Prepared) -> Scaled:
         """Return the skeleton scaled to the standing subject."""
         settings = trial.settings
-        skeleton = load_skeleton(settings.tables.skeleton)
+        skeleton = load_skeleton(settings.table_names.skeleton)
         options = scaling_options(trial)
         calibrated = calibrate(
             trial.files, trial.static.markers, trial.signals.markers, skeleton, trial.mapping, options
@@ -160,7 +160,7 @@ class MarkerBody:
 def _sparingly(labels: Sequence[str], marker_set: str, refusal: MarkerSetError) -> MarkerMapping:
     """The set, if only what an analysis can do without is missing; else the refusal of the whole set."""
     try:
-        return recognise(labels, marker_set, sparing=True)
+        return recognise_marker_set(labels, marker_set, sparing=True)
     except MarkerSetError:
         raise refusal from None
 
@@ -168,7 +168,7 @@ def _sparingly(labels: Sequence[str], marker_set: str, refusal: MarkerSetError) 
 def _mirrored(trial: Oriented) -> Oriented:
     world = replace(trial.world, R_WL=MIRROR @ trial.world.R_WL)
     walk, static = trial.walk.rotated(MIRROR), trial.static.rotated(MIRROR)
-    return replace(trial, world=world, walk=walk, static=static).noted(mirrored_note())
+    return replace(trial, world=world, walk=walk, static=static).noted(mirror_note())
 
 
 def scaling_options(trial: Prepared) -> ScalingOptions:
@@ -218,9 +218,9 @@ def calibrate(
         source: CalibrationSource = "stored offsets" if offsets else "quiet part"
         return Calibration(source, quiet, offsets)
     source = "stored offsets" if offsets else "walk"
-    seen = points_of(walk.labels, walk.positions[evenly(usable_frames(walk.positions), _FRAMES)])
-    options = with_height(skeleton, mapping, seen, replace(options, joint_offsets_rad=offsets))
-    offsets = estimated_offsets(skeleton, mapping, seen, options)
+    seen = points_by_frame(walk.labels, walk.positions[evenly_spaced(frames_with_markers(walk.positions), _FRAMES)])
+    options = with_estimated_height(skeleton, mapping, seen, replace(options, joint_offsets_rad=offsets))
+    offsets = estimate_offsets(skeleton, mapping, seen, options)
     standing = _assembled(walk, skeleton, mapping, replace(options, joint_offsets_rad=offsets))
     return Calibration(source, standing, offsets, is_seen=False)
 
@@ -235,7 +235,7 @@ def standing_points(files: TrialFiles, static: Markers) -> Mapping[str, FloatArr
 
 def stored_offsets(measures: Mapping[str, float]) -> dict[str, float]:
     """The offsets of the wands, rad, among stored measures."""
-    names = [name for pattern in WAND_OFFSETS for _, name in for_each_side(pattern)]
+    names = [name for pattern in WAND_OFFSETS for _, name in expand_sides(pattern)]
     return {name: measures[name] for name in names if name in measures}
 
 
@@ -252,12 +252,12 @@ def _quiet_part(
     if not is_quiet_somewhere(markers):
         return None
     standing = quiet_standing(markers)
-    return standing if stands_upright(skeleton, mapping, standing.points, options) else None
+    return standing if is_upright(skeleton, mapping, standing.points, options) else None
 
 
 def _assembled(walk: Markers, skeleton: SkeletonRecipe, mapping: MarkerMapping, options: ScalingOptions) -> Standing:
     flat = {foot: _flat(walk, mapping, foot) for foot in foot_bodies(skeleton)}
-    points, spread_m = assembled_pose(skeleton, mapping, walk.labels, walk.positions, flat, options)
+    points, spread_m = assemble_posture(skeleton, mapping, walk.labels, walk.positions, flat, options)
     return Standing(points, 0, walk.frame_count - 1, spread_m, ())
 
 

@@ -13,7 +13,7 @@ from biodyn.conventions import AXES, FloatArray
 from biodyn.errors import ResultError, printable
 from biodyn.io import file_sha256
 from biodyn.io.formats.c3d.append import NewEvent, NewPoint, appended
-from biodyn.library.tables import entry_names, for_each_side, library_entry
+from biodyn.library.tables import entry_names, expand_sides, library_entry
 
 if TYPE_CHECKING:
     from biodyn.output.figures.trial import TrialView
@@ -95,7 +95,7 @@ def channels(view: TrialView, name: str) -> tuple[Channel, ...]:
                 part = Component(0, positive, values)
                 exported.append(Channel(key.split("/", 1)[1] + ending, group, unit, (part,)))
     for raw in convention.get("channel", ()):
-        for side, entry in for_each_side(raw):
+        for side, entry in expand_sides(raw):
             factor = float(entry.get("factor", 1.0)) / (float(mass_kg) if entry.get("per_mass") else 1.0)
             parts = []
             for k, axis in enumerate(entry["axes"]):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.diagnostics import Diagnostic, plates_in_words
+from biodyn.diagnostics import Diagnostic, plate_list
 from biodyn.io.formats.c3d.header import continued
 from biodyn.io.length_units import PlateUnit
 from biodyn.io.names import letters, names
@@ -135,7 +135,7 @@ def _idle_note(numbers: Sequence[int]) -> Diagnostic:
     return Diagnostic(
         "plate-not-used",
         "info",
-        f"{plates_in_words(numbers)} {'are' if len(numbers) > 1 else 'is'} declared with neither channels nor corners, and "
+        f"{plate_list(numbers)} {'are' if len(numbers) > 1 else 'is'} declared with neither channels nor corners, and "
         "not used.",
     )
 

@@ -32,7 +32,7 @@ from biodyn.io.names import names
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
 from biodyn.io.repairs import repaired, unwrapped, wrapped_note
 from biodyn.io.segment_poses import require_known, require_seen, virtual_points, with_landmarks
-from biodyn.library.pose_systems import pose_system_of
+from biodyn.library.pose_systems import find_pose_system
 from biodyn.recording import AnalogSignals, ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
 
 # No plate measures as much in any unit in use: 10 meganewton-metres in Nmm. One such number spoils a filtered channel.
@@ -122,7 +122,7 @@ def _with_poses(
 ) -> StoredMotion:
     """Return the motion of a file with poses; without markers, with virtual points of the poses."""
     poses = replace(stored, origins=stored.origins * metres)
-    system = pose_system_of(stored.labels) if not on_poses else require_known(path, stored.labels)
+    system = find_pose_system(stored.labels) if not on_poses else require_known(path, stored.labels)
     if system is not None:
         parameters = {name: entry["values"] for name, entry in groups.get(system.parameters, {}).items()}
         poses = with_landmarks(poses, system, parameters)

@@ -21,14 +21,14 @@ _BARE_ORDINAL = re.compile(r"[A-Z]?[^A-Z0-9]*[0-9](ST|ND|RD|TH)[^A-Z0-9]*[A-Z]?"
 @lru_cache(4096)
 def normalise(label: str) -> str:
     """Return a label as it is compared: capitals, without blanks, underscores, dots and dashes."""
-    return _SEPARATORS.sub("", _in_latin(label).upper())
+    return _SEPARATORS.sub("", _translate_to_latin(label).upper())
 
 
-def _in_latin(label: str) -> str:
+def _translate_to_latin(label: str) -> str:
     """Return the label with East Asian words translated by the dictionary, and wide letters as narrow ones."""
     if label.isascii():
         return label
-    words = _writing()
+    words = _east_asian_words()
     if not any(word in label for word in words):
         return label
     label = unicodedata.normalize("NFKC", label)
@@ -37,7 +37,7 @@ def _in_latin(label: str) -> str:
     return label.strip()
 
 
-def _unaccented(label: str) -> str:
+def _remove_accents(label: str) -> str:
     """Return the label in Latin capitals without accents; words that accents distinguish are replaced by the dictionary."""
     capitals = label.upper()
     if capitals.isascii():
@@ -52,22 +52,22 @@ def _unaccented(label: str) -> str:
 
 
 @cache
-def _writing() -> dict[str, str]:
+def _east_asian_words() -> dict[str, str]:
     """Return the East Asian words and their translations, the longest first."""
     table: dict[str, str] = load_table("body/label_words")["writing"]
     return dict(sorted(table.items(), key=lambda row: -len(row[0])))
 
 
 @lru_cache(4096)
-def pieces(label: str) -> tuple[str, ...]:
+def split_label(label: str) -> tuple[str, ...]:
     """Return the parts of a label between its separators, in Latin capitals without accents."""
-    plain = _unaccented(_in_latin(label))
+    plain = _remove_accents(_translate_to_latin(label))
     if not _BARE_ORDINAL.fullmatch(plain):
         plain = _ORDINAL.sub(r"\1", plain)
     return tuple(piece for piece in re.split(r"[^A-Z0-9]+", plain) if piece)
 
 
-def without_shared_ending(labels: Sequence[str], endings: frozenset[str]) -> dict[str, str]:
+def strip_common_ending(labels: Sequence[str], endings: frozenset[str]) -> dict[str, str]:
     """Return label -> label without a last word of `endings` after a separator ("_study").
 
     A 1 at the end of most labels (RASI1, LHEE1) numbers a person or a trial, not the markers of a segment: it is removed, too.
@@ -113,12 +113,14 @@ def side_readings(parts: tuple[str, ...]) -> tuple[SideReading, ...]:
         for number, pair in enumerate(side_pairs())
         for side, word, other in ((SIDES[0], pair[0], pair[1]), (SIDES[1], pair[1], pair[0]))
         for i in range(len(parts))
-        for reading in _in_piece(parts, i, side, word, other, number)
+        for reading in _sides_in_piece(parts, i, side, word, other, number)
     ]
     return tuple(sorted(readings, key=lambda reading: _PLACES.index(reading.style[1])))
 
 
-def _in_piece(parts: tuple[str, ...], i: int, side: str, word: str, other: str, number: int) -> Sequence[SideReading]:
+def _sides_in_piece(
+    parts: tuple[str, ...], i: int, side: str, word: str, other: str, number: int
+) -> Sequence[SideReading]:
     """Return the readings with the side word in piece `i`."""
     piece, readings = parts[i], []
     at = piece.find(word)
@@ -144,9 +146,9 @@ def side_pairs() -> tuple[tuple[str, str], ...]:
     return tuple((right, left) for right, left in load_table("body/label_words")["sides"]["pairs"])
 
 
-def mirrored(label: str, side: str) -> str:
+def mirror_label(label: str, side: str) -> str:
     """Return the label of the other side, `side` being that of the label; "" if it has no letters for the side."""
-    readings = [reading for reading in side_readings(pieces(label)) if reading.side == side]
+    readings = [reading for reading in side_readings(split_label(label)) if reading.side == side]
     if not readings:
         return ""
     number, place = readings[0].style

@@ -11,7 +11,6 @@ import numpy as np
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import sided_rows
-from biodyn.model.from_library.recognition.labelled import LabelledRecordings
 from biodyn.model.from_library.recognition.person import place_table
 from biodyn.model.from_library.recognition.swap_detection import Swap, SwapSearch, find_swaps
 from biodyn.model.from_library.recognition.swap_over_time import (
@@ -22,11 +21,12 @@ from biodyn.model.from_library.recognition.swap_over_time import (
     swaps_over_time,
     undo_swap,
 )
+from biodyn.model.from_library.recognition.two_recordings import LabelledRecordings
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.recording import Markers
 
 
-def places_of(mapping: MarkerMapping) -> dict[str, str]:
+def places_by_label(mapping: MarkerMapping) -> dict[str, str]:
     """Return the place (`PlaceTable.names`) of every label that has one; each place once."""
     table = place_table()
     places: dict[str, str] = {}
@@ -44,22 +44,22 @@ def correct_labels(
 
     Args: `points` (3,) m by label, mean positions in the static trial; `mapping` roles of the labels.
     """
-    places = places_of(mapping)
+    places = places_by_label(mapping)
     notes: list[Diagnostic] = []
     in_static = find_swaps(points, places)
     notes += [_swap_note(swap, "static trial") for swap in in_static.swaps]
-    static, points = _relabelled(static, points, _corrections(in_static.swaps))
+    static, points = _relabel(static, points, _merge_corrections(in_static.swaps))
     in_walk = _swaps_in_walk(walk, places)
     notes += [_swap_note(swap, "walk") for swap in in_walk.swaps]
-    walk, _ = _relabelled(walk, {}, _corrections(in_walk.swaps))
+    walk, _ = _relabel(walk, {}, _merge_corrections(in_walk.swaps))
     bodies = {role.label: role.body for role in mapping.roles}
     for recording, markers in (("static trial", static), ("walk", walk)):
         corrections = _opposite_pairs(markers, bodies)
         notes += [_opposite_note(corrections, recording)] if corrections else []
         if markers is walk:
-            walk, _ = _relabelled(walk, {}, corrections)
+            walk, _ = _relabel(walk, {}, corrections)
         else:
-            static, points = _relabelled(static, points, corrections)
+            static, points = _relabel(static, points, corrections)
             notes += [_ambiguous_note(swap) for swap in in_static.ambiguous if not corrections.keys() >= {*swap.labels}]
     parents = {str(row["name"]): str(row.get("parent", "")) for _, row in sided_rows("body/person", "segment")}
     for _ in range(12):  # swaps between static trial and walk, at most
@@ -72,11 +72,11 @@ def correct_labels(
         swap, recording = decided[0]
         if recording == "static trial":
             corrections = {swap.first: swap.second, swap.second: swap.first}
-            static, points = _relabelled(static, points, corrections)
+            static, points = _relabel(static, points, corrections)
             notes.append(_timed_note(swap, recording, "in the static trial, where they do not fit the body"))
             continue
         walk, frames = undo_swap(walk, swap, points, bodies, parents)
-        notes.append(_timed_note(swap, recording, _when(swap, frames, walk, recording)))
+        notes.append(_timed_note(swap, recording, _time_phrase(swap, frames, walk, recording)))
     searches = [search for search in (in_static, in_walk) if search.fit is not None]
     all_sides = bool(searches) and all(_swaps_all_sides(search, places) for search in searches)
     return LabelledRecordings(walk, static, points, mapping, tuple(notes), all_sides)
@@ -86,26 +86,26 @@ def swaps_in_file(
     markers: Markers, mapping: MarkerMapping, if_all_sides: Diagnostic | None = None
 ) -> tuple[Diagnostic, ...]:
     """Return a finding for each swap in one recording, in World; `if_all_sides` instead if both sides are swapped."""
-    places = places_of(mapping)
+    places = places_by_label(mapping)
     search = _swaps_in_walk(markers, places)
     if if_all_sides is not None and _swaps_all_sides(search, places):
         return (if_all_sides,)
     return tuple(_swap_note(swap, "file") for swap in search.swaps)
 
 
-def _corrections(swaps: Sequence[Swap]) -> dict[str, str]:
+def _merge_corrections(swaps: Sequence[Swap]) -> dict[str, str]:
     return {label: correct for swap in swaps for label, correct in swap.corrections.items()}
 
 
 def _swaps_all_sides(search: SwapSearch, places: Mapping[str, str]) -> bool:
     """Return whether every label with a counterpart on the other side belongs there."""
-    mirrored, corrections = place_table().mirrored, _corrections(search.swaps)
+    mirrored, corrections = place_table().mirrored, _merge_corrections(search.swaps)
     present = {places[label] for label in search.labels}
     sided = [label for label in search.labels if mirrored[places[label]] in present - {places[label]}]
     return bool(sided) and all(places[corrections.get(label, label)] == mirrored[places[label]] for label in sided)
 
 
-def _relabelled(
+def _relabel(
     markers: Markers, points: Mapping[str, FloatArray], corrections: Mapping[str, str]
 ) -> tuple[Markers, Mapping[str, FloatArray]]:
     """Return the same trajectories and points with corrected labels."""
@@ -122,7 +122,7 @@ def _opposite_pairs(markers: Markers, bodies: Mapping[str, str]) -> dict[str, st
     """
     least_cosine, least_share = 0.5, 0.9  # of a pair with the axis from left to right, and of the frames with it
     index = {label: k for k, label in enumerate(markers.labels)}
-    pairs = [(label, other) for label in index if (other := _right_label(label, index))]
+    pairs = [(label, other) for label in index if (other := _right_counterpart(label, index))]
     if not pairs:
         return {}
     left, right = (markers.positions[:, [index[pair[k]] for pair in pairs]] for k in (0, 1))
@@ -140,7 +140,7 @@ def _opposite_pairs(markers: Markers, bodies: Mapping[str, str]) -> dict[str, st
     return corrections
 
 
-def _right_label(label: str, labels: Mapping[str, int]) -> str:
+def _right_counterpart(label: str, labels: Mapping[str, int]) -> str:
     """Return the label of the same marker on the right side, "" for a marker of the right side or of the midline."""
     for left, right in (("LEFT", "RIGHT"), ("Left", "Right"), ("left", "right"), ("L", "R"), ("l", "r")):
         for found in re.finditer(left, label):
@@ -211,7 +211,7 @@ def _ambiguous_note(swap: Swap) -> Diagnostic:
     )
 
 
-def _when(swap: TimedSwap, frames: int, walk: Markers, recording: SwappedRecording) -> str:
+def _time_phrase(swap: TimedSwap, frames: int, walk: Markers, recording: SwappedRecording) -> str:
     if frames == walk.frame_count:
         return "in the whole walk" if recording == "walk" else "between the static trial and the walk"
     first_s, last_s = swap.first_frame / walk.rate_hz, swap.last_frame / walk.rate_hz
@@ -261,7 +261,7 @@ def with_big_toes(mapping: MarkerMapping, markers: Markers) -> tuple[MarkerMappi
     Args: `markers` of the static trial, or of the walk without one.
     """
     largest_deg = 24.0
-    feet = {side: foot for side in SIDES if (foot := _foot(mapping, side))}
+    feet = {side: foot for side in SIDES if (foot := _foot_roles(mapping, side))}
     angles_deg = [angle for foot in feet.values() if np.isfinite(angle := _toe_angle_deg(markers, foot))]
     angle_deg = float(np.mean(angles_deg)) if angles_deg else 0.0
     if angle_deg <= largest_deg:
@@ -282,7 +282,7 @@ def with_big_toes(mapping: MarkerMapping, markers: Markers) -> tuple[MarkerMappi
     return replace(mapping, roles=roles), (note,)
 
 
-def _foot(mapping: MarkerMapping, side: Side) -> tuple[MarkerRole, MarkerRole, MarkerRole] | None:
+def _foot_roles(mapping: MarkerMapping, side: Side) -> tuple[MarkerRole, MarkerRole, MarkerRole] | None:
     """Return the roles of heel, toe and fifth metatarsal; None if one is missing or the hallux has its own marker."""
     by_landmark = {role.landmark: role for role in mapping.roles}
     heel, toe, met5, hallux = (by_landmark.get(f"{name}_{side}") for name in ("heel", "toe", "met5", "hallux"))

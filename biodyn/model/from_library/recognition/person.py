@@ -12,7 +12,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, other_side, without_side
 from biodyn.library.load import load_table
-from biodyn.library.tables import for_each_side, sided_rows
+from biodyn.library.tables import expand_sides, sided_rows
 
 _TABLE = "body/person"
 _ANGLES = ("flexion", "abduction", "turning")
@@ -53,19 +53,19 @@ def place_table() -> PlaceTable:
     names = tuple(_place_name(row) for row in rows)
     mirrored = {name: name for name in names}
     for raw in table["place"]:
-        sided = dict(for_each_side(_place_name(raw)))
+        sided = dict(expand_sides(_place_name(raw)))
         mirrored |= {sided[side]: sided[other_side(side)] for side in SIDES if side in sided}
     return PlaceTable(
         names=names,
         by_label={label: row["labels"][0] for row in rows if not row.get("landmark") for label in row["labels"]},
         mirrored=mirrored,
         body={name: row["body"] for name, row in zip(names, rows, strict=True)},
-        parts=tuple(frozenset(name for raw in part for _, name in for_each_side(raw)) for part in table["parts"]),
+        parts=tuple(frozenset(name for raw in part for _, name in expand_sides(raw)) for part in table["parts"]),
     )
 
 
 @cache
-def person_with(places: tuple[str, ...]) -> JointedPerson:
+def person_with_places(places: tuple[str, ...]) -> JointedPerson:
     """Return the person with markers at these places (`PlaceTable.names`)."""
     return JointedPerson(places)
 
@@ -98,7 +98,7 @@ class JointedPerson:
         self._local = position - self._centres[self._body]
         placement_sd = np.array([row["sd"] for _, row in rows]).reshape(-1, 3)
         self.sd: FloatArray = np.hypot(placement_sd, float(table["unmodelled_sd_m"]))
-        self._set_reach()
+        self._set_derivative_arrays()
         self._last: tuple[FloatArray, _Poses] | None = None
 
     def _set_segments(self, segments: Sequence[tuple[str, str, dict[str, Any]]]) -> None:
@@ -134,7 +134,7 @@ class JointedPerson:
                     row[k] = columns.setdefault((owner, quantity), _ROOT + len(columns))
         self.size = _ROOT + len(columns)
 
-    def _set_reach(self) -> None:
+    def _set_derivative_arrays(self) -> None:
         """Set what the derivatives need: which places each rotation moves, and the lever arm of each scale."""
         count = len(self._parents)
         is_below = np.eye(count, dtype=bool)  # [i, j]: segment j is segment i or distal to it
@@ -155,15 +155,15 @@ class JointedPerson:
 
     def positions(self, parameters: FloatArray) -> FloatArray:
         """Return the positions (N, 3) m in World of parameters (P,)."""
-        local = self._positions_of(self._poses(parameters))
-        positions: FloatArray = local @ self._scaled_heading(parameters).T + _POSITION_SD_M * parameters[:3]
+        local = self._marker_positions(self._segment_poses(parameters))
+        positions: FloatArray = local @ self._scaled_rotation(parameters).T + _POSITION_SD_M * parameters[:3]
         return positions
 
     def linearised(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the positions (N, 3) m and their derivative (3 N, P) at parameters (P,)."""
-        poses = self._poses(parameters)
+        poses = self._segment_poses(parameters)
         R, p, _, axes = poses
-        local = self._positions_of(poses)
+        local = self._marker_positions(poses)
         arm = (local - p[:, None]) * self._below[..., None]
         x, y, z = axes[:, :, None].transpose(3, 0, 1, 2)
         ax, ay, az = arm[:, None].transpose(3, 0, 1, 2)
@@ -173,7 +173,7 @@ class JointedPerson:
         by_scale = reach.reshape(len(reach), -1, 3) @ R.transpose(0, 2, 1)
         J = self._to_parameters @ np.concatenate([by_angle.reshape(-1, 3 * count), by_scale.reshape(-1, 3 * count)])
         J = J.reshape(self.size, count, 3)
-        heading = self._scaled_heading(parameters)
+        heading = self._scaled_rotation(parameters)
         J = J @ heading.T
         positions = local @ heading.T
         J[:3] = _POSITION_SD_M * np.eye(3)[:, None]
@@ -181,11 +181,11 @@ class JointedPerson:
         J[4] = self._height_sd * positions
         return positions + _POSITION_SD_M * parameters[:3], J.reshape(self.size, -1).T
 
-    def _scaled_heading(self, parameters: FloatArray) -> FloatArray:
+    def _scaled_rotation(self, parameters: FloatArray) -> FloatArray:
         """Return the rotation by the heading times the body size, (3, 3)."""
-        return self.scale_of(parameters) * rotation_about_y(_HEADING_SD_RAD * float(parameters[3]))
+        return self.relative_height(parameters) * rotation_about_y(_HEADING_SD_RAD * float(parameters[3]))
 
-    def _poses(self, parameters: FloatArray) -> _Poses:
+    def _segment_poses(self, parameters: FloatArray) -> _Poses:
         if self._last is not None and np.array_equal(self._last[0], parameters):
             return self._last[1]
         proportions = 1.0 + self._proportion_sd * parameters[self._proportions]
@@ -205,7 +205,7 @@ class JointedPerson:
         self._last = parameters.copy(), poses
         return poses
 
-    def _positions_of(self, poses: _Poses) -> FloatArray:
+    def _marker_positions(self, poses: _Poses) -> FloatArray:
         R, p, scale, _ = poses
         local = scale[self._body] * self._local
         positions: FloatArray = p[self._body] + (R[self._body] @ local[..., None])[..., 0]
@@ -218,7 +218,9 @@ class JointedPerson:
         variance = (J[:, _ROOT:] ** 2).sum(axis=1).reshape(-1, 3).mean(axis=1) + (self.sd**2).mean(axis=1)
         return mean, variance
 
-    def at(self, points: FloatArray, heading_rad: float, scale: float, weight: FloatArray) -> FloatArray:
+    def initial_parameters(
+        self, points: FloatArray, heading_rad: float, scale: float, weight: FloatArray
+    ) -> FloatArray:
         """Return the parameters (P,) of the mean posture, scaled and rotated, placed at the weighted mean of points (N, 3)."""
         mean = self.mean_posture[0] @ rotation_about_y(heading_rad).T
         parameters = np.zeros(self.size)
@@ -227,7 +229,7 @@ class JointedPerson:
         parameters[4] = np.log(scale) / self._height_sd
         return parameters
 
-    def scale_of(self, parameters: FloatArray) -> float:
+    def relative_height(self, parameters: FloatArray) -> float:
         """Return the body height as a share of the reference height."""
         return math.exp(self._height_sd * float(parameters[4]))
 
@@ -285,7 +287,7 @@ class PersonFit:
     @cached_property
     def sd(self) -> FloatArray:
         """(3 N,) m, spread of the markers on their segments."""
-        return (self.person.sd * self.person.scale_of(self.parameters)).ravel()
+        return (self.person.sd * self.person.relative_height(self.parameters)).ravel()
 
     @cached_property
     def _information(self) -> tuple[FloatArray, FloatArray]:
@@ -362,14 +364,14 @@ def fit_person(
     weight = np.ones(len(points)) if weight is None else weight
     parameters = _initial_parameters(person, points, weight) if start is None else start
     predicted, J = person.linearised(parameters)
-    sd = person.sd * person.scale_of(parameters) / np.sqrt(weight)[:, None]
-    cost = _cost(points, predicted, sd, parameters)
+    sd = person.sd * person.relative_height(parameters) / np.sqrt(weight)[:, None]
+    cost = _fit_cost(points, predicted, sd, parameters)
     for _ in range(12):
         Jw = J / sd.reshape(-1, 1)
         target_residual = ((points - predicted) / sd).ravel() + Jw @ parameters
         target = np.linalg.solve(np.eye(person.size) + Jw.T @ Jw, Jw.T @ target_residual)
         trials = (parameters + length * (target - parameters) for length in step_lengths)
-        costs = ((_cost(points, person.positions(trial), sd, trial), trial) for trial in trials)
+        costs = ((_fit_cost(points, person.positions(trial), sd, trial), trial) for trial in trials)
         step = next(((new_cost, trial) for new_cost, trial in costs if new_cost < cost), None)
         if step is None:
             break
@@ -391,7 +393,7 @@ def robust_fit(person: JointedPerson, points: FloatArray) -> PersonFit:
     return fit
 
 
-def _cost(points: FloatArray, predicted: FloatArray, sd: FloatArray, parameters: FloatArray) -> float:
+def _fit_cost(points: FloatArray, predicted: FloatArray, sd: FloatArray, parameters: FloatArray) -> float:
     return float((((points - predicted) / sd) ** 2).sum() + parameters @ parameters)
 
 
@@ -406,4 +408,4 @@ def _initial_parameters(person: JointedPerson, points: FloatArray, weight: Float
     A[:, 1, 2], A[:, 1, 4] = mean[:, 1], 1.0
     rows = (A * weight[:, None, None]).reshape(-1, 6)
     a, b, c = np.linalg.lstsq(rows, (points * weight[:, None]).ravel(), rcond=None)[0][:3]
-    return person.at(points, float(np.arctan2(b, a)), float(np.clip(abs(c), 0.4, 1.4)), weight**2)
+    return person.initial_parameters(points, float(np.arctan2(b, a)), float(np.clip(abs(c), 0.4, 1.4)), weight**2)

@@ -18,7 +18,7 @@ from biodyn.model.from_library.recognition.person import (
     JointedPerson,
     PersonFit,
     fit_person,
-    person_with,
+    person_with_places,
     place_table,
     rotation_about_y,
 )
@@ -74,13 +74,15 @@ def label_points(
     fits = _Fits(np.stack([points[label] for label in names]) if names else np.zeros((0, 3)))
     starts = []
     for slots in sets:
-        person = person_with(slots.places)
+        person = person_with_places(slots.places)
         known = [
             (names.index(label), slots.places.index(place))
             for label, place in (fixed or {}).items()
             if place in slots.places
         ]
-        new_starts = [_fixed_start(person, fits.points, known)] if fixed else _starts(person, fits.points, slots)
+        new_starts = (
+            [_start_from_known(person, fits.points, known)] if fixed else _best_starts(person, fits.points, slots)
+        )
         starts += [(score, slots, known, start) for score, start in new_starts]
     starts.sort(key=lambda start: -start[0])
     assignments: list[_Assignment] = []
@@ -91,7 +93,7 @@ def label_points(
     if not assignments:
         return None
     assignments.sort(key=lambda assignment: -assignment.score)
-    return _labelling(assignments, names, fits)
+    return _unambiguous_labelling(assignments, names, fits)
 
 
 class _Fits:
@@ -101,15 +103,15 @@ class _Fits:
         self.points = points
         self._known: dict[tuple[tuple[str, ...], tuple[int, ...]], PersonFit] = {}
 
-    def of(self, places: tuple[str, ...], indices: IntArray) -> PersonFit:
+    def fit_at(self, places: tuple[str, ...], indices: IntArray) -> PersonFit:
         """Return the fit of the points of these indices at these places."""
         key = places, tuple(indices.tolist())
         if key not in self._known:
-            self._known[key] = fit_person(person_with(places), self.points[indices])
+            self._known[key] = fit_person(person_with_places(places), self.points[indices])
         return self._known[key]
 
 
-def _starts(person: JointedPerson, points: FloatArray, slots: MarkerSlots) -> list[tuple[float, FloatArray]]:
+def _best_starts(person: JointedPerson, points: FloatArray, slots: MarkerSlots) -> list[tuple[float, FloatArray]]:
     """Return the best of 24 headings and 3 sizes of a standing person: score and parameters."""
     headings = 24
     mean, variance = person.mean_posture
@@ -129,7 +131,7 @@ def _starts(person: JointedPerson, points: FloatArray, slots: MarkerSlots) -> li
             rows, columns, score = _assign(_log_odds(squared, 3.0 * np.log(variance * scale**2), scale), expected)
             weight, target = np.zeros(len(mean)), rotated + offset
             weight[columns], target[columns] = 1.0, points[rows]
-            starts.append((score, person.at(target, float(heading), scale, weight / variance + 1e-9)))
+            starts.append((score, person.initial_parameters(target, float(heading), scale, weight / variance + 1e-9)))
     starts.sort(key=lambda start: -start[0])
     chosen: list[tuple[float, FloatArray]] = []
     for score, parameters in starts:
@@ -139,7 +141,7 @@ def _starts(person: JointedPerson, points: FloatArray, slots: MarkerSlots) -> li
     return chosen[:_STARTS]
 
 
-def _fixed_start(
+def _start_from_known(
     person: JointedPerson, points: FloatArray, known: Sequence[tuple[int, int]]
 ) -> tuple[float, FloatArray]:
     """Return the fit to the points with known places: score and parameters."""
@@ -175,18 +177,18 @@ class _Assignment:
     score: float
 
     @property
-    def filled(self) -> IntArray:
+    def _filled_slots(self) -> IntArray:
         return np.flatnonzero(self.point_of >= 0)
 
     @property
-    def empty(self) -> IntArray:
+    def _empty_slots(self) -> IntArray:
         return np.flatnonzero(self.point_of < 0)
 
-    def places(self, names: Sequence[str]) -> dict[str, str]:
+    def places_by_label(self, names: Sequence[str]) -> dict[str, str]:
         """Return place by label in the file."""
-        return {names[self.point_of[k]]: self.slots.places[k] for k in self.filled}
+        return {names[self.point_of[k]]: self.slots.places[k] for k in self._filled_slots}
 
-    def moved(self, *moves: tuple[int, int]) -> IntArray:
+    def with_moves(self, *moves: tuple[int, int]) -> IntArray:
         """Return `point_of` with points moved from places to empty ones."""
         point_of = self.point_of.copy()
         for start, end in moves:
@@ -198,13 +200,13 @@ def _best_assignment(
     slots: MarkerSlots, fits: _Fits, parameters: FloatArray, known: Sequence[tuple[int, int]]
 ) -> _Assignment | None:
     """Alternate fit and assignment until nothing changes; then repeat without the points that fit badly."""
-    person = person_with(slots.places)
+    person = person_with_places(slots.places)
     predicted, J = person.linearised(parameters)
     fit = PersonFit(person, predicted, np.full(len(predicted), _UNASSIGNED), parameters, predicted, J, 0.0)
     best: _Assignment | None = None
     for _ in range(3):
-        assignment = _alternate(slots, fits, fit, known)
-        assignment = assignment if assignment is None or known else _with_swaps(assignment, fits.points)
+        assignment = _refine(slots, fits, fit, known)
+        assignment = assignment if assignment is None or known else _try_swaps(assignment, fits.points)
         if assignment is None or (best is not None and assignment.score < best.score + 0.1):
             break
         best = assignment
@@ -212,17 +214,17 @@ def _best_assignment(
         if is_likely.all():
             break
         weight = np.full(len(slots.places), _UNASSIGNED)
-        weight[assignment.filled[is_likely]] = 1.0
+        weight[assignment._filled_slots[is_likely]] = 1.0
         fit = fit_person(person, fits.points[np.maximum(assignment.point_of, 0)], fit.parameters, weight)
     return best
 
 
-def _alternate(slots: MarkerSlots, fits: _Fits, fit: PersonFit, known: Sequence[tuple[int, int]]) -> _Assignment | None:
+def _refine(slots: MarkerSlots, fits: _Fits, fit: PersonFit, known: Sequence[tuple[int, int]]) -> _Assignment | None:
     expected, points = np.array(slots.expected), fits.points
     point_of = np.full(len(slots.places), -1)
     for iteration in range(8):
         squared, log_determinant = fit.distances_to_places(points)
-        scale = fit.person.scale_of(fit.parameters)
+        scale = fit.person.relative_height(fit.parameters)
         if iteration == 0 and fit.weight.max() <= _UNASSIGNED:
             variance = fit.person.mean_posture[1] * scale**2
             squared = ((points[:, None] - fit.predicted) ** 2).sum(axis=2) / variance
@@ -241,64 +243,64 @@ def _alternate(slots: MarkerSlots, fits: _Fits, fit: PersonFit, known: Sequence[
             return None
         weight = np.where(point_of >= 0, 1.0, _UNASSIGNED)
         fit = fit_person(fit.person, points[np.maximum(point_of, 0)], fit.parameters, weight)
-    return _with_moves(_scored(slots, point_of, fits), fits)
+    return _try_moves(_score_assignment(slots, point_of, fits), fits)
 
 
-def _scored(slots: MarkerSlots, point_of: IntArray, fits: _Fits) -> _Assignment:
+def _score_assignment(slots: MarkerSlots, point_of: IntArray, fits: _Fits) -> _Assignment:
     filled = np.flatnonzero(point_of >= 0)
-    fit = fits.of(tuple(slots.places[k] for k in filled), point_of[filled])
+    fit = fits.fit_at(tuple(slots.places[k] for k in filled), point_of[filled])
     mirrored, present = place_table().mirrored, {slots.places[k] for k in filled}
     # markers are usually placed in pairs
     unpaired = sum(mirrored[place] in slots.places and mirrored[place] not in present for place in present)
     missing = int((np.array(slots.expected) & (point_of < 0)).sum()) + 2 * unpaired
     missing += 2 * int((np.array(slots.required) & (point_of < 0)).sum())
-    volume = _VOLUME_M3 * fit.person.scale_of(fit.parameters) ** 3
+    volume = _VOLUME_M3 * fit.person.relative_height(fit.parameters) ** 3
     score = fit.log_likelihood + len(filled) * np.log(volume) - _MISSING * missing
     return _Assignment(slots, point_of, fit, float(score))
 
 
-def _with_moves(assignment: _Assignment, fits: _Fits) -> _Assignment:
+def _try_moves(assignment: _Assignment, fits: _Fits) -> _Assignment:
     """Move points to empty places nearby, on one side or both, where that is more probable."""
     slots = assignment.slots
-    for k in assignment.filled.tolist():
-        for empty in assignment.empty.tolist():
-            if assignment.point_of[k] < 0 or not _close_places(slots.places)[k, empty]:
+    for k in assignment._filled_slots.tolist():
+        for empty in assignment._empty_slots.tolist():
+            if assignment.point_of[k] < 0 or not _confusable_places(slots.places)[k, empty]:
                 continue
-            candidates = [_scored(slots, assignment.moved((k, empty)), fits)]
-            mirror, mirror_empty = _mirrored(slots, k), _mirrored(slots, empty)
+            candidates = [_score_assignment(slots, assignment.with_moves((k, empty)), fits)]
+            mirror, mirror_empty = _mirror_slot(slots, k), _mirror_slot(slots, empty)
             if (
                 min(mirror, mirror_empty) >= 0
                 and assignment.point_of[mirror] >= 0
                 and assignment.point_of[mirror_empty] < 0
             ):
-                both = assignment.moved((k, empty), (mirror, mirror_empty))
-                candidates.append(_scored(slots, both, fits))
+                both = assignment.with_moves((k, empty), (mirror, mirror_empty))
+                candidates.append(_score_assignment(slots, both, fits))
             assignment = max(assignment, *candidates, key=lambda candidate: candidate.score)
     return assignment
 
 
-def _mirrored(slots: MarkerSlots, k: int) -> int:
+def _mirror_slot(slots: MarkerSlots, k: int) -> int:
     """Return the index of the same place on the other side, -1 if the set has none."""
     mirrored = place_table().mirrored[slots.places[k]]
     return slots.places.index(mirrored) if mirrored in slots.places and mirrored != slots.places[k] else -1
 
 
 @cache
-def _close_places(places: tuple[str, ...]) -> BoolArray:
+def _confusable_places(places: tuple[str, ...]) -> BoolArray:
     """Return (K, K): places within 0.15 m at reference height, which may be mistaken for each other."""
-    mean, _ = person_with(places).mean_posture
+    mean, _ = person_with_places(places).mean_posture
     is_close: BoolArray = np.linalg.norm(mean[:, None] - mean, axis=2) < 0.15
     return is_close
 
 
-def _with_swaps(assignment: _Assignment, points: FloatArray) -> _Assignment:
+def _try_swaps(assignment: _Assignment, points: FloatArray) -> _Assignment:
     """Swap pairs of points while that is more probable, at most eight times."""
     for _ in range(8):
         gains = assignment.fit.swap_gains()
         i, j = np.unravel_index(int(gains.argmax()), gains.shape)
         if gains[i, j] < 1.0:
             break
-        filled = assignment.filled
+        filled = assignment._filled_slots
         point_of = assignment.point_of.copy()
         point_of[filled[[i, j]]] = assignment.point_of[filled[[j, i]]]
         person = assignment.fit.person
@@ -325,21 +327,21 @@ def _swappable_pairs(fit: PersonFit) -> list[tuple[int, int]]:
     return pairs
 
 
-def _labelling(assignments: Sequence[_Assignment], names: Sequence[str], fits: _Fits) -> Labelling:
+def _unambiguous_labelling(assignments: Sequence[_Assignment], names: Sequence[str], fits: _Fits) -> Labelling:
     """Return the best assignment without the labels that other assignments, nearly as good, contradict."""
     best = assignments[0]
     slots, fit = best.slots, best.fit
-    place_of = best.places(names)
+    place_of = best.places_by_label(names)
     set_label = dict(zip(slots.places, slots.labels, strict=True))
     name_at = {place: name for name, place in place_of.items()}
     places = fit.person.places
     ambiguous: dict[str, str] = {}
     for i, j in _swappable_pairs(fit):
         ambiguous[name_at[places[i]]], ambiguous[name_at[places[j]]] = set_label[places[j]], set_label[places[i]]
-    for k in best.filled.tolist():
-        for empty in best.empty.tolist():
-            if _close_places(slots.places)[k, empty]:
-                rival = _scored(slots, best.moved((k, empty)), fits)
+    for k in best._filled_slots.tolist():
+        for empty in best._empty_slots.tolist():
+            if _confusable_places(slots.places)[k, empty]:
+                rival = _score_assignment(slots, best.with_moves((k, empty)), fits)
                 if best.score - rival.score < 0.25 * _CLEAR:
                     ambiguous[names[best.point_of[k]]] = slots.labels[empty]
     squared = fit.leave_one_out()
@@ -350,7 +352,7 @@ def _labelling(assignments: Sequence[_Assignment], names: Sequence[str], fits: _
             ambiguous.setdefault(name_at[place], "")
     for rival in assignments[1:]:
         if best.score - rival.score < 0.5 * _CLEAR:
-            rival_place = rival.places(names)
+            rival_place = rival.places_by_label(names)
             for name, place in place_of.items():
                 if rival_place.get(name, place) != place:
                     ambiguous.setdefault(name, "")

@@ -10,7 +10,13 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from biodyn.conventions import FloatArray
-from biodyn.model.from_library.recognition.person import PersonFit, fit_person, person_with, place_table, robust_fit
+from biodyn.model.from_library.recognition.person import (
+    PersonFit,
+    fit_person,
+    person_with_places,
+    place_table,
+    robust_fit,
+)
 
 # Decrease of the cost (squared Mahalanobis distance) that a swap requires: correct labels of real people never gained so much.
 _LEAST_GAIN = 30.0
@@ -72,7 +78,7 @@ def swap_gain(points: Mapping[str, FloatArray], places: Mapping[str, str], first
     labels = _usable_labels(points, places)
     if not {first, second} & set(labels) or not {first, second} <= set(points):
         return float("nan")
-    person = person_with(tuple(places[label] for label in labels))
+    person = person_with_places(tuple(places[label] for label in labels))
     swapped = {**points, first: points[second], second: points[first]}
     cost, swapped_cost = (
         fit_person(person, np.stack([frame[label] for label in labels])).cost for frame in (points, swapped)
@@ -92,7 +98,7 @@ class _Search:
 
     def __init__(self, labels: Sequence[str], places: Mapping[str, str], points: FloatArray) -> None:
         self.labels, self.places, self.points = labels, places, points
-        self.fit = fit_person(person_with(tuple(places[label] for label in labels)), points)
+        self.fit = fit_person(person_with_places(tuple(places[label] for label in labels)), points)
         self.order: Order = tuple(range(len(labels)))
         self.rivals: list[tuple[float, Order]] = []
 
@@ -115,17 +121,17 @@ class _Search:
             if gains[i, j] > 0.5 * _LEAST_GAIN:
                 order = list(self.order)
                 order[i], order[j] = order[j], order[i]
-                candidates.append((self._fitted(tuple(order)), tuple(order)))
+                candidates.append((self._fit_order(tuple(order)), tuple(order)))
         if self._is_poor(self.fit) and all(self._is_poor(fit) for fit, _ in candidates):
             known = {self.order, *(order for _, order in candidates)}
             more = dict.fromkeys((self._robust_order(), *self._mirrored_orders(self.order)))
-            candidates += [(self._fitted(order), order) for order in more if order not in known]
+            candidates += [(self._fit_order(order), order) for order in more if order not in known]
         return candidates
 
     def _is_poor(self, fit: PersonFit) -> bool:
         return fit.cost > 0.8 * self.points.size  # per coordinate; real people have 0.2 to 0.6
 
-    def _fitted(self, order: Order) -> PersonFit:
+    def _fit_order(self, order: Order) -> PersonFit:
         points = self.points[list(order)]
         fit = fit_person(self.fit.person, points, self.fit.parameters)
         if not self._is_poor(fit):
@@ -164,7 +170,7 @@ class _Search:
                 continue
             order = list(self.order)
             order[order.index(point)], order[i] = order[i], point
-            fit = self._fitted(tuple(order))
+            fit = self._fit_order(tuple(order))
             if fit.cost - self.fit.cost < _LEAST_GAIN:
                 self.fit, self.order = fit, tuple(order)
 
@@ -179,11 +185,11 @@ class _Search:
             before = np.linalg.norm(self.points[list(cycle)] - predicted, axis=1).mean()
             after = np.linalg.norm(self.fit.points[list(cycle)] - predicted, axis=1).mean()
             swap = Swap({self.labels[self.order[i]]: self.labels[i] for i in cycle}, float(before), float(after))
-            is_clear = squared[list(cycle)].max() < plausible and not self._has_rival(cycle)
+            is_clear = squared[list(cycle)].max() < plausible and not self._is_ambiguous(cycle)
             (clear if is_clear else ambiguous).append(swap)
         return tuple(clear), tuple(ambiguous)
 
-    def _has_rival(self, cycle: Sequence[int]) -> bool:
+    def _is_ambiguous(self, cycle: Sequence[int]) -> bool:
         """Whether another order of these labels fits nearly as well (cost within 15)."""
         return any(
             cost - self.fit.cost < 15.0 and any(order[i] != self.order[i] for i in cycle) for cost, order in self.rivals

@@ -58,11 +58,11 @@ def swaps_over_time(
     step = max(1, round(markers.rate_hz / 50.0))  # 50 frames per second are enough
     p = markers.positions[::step][:, [markers.labels.index(label) for label in labels]]
     points = np.stack([static[label] for label in labels]) if labels else np.zeros((0, 3))
-    static_distance = _distances(points)
+    static_distance = _pairwise_distances(points)
     neighbours = _neighbours(labels, static_distance, bodies, parents)
     shortest = max(_LEAST_S * markers.rate_hz / step, 1.0)
     misfit = {
-        i: _mean(np.abs(_distance(p[:, [i]], p[:, near]) - static_distance[i, near]))
+        i: _masked_mean(np.abs(_distance(p[:, [i]], p[:, near]) - static_distance[i, near]))
         for i, near in enumerate(neighbours)
         if near
     }
@@ -74,8 +74,8 @@ def swaps_over_time(
         if i in neighbours[j] or j in neighbours[i] or np.any(misfit[i] + misfit[j] > 2.0 * LEAST_GAIN_M)
     ]
     swaps: list[TimedSwap] = []
-    for i, j, gain, is_better in _gains_of_pairs(p, static_distance, neighbours, pairs):
-        longest = max((stop - first for first, stop in _stretches(is_better)), default=0)
+    for i, j, gain, is_better in _pair_gains(p, static_distance, neighbours, pairs):
+        longest = max((stop - first for first, stop in _true_runs(is_better)), default=0)
         if longest * step >= _LEAST_S * markers.rate_hz:
             rows = np.flatnonzero(is_better) * step
             swaps.append(
@@ -129,7 +129,7 @@ def _neighbours(
     return result
 
 
-def _gains_of_pairs(
+def _pair_gains(
     p: FloatArray,
     static_distance: FloatArray,
     neighbours: Sequence[Sequence[int]],
@@ -153,15 +153,15 @@ def _gains_of_pairs(
             near = columns[first]  # (P, K)
             counted = is_used[first] & (near != second[:, None])
             static = static_distance[first[:, None], near]
-            misfit += _mean(np.abs(_distance(p[:, first, None], p[:, near]) - static), counted)
-            swapped_misfit += _mean(np.abs(_distance(p[:, second, None], p[:, near]) - static), counted)
+            misfit += _masked_mean(np.abs(_distance(p[:, first, None], p[:, near]) - static), counted)
+            swapped_misfit += _masked_mean(np.abs(_distance(p[:, second, None], p[:, near]) - static), counted)
         gain = 0.5 * (misfit - swapped_misfit)
         is_better: BoolArray = np.asarray((gain > LEAST_GAIN_M) & (swapped_misfit < _REMAINING * misfit))
         for k in np.flatnonzero(is_better.any(axis=0)):
             yield int(chosen[k, 0]), int(chosen[k, 1]), gain[:, k], is_better[:, k]
 
 
-def _distances(points: FloatArray) -> FloatArray:
+def _pairwise_distances(points: FloatArray) -> FloatArray:
     """Return the distances (..., M, M) between points (..., M, 3)."""
     return _distance(points[..., :, None, :], points[..., None, :, :])
 
@@ -175,7 +175,7 @@ def _distance(p: FloatArray, q: FloatArray) -> FloatArray:
     return np.sqrt(squared, out=squared)
 
 
-def _mean(values: FloatArray, counted: BoolArray | bool = True) -> FloatArray:
+def _masked_mean(values: FloatArray, counted: BoolArray | bool = True) -> FloatArray:
     """Return the mean over the last axis of the finite values that are `counted`; NaN if none."""
     seen = np.isfinite(values) & counted
     total: FloatArray = np.where(seen, values, 0.0).sum(axis=-1)
@@ -195,18 +195,18 @@ def undo_swap(
     All frames are corrected if nearly all decidable ones show the swap, else each stretch that contains a clear frame.
     """
     labels = [label for label in markers.labels if label in static and label in bodies]
-    static_distance = _distances(np.stack([static[label] for label in labels]))
+    static_distance = _pairwise_distances(np.stack([static[label] for label in labels]))
     neighbours = _neighbours(labels, static_distance, bodies, parents)
     pair = labels.index(swap.first), labels.index(swap.second)
     used = sorted({*pair, *neighbours[pair[0]], *neighbours[pair[1]]})
     column = {k: i for i, k in enumerate(used)}
-    distance = _distances(markers.positions[:, [markers.labels.index(labels[k]) for k in used]])
+    distance = _pairwise_distances(markers.positions[:, [markers.labels.index(labels[k]) for k in used]])
     misfit, swapped_misfit = np.zeros(markers.frame_count), np.zeros(markers.frame_count)
     for label, other in (pair, pair[::-1]):
         near = [k for k in neighbours[label] if k != other]
         columns = [column[k] for k in near]
-        misfit += _mean(np.abs(distance[:, column[label], columns] - static_distance[label, near]))
-        swapped_misfit += _mean(np.abs(distance[:, column[other], columns] - static_distance[label, near]))
+        misfit += _masked_mean(np.abs(distance[:, column[label], columns] - static_distance[label, near]))
+        swapped_misfit += _masked_mean(np.abs(distance[:, column[other], columns] - static_distance[label, near]))
     is_decidable = np.isfinite(misfit) & np.isfinite(swapped_misfit)
     is_nearer = is_decidable & (swapped_misfit < misfit)
     is_clear = is_nearer & (0.5 * (misfit - swapped_misfit) > LEAST_GAIN_M) & (swapped_misfit < _REMAINING * misfit)
@@ -214,7 +214,7 @@ def undo_swap(
         rows = np.ones(len(misfit), dtype=bool)
     else:
         rows = np.zeros(len(misfit), dtype=bool)
-        for first, stop in _stretches(is_nearer | ~is_decidable):
+        for first, stop in _true_runs(is_nearer | ~is_decidable):
             nearer = np.flatnonzero(is_nearer[first:stop])
             if is_clear[first:stop].any():
                 rows[first + nearer[0] : first + nearer[-1] + 1] = True
@@ -224,7 +224,7 @@ def undo_swap(
     return replace(markers, positions=positions), int(rows.sum())
 
 
-def _stretches(mask: BoolArray) -> list[tuple[int, int]]:
+def _true_runs(mask: BoolArray) -> list[tuple[int, int]]:
     """Return the runs of True as (first, stop) pairs, stop exclusive."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
     return [(int(first), int(stop)) for first, stop in edges.reshape(-1, 2)]

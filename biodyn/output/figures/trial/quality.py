@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import AXES, CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
-from biodyn.model.from_library.user_tables import catalogue
+from biodyn.model.from_library.user_tables import table_catalogue
 from biodyn.output.figures.curves import (
     display_table,
     labels_below,
@@ -21,7 +21,7 @@ from biodyn.output.figures.description import Axis, Bars, Figure, Key, Layer, Le
 from biodyn.output.figures.style import DASHED, DOTTED, shades
 from biodyn.output.figures.trial import TrialView, figure
 from biodyn.processing.gait.cycles import normalise
-from biodyn.processing.signals.filtering import rms
+from biodyn.processing.signals.filtering import finite_rms
 from biodyn.variables import PERCENT, coordinate_title, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.verification.contributions import CONTRIBUTIONS
@@ -64,7 +64,7 @@ def marker_errors(trial: TrialView) -> Figure | None:
 
 
 def _worst_panel(labels: list[str], error: FloatArray, limits: tuple[float, float], things: str) -> Panel:
-    of_marker = rms(error.T)
+    of_marker = finite_rms(error.T)
     order = [i for i in np.argsort(np.nan_to_num(-of_marker)) if np.isfinite(of_marker[i])][:15][::-1]
     rows = np.arange(float(len(order)))
     peaks = np.nanmax(error[:, order], axis=0) if order else np.empty(0)
@@ -141,7 +141,7 @@ def _panel(trial: TrialView, title: str, letter: str, unit: str, limit: float | 
         time_axis(time_s),
         Axis(unit, grid=True),
         tuple(layers),
-        corner=f"RMS {rms(size):.1f} {unit}, peak {np.nanmax(size):.1f} {unit}" if known else "",
+        corner=f"RMS {finite_rms(size):.1f} {unit}, peak {np.nanmax(size):.1f} {unit}" if known else "",
         note="" if known else "the GRF of both feet was never known at the same time",
     )
 
@@ -283,7 +283,7 @@ def sensitivity(trial: TrialView) -> Figure | None:
 
 def level_words(level: str) -> str:
     """Title of a level that is an entry of the library; others speak for themselves."""
-    return next((title for _, entries in catalogue() for name, title in entries if name == level), level)
+    return next((title for _, entries in table_catalogue() for name, title in entries if name == level), level)
 
 
 _METHOD_NAMES = {"euler": "semi-implicit Euler", "rk4": "Runge-Kutta 4", "solve_ivp": "adaptive (DOP853)"}

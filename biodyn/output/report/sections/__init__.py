@@ -3,8 +3,10 @@
 In: a `TrialPage` (record, tables, arrays, replay, drawings by name). Out: the values for the template, None if the page does not
 show the section, or several values for several sections.
 
-A function under `@SECTIONS.section` with name, place on the page, title and navigation entry is a section; its template is the file
+A function under `@SECTIONS.section` with name, place on the page, title and navigation entry is a section; its
+template is the file
 NAME.html.j2 in `templates`, or given as text. A new file in this folder is found without being listed anywhere. `page.py` defines
-sections and their macros. Read `verdict` first (checks and findings), then `curves`, whose last section shows all figures that name
+sections and their macros. Read `verdict` first (checks and findings), then `curves`, whose last section shows all
+figures that name
 no section.
 """

@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.geometry.points import all_finite, lengths
-from biodyn.model.body_model import StaticFigure, SubjectModel, with_coordinates_of, with_moved_centres
+from biodyn.model.body_model import StaticFigure, SubjectModel, with_coordinates_of, with_shifted_centres
 from biodyn.model.observability import inverse_factors, marker_jacobian
 from biodyn.processing.calibration.subject_fit.result import (
     SoftTissue,
@@ -138,7 +138,7 @@ def _normal(columns: FloatArray) -> FloatArray:
 def free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
     """Return the derivatives of the markers (T, M, 3, nv) by the coordinates at q (T, nq); zero at a limit."""
     J = marker_jacobian(model, q)
-    lower, upper = model.limits()
+    lower, upper = model.coordinate_limits()
     for c in model.coordinates:
         at_limit = (q[:, c.q_index] <= lower[c.v_index] + 1e-9) | (q[:, c.q_index] >= upper[c.v_index] - 1e-9)
         J[at_limit, :, :, c.v_index] = 0.0
@@ -256,9 +256,9 @@ class _Problem:
     def made(self, theta: FloatArray) -> SubjectModel:
         """Return the model for theta, with the coordinates and markers of the first model."""
         located = {body.definition.name for body in self.model.bodies if body.located}
-        known = {name: pose for name, pose in self.unknowns.figure(theta).poses().items() if name in located}
+        known = {name: pose for name, pose in self.unknowns.figure(theta).poses_by_segment().items() if name in located}
         made, _ = self.scaling.model(known=known)
-        made = with_moved_centres(with_coordinates_of(made, self.model), self.unknowns.posture_shifts(theta))
+        made = with_shifted_centres(with_coordinates_of(made, self.model), self.unknowns.posture_shifts(theta))
         shifts = self.unknowns.marker_shifts(theta)
         made_markers = {marker.label: marker for marker in made.markers}
         markers = tuple(
@@ -331,7 +331,7 @@ class _Problem:
         """Return configurations (T, nq) by inverse kinematics with marker errors (M,) m, NaN for unsolved frames."""
         tolerance = 1e-6  # of the coordinates, rad and m
         links, p_LM, _ = model.marker_arrays()
-        lower, upper = model.limits()
+        lower, upper = model.coordinate_limits()
         start = model.static_configuration(np.eye(3), np.zeros(3))
         solution = inverse_kinematics(
             model.multibody,

@@ -63,7 +63,7 @@ def functional_joints(trials: Sequence[CalibrationTrial], model: SubjectModel) -
     for trial in trials:
         if trial.use != "functional":
             continue
-        for body in model.moving:
+        for body in model.moving_segments:
             definition = body.definition
             if not definition.side or definition.name in soles:
                 continue

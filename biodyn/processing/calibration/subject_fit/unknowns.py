@@ -15,9 +15,9 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.geometry.rotations import axis_angle, skew
+from biodyn.geometry.rotations import axis_angle, skew_matrix
 from biodyn.library.load import load_table
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
@@ -76,7 +76,7 @@ class Unknowns:
     def figure(self, theta: FloatArray) -> StaticFigure:
         """Return the standing person for theta."""
         shifts = {name: self.start.R_WB[self.start.parent[name]] @ self.shift(theta, name) for name in self.centres}
-        return self.start.moved(shifts, {name: float(theta[at]) for name, at in self.turns.items()})
+        return self.start.with_shifted_centres(shifts, {name: float(theta[at]) for name, at in self.turns.items()})
 
     def posture_shifts(self, theta: FloatArray) -> dict[str, FloatArray]:
         """Return the shifts (3,) m of segments relative to their parents, in the axes of the parents."""
@@ -97,8 +97,10 @@ def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> U
     mirror = (1.0, 1.0, -1.0)
     marked = {marker.body for marker in model.markers}
     free = Counter(coordinate.body for coordinate in model.coordinates)
-    jointed = [d.name for d in (body.definition for body in model.moving) if d.name in marked and d.parent in marked]
-    start = StaticFigure.of(model)
+    jointed = [
+        d.name for d in (body.definition for body in model.moving_segments) if d.name in marked and d.parent in marked
+    ]
+    start = StaticFigure.from_model(model)
     sd: list[float] = []
 
     def place(sizes: list[float]) -> int:
@@ -190,10 +192,10 @@ def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: M
     since standing. Hinges follow the axes of the segment above, which follow its long axis.
     """
     up = np.array([0.0, 1.0, 0.0])
-    figure = StaticFigure.of(model)
+    figure = StaticFigure.from_model(model)
     J = np.zeros((len(q), len(model.markers), 3, unknowns.of_joints))
     since = {name: R @ figure.R_WB[name].T for name, R in at.R_WB.items()}  # turns since standing
-    carried = {name: figure.carried(name) for name in figure.parent}
+    carried = {name: figure.distal_segments(name) for name in figure.parent}
     on = {name: np.array([i for i, m in enumerate(model.markers) if m.body in carried[name]]) for name in figure.parent}
     hinges = _hinges(model, figure, q, at, on)
 
@@ -205,7 +207,7 @@ def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: M
             end = figure.far_end.get(segment)
             if end in hinges and (segment == name or end == name):
                 along = figure.p_WB[end] - figure.p_WB[segment]
-                turn = figure.R_WB[segment].T @ skew(along) @ axes * (-sign / (along @ along))
+                turn = figure.R_WB[segment].T @ skew_matrix(along) @ axes * (-sign / (along @ along))
                 J[:, on[end], :, column : column + 3] += hinges[end] @ turn
     for name, column in unknowns.turns.items():
         end = figure.far_end.get(name)
@@ -233,7 +235,7 @@ def _hinges(
     The first rotation D of the joint becomes D + w x D - D w x: the markers beyond rotate by w - D w about the centre.
     """
     hinges = {}
-    for body in model.moving:
+    for body in model.moving_segments:
         definition = body.definition
         free = [c for c in model.coordinates if c.body == definition.name]
         above = definition.parent
@@ -310,7 +312,7 @@ def load_priors() -> Priors:
 
 
 def _sided(rows: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return [(name, value) for pattern, value in rows.items() for _, name in for_each_side(pattern)]
+    return [(name, value) for pattern, value in rows.items() for _, name in expand_sides(pattern)]
 
 
 _Pose = tuple[FloatArray, FloatArray]
@@ -373,7 +375,7 @@ def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, 
     start = unknowns.start
     root = model.bodies[0].definition.name
     soles = set(model.sole_body.values())
-    legs = [name for name in start.far_end if soles & start.carried(name)]
+    legs = [name for name in start.far_end if soles & start.distal_segments(name)]
     chain = frozenset({root, *legs, *soles})
     base = scaling.poses(chain, model.height_m, {})
     markers = scaling.landmark_markers()

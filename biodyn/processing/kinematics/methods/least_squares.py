@@ -9,19 +9,25 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.observability import LEAST_LEVER_M, badly_seen, levers_through, root_unseen, unseen_coordinates
+from biodyn.model.observability import (
+    LEAST_LEVER_M,
+    poorly_determined,
+    sensitivity_by_frame,
+    undetermined_coordinates,
+    undetermined_root,
+)
 from biodyn.processing.kinematics.fit import Fit, fit_from_solution
 from biodyn.processing.kinematics.methods import METHODS
-from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
+from biodyn.processing.kinematics.settings import InverseKinematicsSettings
 from biodyn.processing.kinematics.tracking import with_unseen_motion
 from biodyn.processing.kinematics.visibility import (
     ROOT_Q,
     ROOT_V,
-    bridge,
-    bridge_root,
+    bridge_prior,
+    include_jumps,
     long_stretches,
+    root_bridge_prior,
     visibility_weights,
-    with_jumps,
 )
 from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.rigid_body import InverseKinematics, inverse_kinematics
@@ -34,7 +40,7 @@ _Solve = Callable[..., InverseKinematics]
 
 
 @METHODS.register("least_squares")
-def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
+def fit_least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
     """Fit the skeleton to all visible (smoothed) markers of every frame, starting from its static posture.
 
     The weight of a marker fades next to its gaps, so that its (dis)appearance does not change the pose abruptly. A coordinate
@@ -48,7 +54,7 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
     weights = settings.marker_weights
     marker_weights = np.array([weights.get(m.label, w) for m, w in zip(model.markers, base_weights, strict=True)])
     ramp_frames = round(settings.visibility_ramp_s * markers.rate_hz)
-    lower, upper = model.limits()
+    lower, upper = model.coordinate_limits()
     start = model.static_configuration(np.eye(3), np.zeros(3))
 
     def solver(p_WM: FloatArray) -> tuple[_Solve, FloatArray]:
@@ -76,18 +82,18 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
 
         return solve, ramp
 
-    held = model.pulls()
+    held = model.prior_weights()
     prior = (held, start) if held.any() else ()
     solve, ramp = solver(p_WM)
     solution = solve(*prior)
-    short, long = _root_open(
+    short, long = _frames_with_open_root(
         model, solution.q, np.isfinite(p_WM[..., 0]), markers.rate_hz, signals.settings.spline_gap_s
     )
     if long.any():  # treated as frames without markers, so that nothing fades next to them
         solve, ramp = solver(np.where(long[:, None, None], np.nan, p_WM))
         solution = solve(*prior)
     longest_s = signals.settings.rigid_gap_s
-    solution, lost = _bridged(
+    solution, lost = _bridge_gaps(
         model, solve, solution, held, ramp, ramp_frames, markers.rate_hz, longest_s, settings.steady_lever_m, short
     )
     status = np.where(short | long, UNDETERMINED, solution.status).astype(solution.status.dtype)
@@ -95,7 +101,7 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
     return fit_from_solution(model, markers, solution, lost, signals.edge_s)
 
 
-def _root_open(
+def _frames_with_open_root(
     model: SubjectModel, q: FloatArray, seen: BoolArray, rate_hz: float, longest_bridge_s: float
 ) -> tuple[BoolArray, BoolArray]:
     """Return where (T,) the markers seen (T, M) leave the root open: stretches that can be bridged, and those that cannot.
@@ -106,12 +112,12 @@ def _root_open(
         nowhere = np.zeros(len(q), dtype=np.bool_)
         return nowhere, nowhere
     solved = np.isfinite(q).all(axis=1)
-    is_open = root_unseen(model, q, seen, max(round(_JUDGED_EVERY_S * rate_hz), 1))
+    is_open = undetermined_root(model, q, seen, max(round(_JUDGED_EVERY_S * rate_hz), 1))
     long = long_stretches((is_open | ~solved)[:, None], round(longest_bridge_s * rate_hz))[:, 0]
     return is_open & ~long, is_open & long
 
 
-def _bridged(
+def _bridge_gaps(
     model: SubjectModel,
     solve: _Solve,
     solution: InverseKinematics,
@@ -136,9 +142,9 @@ def _bridged(
     step = max(round(_JUDGED_EVERY_S * rate_hz), 1)
     visible = ramp >= half_faded
     # Determined by the posture, not by gaps, which fade and are bridged.
-    whole = levers_through(model, solution.q, np.ones_like(visible), step)
-    unseen = whole < LEAST_LEVER_M if visible.all() else unseen_coordinates(model, solution.q, visible, step)
-    bad = with_jumps(model, solution.q, badly_seen(model, whole, steady_lever_m), rate_hz)
+    whole = sensitivity_by_frame(model, solution.q, np.ones_like(visible), step)
+    unseen = whole < LEAST_LEVER_M if visible.all() else undetermined_coordinates(model, solution.q, visible, step)
+    bad = include_jumps(model, solution.q, poorly_determined(model, whole, steady_lever_m), rate_hz)
     if not (unseen.any() or bad.any() or root_open.any()):
         return solution, np.zeros((len(ramp), len(model.coordinates)), dtype=bool)
     # A coordinate hidden by the posture (straight elbow) affects no marker: it is bridged and never lost.
@@ -147,12 +153,12 @@ def _bridged(
         hidden = unseen & ~(whole < LEAST_LEVER_M)
         unsolved = np.asarray(np.isnan(solution.q).any(axis=1))  # unknown as at the ends of the trial
         lost = hidden & long_stretches(hidden | unsolved[:, None], round(longest_bridge_s * rate_hz))
-    bridges, q_prior = bridge(model, solution.q, unseen, bad, ramp_frames, rate_hz)
+    bridges, q_prior = bridge_prior(model, solution.q, unseen, bad, ramp_frames, rate_hz)
     # A bridged coordinate is held to its bridge only, which is the fit itself where markers determine it.
     others = [c for c in model.coordinates if not bridges[c.v_index]]
     q_prior[:, [c.q_index for c in others]] = static[[c.q_index for c in others]]
     if root_open.any():
-        bridges[:ROOT_V], q_prior[:, :ROOT_Q] = bridge_root(solution.q, root_open)
+        bridges[:ROOT_V], q_prior[:, :ROOT_Q] = root_bridge_prior(solution.q, root_open)
     # Where the bridge differs from the fit, the solution starts from the previous frame.
     pulled = [c.q_index for c in model.coordinates if bridges[c.v_index]]
     elsewhere = (np.abs(q_prior[:, pulled] - solution.q[:, pulled]) > restart_rad).any(axis=1) | root_open

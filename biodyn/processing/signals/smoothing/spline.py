@@ -23,9 +23,9 @@ from math import comb
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.geometry.points import all_finite, point_by_point, squares
-from biodyn.kernels.signals import LANES, factorise_band, solve_factorised
-from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches, gap_patterns, measured_noise
+from biodyn.geometry.points import all_finite, points_first, squared_lengths
+from biodyn.kernels.banded_filters import LANES, factorise_band, solve_factorised
+from biodyn.processing.signals.filtering import butterworth_lowpass, estimate_noise, finite_stretches, group_by_pattern
 from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
 
 # Bounds: several harmonics of a walking stride, and the highest frequency of bones under the skin.
@@ -45,12 +45,12 @@ def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, or
         return Smoothed(smooth, 0.0, 2 * _BENT)
     m = _BENT
     chosen_hz = optimal_cutoffs(smooth, rate_hz)
-    for seen, markers in gap_patterns(all_finite(smooth).T):
-        stretches = _long_enough(seen)
+    for seen, markers in group_by_pattern(all_finite(smooth).T):
+        stretches = _is_long_enough(seen)
         for marker in markers:
             for rows in stretches:
                 smooth[rows, marker] -= spline_residual(
-                    smooth[rows, marker], stiffness(chosen_hz[marker], rate_hz, m), m
+                    smooth[rows, marker], stiffness_of_cutoff(chosen_hz[marker], rate_hz, m), m
                 )
     known_hz = chosen_hz[np.isfinite(chosen_hz)]
     return Smoothed(smooth, float(np.median(known_hz)) if len(known_hz) else 0.0, 2 * m)
@@ -74,19 +74,19 @@ def optimal_cutoffs(
     most_of_rate = 0.4
     tried_hz = np.geomspace(lowest_hz, min(HIGHEST_HZ, most_of_rate * rate_hz), tried)
     chosen = np.full(positions.shape[1], np.nan)
-    for seen, markers in gap_patterns(all_finite(positions).T):
-        stretches = _long_enough(seen)
+    for seen, markers in group_by_pattern(all_finite(positions).T):
+        stretches = _is_long_enough(seen)
         if stretches:
             known_m = None if noise_m is None else noise_m[markers]
-            chosen[markers] = _best(tried_hz, positions[:, markers], stretches, rate_hz, _BENT, known_m)
+            chosen[markers] = _best_cutoffs(tried_hz, positions[:, markers], stretches, rate_hz, _BENT, known_m)
     return chosen if noise_m is None else np.where(np.isfinite(noise_m), chosen, np.nan)
 
 
-def _long_enough(seen: BoolArray) -> list[slice]:
+def _is_long_enough(seen: BoolArray) -> list[slice]:
     return [slice(first, stop) for first, stop in finite_stretches(seen) if stop - first >= 2 * _BENT + 2]
 
 
-def stiffness(cutoff_hz: float, rate_hz: float, m: int) -> float:
+def stiffness_of_cutoff(cutoff_hz: float, rate_hz: float, m: int) -> float:
     """Return lambda of the spline with 1/sqrt(2) of the amplitude at a cut-off."""
     at_cutoff = np.sqrt(2.0) - 1.0  # gain 1 / (1 + this) = 1 / sqrt(2)
     return float(at_cutoff / (2.0 * np.sin(np.pi * cutoff_hz / rate_hz)) ** (2 * m))
@@ -98,12 +98,12 @@ def spline_residual(samples: FloatArray, lam: float, m: int) -> FloatArray:
     With w = lambda D x, (1 / lambda + D D^T) w = D y and y - x = D^T w (Reinsch 1967): no small difference of large numbers.
     """
     differences = np.ascontiguousarray(np.diff(samples.reshape(len(samples), -1), m, axis=0).T)
-    w = _bends(differences, lam, m, np.empty_like(differences)).T
+    w = _weighted_differences(differences, lam, m, np.empty_like(differences)).T
     taken: FloatArray = (-1.0) ** m * np.diff(np.pad(w, ((m, m), (0, 0))), m, axis=0)
     return taken.reshape(samples.shape)
 
 
-def _bends(differences: FloatArray, lam: float, m: int, w: FloatArray) -> FloatArray:
+def _weighted_differences(differences: FloatArray, lam: float, m: int, w: FloatArray) -> FloatArray:
     """Compute the w of `spline_residual` from the m-th differences D y (columns, n - m)."""
     # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m next to its diagonal.
     n = differences.shape[1]
@@ -119,7 +119,7 @@ def _residual_squares(differences: FloatArray, lam: float, m: int, memory: Float
 
     memory: (2, columns, n - m), reused for many lambdas.
     """
-    w, work = _bends(differences, lam, m, memory[0]), memory[1]
+    w, work = _weighted_differences(differences, lam, m, memory[0]), memory[1]
     np.subtract(differences, np.divide(w, lam, out=work), out=work)
     return np.asarray(np.einsum("ct,ct->c", w, work))
 
@@ -128,19 +128,19 @@ def difference_eigenvalues(count: int, m: int) -> FloatArray:
     """Return the eigenvalues (n - m,) of D^T D for n = `count` samples except for the first m, which are 0.
 
     (2 sin(a / 2))^2m at a = pi (k - (m + 1) / 2) / n, as the frequencies of a free beam: exact for m = 1, otherwise with an
-    error of `residual_freedom` below half a sample.
+    error of `residual_degrees_of_freedom` below half a sample.
     """
     angle = np.pi * (np.arange(m + 1, count + 1) - 0.5 * (m + 1)) / count
     return np.asarray((2.0 * np.sin(0.5 * angle)) ** (2 * m))
 
 
-def residual_freedom(eigenvalues: FloatArray, lam: float) -> float:
+def residual_degrees_of_freedom(eigenvalues: FloatArray, lam: float) -> float:
     """Return the trace of the matrix from samples to residuals: number of samples that the spline treats as noise."""
     bent = lam * eigenvalues
     return float(np.sum(bent / (1.0 + bent)))
 
 
-def _best(
+def _best_cutoffs(
     tried_hz: FloatArray,
     positions: FloatArray,
     stretches: list[slice],
@@ -161,13 +161,13 @@ def _best(
     eigenvalues = [difference_eigenvalues(rows.stop - rows.start, m) for rows in stretches]
     memory = [np.empty((2, *columns.shape)) for columns in differences]
     for row, cutoff_hz in enumerate(tried_hz):
-        lam = stiffness(cutoff_hz, rate_hz, m)
+        lam = stiffness_of_cutoff(cutoff_hz, rate_hz, m)
         of_axes = np.sum(
             [_residual_squares(columns, lam, m, work) for columns, work in zip(differences, memory, strict=True)],
             axis=0,
         )
         squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
-        free = sum(residual_freedom(values, lam) for values in eigenvalues)
+        free = sum(residual_degrees_of_freedom(values, lam) for values in eigenvalues)
         if noise_m is None:
             score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
         else:
@@ -236,11 +236,11 @@ class AutomaticCutoff:
         return quartile
 
 
-def automatic_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
+def choose_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
     """Return the cut-off for markers (T, M, 3) m, NaN where missing; the lowest for short recordings."""
     # Soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s.
     skin_s = 0.0002  # soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s
-    noise, speed = measured_noise(positions, rate_hz, _NOISE_FROM_HZ, _ORDER), relative_speed(positions, rate_hz)
+    noise, speed = estimate_noise(positions, rate_hz, _NOISE_FROM_HZ, _ORDER), relative_speed(positions, rate_hz)
     error = np.hypot(noise, skin_s * speed)
     known: BoolArray = np.asarray(np.isfinite(error))
     if not known.any():  # too short, or no visible marker
@@ -261,6 +261,6 @@ def relative_speed(positions: FloatArray, rate_hz: float) -> FloatArray:
     velocity = np.gradient(smooth, 1.0 / rate_hz, axis=0)
     seen = all_finite(velocity)
     velocity = np.where(seen[..., None], velocity, 0.0)
-    mean = point_by_point(velocity).sum(axis=0) / np.maximum(seen.sum(axis=1), 1)[:, None]
-    square = np.where(seen, squares(velocity - mean[:, None]), 0.0)
+    mean = points_first(velocity).sum(axis=0) / np.maximum(seen.sum(axis=1), 1)[:, None]
+    square = np.where(seen, squared_lengths(velocity - mean[:, None]), 0.0)
     return np.where(seen.any(axis=0), np.sqrt(square.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)), np.nan)

@@ -13,7 +13,7 @@ import pandas as pd
 from biodyn.conventions import SIDES, BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
-from biodyn.statistics.comparisons import compare_groups, compare_independent, compare_paired, holm
+from biodyn.statistics.comparisons import compare_groups, compare_independent, compare_paired, holm_adjusted
 from biodyn.statistics.mixed import MixedModel, mixed_model
 from biodyn.statistics.spm import designs as spm
 from biodyn.statistics.spm.inference import Cluster, SpmResult, permutation_inference, random_field_inference
@@ -281,7 +281,7 @@ def adjusted(families: Sequence[str] | pd.Series, p: FloatArray | pd.Series) -> 
     result = np.full(values.shape, np.nan)
     labels = np.asarray(families, dtype=object)
     for family in dict.fromkeys(labels.tolist()):
-        result[labels == family] = holm(values[labels == family])
+        result[labels == family] = holm_adjusted(values[labels == family])
     return result
 
 
@@ -475,7 +475,7 @@ def spm_curve_table(tests: Sequence[CurveTest]) -> pd.DataFrame:
 
 def _curve_parts(tests: Sequence[CurveTest]) -> Iterator[pd.DataFrame]:
     for test in tests:
-        lower, upper = test.result.band()
+        lower, upper = test.result.confidence_band()
         values = {
             "percent": PERCENT,
             "statistic": test.result.field.z,
@@ -594,7 +594,7 @@ def mixed_models(data: GroupData) -> Found:
     if model is not None:
         formula = " * ".join(factors) if crossed else " + ".join(factors)
         references = ", ".join(f"{name} {named(str(level))}" for name, level in model.references.items())
-        notes.append(f"Values of each trial ~ {formula}, reference {references}. {model.methods()}")
+        notes.append(f"Values of each trial ~ {formula}, reference {references}. {model.methods_text()}")
     if len(factors) == 2 and not crossed:
         notes.append("No interaction of condition and group: some group was not measured in some condition.")
     table = pd.DataFrame(rows, columns=MIXED_COLUMNS)

@@ -13,7 +13,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import StatisticsError
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.statistics.gait_measures import multiple_correlation
-from biodyn.statistics.repeatability import repeatability
+from biodyn.statistics.repeatability import assess_repeatability
 from biodyn.study.group.registry import STATISTICS, Cell, Found, GroupData, Statistic
 from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
 from biodyn.study.options import AnalysisOptions
@@ -142,7 +142,7 @@ def _agreement(values: FloatArray) -> dict[str, object]:
         perfect = 1.0 if np.ptp(values) > 0.0 else math.nan
         return {"sem": 0.0, "mdc95": 0.0, "icc_2_1": perfect, "icc_3_1": perfect}
     try:
-        result = repeatability(values)
+        result = assess_repeatability(values)
     except StatisticsError:  # equal subjects: the correlation is undefined
         return {}
     row: dict[str, object] = {"sem": result.sem, "mdc95": result.mdc95}

@@ -16,8 +16,8 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
 from biodyn.geometry.points import all_finite
-from biodyn.processing.kinematics.visibility import root_open, undetermined, visibility_weights
-from biodyn.processing.signals.filtering import rms
+from biodyn.processing.kinematics.visibility import undetermined_coordinates, undetermined_rotations, visibility_weights
+from biodyn.processing.signals.filtering import finite_rms
 from biodyn.rigid_body.coupling.coupled import FollowedMarkers, fit_coordinates
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNSEEN, InverseKinematics
 from biodyn.rigid_body.osim.model import Coordinate, OpenSimModel
@@ -69,7 +69,7 @@ class ModelFit:
     @property
     def rms_m(self) -> float:
         """RMS distance of all markers from their positions on the model, m."""
-        return float(rms(self.solution.marker_error.reshape(-1)))
+        return float(finite_rms(self.solution.marker_error.reshape(-1)))
 
 
 def fit_model(
@@ -87,7 +87,7 @@ def fit_model(
     and tasks, or with a weight above 0.
     """
     tasks = tasks or Tasks()
-    chosen, notes = _tracked_markers(model, labels, tasks)
+    chosen, notes = _match_markers(model, labels, tasks)
     places = {marker.name: marker for marker in model.markers}
     weights = np.array([1.0 if tasks.markers is None else tasks.markers[name] for name in chosen])
     if np.count_nonzero(weights > 0.0) < MIN_MARKERS:
@@ -98,8 +98,8 @@ def fit_model(
     names, coupled = model.independent()
     by_name = {coordinate.name: coordinate for coordinate in model.coordinates}
     free = [by_name[name] for name in names]
-    lower, upper, given = _limits(free, time_s)
-    pulls, targets, more = _pulls(free, given, tasks, len(time_s))
+    lower, upper, given = _coordinate_limits(free, time_s)
+    pulls, targets, more = _coordinate_tasks(free, given, tasks, len(time_s))
     default = np.array([coordinate.default for coordinate in free])
     bodies = np.array([model.multibody.body_index(str(places[name].body)) for name in chosen])
     local = np.array([places[name].place_m for name in chosen])
@@ -115,17 +115,17 @@ def fit_model(
         by_frame,
         lower,
         upper,
-        _starts(free, default),
+        _initial_configurations(free, default),
         np.array([coordinate.to_ground for coordinate in free]),
         pulls,
         targets,
     )
     free_to_move = np.asarray((lower < upper).all(axis=0))
     followed = FollowedMarkers(bodies, local, by_frame)
-    at = undetermined(coupled, followed, solution, free_to_move, pulls) if report else ()
+    at = undetermined_coordinates(coupled, followed, solution, free_to_move, pulls) if report else ()
     q = np.full((len(p_WM), len(model.coordinates)), np.nan)
     turns = np.array([coordinate.to_ground and coordinate.rotational for coordinate in free])
-    lost = root_open(coupled, followed, solution.q, free_to_move, pulls, turns, rate_hz)
+    lost = undetermined_rotations(coupled, followed, solution.q, free_to_move, pulls, turns, rate_hz)
     known = (solution.status != UNSEEN) & ~lost
     if known.any():
         q[known] = _all_coordinates(model, names, solution.q[known])
@@ -141,7 +141,7 @@ def _all_coordinates(model: OpenSimModel, names: Sequence[str], q: FloatArray) -
     return model.with_couplings(everything)
 
 
-def _tracked_markers(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple[list[str], list[Diagnostic]]:
+def _match_markers(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple[list[str], list[Diagnostic]]:
     """Return the common markers, in the order of the model, and findings about unused tasks."""
     on_model = {marker.name: marker for marker in model.markers}
     wanted = set(on_model) if tasks.markers is None else set(tasks.markers)
@@ -153,7 +153,7 @@ def _tracked_markers(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -
             f"Model and recording have {len(chosen)} markers in common"
             + (" with a task in the set-up" if tasks.markers is not None else "")
             + f"; a fit needs {MIN_MARKERS}.",
-            f"The model's are {_listed(on_model)}; the recording's {_listed(labels)}.",
+            f"The model's are {_list_text(on_model)}; the recording's {_list_text(labels)}.",
         )
     notes = []
     lacking = [name for name in wanted if name not in chosen]
@@ -163,14 +163,14 @@ def _tracked_markers(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -
                 "marker-weights",
                 "warning",
                 f"{len(lacking)} of {len(wanted)} markers of the set-up are not on the model or not in the recording: "
-                f"{_listed(sorted(lacking))}.",
+                f"{_list_text(sorted(lacking))}.",
                 value=float(len(lacking)),
             )
         )
     return chosen, notes
 
 
-def _limits(free: Sequence[Coordinate], time_s: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+def _coordinate_limits(free: Sequence[Coordinate], time_s: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return lower and upper limits (1 or T, n), and which coordinates are given: locked or prescribed."""
     prescribed = any(coordinate.prescribed and coordinate.prescription is not None for coordinate in free)
     rows = len(time_s) if prescribed else 1
@@ -187,7 +187,7 @@ def _limits(free: Sequence[Coordinate], time_s: FloatArray) -> tuple[FloatArray,
     return lower, upper, given
 
 
-def _pulls(
+def _coordinate_tasks(
     free: Sequence[Coordinate], given: BoolArray, tasks: Tasks, frames: int
 ) -> tuple[FloatArray, FloatArray, list[Diagnostic]]:
     """Return weights (n,) and targets (1 or T, n) of the coordinate tasks, and findings about unused ones."""
@@ -200,11 +200,11 @@ def _pulls(
     unused = [name for name in tasks.coordinates if name not in {coordinate.name for coordinate in free}]
     if not unused:
         return pulls, targets, []
-    message = f"Coordinates of the set-up are not on the model, or coupled: {_listed(unused)}."
+    message = f"Coordinates of the set-up are not on the model, or coupled: {_list_text(unused)}."
     return pulls, targets, [Diagnostic("marker-weights", "warning", message, value=float(len(unused)))]
 
 
-def _starts(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:
+def _initial_configurations(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:
     """Return initial configurations (K, n) of the first frame: the default, and rotations of it by right angles."""
     starts = [default]
     for k, coordinate in enumerate(free):
@@ -221,7 +221,7 @@ def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: Boo
     far_m, too_far_m = 0.03, 0.08
     said = (
         (STOPPED, "ik-not-converged", "The fit did not converge in"),
-        (UNDETERMINED, "ik-undetermined", f"The markers leave {_listed(unclear)} undetermined in"),
+        (UNDETERMINED, "ik-undetermined", f"The markers leave {_list_text(unclear)} undetermined in"),
         (UNSEEN, "ik-unseen", f"Fewer than {MIN_MARKERS} markers are visible in"),
     )
     notes = []
@@ -243,7 +243,7 @@ def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: Boo
                 "root-undetermined", "warning", message, value=float(len(rows)), limit=0.0, frames=frames, hint=hint
             )
         )
-    overall = float(rms(solution.marker_error.reshape(-1)))
+    overall = float(finite_rms(solution.marker_error.reshape(-1)))
     if overall > far_m:
         message = (
             f"Marker tracking error: {1e3 * overall:.0f} mm RMS (limit {1e3 * far_m:.0f} mm). Do not use the torques."
@@ -265,7 +265,7 @@ def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: Boo
     return notes
 
 
-def _listed(names: Sequence[str] | Mapping[str, object]) -> str:
+def _list_text(names: Sequence[str] | Mapping[str, object]) -> str:
     most_names = 6  # names in a message
     shown = list(names)
     return ", ".join(shown[:most_names]) + (" ..." if len(shown) > most_names else "") if shown else "none"

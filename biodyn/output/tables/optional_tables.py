@@ -16,7 +16,7 @@ from biodyn.errors import ResultError
 from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.output.tables.registry import table
 from biodyn.processing.dynamics.actuated import actuated_motion
-from biodyn.processing.gait.cycles import gait_cycles, normalise
+from biodyn.processing.gait.cycles import find_gait_cycles, normalise
 from biodyn.processing.gait.spatiotemporal import cycle_signals
 from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
 from biodyn.verification.replay import Convergence, OpenLoop, Tracked
@@ -172,12 +172,12 @@ def _all(analysis: TrialAnalysis) -> Iterator[tuple[str, str, TrialAnalysis]]:
 
 def _curves(varied: TrialAnalysis, analysis: TrialAnalysis) -> dict[tuple[str, str], FloatArray]:
     """Mean curves (101,) of the moments by side and variable, over the cycles of `analysis`."""
-    cycles = gait_cycles(analysis.gait_events)
+    cycles = find_gait_cycles(analysis.gait_events)
     rate_hz = analysis.recording.markers.rate_hz
     curves: dict[tuple[str, str], FloatArray] = {}
     for side in SIDES:
         on_side = [cycle for cycle in cycles if cycle.side == side]
-        signals = [(s.variable, s.values) for s in cycle_signals(varied.walked, side) if _MOMENT in s.variable]
+        signals = [(s.variable, s.values) for s in cycle_signals(varied.gait_inputs, side) if _MOMENT in s.variable]
         if not on_side or not signals:
             continue
         stack = np.column_stack([values for _, values in signals])

@@ -13,10 +13,10 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
 from biodyn.library.tables import entry_names
-from biodyn.model.from_library.label_reading.meanings import read_labels
+from biodyn.model.from_library.label_reading.label_resolution import read_labels
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
-from biodyn.model.from_library.markersets import lacking, recognise, set_to_extend
+from biodyn.model.from_library.markersets import missing_labels, nearest_marker_set, recognise_marker_set
 from biodyn.model.from_library.recognition.person import place_table
 from biodyn.model.from_library.recognition.point_labelling import Labelling, MarkerSlots, label_points
 from biodyn.model.marker_roles import MarkerMapping
@@ -56,37 +56,37 @@ def label_recordings(
         raise error
     completed = _missing_labels(points, labels, marker_set)
     if completed:
-        mapping = _mapping_of(_relabelled(labels, completed), marker_set)
+        mapping = _mapping_from_labels(_rename(labels, completed), marker_set)
         if mapping is not None:
             return LabelledRecordings(
-                replace(walk, labels=_relabelled(walk.labels, completed)),
-                replace(static, labels=_relabelled(static.labels, completed)),
+                replace(walk, labels=_rename(walk.labels, completed)),
+                replace(static, labels=_rename(static.labels, completed)),
                 {completed.get(label, label): point for label, point in points.items()},
                 mapping,
                 (_completed_note(completed),),
             )
     labelling = _label_all(points, marker_set, error)
     names = dict(labelling.labels)
-    new_static = replace(static, labels=_relabelled(static.labels, names))
+    new_static = replace(static, labels=_rename(static.labels, names))
     new_points = {names.get(label, label): point for label, point in points.items()}
-    new_walk = replace(walk, labels=_relabelled(walk.labels, names))
-    if _distances_agree(new_walk, new_points, labelling):
+    new_walk = replace(walk, labels=_rename(walk.labels, names))
+    if _do_distances_agree(new_walk, new_points, labelling):
         # markers that are only in the walk
         only_walk = [label for label in walk.labels if label not in points]
         in_walk = _walk_labels(walk, labelling) if only_walk else {}
         in_walk = {label: name for label, name in in_walk.items() if label in only_walk}
-        new_walk = replace(new_walk, labels=_relabelled(new_walk.labels, in_walk))
+        new_walk = replace(new_walk, labels=_rename(new_walk.labels, in_walk))
     else:
-        new_walk = replace(walk, labels=_relabelled(walk.labels, _walk_labels(walk, labelling)))
-        if not _distances_agree(new_walk, new_points, labelling):
+        new_walk = replace(walk, labels=_rename(walk.labels, _walk_labels(walk, labelling)))
+        if not _do_distances_agree(new_walk, new_points, labelling):
             raise _refused(error, "the static trial is unambiguous, but the distances in the walk disagree with it")
-    mapping = _mapping_of(tuple(dict.fromkeys(new_walk.labels + new_static.labels)), marker_set)
+    mapping = _mapping_from_labels(tuple(dict.fromkeys(new_walk.labels + new_static.labels)), marker_set)
     if mapping is None:
         raise error
     return LabelledRecordings(new_walk, new_static, new_points, mapping, (_labelled_note(labelling, mapping),))
 
 
-def _relabelled(labels: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
+def _rename(labels: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
     """Return the labels with new names; a label that would then occur twice is renamed."""
     new = [names.get(label, label) for label in labels]
     taken = {normalise(names[label]) for label in labels if label in names}
@@ -96,9 +96,9 @@ def _relabelled(labels: Sequence[str], names: Mapping[str, str]) -> tuple[str, .
     )
 
 
-def _mapping_of(labels: Sequence[str], marker_set: str) -> MarkerMapping | None:
+def _mapping_from_labels(labels: Sequence[str], marker_set: str) -> MarkerMapping | None:
     try:
-        return recognise(tuple(dict.fromkeys(labels)), marker_set)
+        return recognise_marker_set(tuple(dict.fromkeys(labels)), marker_set)
     except MarkerSetError:
         return None
 
@@ -125,7 +125,7 @@ def marker_slots(name: str) -> MarkerSlots:
 
 def _missing_labels(points: Mapping[str, FloatArray], labels: Sequence[str], marker_set: str) -> dict[str, str]:
     """Return unknown labels -> labels that the nearest set lacks, where the other markers determine them."""
-    nearest = set_to_extend(labels) if marker_set == "auto" else load_marker_set(marker_set)
+    nearest = nearest_marker_set(labels) if marker_set == "auto" else load_marker_set(marker_set)
     slots = marker_slots(nearest.name if marker_set == "auto" else marker_set)
     by_label = dict(zip((normalise(label) for label in slots.labels), slots.places, strict=True))
     fixed: dict[str, str] = {}
@@ -139,15 +139,15 @@ def _missing_labels(points: Mapping[str, FloatArray], labels: Sequence[str], mar
     labelling = label_points(points, [slots], fixed)
     if labelling is None or not labelling.is_plausible:
         return {}
-    missing = len(lacking(nearest, labels))
+    missing = len(missing_labels(nearest, labels))
     return {
         label: name
         for label, name in labelling.labels.items()
-        if label not in fixed and not _is_known(label) and len(lacking(nearest, (*labels, name))) < missing
+        if label not in fixed and not _is_known_label(label) and len(missing_labels(nearest, (*labels, name))) < missing
     }
 
 
-def _is_known(label: str) -> bool:
+def _is_known_label(label: str) -> bool:
     return any(load_marker_set(name).find(label) is not None for name in entry_names("markersets")) or bool(
         read_labels((label,)).points
     )
@@ -168,7 +168,7 @@ def _label_all(points: Mapping[str, FloatArray], marker_set: str, error: MarkerS
             raise _refused(error, f"they contradict the labels ({', '.join(conflicts)})")
         return labelling
     title = load_marker_set(labelling.set_name).title
-    if not _explains(labelling, len(points)):
+    if not _explains_points(labelling, len(points)):
         raise _refused(
             error,
             f"the nearest set, {title}, explains {len(points) - len(labelling.unassigned)} of {len(points)} markers, which are "
@@ -180,10 +180,13 @@ def _label_all(points: Mapping[str, FloatArray], marker_set: str, error: MarkerS
 
 def is_conclusive(labelling: Labelling, count: int) -> bool:
     """Return whether nearly all of `count` points are explained and all required markers of the set are present."""
-    return _explains(labelling, count) and _mapping_of(tuple(labelling.labels.values()), labelling.set_name) is not None
+    return (
+        _explains_points(labelling, count)
+        and _mapping_from_labels(tuple(labelling.labels.values()), labelling.set_name) is not None
+    )
 
 
-def _explains(labelling: Labelling, count: int) -> bool:
+def _explains_points(labelling: Labelling, count: int) -> bool:
     """Return whether the set explains the points, apart from one and 5 % of the others."""
     return len(labelling.unassigned) <= 1 + 0.05 * count and labelling.is_plausible
 
@@ -208,7 +211,7 @@ def _refused(error: MarkerSetError, reason: str) -> MarkerSetError:
     )
 
 
-def _distances_agree(walk: Markers, points: Mapping[str, FloatArray], labelling: Labelling) -> bool:
+def _do_distances_agree(walk: Markers, points: Mapping[str, FloatArray], labelling: Labelling) -> bool:
     """Return whether the walk has 80 % of the markers, and 80 % of the distances within segments agree within 20 mm."""
     slots, bodies = marker_slots(labelling.set_name), place_table().body
     body = {label: bodies[place] for label, place in zip(slots.labels, slots.places, strict=True)}

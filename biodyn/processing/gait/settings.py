@@ -1,4 +1,4 @@
-"""Parameters of events and cycles: the section [gait] of the settings."""
+"""Settings of events and cycles: the section [gait]."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from biodyn.library.section import Field, Section
 
 
 class GaitSettings(Section):
-    """Events and cycles."""
+    """Settings of events and cycles."""
 
     events: Literal["auto", "plate", "kinematic", "file"] = Field(
         "auto", description="source of the events; auto: plate, else kinematic, else file"

@@ -67,7 +67,7 @@ def solve_factorised(factor, curves, result, work):
 
 
 @exact_kernel
-def filter_both_ways(curves, sections, work):
+def filter_zero_phase(curves, sections, work):
     """Filter curves (K, n) in place, forwards and then backwards, each pass as if its first sample had always been there.
 
     sections (S, 4) in the order of a pass: gain, a1, a2, m. A section is gain (1 + z^-1)^m / (1 + a1 z^-1 + a2 z^-2), m 1 or 2.

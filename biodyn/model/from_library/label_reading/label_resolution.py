@@ -1,4 +1,4 @@
-"""Meaning of the labels of one file, read together: unique, ambiguous or unknown."""
+"""Resolve the labels of one file, read together: unique, ambiguous or unknown."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import cache
 
 from biodyn.conventions import SIDES
 from biodyn.library.load import load_table
+from biodyn.model.from_library.label_reading.label_dictionary import Candidate, Meaning, candidates
 from biodyn.model.from_library.label_reading.spelling import (
     SideReading,
-    pieces,
     side_pairs,
     side_readings,
-    without_shared_ending,
+    split_label,
+    strip_common_ending,
 )
-from biodyn.model.from_library.label_reading.words import Candidate, Meaning, candidates
 
 # A style of naming sides is used for a label without counterpart if this many labels have one.
 _ESTABLISHED = 4
@@ -53,7 +53,7 @@ def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -
     Args: `known`: landmark ("" for none) of labels defined by a marker set; no other label gets these landmarks.
     """
     settled = dict(known or {})
-    readings = _sided(labels)
+    readings = _read_sides(labels)
     reading = LabelReading()
     taken = {landmark for landmark in settled.values() if landmark}
     regions = _regions(readings)
@@ -62,15 +62,15 @@ def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -
         if label not in settled:
             groups[entry.stem, bool(entry.side)].append(entry)
     ambiguous: list[list[_Reading]] = []
-    for group in sorted(groups.values(), key=lambda group: _order(group[0])):
+    for group in sorted(groups.values(), key=lambda group: _sort_key(group[0])):
         options = group[0].options
-        if len(_meanings(options)) == 1 and (not options[0].short or _region(options[0].meaning) in regions):
-            _claim(group, _first_free(group, options[0], taken), taken, reading)
+        if len(_cheapest_meanings(options)) == 1 and (not options[0].short or _region(options[0].meaning) in regions):
+            _assign(group, _first_available(group, options[0], taken), taken, reading)
         else:
             ambiguous.append(group)
     chosen: dict[frozenset[str], str] = {}
     for _ in range(len(ambiguous)):
-        remaining = [group for group in ambiguous if not _settle(group, taken, regions, reading, chosen)]
+        remaining = [group for group in ambiguous if not _assign_if_unique(group, taken, regions, reading, chosen)]
         if len(remaining) == len(ambiguous):
             break
         ambiguous = remaining
@@ -79,30 +79,30 @@ def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -
     return reading
 
 
-def _order(reading: _Reading) -> tuple[bool, bool, float]:
+def _sort_key(reading: _Reading) -> tuple[bool, bool, float]:
     """Return the sort key: labels with a second meaning last, before them those that yield; complete spellings before words."""
     best = reading.options[0]
     return best.otherwise is not None, best.meaning.yields, best.cost
 
 
-def _first_free(group: Sequence[_Reading], option: Candidate, taken: set[str]) -> Meaning:
+def _first_available(group: Sequence[_Reading], option: Candidate, taken: set[str]) -> Meaning:
     """Return the first meaning of the labels, or the second one if another label marks the first on either side."""
-    if option.otherwise is None or not any(option.meaning.on_side(entry.side).landmark in taken for entry in group):
+    if option.otherwise is None or not any(option.meaning.with_side(entry.side).landmark in taken for entry in group):
         return option.meaning
     return option.otherwise
 
 
-def _meanings(options: Sequence[Candidate]) -> set[tuple[str, str]]:
+def _cheapest_meanings(options: Sequence[Candidate]) -> set[tuple[str, str]]:
     """Return the landmarks, or segments without landmark, of the cheapest options."""
     best = options[0].cost if options else 0.0
     return {(o.meaning.landmark, "" if o.meaning.landmark else o.meaning.body) for o in options if o.cost == best}
 
 
-def _claim(group: list[_Reading], meaning: Meaning, taken: set[str], reading: LabelReading) -> None:
+def _assign(group: list[_Reading], meaning: Meaning, taken: set[str], reading: LabelReading) -> None:
     # a label that yields on one side does so on the other, where the clearer label may be missing
-    yields = meaning.yields and any(meaning.on_side(side).landmark in taken for side in SIDES)
+    yields = meaning.yields and any(meaning.with_side(side).landmark in taken for side in SIDES)
     for entry in group:
-        sided = meaning.on_side(entry.side)
+        sided = meaning.with_side(entry.side)
         if sided.landmark and (yields or sided.landmark in taken):
             if meaning.landmark in load_table("body/label_words")["many"]["landmarks"]:
                 reading.points[entry.label] = replace(sided, landmark="")
@@ -114,7 +114,7 @@ def _claim(group: list[_Reading], meaning: Meaning, taken: set[str], reading: La
         reading.points[entry.label] = sided
 
 
-def _settle(
+def _assign_if_unique(
     group: list[_Reading],
     taken: set[str],
     regions: frozenset[str],
@@ -127,36 +127,36 @@ def _settle(
     is on the knee if LEPI is).
     """
     options = _free_options(group, taken, regions)
-    bodies = frozenset(option.meaning.body for option in _cheapest(group))
-    if len(_meanings(options)) > 1:
+    bodies = frozenset(option.meaning.body for option in _lowest_cost(group))
+    if len(_cheapest_meanings(options)) > 1:
         options = [option for option in options if option.meaning.body == chosen.get(bodies)]
-    if len(_meanings(options)) != 1:
+    if len(_cheapest_meanings(options)) != 1:
         return False
     chosen.setdefault(bodies, options[0].meaning.body)
-    _claim(group, options[0].meaning, taken, reading)
+    _assign(group, options[0].meaning, taken, reading)
     return True
 
 
 def _report_ambiguous(group: list[_Reading], taken: set[str], regions: frozenset[str], reading: LabelReading) -> None:
     """Report the possible meanings of the labels, which are attached to their segment if it is the same for all meanings."""
-    options = _cheapest(group)
+    options = _lowest_cost(group)
     is_free = bool(_free_options(group, taken, regions))
     for entry in group:
-        meanings = [option.meaning.on_side(entry.side) for option in options]
+        meanings = [option.meaning.with_side(entry.side) for option in options]
         reading.ambiguous[entry.label] = tuple(dict.fromkeys(m.landmark or m.body for m in meanings))
         if is_free and len({m.body for m in meanings}) == 1:
             weight = min(m.weight for m in meanings)
             reading.points[entry.label] = replace(meanings[0], landmark="", weight=weight)
 
 
-def _cheapest(group: list[_Reading]) -> list[Candidate]:
+def _lowest_cost(group: list[_Reading]) -> list[Candidate]:
     return [option for option in group[0].options if option.cost == group[0].options[0].cost]
 
 
 def _free_options(group: list[_Reading], taken: set[str], regions: frozenset[str]) -> list[Candidate]:
     """Return the meanings that no other label has, preferably in regions of the body that the file marks."""
-    options = _cheapest(group)
-    free = [o for o in options if not any(o.meaning.on_side(entry.side).landmark in taken for entry in group)]
+    options = _lowest_cost(group)
+    free = [o for o in options if not any(o.meaning.with_side(entry.side).landmark in taken for entry in group)]
     return [o for o in free if _region(o.meaning) in regions] or [o for o in free if not o.short]
 
 
@@ -164,19 +164,19 @@ def _free_options(group: list[_Reading], taken: set[str], regions: frozenset[str
 
 
 @cache
-def _region_of() -> Mapping[str, str]:
+def _region_by_segment() -> Mapping[str, str]:
     """Return the region of the body of each segment: its segments have markers together or not at all."""
     rows = load_table("body/label_words")["regions"]
     return {body: region for region, bodies in rows.items() for body in bodies}
 
 
 def _region(meaning: Meaning) -> str:
-    return _region_of().get(meaning.body, "")
+    return _region_by_segment().get(meaning.body, "")
 
 
 def _regions(readings: Mapping[str, _Reading]) -> frozenset[str]:
     """Return the regions with an unambiguous, unabbreviated label; with arms, the trunk may have markers, too."""
-    clear = (reading.options[0] for reading in readings.values() if len(_meanings(reading.options)) == 1)
+    clear = (reading.options[0] for reading in readings.values() if len(_cheapest_meanings(reading.options)) == 1)
     regions = {_region(option.meaning) for option in clear if not option.short}
     return frozenset(regions | {"trunk"} if "arms" in regions else regions)
 
@@ -184,20 +184,20 @@ def _regions(readings: Mapping[str, _Reading]) -> frozenset[str]:
 # -- sides ----------------------------------------------------------------------------------------------------------------
 
 
-def _sided(labels: Sequence[str]) -> dict[str, _Reading]:
+def _read_sides(labels: Sequence[str]) -> dict[str, _Reading]:
     """Return the reading of every label that has a meaning."""
     endings = frozenset(load_table("body/label_words")["nothing"]["spelt"])
-    shortened = without_shared_ending(labels, endings)
-    parts = {label: pieces(shortened[label]) for label in labels}
+    shortened = strip_common_ending(labels, endings)
+    parts = {label: split_label(shortened[label]) for label in labels}
     present = Counter("".join(part) for part in parts.values())
-    options = {label: _sided_options(parts[label], present) for label in labels}
+    options = {label: _side_options(parts[label], present) for label in labels}
     stems = {"".join(side.rest) for row in options.values() for side, _ in row} | set(present)
-    options = {label: _with_needed(row, stems) for label, row in options.items()}
-    styles = _styles(options, present)
-    options = _in_one_language(options, styles)
+    options = {label: _options_with_needs(row, stems) for label, row in options.items()}
+    styles = _count_styles(options, present)
+    options = _drop_minor_languages(options, styles)
     readings = {}
     for label in labels:
-        unsided = _available(candidates(parts[label], False), stems)
+        unsided = _available_options(candidates(parts[label], False), stems)
         reading = _best_reading(label, parts[label], options[label], unsided, styles, present)
         if reading is not None:
             readings[label] = reading
@@ -207,7 +207,7 @@ def _sided(labels: Sequence[str]) -> dict[str, _Reading]:
 _Options = list[tuple[SideReading, tuple[Candidate, ...]]]
 
 
-def _sided_options(parts: tuple[str, ...], present: Counter[str]) -> _Options:
+def _side_options(parts: tuple[str, ...], present: Counter[str]) -> _Options:
     """Return the ways to separate the side from a label so that the rest has a meaning."""
     options = []
     for side in side_readings(parts):
@@ -218,24 +218,24 @@ def _sided_options(parts: tuple[str, ...], present: Counter[str]) -> _Options:
     return options
 
 
-def _available(options: tuple[Candidate, ...], stems: set[str]) -> tuple[Candidate, ...]:
+def _available_options(options: tuple[Candidate, ...], stems: set[str]) -> tuple[Candidate, ...]:
     """Return the meanings with needed labels present."""
     return tuple(option for option in options if not option.needs or option.needs & stems)
 
 
-def _with_needed(options: _Options, stems: set[str]) -> _Options:
-    available = ((side, _available(meanings, stems)) for side, meanings in options)
+def _options_with_needs(options: _Options, stems: set[str]) -> _Options:
+    available = ((side, _available_options(meanings, stems)) for side, meanings in options)
     return [(side, meanings) for side, meanings in available if meanings]
 
 
-def _styles(options: Mapping[str, _Options], present: Counter[str]) -> Counter[tuple[int, str]]:
+def _count_styles(options: Mapping[str, _Options], present: Counter[str]) -> Counter[tuple[int, str]]:
     """Return how many labels have each style of naming the side and a counterpart on the other side."""
     return Counter(
         style for row in options.values() for style in {side.style for side, _ in row if present[side.mirror]}
     )
 
 
-def _in_one_language(options: Mapping[str, _Options], styles: Counter[tuple[int, str]]) -> dict[str, _Options]:
+def _drop_minor_languages(options: Mapping[str, _Options], styles: Counter[tuple[int, str]]) -> dict[str, _Options]:
     """Remove pairs of side words that share a word with a more frequent pair: P is not right if R and L are used."""
     count: Counter[int] = Counter()
     for (number, _), labels in styles.items():

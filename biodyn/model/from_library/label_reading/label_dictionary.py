@@ -10,7 +10,7 @@ from typing import Any
 
 from biodyn.library.load import load_table
 from biodyn.library.tables import fill_side, load_entry
-from biodyn.model.from_library.label_reading.spelling import normalise, pieces
+from biodyn.model.from_library.label_reading.spelling import normalise, split_label
 
 #: The marker set with the labels and words of the dictionary.
 DICTIONARY = "anatomical"
@@ -32,8 +32,8 @@ class Meaning:
     sided: bool
     yields: bool
 
-    def on_side(self, side: str) -> Meaning:
-        """Return it with the side filled in ("" for the midline)."""
+    def with_side(self, side: str) -> Meaning:
+        """Return the meaning with the side filled in ("" for the midline)."""
         return replace(self, landmark=fill_side(self.landmark, side), body=fill_side(self.body, side))
 
 
@@ -98,11 +98,11 @@ class _Dictionary:
 
 
 @cache
-def _dictionary() -> _Dictionary:
+def _load_dictionary() -> _Dictionary:
     table = load_table("body/label_words")
     rows = load_entry("markersets", DICTIONARY)["marker"]
-    entries = [(row, _meaning(row, row.get("landmark", ""))) for row in rows]
-    entries += [(row, _meaning(row, row["or_landmark"])) for row in rows if "or_landmark" in row]
+    entries = [(row, _row_meaning(row, row.get("landmark", ""))) for row in rows]
+    entries += [(row, _row_meaning(row, row["or_landmark"])) for row in rows if "or_landmark" in row]
     spellings: dict[str, dict[Meaning, None]] = {}
     otherwise: dict[str, dict[Meaning, None]] = {}
     conditional: dict[str, list[tuple[Meaning, frozenset[str]]]] = {}
@@ -110,21 +110,23 @@ def _dictionary() -> _Dictionary:
     open_ended: dict[tuple[str, ...], dict[Meaning, None]] = {}
     for row, meaning in entries:
         for label in row["labels"]:
-            spellings.setdefault(_without_side(label), {})[meaning] = None
+            spellings.setdefault(_strip_side(label), {})[meaning] = None
         for label in row.get("otherwise", ()):
-            otherwise.setdefault(_without_side(label), {})[meaning] = None
+            otherwise.setdefault(_strip_side(label), {})[meaning] = None
         for label, others in row.get("beside", {}).items():
-            needed = frozenset(_without_side(other) for other in others.split("|"))
-            conditional.setdefault(_without_side(label), []).append((meaning, needed))
+            needed = frozenset(_strip_side(other) for other in others.split("|"))
+            conditional.setdefault(_strip_side(label), []).append((meaning, needed))
         for pattern in row.get("words", ()):
             target = open_ended if "..." in pattern else exact
-            for words in _alternatives(pattern.replace("...", "").split()):
+            for words in _expand_pattern(pattern.replace("...", "").split()):
                 target.setdefault(words, {})[meaning] = None
     places = frozenset(table["place"])
-    return _Dictionary(_words(table), spellings, otherwise, conditional, exact, open_ended, places, table["segment"])
+    return _Dictionary(
+        _word_table(table), spellings, otherwise, conditional, exact, open_ended, places, table["segment"]
+    )
 
 
-def _meaning(row: Mapping[str, Any], landmark: str) -> Meaning:
+def _row_meaning(row: Mapping[str, Any], landmark: str) -> Meaning:
     return Meaning(
         landmark,
         row["body"],
@@ -136,18 +138,18 @@ def _meaning(row: Mapping[str, Any], landmark: str) -> Meaning:
     )
 
 
-def _without_side(label: str) -> str:
+def _strip_side(label: str) -> str:
     return normalise(label.replace("{S}", ""))
 
 
-def _alternatives(elements: list[str]) -> Iterator[tuple[str, ...]]:
+def _expand_pattern(elements: list[str]) -> Iterator[tuple[str, ...]]:
     """Yield the combinations of a pattern, sorted: `a b|c d?` -> (a, b), (a, c), (a, b, d), (a, c, d)."""
     choices = [[*element.rstrip("?").split("|"), *([""] if element.endswith("?") else [])] for element in elements]
     for choice in product(*choices):
         yield tuple(sorted(word for word in choice if word))
 
 
-def _words(table: Mapping[str, Any]) -> Mapping[str, tuple[_Word, ...]]:
+def _word_table(table: Mapping[str, Any]) -> Mapping[str, tuple[_Word, ...]]:
     words: dict[str, dict[_Word, None]] = {}
     spelt = [(spelling, _Word(())) for spelling in table["nothing"]["spelt"]]
     spelt += [(spelling, _Word((number,))) for number, row in table["number"].items() for spelling in row]
@@ -167,7 +169,7 @@ def _words(table: Mapping[str, Any]) -> Mapping[str, tuple[_Word, ...]]:
 @lru_cache(8192)
 def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
     """Return the possible meanings of the pieces of a label after its side was removed; the cheapest first."""
-    table, stem = _dictionary(), "".join(pieces)
+    table, stem = _load_dictionary(), "".join(pieces)
     if len(stem) > 48:  # longer than any label made of words
         return ()
     second = next((meaning for meaning in table.otherwise.get(stem, ()) if meaning.sided == sided), None)
@@ -181,8 +183,8 @@ def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
         for meaning, needs in table.conditional.get(stem, ())
         if meaning.sided == sided
     }
-    for parse in _parses(pieces):
-        for meaning in _meanings_of(parse.names) or _after_segment(parse.names):
+    for parse in _parse_words(pieces):
+        for meaning in _meanings_of(parse.names) or _meanings_on_segment(parse.names):
             known = best.get(meaning)
             if meaning.sided == sided and (
                 known is None or (parse.cost, len(parse.needs)) < (known.cost, len(known.needs))
@@ -193,17 +195,17 @@ def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
 
 def dictionary_meaning(pattern: str, side: str) -> Meaning | None:
     """Return the meaning of a label pattern of a marker set ({S} for the side); None if it is not unique."""
-    options = candidates(pieces(pattern.replace("{S}", " ")), "{S}" in pattern)
+    options = candidates(split_label(pattern.replace("{S}", " ")), "{S}" in pattern)
     best = [option.meaning for option in options if option.cost == options[0].cost and not option.needs]
-    return best[0].on_side(side) if len({(meaning.landmark, meaning.body) for meaning in best}) == 1 else None
+    return best[0].with_side(side) if len({(meaning.landmark, meaning.body) for meaning in best}) == 1 else None
 
 
-def _parses(pieces: tuple[str, ...]) -> Iterator[_Parse]:
+def _parse_words(pieces: tuple[str, ...]) -> Iterator[_Parse]:
     """Yield every way to read all letters of the pieces as words."""
     stem, start = "".join(pieces), 0
     options = []
     for piece in pieces:
-        options.append(list(_parses_of_piece(piece, len(pieces) > 1, stem, start)))
+        options.append(list(_parse_piece(piece, len(pieces) > 1, stem, start)))
         start += len(piece)
     for choice in product(*options):
         names = tuple(sorted(name for parse in choice for name in parse.names))
@@ -212,9 +214,9 @@ def _parses(pieces: tuple[str, ...]) -> Iterator[_Parse]:
             yield _Parse(names, sum(parse.cost for parse in choice), needs, any(parse.short for parse in choice))
 
 
-def _parses_of_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_Parse]:
+def _parse_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_Parse]:
     """Yield every way to read one piece, which begins at `start` in the label; `several`: there are other pieces."""
-    words = _dictionary().words
+    words = _load_dictionary().words
     if piece.isdigit():
         yield _Parse((str(int(piece)),), 0.5, frozenset(), False)
         return
@@ -236,15 +238,15 @@ def _parses_of_piece(piece: str, several: bool, stem: str, start: int) -> Iterat
                 yield from extend(end, (*taken, (piece[at:end], word)))
 
     for row in extend(0, ()):
-        if not _single_letters_allowed([word.single for _, word in row], several):
+        if not _are_single_letters_valid([word.single for _, word in row], several):
             continue
         letters = sum(word.single for _, word in row)
         names = tuple(name for _, word in row for name in word.names)
         cost = sum(0.5 if text.isdigit() or not word.names else 1.0 for text, word in row)
-        yield _Parse(names, cost + 0.25 * letters, _needed(row, stem, start), any(word.short for _, word in row))
+        yield _Parse(names, cost + 0.25 * letters, _needed_labels(row, stem, start), any(word.short for _, word in row))
 
 
-def _single_letters_allowed(single: list[bool], several: bool) -> bool:
+def _are_single_letters_valid(single: list[bool], several: bool) -> bool:
     """Return whether one-letter words are at one end of longer words, two at most, or a piece of their own among others."""
     if all(single):
         return several and len(single) == 1
@@ -252,7 +254,7 @@ def _single_letters_allowed(single: list[bool], several: bool) -> bool:
     return not runs or (len(runs) == 1 and runs[0] <= 2 and (single[0] or single[-1]))
 
 
-def _needed(row: tuple[tuple[str, _Word], ...], stem: str, start: int) -> frozenset[str]:
+def _needed_labels(row: tuple[tuple[str, _Word], ...], stem: str, start: int) -> frozenset[str]:
     """Return the labels with an opposite letter, one of which must be present for a letter to be a word."""
     at, needed = start, set()
     for text, word in row:
@@ -263,7 +265,7 @@ def _needed(row: tuple[tuple[str, _Word], ...], stem: str, start: int) -> frozen
 
 @lru_cache(8192)
 def _meanings_of(names: tuple[str, ...]) -> tuple[Meaning, ...]:
-    table = _dictionary()
+    table = _load_dictionary()
     if names in table.exact:
         return tuple(table.exact[names])
     core = tuple(word for word in names if word not in table.places and not word.isdigit())
@@ -271,9 +273,9 @@ def _meanings_of(names: tuple[str, ...]) -> tuple[Meaning, ...]:
 
 
 @lru_cache(8192)
-def _after_segment(names: tuple[str, ...]) -> tuple[Meaning, ...]:
+def _meanings_on_segment(names: tuple[str, ...]) -> tuple[Meaning, ...]:
     """Return the meanings on a segment named by one of the words, which adds nothing else (Pelvis_R_ASIS)."""
-    segments = _dictionary().segments
+    segments = _load_dictionary().segments
     found: dict[Meaning, None] = {}
     for word in set(names) & set(segments):
         rest = list(names)

@@ -38,7 +38,7 @@ class SignalSettings(Section):
 
     @field_validator("cutoff_hz", "force_cutoff_hz")
     @classmethod
-    def _off_or_walking(cls, hz: float | str | None) -> float | str | None:
+    def _check_frequency(cls, hz: float | str | None) -> float | str | None:
         # the slowest walkers have strides of 2 s with several harmonics
         if isinstance(hz, float) and 0.0 < hz < 1.0:
             raise ValueError(
@@ -48,18 +48,18 @@ class SignalSettings(Section):
         return hz
 
     @property
-    def named_filter(self) -> str:
+    def filter_entry(self) -> str:
         """Entries of the settings that select a filter; "" without any."""
         usual = {name: field.default for name, field in type(self).model_fields.items()}
         entries = {name: getattr(self, name) for name in ("cutoff_hz", "force_cutoff_hz", "filter_order")}
         return ", ".join(f"{name} = {value:g}" for name, value in entries.items() if value != usual[name])
 
     @property
-    def forces_hz(self) -> float:
+    def force_cutoff_of_settings(self) -> float:
         """Cut-off of the plate forces, Hz, where the markers have the cut-off of the settings; 0 = none."""
-        return self.markers_hz if self.force_cutoff_hz is None else self.force_cutoff_hz
+        return self.marker_cutoff_of_settings if self.force_cutoff_hz is None else self.force_cutoff_hz
 
     @property
-    def markers_hz(self) -> float:
+    def marker_cutoff_of_settings(self) -> float:
         """Cut-off of the markers, Hz, in the settings; the lowest automatic one where it is chosen automatically."""
         return LOWEST_AUTOMATIC_HZ if self.cutoff_hz == "auto" else float(self.cutoff_hz)

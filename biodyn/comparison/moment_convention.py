@@ -15,7 +15,7 @@ from biodyn.comparison.exchange import RelativeFilter, filter_of_either, parts_o
 from biodyn.comparison.segments import MovingBody, SegmentInertias, SegmentMotion
 from biodyn.conventions import AXES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray
 from biodyn.library.load import load_table
-from biodyn.library.tables import for_each_side
+from biodyn.library.tables import expand_sides
 from biodyn.processing.dynamics.solve import joint_coordinate_axes
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench
@@ -289,7 +289,7 @@ def laboratory_body(
 
 
 def _segments() -> list[dict[str, Any]]:
-    return [entry for raw in laboratory_table()["segment"] for _, entry in for_each_side(raw)]
+    return [entry for raw in laboratory_table()["segment"] for _, entry in expand_sides(raw)]
 
 
 def _is_there(entry: Mapping[str, Any], suffixes: Sequence[str], points: Mapping[str, FloatArray]) -> bool:
