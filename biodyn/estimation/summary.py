@@ -359,6 +359,7 @@ def _delay_notes(plates: PlateSummary, late_s: float) -> list[Diagnostic]:
             value=abs(plates.delay_s),
             limit=limit_s,
             unit="s",
-            hint="The forces are used as recorded. Check how cameras and plates were synchronised.",
+            hint="The forces are used as recorded. Check how cameras and plates were synchronised; soft tissue that lags behind "
+            "the bones looks the same.",
         )
     ]
