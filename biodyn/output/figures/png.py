@@ -82,9 +82,13 @@ class _PngPen:
     def encoded(self) -> bytes:
         picture = Image.fromarray(np.ascontiguousarray(np.asarray(self.renderer.buffer_rgba())[..., :3]))
         pen = ImageDraw.Draw(picture)
+        fonts: dict[tuple[str, float], ImageFont.FreeTypeFont] = {}
         for x, y, words, style in self.texts:
-            file = font_file("B" if style.bold else "I" if style.italic else "")
-            font = ImageFont.truetype(str(file), style.size * self.scale, layout_engine=ImageFont.Layout.BASIC)
+            face, size = "B" if style.bold else "I" if style.italic else "", style.size * self.scale
+            if (face, size) not in fonts:
+                layout_engine = ImageFont.Layout.BASIC
+                fonts[face, size] = ImageFont.truetype(str(font_file(face)), size, layout_engine=layout_engine)
+            font = fonts[face, size]
             if style.upright:
                 _write_upright(picture, x, y, words, style.hue, font)
             else:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.output.figures.curves import display_table, unit_words
@@ -173,27 +173,32 @@ def windowed_rows(view: TrialView, names: Sequence[str] | None = None) -> list[P
     """
     table = view.parameters
     table = table[~table["variable"].isin(view.tables["spatiotemporal"].columns)]
+    cycles: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for cycle in table.to_dict("records"):
+        if names is None or cycle["parameter"] in names:
+            cycles.setdefault(cycle["parameter"], {}).setdefault(cycle["side"], []).append(cycle)
     rows = []
-    for name, part in table.groupby("parameter", sort=False):
-        if names is not None and name not in names:
-            continue
-        first = part.iloc[0]
-        cells: dict[str, str] = {side: _cell(view, part[part["side"] == side]) for side in SIDES}
-        rows.append(ParameterRow(str(first["title"]), unit_words(str(first["unit"])), cells))
+    for sides in cycles.values():
+        first = next(iter(sides.values()))[0]
+        cells: dict[str, str] = {side: _cell(view, sides.get(side, [])) for side in SIDES}
+        rows.append(ParameterRow(first["title"], unit_words(first["unit"]), cells))
     return rows
 
 
-def _cell(view: TrialView, part: pd.DataFrame) -> str:
+def _cell(view: TrialView, cycles: Sequence[Mapping[str, Any]]) -> str:
     """Return the mean of a parameter over the cycles of a side, "–" without any."""
-    if part.empty:
+    if not cycles:
         return "–"
-    first, digits = part.iloc[0], 1 if part["unit"].iloc[0] == "deg" else 2
-    error, at = part["value"].std(), part["at_percent"].mean()
-    band = view.bands.get(str(first["variable"]), {}).get(str(first["side"]))
+    first, digits = cycles[0], 1 if cycles[0]["unit"] == "deg" else 2
+    values, instants = (np.array([cycle[name] for cycle in cycles]) for name in ("value", "at_percent"))
+    error = values.std(ddof=1) if len(values) > 1 else np.nan
+    known = instants[np.isfinite(instants)]
+    at = known.mean() if len(known) else np.nan
+    band = view.bands.get(first["variable"], {}).get(first["side"])
     if band is not None and np.isfinite(at) and np.isfinite(band[round(at)]):
         error = band[round(at)]
     shown = f" ± {error:.{digits}f}" if np.isfinite(error) else ""
-    return f"{decimal(part['value'].mean(), digits)}{shown}" + (f" at {at:.0f} %" if np.isfinite(at) else "")
+    return f"{decimal(values.mean(), digits)}{shown}" + (f" at {at:.0f} %" if np.isfinite(at) else "")
 
 
 def _short(title: str) -> str:

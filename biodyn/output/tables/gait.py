@@ -242,7 +242,10 @@ def trial_parameters(
     strides = spatiotemporal.assign(side=spatiotemporal["side"].astype(str)).set_index(["side", "cycle"])
     heads = gait_cycles.iloc[::CYCLE_POINTS]
     values = gait_cycles["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
-    variables = heads["variable"].astype(str).to_numpy()
+    variables, units = (heads[name].astype(str).to_numpy() for name in ("variable", "unit"))
+    cycles = list(zip(heads["side"].astype(str), heads["cycle"], strict=True))
+    known = strides.reindex(cycles)
+    stance_percent, stride_time_s = (known[name].to_numpy(np.float64) for name in ("stance_percent", "stride_time_s"))
     rows: list[dict[str, object]] = []
     for definition in default_definitions():
         if names is not None and definition.name not in names:
@@ -254,20 +257,19 @@ def trial_parameters(
             results = strides[definition.variable].to_numpy(dtype=np.float64) * signs(definition, [k[0] for k in keys])
             instants = np.full(len(keys), np.nan)
         else:
-            own = variables == definition.variable
-            if not own.any():
+            own = np.flatnonzero(variables == definition.variable)
+            if not len(own):
                 continue
-            keys = list(zip(heads["side"][own].astype(str), heads["cycle"][own], strict=True))
-            known = strides.reindex(keys)
+            keys = [cycles[row] for row in own]
             turned = values[own] * signs(definition, [key[0] for key in keys])[:, None]
-            start, end = window_ends(definition.interval, known["stance_percent"].to_numpy(dtype=np.float64))
-            duration_s = known["stride_time_s"].to_numpy(dtype=np.float64)
+            start, end = window_ends(definition.interval, stance_percent[own])
+            duration_s = stride_time_s[own]
             results = operate(turned, start, end, definition, duration_s)
             instants = np.full(len(keys), np.nan)
             if definition.operation in ("max", "min"):
                 timed = definition.model_copy(update={"operation": f"time_of_{definition.operation}"})
                 instants = operate(turned, start, end, timed, duration_s)
-            unit = unit_of(definition, str(heads["unit"][own].iloc[0]))
+            unit = unit_of(definition, units[own[0]])
         rows += [
             {
                 "parameter": definition.name,

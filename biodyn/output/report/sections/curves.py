@@ -218,11 +218,16 @@ def power_parts(page: TrialPage, min_power_w_kg: float = 0.05) -> Data | None:
         return None
     powers = [name for name in page.curves if name.endswith("_power") and is_known(name)]
     powers.sort(key=lambda name: name not in standard_names())  # hip, knee and ankle first
+    strides = page.tables["spatiotemporal"]
+    sides_of, bounds = strides["side"].astype(str).to_numpy(), strides[["start_s", "end_s"]].to_numpy(dtype=np.float64)
+    bounds_s = {side: bounds[sides_of == side] for side in SIDES}
     planes = ("sagittal", "frontal", "transverse")
     panels: dict[str, dict[str, FloatArray]] = {}
     names, omitted = [], []
     for power in powers:
-        joint = {f"{power}-{plane}": _mean_powers(page, power.removesuffix("_power"), plane) for plane in planes}
+        joint = {
+            f"{power}-{plane}": _mean_powers(page, power.removesuffix("_power"), plane, bounds_s) for plane in planes
+        }
         joint = {name: sides for name, sides in joint.items() if sides}
         if len(joint) < 2:
             continue
@@ -237,18 +242,21 @@ def power_parts(page: TrialPage, min_power_w_kg: float = 0.05) -> Data | None:
     return {"grid": grid, "small": ", ".join(omitted), "least": min_power_w_kg}
 
 
-def _mean_powers(page: TrialPage, joint: str, plane: str) -> dict[str, FloatArray]:
-    """Return the mean power (101,) of a joint in a plane over the cycles by side, W/kg; sides without values are omitted."""
-    table, strides = page.tables["joint_power_parts"], page.tables["spatiotemporal"]
+def _mean_powers(page: TrialPage, joint: str, plane: str, bounds_s: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return the mean power (101,) of a joint in a plane over the cycles by side, W/kg; sides without values are omitted.
+
+    Args:
+        bounds_s: (N, 2) start and end of the cycles by side.
+    """
+    table = page.tables["joint_power_parts"]
     time_s = table["time_s"].to_numpy(dtype=np.float64)
     means: dict[str, FloatArray] = {}
     for side in SIDES:
-        bounds = strides.loc[strides["side"].astype(str) == side, ["start_s", "end_s"]].to_numpy(dtype=np.float64)
         column = next((name for name in (f"{joint}_{side}_{plane}_W", f"{joint}_{plane}_W") if name in table), None)
-        if column is None or not len(bounds):
+        if column is None or not len(bounds_s[side]):
             continue
         values = table[column].to_numpy(dtype=np.float64) / page.view.mass_kg
-        cycles = [np.interp(start + (end - start) * PERCENT / 100.0, time_s, values) for start, end in bounds]
+        cycles = [np.interp(start + (end - start) * PERCENT / 100.0, time_s, values) for start, end in bounds_s[side]]
         mean = nan_statistics(np.stack(cycles))[0]
         if np.isfinite(mean).any():
             means[side] = mean
