@@ -174,6 +174,7 @@ def test_the_page_shows_both_in_one_scene_with_their_curves(walk_result, folder,
     assert "</script><b>" not in page
 
 
+@pytest.mark.slow
 def test_why_one_of_two_with_equal_settings_is_no_estimate_is_said(laboratory, walk_result, monkeypatch):
     """One where the estimate could not be made, and its filter stands: the settings of both leave the method to the trial."""
 

@@ -105,6 +105,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_does_what_it_shows(printed: dict[str, str], name: str) -> None:
     assert printed[name] == EXAMPLES[name].shows

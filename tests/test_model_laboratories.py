@@ -66,7 +66,7 @@ def test_a_sound_walk_has_nothing_to_warn_of(sound: ModelResult) -> None:
     assert sound.verdict.status == "pass"
 
 
-@pytest.mark.parametrize(("forward", "up"), [("+z", "+y"), ("-x", "+y"), ("+y", "+z"), ("+x", "+z")])
+@pytest.mark.parametrize(("forward", "up"), [("-x", "+y"), pytest.param("+y", "+z", marks=pytest.mark.slow)])
 def test_forces_have_the_axes_of_the_walk_in_every_laboratory(
     trials, model, sound: ModelResult, tmp_path: Path, forward: str, up: str
 ) -> None:
@@ -89,7 +89,7 @@ def test_forces_have_the_axes_of_the_walk_in_every_laboratory(
     assert np.nanmax(np.abs(apart)) < 0.1  # Nm
 
 
-@pytest.mark.parametrize("order", [[0, 3, 2, 1], [2, 1, 0, 3]])
+@pytest.mark.parametrize("order", [[0, 3, 2, 1]])
 def test_corners_listed_the_other_way_round_are_put_in_order_on_a_model(
     trials, model, sound: ModelResult, tmp_path: Path, order: list[int]
 ) -> None:
@@ -100,6 +100,7 @@ def test_corners_listed_the_other_way_round_are_put_in_order_on_a_model(
     np.testing.assert_allclose(of_legs(found), of_legs(sound), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_corners_that_no_order_explains_stay_and_are_named_on_a_model(trials, model, tmp_path: Path) -> None:
     """Each plate in another order: no program does that."""
     orders = ([0, 3, 2, 1], [1, 0, 3, 2], [2, 1, 0, 3])

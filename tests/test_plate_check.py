@@ -49,7 +49,9 @@ def one_plate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("pole"), plates=TWO_PLATES[:1], errors=ERRORS[:1], places=2, seed=3)
 
 
-@pytest.mark.parametrize("layout", ["both ends", "above", "line"])
+@pytest.mark.parametrize(
+    "layout", ["both ends", pytest.param("above", marks=pytest.mark.slow), pytest.param("line", marks=pytest.mark.slow)]
+)
 def test_planted_errors_are_found(layout: str, tmp_path: Path) -> None:
     """With noise, a pole that bends, and markers at both ends, above only, or on a line."""
     trial = written(tmp_path, layout=layout, known_mass_kg=20.0)
@@ -93,6 +95,7 @@ def test_common_gain_needs_a_known_load(one_plate: Path) -> None:
     )  # four places, mass of the pole unknown
 
 
+@pytest.mark.slow
 def test_crosstalk_is_found(tmp_path: Path) -> None:
     C = np.eye(6)
     C[0, 2], C[4, 0] = 0.01, 0.004  # 1 % of Fz in Fx; Fx in My as crosstalk and not as a displacement
@@ -133,6 +136,7 @@ def test_recording_without_plates_is_refused(laboratory: Laboratory, tmp_path: P
     assert "holds no force plate" in done.output
 
 
+@pytest.mark.slow
 def test_exchanged_plates_are_named(tmp_path: Path) -> None:
     apart = (Plate(2, 0.0), Plate(2, 0.8))
     far = Planted(shift=np.array([0.8, 0.0, 0.0]))  # the pole stands on the other one
@@ -209,6 +213,7 @@ def test_run_applies_and_records_it(laboratory: Laboratory, tmp_path: Path) -> N
     assert "checked 2026-01-31, by a pole" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_without_calibration_the_report_says_so(laboratory: Laboratory, tmp_path: Path) -> None:
     result = biodyn.run_trial(laboratory.walk, laboratory.static, settings=QUICK)
     folder = result.save(tmp_path / "out")

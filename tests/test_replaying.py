@@ -117,6 +117,7 @@ def test_a_report_of_a_replayed_result_shows_drift_and_feedback(result, replayed
     )
 
 
+@pytest.mark.slow
 def test_a_damaged_replay_is_reported(result, replayed, tmp_path):
     folder = result.save(tmp_path / "walk")
     replayed.save(folder)

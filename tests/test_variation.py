@@ -69,6 +69,7 @@ def library_names(word: str) -> set[str]:
     return names
 
 
+@pytest.mark.slow
 def test_every_other_level_of_every_factor_is_there_once(varied: TrialResult) -> None:
     assert set(hip_centre_names()) == library_names("hip")
     assert set(levels(varied, "hip_centre")) == set(hip_centre_names()) - {"harrington_2007"}
@@ -77,6 +78,7 @@ def test_every_other_level_of_every_factor_is_there_once(varied: TrialResult) ->
     assert levels(varied, "marker_weights") == ["all equal", "contrast squared"]
 
 
+@pytest.mark.slow
 def test_the_table_holds_every_curve_of_every_level_in_full(varied: TrialResult) -> None:
     table = varied.sensitivity
     blocks = table.groupby(["factor", "level", "side", "variable"], observed=True, sort=False)
@@ -94,6 +96,7 @@ def test_the_table_holds_every_curve_of_every_level_in_full(varied: TrialResult)
     assert {variable for _, variable in per_level.iloc[0]} == moments
 
 
+@pytest.mark.slow
 def test_the_base_curves_are_those_of_a_plain_run(varied: TrialResult, plain: TrialResult) -> None:
     cycles = plain.gait_cycles
     for side in ("r", "l"):
@@ -114,6 +117,7 @@ def test_a_level_is_the_run_with_that_setting(varied: TrialResult, laboratory: L
     np.testing.assert_array_equal(found.dynamics.torques, again.dynamics.torques)
 
 
+@pytest.mark.slow
 def test_the_summary_is_what_the_curves_say(varied: TrialResult) -> None:
     summary = varied.sensitivity_summary
     assert not ((summary["factor"] == BASE[0]) & (summary["level"] == BASE[1])).any()
@@ -134,6 +138,7 @@ def test_the_summary_is_what_the_curves_say(varied: TrialResult) -> None:
 # -- what a choice must do ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_lower_cutoff_flattens_the_moments(varied: TrialResult) -> None:
     """A low-pass filter takes from the push-off of the ankle, and leaves less and less of the fast changes."""
     changes = peak_changes(varied, "cutoff", "ankle_angle_moment").set_index(["level", "side"])["peak_change"]
@@ -145,6 +150,7 @@ def test_a_lower_cutoff_flattens_the_moments(varied: TrialResult) -> None:
         assert rough[0] < rough[1] < rough[2]
 
 
+@pytest.mark.slow
 def test_a_hip_centre_changes_the_hip_moment_by_shift_times_force(varied: TrialResult) -> None:
     """M' = M - (c' - c) x F. The fit answers to the shift too, with less than half of that."""
     base = varied.analysis
@@ -165,6 +171,7 @@ def test_a_hip_centre_changes_the_hip_moment_by_shift_times_force(varied: TrialR
             assert left < 0.5 * np.sqrt(np.mean(change[known] ** 2))
 
 
+@pytest.mark.slow
 def test_an_anthropometric_table_does_nothing_to_the_loaded_ankle(varied: TrialResult) -> None:
     """The foot is a hundredth of the body: in stance its ankle moment comes from the plate alone."""
     rows = peak_changes(varied, "anthropometry", "ankle_angle_moment")
@@ -173,6 +180,7 @@ def test_an_anthropometric_table_does_nothing_to_the_loaded_ankle(varied: TrialR
     assert (hip["rms_change"].to_numpy() > rows["rms_change"].to_numpy()).all()
 
 
+@pytest.mark.slow
 def test_weights_change_the_fit_and_nothing_else(varied: TrialResult) -> None:
     found: dict[str, TrialAnalysis] = {v.level: v.analysis for v in varied.analysis.variations}
     base = varied.analysis
@@ -199,10 +207,6 @@ def run(laboratory: Laboratory, tmp_path: Path, vary: str) -> Result:
 @pytest.mark.parametrize(
     ("asked", "factors"),
     [
-        pytest.param("hip_centre", {"hip_centre"}, marks=pytest.mark.slow),
-        pytest.param("anthropometry", {"anthropometry"}, marks=pytest.mark.slow),
-        pytest.param("cutoff", {"cutoff"}, marks=pytest.mark.slow),
-        pytest.param("marker_weights", {"marker_weights"}, marks=pytest.mark.slow),
         ("cutoff, marker_weights,cutoff", {"cutoff", "marker_weights"}),
     ],
 )
@@ -224,6 +228,7 @@ def test_the_command_writes_tables_figure_and_section(
     assert json.loads((out / "run.json").read_text(encoding="utf-8"))["verdict"] in ("pass", "warn")
 
 
+@pytest.mark.slow
 def test_a_saved_comparison_is_reported_again(varied: TrialResult, tmp_path: Path) -> None:
     folder = varied.save(tmp_path / "walk")
     assert {"sensitivity", "sensitivity_summary"} <= set(read_view(folder).tables)

@@ -156,6 +156,7 @@ def straight_kneed() -> RoughRecording:
     return rough_recording("fast", 18)
 
 
+@pytest.mark.slow
 def test_no_frame_with_a_straight_knee_has_a_band_of_no_use(straight_kneed: RoughRecording, tmp_path: Path) -> None:
     walk, static = straight_kneed.write(tmp_path)
     found = analyse_trial(walk, static, settings={"uncertainty": {"compute": True}})

@@ -149,6 +149,7 @@ def test_a_gross_error_is_suggested_and_reported_but_not_corrected(
     assert code not in [note.code for note in estimate_findings(sound.summary, LATE_S)]
 
 
+@pytest.mark.slow
 def test_plates_that_are_all_offset_alike_are_reported_once(walk: TrialAnalysis) -> None:
     """A lean of the trunk, or axes of cameras and plates that do not agree, look like an offset of all plates."""
     places = range(1, fit_unknowns(walk).count - 1, 4)  # along the walkway
@@ -160,6 +161,7 @@ def test_plates_that_are_all_offset_alike_are_reported_once(walk: TrialAnalysis)
     assert any("lean of the trunk" in note.hint for note in torso)
 
 
+@pytest.mark.slow
 def test_late_forces_are_reported_and_used_as_recorded(walk: TrialAnalysis, sound: Estimate) -> None:
     planted = 0.02
     wrong = with_errors(walk, {fit_unknowns(walk).count - 1: planted})

@@ -99,6 +99,7 @@ def test_both_sides_exchanged_are_found(marker_set: str, lower: bool) -> None:
         }
 
 
+@pytest.mark.slow
 def test_which_way_a_person_faces_is_told_by_the_feet_not_by_the_labels() -> None:
     """Markers of one side alone (an amputee's, a one-legged set) are no reason to exchange anything."""
     points = standing_person("plug_in_gait_full", np.random.default_rng(3))
@@ -131,11 +132,11 @@ def all_sides(labels: list[str]) -> list[str]:
     ("change", "files", "rows", "named"),
     [
         (pair("RKNE", "RANK"), ("walk", "static"), slice(None), ("RKNE", "RANK")),
-        (pair("LASI", "RASI"), ("static",), slice(None), ("LASI", "RASI")),
-        (pair("LTOE", "LHEE"), ("walk",), slice(None), ("LTOE", "LHEE")),
+        pytest.param(pair("LASI", "RASI"), ("static",), slice(None), ("LASI", "RASI"), marks=pytest.mark.slow),
+        pytest.param(pair("LTOE", "LHEE"), ("walk",), slice(None), ("LTOE", "LHEE"), marks=pytest.mark.slow),
         (pair("RKNE", "LKNE"), ("walk",), slice(60, 130), ("RKNE", "LKNE")),
         pytest.param(all_sides, ("walk", "static"), slice(None), ("RKNE", "LKNE"), marks=pytest.mark.slow),
-        (all_sides, ("walk",), slice(None), ("RKNE", "LKNE")),
+        pytest.param(all_sides, ("walk",), slice(None), ("RKNE", "LKNE"), marks=pytest.mark.slow),
     ],
     ids=["pair in both", "pair in static", "pair in walk", "pair for a while", "sides in both", "sides in walk"],
 )
