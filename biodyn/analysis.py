@@ -25,6 +25,7 @@ from biodyn.processing.gait.cycle_values import CycleValues, compute_cycle_value
 from biodyn.processing.gait.cycles import GaitCycle, find_gait_cycles
 from biodyn.processing.gait.spatiotemporal import StrideParameters, WalkedTrial, compute_parameters
 from biodyn.processing.kinematics.fit import Fit, PoseMisfit, compute_pose_misfit
+from biodyn.processing.signals.emg import MuscleActivity, muscle_activity
 from biodyn.processing.signals.gaps import Gap
 from biodyn.processing.signals.prepare import FILTERED, MethodChoice, select_method
 from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateCalibration, PlateWrench, Recording
@@ -270,6 +271,11 @@ class TrialAnalysis:
             self.recording.markers.rate_hz,
             self.plate_rate_forces,
         )
+
+    @cached_property
+    def emg(self) -> tuple[MuscleActivity, ...]:
+        """EMG of each muscle that the recording's analog channels hold; empty without such channels."""
+        return () if self.recording.read_analog is None else muscle_activity(self.recording.analog)
 
     @cached_property
     def cycles(self) -> tuple[CycleValues, ...]:

@@ -170,6 +170,11 @@ class AnalogSignals:
         """Time of each sample (Ta,) s, 0 at the first frame of the file."""
         return np.arange(len(self.values)) / self.rate_hz
 
+    def part(self, start_s: float, end_s: float) -> AnalogSignals:
+        """Return the samples from one time to before another."""
+        rows = slice(round(start_s * self.rate_hz), round(end_s * self.rate_hz))
+        return replace(self, values=self.values[rows])
+
     def channel(self, label: str) -> FloatArray:
         """Return the samples (Ta,) of a channel; KeyError with the labels for an unknown one."""
         if label not in self.labels:
@@ -274,6 +279,7 @@ class Recording:
             },
             first_frame=self.first_frame + first,
             start_s=self.start_s + start_s,
+            read_analog=None if self.read_analog is None else lambda: self.analog.part(start_s, stop / rate_hz),
         )
 
     def __repr__(self) -> str:

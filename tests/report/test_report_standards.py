@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from support.standards import Point, points
 
@@ -18,10 +19,12 @@ _SUBJECT = {"date": "2 March", "session": "first", "condition": "barefoot", "lab
 
 @pytest.fixture(scope="module")
 def page(walk_result: TrialResult) -> str:
-    """The walk as it is reported by someone who fills in the head."""
+    """The walk as it is reported by someone who fills in the head and records EMG."""
     record = walk_result.view.record
     named = {**record, "settings": {**record["settings"], "subject": _SUBJECT}}
-    view = replace(walk_result.view, record=named)
+    cycle = {"cycle": 1, "side": "r", "muscle": "vasti", "label": "RVAS", "percent": np.arange(101.0)}
+    emg = pd.DataFrame({**cycle, "envelope_mV": np.linspace(0.0, 0.1, 101), "share_of_peak": 0.5, "active": 1.0})
+    view = replace(walk_result.view, record=named, tables={**walk_result.view.tables, "emg": emg})
     return trial_report(view, view.figures_svg())
 
 

@@ -16,6 +16,7 @@ from biodyn.estimation.summary import EstimateSummary
 from biodyn.output.tables.registry import table
 from biodyn.processing.gait import spatiotemporal as stride
 from biodyn.processing.gait.cycle_values import ground_peak_definitions, stance_peaks
+from biodyn.processing.gait.cycles import normalise
 from biodyn.variables.cycle_parameters import default_definitions, operate, signs, unit_of, window_ends
 
 _EVENT_COLUMNS = ["time_s", "side", "event", "source", "confidence"]
@@ -125,6 +126,45 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
         rows.append(row | dict(zip(names, peaks, strict=True)))
     columns = ["side", "cycle", "start_s", "foot_off_s", "end_s", *stride_columns()]
     return pd.DataFrame(rows, columns=columns)
+
+
+@table(
+    "emg",
+    place=105,
+    description="EMG of each muscle over 0-100 % of each cycle of its side: linear envelope and activity, tidy.",
+    needs=lambda analysis: bool(analysis.emg),
+    request="Requires analog channels in volts that name a muscle and its side.",
+    coarser={"envelope_mV": 5, "share_of_peak": 4},
+)
+def emg(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Return the EMG over 0-100 % of each gait cycle, tidy; NaN outside the recording.
+
+    Columns: cycle, side, muscle, label (of the channel), percent, envelope_mV, share_of_peak (of the largest value of the
+    envelope in all cycles of the trial), active (1 or 0). Methods: `processing.signals.emg`.
+    """
+    frames = []
+    for signal in analysis.emg:
+        cycles = [cycle for cycle, _ in analysis.strides if cycle.side == signal.side]
+        both = np.stack([signal.envelope, signal.active.astype(np.float64)], axis=1)
+        curves = [normalise(both, signal.rate_hz, cycle.start_s, cycle.end_s) for cycle in cycles]
+        peak = max((float(np.nanmax(curve[:, 0], initial=0.0)) for curve in curves), default=0.0)
+        for cycle, curve in zip(cycles, curves, strict=True):
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "cycle": cycle.number + 1,
+                        "side": cycle.side,
+                        "muscle": signal.muscle,
+                        "label": signal.label,
+                        "percent": np.linspace(0.0, 100.0, CYCLE_POINTS),
+                        "envelope_mV": curve[:, 0],
+                        "share_of_peak": curve[:, 0] / peak if peak else np.nan,
+                        "active": np.where(np.isfinite(curve[:, 1]), (curve[:, 1] > 0.5).astype(np.float64), np.nan),
+                    }
+                )
+            )
+    columns = ["cycle", "side", "muscle", "label", "percent", "envelope_mV", "share_of_peak", "active"]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
 def stride_columns() -> tuple[str, ...]:

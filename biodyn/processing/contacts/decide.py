@@ -48,7 +48,6 @@ from biodyn.recording.wrenches import ContactDecision
 
 # A time that a user reads from a table or figure is this near to the begin of a load.
 MATCHES_S = 0.1
-REASON = "set by the user"
 
 
 def with_overrides(
@@ -70,8 +69,9 @@ def unused_overrides(
 ) -> Iterator[Diagnostic]:
     """Yield a finding about each override without a load in `contacts`; numbers: of the plates of the file."""
     for entry in overrides:
+        side = _side_of(entry)
         if any(
-            c.plate == entry.plate and c.reason == REASON and c.start_s - MATCHES_S <= entry.from_s < c.end_s
+            c.plate == entry.plate and c.side == side and c.start_s - MATCHES_S <= entry.from_s < c.end_s
             for c in contacts
         ):
             continue
@@ -90,6 +90,11 @@ def unused_overrides(
             hint="Correct number and time, or the plates of the file (FORCE_PLATFORM:USED, CORNERS, CHANNEL).",
             about=str(entry.plate),
         )
+
+
+def _side_of(entry: ContactOverride) -> Side | None:
+    """Return the side of the foot that an override names; None for neither."""
+    return next((side for side in SIDES if SIDE_NAMES[side] == entry.side), None)
 
 
 def _applied(contacts: list[PlateContact], entry: ContactOverride, rate_hz: float) -> list[PlateContact]:
@@ -112,7 +117,7 @@ def _applied(contacts: list[PlateContact], entry: ContactOverride, rate_hz: floa
         if item.stop > stop:
             at = max(item.first, stop)
             unchanged.append(_part(item, at, item.stop, max(item.contact.start_s, stop_s), item.contact.end_s))
-    side: Side | None = next((side for side in SIDES if SIDE_NAMES[side] == entry.side), None)
+    side = _side_of(entry)
     model = max(load, key=lambda item: min(item.stop, stop) - max(item.first, first))
     contact = replace(
         model.contact,
@@ -120,7 +125,7 @@ def _applied(contacts: list[PlateContact], entry: ContactOverride, rate_hz: floa
         end_s=stop_s,
         side=side,
         decision="assigned" if side else "rejected",
-        reason=REASON,
+        reason="set by the user",
     )
     # Without a side, the reactions of the feet that may have stood there stay unknown.
     feet = (side,) if side else tuple(dict.fromkeys(foot for item in load for foot in item.feet))

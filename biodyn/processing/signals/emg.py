@@ -1,0 +1,133 @@
+"""Surface electromyography (EMG): muscles recognised in analog channels, linear envelopes, and times of activity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import numpy as np
+from scipy.signal import butter, sosfiltfilt
+
+from biodyn.conventions import BoolArray, FloatArray, Side
+from biodyn.library.load import load_table
+from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches
+from biodyn.recording import AnalogSignals
+
+# Band of surface EMG: movement of electrodes is below (De Luca et al. 2010, J Biomech 43:1573-1579), hardly any power above.
+BAND_HZ: Final = (20.0, 450.0)
+#: Cut-off of the linear envelope, zero-lag 4th order (Winter 2009, Biomechanics and Motor Control, ch. 10: 3 to 6 Hz).
+ENVELOPE_HZ: Final = 6.0
+# Onset and offset: rectified signal, low-pass 50 Hz, three standard deviations over rest (Hodges & Bui 1996,
+# Electroencephalogr Clin Neurophysiol 101:511-519).
+_ACTIVITY_HZ: Final = 50.0
+_VOLTS: Final = {"v": 1e3, "mv": 1.0, "uv": 1e-3, "µv": 1e-3, "μv": 1e-3, "volt": 1e3, "volts": 1e3}
+
+
+@dataclass(frozen=True, eq=False)
+class MuscleActivity:
+    """EMG of a muscle.
+
+    Attributes:
+        label: of the channel. muscle: its name, the label without its side where that is not known. side: of the body.
+        rate_hz: samples per second; sample 0 belongs to the first frame.
+        envelope: (Ta,) mV, linear envelope. active: (Ta,) True while the muscle is active.
+    """
+
+    label: str
+    muscle: str
+    side: Side
+    rate_hz: float
+    envelope: FloatArray
+    active: BoolArray
+
+
+def muscle_activity(signals: AnalogSignals) -> tuple[MuscleActivity, ...]:
+    """Return the activity of every muscle that the channels record; none where the rate is below twice the band's lower part.
+
+    A channel is EMG if its unit is a voltage, its label has a side, and the label names a muscle or says EMG. If a file has such
+    channels, others in volts whose label is a side and letters are EMG too. A constant channel is left out.
+    """
+    volts = [i for i, unit in enumerate(signals.units) if unit.strip().lower() in _VOLTS]
+    read = {i: parts for i in volts if (parts := side_and_name(signals.labels[i])) is not None}
+    sure = {i for i, (_, name, says) in read.items() if says or (len(name) > 2 and name in muscle_names())}
+    if not sure or signals.rate_hz < 4.0 * _ACTIVITY_HZ:
+        return ()
+    result = []
+    for i, (side, name, says) in read.items():
+        values = signals.values[:, i]
+        if (i in sure or says or name.isalpha()) and np.isfinite(values).all() and np.ptp(values) > 0.0:
+            millivolts = _VOLTS[signals.units[i].strip().lower()] * values
+            burst = band_passed(millivolts, signals.rate_hz)
+            muscle = muscle_names().get(name, name)
+            envelope = linear_envelope(burst, signals.rate_hz)
+            result.append(
+                MuscleActivity(
+                    signals.labels[i], muscle, side, signals.rate_hz, envelope, active_samples(burst, signals.rate_hz)
+                )
+            )
+    return tuple(result)
+
+
+@cache
+def muscle_names() -> dict[str, str]:
+    """Return the name of each muscle by the spellings of its labels."""
+    table: dict[str, Sequence[str]] = load_table("variables/muscles")["muscles"]
+    return {spelling: muscle for muscle, spellings in table.items() for spelling in spellings}
+
+
+def side_and_name(label: str) -> tuple[Side, str, bool] | None:
+    """Return side, name in capitals, and whether the label says EMG; None for a label without a side.
+
+    A word (right, left) or a letter at the beginning or end of the label is the side: RVAS, TA_L, "EMG left soleus".
+    """
+    says = "EMG" in label.upper()
+    pieces = [piece for piece in re.split(r"[^A-Z0-9]+", label.upper()) if piece]
+    pieces = [piece for piece in pieces if not re.fullmatch(r"(S?EMG|VOLTAGE|IM|CH)?\d*", piece)]
+    words: dict[str, Side] = {"RIGHT": "r", "R": "r", "RT": "r", "LEFT": "l", "L": "l", "LT": "l"}
+    for piece in pieces:
+        if piece in words and len(pieces) > 1:
+            return words[piece], "".join(other for other in pieces if other is not piece), says
+    name = "".join(pieces)
+    for side in ("RIGHT", "LEFT", "R", "L"):
+        if name.startswith(side) and len(name) > len(side) + 1:
+            return words[side], name.removeprefix(side), says
+    if len(name) > 2 and name[-1] in "RL" and name[:-1] in muscle_names():
+        return words[name[-1]], name[:-1], says
+    return None
+
+
+def band_passed(values: FloatArray, rate_hz: float) -> FloatArray:
+    """Return the channel (Ta,) without its offset and outside movement: zero-lag Butterworth of order 4 in `BAND_HZ`."""
+    high = min(BAND_HZ[1], 0.45 * rate_hz)
+    sections = butter(2, (BAND_HZ[0], high), "bandpass", fs=rate_hz, output="sos")
+    return np.asarray(sosfiltfilt(sections, values - values.mean()))
+
+
+def linear_envelope(burst: FloatArray, rate_hz: float) -> FloatArray:
+    """Return the linear envelope (Ta,) of a band-passed channel: rectified, low-pass at `ENVELOPE_HZ`, not below 0."""
+    return np.maximum(butterworth_lowpass(np.abs(burst), rate_hz, ENVELOPE_HZ), 0.0)
+
+
+def active_samples(burst: FloatArray, rate_hz: float, shortest_s: float = 0.05, least_share: float = 0.1) -> BoolArray:
+    """Return where (Ta,) a band-passed channel is active.
+
+    The rectified signal, low-pass filtered at 50 Hz, exceeds rest by three standard deviations, and `least_share` of its largest
+    values. Rest is the quietest tenth of the windows of `shortest_s`; bursts and pauses shorter than that are ignored.
+    """
+    smooth = np.maximum(butterworth_lowpass(np.abs(burst), rate_hz, _ACTIVITY_HZ), 0.0)
+    size = max(round(shortest_s * rate_hz), 1)
+    windows = smooth[: len(smooth) // size * size].reshape(-1, size)
+    if not len(windows):
+        return np.zeros(len(burst), dtype=bool)
+    quiet = windows[np.argsort(windows.mean(axis=1))[: max(len(windows) // 10, 1)]]
+    level = max(float(quiet.mean() + 3.0 * quiet.std()), least_share * float(np.quantile(smooth, 0.99)))
+    active = smooth > level
+    for value in (False, True):  # pauses, then bursts
+        for first, stop in finite_stretches(active == value):
+            inside = value or (first > 0 and stop < len(active))
+            if stop - first < size and inside:
+                active[first:stop] = not value
+    return active

@@ -1,0 +1,108 @@
+"""EMG: channels recognised, envelopes as computed by hand, simulated bursts found in time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.signal import butter, filtfilt
+
+import biodyn
+from biodyn.processing.signals.emg import band_passed, linear_envelope, muscle_activity, side_and_name
+from biodyn.recording import AnalogSignals
+
+RATE_HZ = 1000.0
+_WALK = "gait/unzeroed_plate/Gait with EMG.c3d"
+
+
+def simulated(bursts: list[tuple[float, float]], seed: int, rest: float = 0.05, offset: float = 0.3) -> np.ndarray:
+    """Return 6 s of noise from 20 to 400 Hz (V) whose size is 1 within bursts and `rest` elsewhere."""
+    rng = np.random.default_rng(seed)
+    noise = filtfilt(*butter(2, (20.0, 400.0), "bandpass", fs=RATE_HZ), rng.normal(size=6000))
+    size = np.full(6000, rest)
+    for start, end in bursts:
+        size[round(start * RATE_HZ) : round(end * RATE_HZ)] = 1.0
+    return offset + 1e-4 * size * noise / noise.std()
+
+
+def signals(**channels: np.ndarray) -> AnalogSignals:
+    """Return channels in volts."""
+    return AnalogSignals(tuple(channels), ("V",) * len(channels), RATE_HZ, np.stack(list(channels.values()), axis=1))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bursts_are_found_within_20_ms(seed):
+    bursts = [(0.5, 0.9), (1.7, 1.95), (3.1, 3.9), (5.0, 5.3)]
+    (found,) = muscle_activity(signals(RVAS=simulated(bursts, seed)))
+    edges = np.flatnonzero(np.diff(np.r_[False, found.active, False])).reshape(-1, 2) / RATE_HZ
+    assert len(edges) == len(bursts)
+    assert np.abs(edges - bursts).max() < 0.020
+
+
+def test_a_channel_without_bursts_is_hardly_ever_active():
+    (found,) = muscle_activity(signals(RVAS=simulated([], 1)))
+    bursts = [(1.0, 2.0)]
+    (one,) = muscle_activity(signals(RVAS=simulated(bursts, 1)))
+    assert one.active[1000:2000].mean() > 0.95
+    assert np.r_[one.active[:950], one.active[2050:]].mean() < 0.02
+    assert found.envelope.max() < 0.3 * one.envelope.max()
+
+
+def test_the_envelope_is_that_of_scipy():
+    raw = 1e3 * simulated([(1.0, 2.0), (3.0, 4.5)], 2)
+    b, a = butter(2, (20.0, 450.0), "bandpass", fs=RATE_HZ)
+    rectified = np.abs(filtfilt(b, a, raw - raw.mean()))
+    # two passes of second order with the cut-off of a zero-lag filter of fourth order (Winter 2009)
+    b, a = butter(2, 6.0 / (2.0**0.5 - 1.0) ** 0.25, fs=RATE_HZ)
+    expected = filtfilt(b, a, rectified)
+    envelope = linear_envelope(band_passed(raw, RATE_HZ), RATE_HZ)
+    inside = slice(500, 5500)  # the ends of the recording are padded in another way
+    assert np.abs(envelope - expected)[inside].max() < 0.01 * expected.max()
+
+
+@pytest.mark.parametrize(
+    ("label", "side", "name"),
+    [
+        ("RVAS", "r", "VAS"),
+        ("LTIB", "l", "TIB"),
+        ("Voltage.EMG R GastrocLat", "r", "GASTROCLAT"),
+        ("TA_L", "l", "TA"),
+        ("EMG1.Left Rectus Femoris", "l", "RECTUSFEMORIS"),
+    ],
+)
+def test_side_and_muscle_are_read_from_labels(label, side, name):
+    assert side_and_name(label)[:2] == (side, name)
+
+
+def test_channels_that_are_no_emg_are_left_out():
+    noise = simulated([(1.0, 2.0)], 3)
+    volts = signals(Fz1=noise, Sync=noise, RVAS=noise, LVAS=np.zeros(6000), RXX=noise)
+    assert [found.label for found in muscle_activity(volts)] == ["RVAS", "RXX"]
+    assert muscle_activity(signals(Fz1=noise, RXX=noise)) == ()
+    assert muscle_activity(replace(volts, units=("N",) * 5)) == ()
+    assert muscle_activity(replace(volts, rate_hz=100.0)) == ()
+
+
+def test_a_part_of_a_recording_has_its_part_of_the_channels(real_data):
+    recording = biodyn.read(real_data / _WALK)
+    part = recording.part(100, 200)
+    ratio = round(recording.analog.rate_hz / recording.markers.rate_hz)
+    whole = recording.analog.channel("RVAS")
+    assert np.array_equal(part.analog.channel("RVAS"), whole[100 * ratio : 200 * ratio])
+    assert np.array_equal(part.part(10, 20).analog.channel("RVAS"), whole[110 * ratio : 120 * ratio])
+
+
+def test_emg_of_a_recorded_walk(real_data, tmp_path):
+    result = biodyn.run_trial(real_data / _WALK)
+    table = result.emg
+    assert set(table["muscle"]) == {"vasti", "LAT", "gastrocnemius", "tibialis anterior"}
+    mean = table.groupby(["muscle", "percent"])["share_of_peak"].mean().unstack(0)
+    # known of level walking: vasti in loading, calf before foot off and silent in swing, shank in swing and at the strike
+    assert mean["vasti"].idxmax() < 15
+    assert 35 < mean["gastrocnemius"].idxmax() < 55
+    assert mean["gastrocnemius"][65:95].max() < 0.1
+    assert mean["tibialis anterior"][65:100].min() > mean["tibialis anterior"][20:50].mean()
+    folder = result.save(tmp_path / "walk")
+    assert biodyn.load(folder).emg["label"].tolist() == table["label"].tolist()
+    assert 'id="emg"' in (folder / "report.html").read_text(encoding="utf-8")
