@@ -48,32 +48,51 @@ def path_matches(pattern: str, path: Path) -> bool:
     pattern = plain_text(pattern).removeprefix("./")
     if pattern == text:
         return True
-    return _matcher(pattern).fullmatch(text if "/" in pattern else text.rpartition("/")[2]) is not None
+    return _matches(pattern, text if "/" in pattern else text.rpartition("/")[2])
 
 
 def name_matches(pattern: str, name: str) -> bool:
     """True where the pattern is the name, or matches it, case aside."""
     text, pattern = plain_text(name), plain_text(pattern)
-    return pattern.casefold() == text.casefold() or _matcher(pattern).fullmatch(text) is not None
+    return pattern.casefold() == text.casefold() or _matches(pattern, text)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Return whether the whole text matches a pattern, in time proportional to the product of their lengths.
+
+    The set of places that the pattern can have reached is followed part by part; regular expressions of many '*' take for ever.
+    """
+    text = text.casefold()
+    places = {0}
+    for part in re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", pattern.casefold()):
+        if part == "**/":
+            for i in range(len(text)):
+                end = text.find("/", i)
+                if i in places and end > i:
+                    places.add(end + 1)
+        elif part == "**":
+            places = set(range(min(places, default=len(text) + 1), len(text) + 1))
+        elif part == "*":
+            for i, letter in enumerate(text):
+                if i in places and letter != "/":
+                    places.add(i + 1)
+        elif part == "?" or part.startswith("["):
+            one = _letter(part)
+            places = {i + 1 for i in places if one.match(text, i)}
+        else:
+            places = {i + len(part) for i in places if text.startswith(part, i)}
+    return len(text) in places
 
 
 @cache
-def _matcher(pattern: str) -> re.Pattern[str]:
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", pattern)
-    wild = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    text = ""
-    for i, part in enumerate(parts):
-        if i % 2 == 0:
-            text += re.escape(part)
-        elif part in wild:
-            text += wild[part]
-        else:
-            inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-            text += f"[^{inner[1:]}/]" if inner.startswith("!") and len(inner) > 1 else f"[{inner}]"
+def _letter(part: str) -> re.Pattern[str]:
+    """Return the expression of one letter: '?', or one of '[...]'."""
+    inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+    text = "[^/]" if part == "?" else f"[^{inner[1:]}/]" if inner.startswith("!") and len(inner) > 1 else f"[{inner}]"
     try:
-        return re.compile(text, re.IGNORECASE | re.DOTALL)
+        return re.compile(text, re.IGNORECASE)
     except re.error as error:
-        raise SettingsError(f"'{pattern}' is not a valid pattern: {error}.", "Write [abc] or [a-z] in it.") from error
+        raise SettingsError(f"'{part}' is not valid in a pattern: {error}.", "Write [abc] or [a-z] in it.") from error
 
 
 @cache

@@ -235,6 +235,15 @@ def test_the_folder_is_relative_to_the_file(study: Path, tmp_path: Path) -> None
         ("a[1].c3d", "a[1].c3d", True),
         ("P(1)+/a.c3d", "P(1)+/a.c3d", True),
         ("p01/a.c3d", "P01/A.c3d", True),
+        ("**a*b", "xa/ab", True),
+        ("*a*b/**", "xab/y/z", True),
+        ("a*", "a/b", False),
+        ("**/x/**/a.c3d", "y/x/z/w/a.c3d", True),
+        ("x**/a.c3d", "xy/z/a.c3d", True),
+        # expressions with as many wildcards take for ever where they try every division of the name
+        ("*" * 50 + "x", "walk of the person in the morning, number 01 of many trials.c3d", False),
+        ("*a" * 25 + "/x", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/aaaaaaaaaaaaaaaaaa.c3d", False),
+        ("**/" * 25 + "x", "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t/u/v/w/x/y/z/walk.c3d", False),
     ],
 )
 def test_patterns(pattern: str, path: str, matches: bool) -> None:
