@@ -16,7 +16,7 @@ from biodyn.checks.estimators.plate_position import Displacement, FootMarkers, f
 from biodyn.checks.estimators.plate_signals import BASELINE_N, not_zeroed, silent_channels
 from biodyn.checks.estimators.residual import ResidualLimits, unseen_wrench
 from biodyn.checks.estimators.signals import long_gaps
-from biodyn.checks.estimators.synchronisation import TimeOffset, estimate_offset
+from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, TimeOffset, estimate_offset, time_offset
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
@@ -185,6 +185,11 @@ class TrialFacts:
     def time_offset(self) -> TimeOffset | None:
         """Delay and relative size of the forces against the motion of the body; None if not determined."""
         return None if self.evidence is None else estimate_offset(self.evidence)
+
+    @cached_property
+    def delayed_forces(self) -> tuple[Diagnostic, ...]:
+        """Finding about forces that are early or late."""
+        return time_offset(self.time_offset, TIME_OFFSET_S, self.events_late_s, self.effect_of_delay)
 
     @cached_property
     def plate_effects(self) -> Mapping[int, float]:

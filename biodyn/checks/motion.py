@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.checks.estimators.signals import cutoff_too_low, filters_differ
 from biodyn.checks.estimators.smoothed_before import force_content, forces_smoothed, marker_content, markers_smoothed
-from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, frame_rate, time_offset, true_rate_hz
+from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, frame_rate, true_rate_hz
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import SIDE_NAMES, Side
@@ -151,7 +151,7 @@ def markers_and_forces_together(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     offset = trial.time_offset
     late_s = np.nan if offset is None else offset.late_s
-    return CheckResult(value=late_s, findings=time_offset(offset, limit, trial.events_late_s, trial.effect_of_delay))
+    return CheckResult(value=late_s, findings=trial.delayed_forces)
 
 
 _WALKING = "walking"

@@ -218,10 +218,12 @@ def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArra
             continue
         body = fit.model.sole_body[step.side]
         while body != root:
-            force = difference[rows, 3:]
-            moment = (difference[rows, :3] - cross(fit.body_pose(body)[1][rows], force)) @ step.axes.T
-            known = moment[np.isfinite(moment).all(axis=1)]
-            effects.append(float(np.sqrt(np.mean(known**2, axis=0)).max()) / mass_kg if len(known) else 0.0)
+            # the whole load too: a delay changes the moments most while the force is small
+            for span in (rows, np.arange(step.first, step.stop)):
+                force = difference[span, 3:]
+                moment = (difference[span, :3] - cross(fit.body_pose(body)[1][span], force)) @ step.axes.T
+                known = moment[np.isfinite(moment).all(axis=1)]
+                effects.append(float(np.sqrt(np.mean(known**2, axis=0)).max()) / mass_kg if len(known) else 0.0)
             body = parents[body]
     return max(effects, default=np.nan)
 

@@ -95,11 +95,15 @@ class _Row:
 
 
 def plate_moved(
-    evidence: Evidence, limit_m: float, effect_of: Callable[[Displacement], float] = lambda cause: np.nan
+    evidence: Evidence,
+    limit_m: float,
+    effect_of: Callable[[Displacement], float] = lambda cause: np.nan,
+    alike: bool = True,
 ) -> tuple[Diagnostic, ...]:
     """Report the displacement that explains the disagreement of feet, body and plates best, if it is large.
 
-    limit_m: of the shift of a single plate. effect_of: change of joint moments by a cause, Nm/kg RMS.
+    limit_m: of the shift of a single plate. effect_of: change of joint moments by a cause, Nm/kg RMS. alike: whether a shift of
+    all plates alike is reported.
     """
     # Least reduction of the squared deviations, least error in multiples of its standard deviation, and least error. All plates
     # alike: the person's own constants are not distinguished, sound walks show up to 17 mm. Scale and turn: 24 sound walks show
@@ -113,7 +117,7 @@ def plate_moved(
     }
     as_likely = 6.0  # difference of scores up to which another cause is named too: a likelihood ratio of 20
     candidates = displacements(evidence)
-    if not candidates:
+    if not candidates or (candidates[0].kind == "plates" and not alike):
         return ()
     cause = candidates[0]
     least_gain, multiples, least_size = least[cause.kind]

@@ -66,7 +66,8 @@ def time_offset(
     if not alone and not abs(both) > both_s:
         return ()
     late_s, shown_limit = (estimate.late_s, limit_s) if alone else (both, both_s)
-    effect = effect_of(own)
+    # With and without the usual delay, which is 2 to 16 ms in sound walks.
+    effect = max(effect_of(own), effect_of(late_s))
     sense = "late" if late_s > 0.0 else "early"
     evidence = "the acceleration of the body's centre of mass" + ("" if alone else " and with the events of the feet")
     return (
