@@ -98,6 +98,20 @@ def test_of_several_trials_one_has_to_be_made_a_file(tmp_path: Path) -> None:
     assert read(tmp_path / "two" / "same_2.trc").plates
 
 
+@pytest.mark.parametrize("counts", [{"plate_count": 2**31 - 1}, {"frame_count": 2**31 - 1}, {"frame_count": 0}])
+def test_counts_of_a_header_that_the_file_does_not_hold_take_no_memory(tmp_path: Path, counts: dict[str, int]) -> None:
+    """Frames and plates are counted before anything is made for them; 2**31 plates took all memory."""
+    content = _written(tmp_path / "sound.b3d").read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = message_class("Header").FromString(content[8 : 8 + length])
+    for name, count in counts.items():
+        setattr(header.trial[0], name, count)
+    head = header.SerializeToString()
+    (tmp_path / "bomb.b3d").write_bytes(len(head).to_bytes(8, "little") + head + content[8 + length :])
+    with pytest.raises(InputFileError):
+        read_archive(tmp_path / "bomb.b3d")
+
+
 def test_damaged_archives_are_refused_in_a_sentence(tmp_path: Path) -> None:
     """Cut short, longer, and with changed bytes in the header: an InputFileError or an archive, never anything else."""
     content, random_bytes = GOLDEN.read_bytes(), random.Random(5)

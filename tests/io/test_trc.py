@@ -382,3 +382,20 @@ def test_a_file_with_a_label_of_20_000_letters_is_checked_in_seconds(write: Writ
     begin = time.process_time()
     check_file(path)
     assert time.process_time() - begin < 10.0  # 140 s before the patterns of labels took linear time
+
+
+def test_tables_wider_than_any_motion_are_refused_at_once(tmp_path: Path) -> None:
+    """A TRC of 100,000 markers and a MOT of 20,000 columns took minutes."""
+    labels = "\t\t\t".join(f"M{k}" for k in range(100_000))
+    head = "PathFileType\t4\t(X/Y/Z)\twide.trc\nDataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\n100\t100\t1\t100000\tmm\n"
+    row = "1\t0.0\t" + "\t".join(["1.0"] * 300_000)
+    (tmp_path / "wide.trc").write_text(f"{head}Frame#\tTime\t{labels}\n\t\t\n\n{row}\n")
+    names = "\t".join(f"c{k}" for k in range(20_000))
+    values = "\n".join("\t".join([f"{0.01 * t:.2f}", *["1.0"] * 20_000]) for t in range(20))
+    lines = "version=1\nnRows=20\nnColumns=20001\ninDegrees=yes\nendheader"
+    (tmp_path / "wide.mot").write_text(f"wide\n{lines}\ntime\t{names}\n{values}\n")
+    begin = time.process_time()
+    for name in ("wide.trc", "wide.mot"):
+        with pytest.raises(InputFileError, match="no motion has more than"):
+            read(tmp_path / name)
+    assert time.process_time() - begin < 10.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,16 @@ def test_a_damaged_file_is_named(old: Path, content: bytes) -> None:
         assert path in result.stderr
         assert result.stderr.count("\n") == 1
         (old / path).write_bytes(whole)
+
+
+def test_arrays_that_would_fill_the_memory_are_not_unpacked(old: Path) -> None:
+    """A size of 4 GB in the directory of the archive is refused before anything is unpacked."""
+    content = bytearray((old / "result.npz").read_bytes())
+    struct.pack_into("<I", content, content.index(b"PK\x01\x02") + 24, 4_000_000_000)
+    (old / "result.npz").write_bytes(content)
+    result = command("replay", old)
+    assert result.exit_code == 2
+    assert "larger than those of any recording" in result.stderr
 
 
 def test_a_shortened_table_is_noticed(laboratory: Any, tmp_path: Path) -> None:
