@@ -35,7 +35,7 @@ from simulator import Person
 from support.planted_causes import NAMES, planted, spans_of, with_changed_writing
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.comparison.differences import analyses_in_common, cycle_differences, differences, overall
+from biodyn.comparison.differences import analyses_in_common, cycle_differences, find_differences, overall_shares
 from biodyn.comparison.moment_convention import (
     FRAMES,
     ConventionMatch,
@@ -115,10 +115,10 @@ def _case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.random.G
         return _written_case(analysis, body, kind, rng)
     changed = planted(analysis, kind, rng)
     in_common = analyses_in_common(body, moving_body(result_arrays(changed)))
-    moments = differences(in_common)
+    moments = find_differences(in_common)
     # As a reader does: moments over the cycle where the cycles differ, else those through time.
     cycles = cycle_differences(moments, in_common.a.time_s, in_common.rate_hz, spans_of(analysis), spans_of(changed))
-    shares = overall(cycles, "cycle moment") or overall(moments, "moment")
+    shares = overall_shares(cycles, "cycle moment") or overall_shares(moments, "moment")
     found = next(iter(shares), "nothing")
     return found, found in NAMES[kind]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from common import Record, Stopwatch, Table, files_below, parser_of, recordings_at_hand, take_turns, tell
 
-from biodyn.checks.registry import CheckDefinition, checks
+from biodyn.checks.registry import CheckDefinition, checks_of_kind
 from biodyn.errors import BiodynError
 from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.trial.replay import replay
@@ -69,7 +69,7 @@ def main() -> None:
     if table is not None:
         table.row("worst", "", *(f"{value:.0e}" for value in worst.values()))
         tell()
-        data = Table(("trial", *(f"{entry.title}{unit_of(entry)}" for entry in checks("recording"))))
+        data = Table(("trial", *(f"{entry.title}{unit_of(entry)}" for entry in checks_of_kind("recording"))))
         for cells in checked:
             data.row(*cells)
         record.add("trials", len(checked), "trials, larger is better")
@@ -92,7 +92,7 @@ def data_cells(result: TrialResult) -> list[str]:
     found = {note.code for note in result.diagnostics if note.severity != "info"}
     records = {entry["key"]: entry for entry in result.record["data_checks"]}
     cells = []
-    for entry in checks("recording"):
+    for entry in checks_of_kind("recording"):
         value = records[entry.code]["value"]
         number = "–" if value is None or entry.shown is None else _short(entry.shown[0] * value)
         cells.append(number + ("*" if found & set(entry.findings) else ""))

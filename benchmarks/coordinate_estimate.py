@@ -23,9 +23,9 @@ from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import Multibody, OpenSimModel, from_osim
-from biodyn.trial.bodies.opensim_estimate import balanced, even_times
-from biodyn.trial.bodies.opensim_loads import table_loads, torques
-from biodyn.trial.bodies.opensim_motion import coordinates_of, run_coordinates
+from biodyn.trial.bodies.opensim_estimate import balance_motion, even_times
+from biodyn.trial.bodies.opensim_loads import table_loads, torques_with_proof
+from biodyn.trial.bodies.opensim_motion import read_coordinates, run_coordinates
 
 _DATA = Path(os.environ.get("BIODYN_TEST_DATA", "."))
 _SD_RAD, _SD_M, _ALIKE_S = np.radians(1.5), 0.005, 0.25
@@ -98,15 +98,15 @@ def _disturbed(subject: str, seed: int) -> dict[str, tuple[float, float]]:
     )
     time_s = even_times(table.time_s, table.path.name)
     random = np.random.default_rng(seed)
-    given = coordinates_of(model, table)[0]
+    given = read_coordinates(model, table)[0]
     rate_hz = (len(time_s) - 1) / (time_s[-1] - time_s[0])
     given += _alike(random, given.shape, rate_hz) * [_SD_RAD if c.rotational else _SD_M for c in model.coordinates]
     given = model.with_couplings(given)
     wrong = _with_other_masses(model, random)
     loads = table_loads(wrong, read_external_loads(folder / "trials/walk2/grf.mot"), time_s)
-    estimate = balanced(wrong, time_s, given, 6.0, loads)
-    filtered = torques(wrong, *spline_derivatives(time_s, given, 6.0), loads)[0]
-    found = torques(estimate.model, estimate.q, estimate.v, estimate.vdot, loads)[0]
+    estimate = balance_motion(wrong, time_s, given, 6.0, loads)
+    filtered = torques_with_proof(wrong, *spline_derivatives(time_s, given, 6.0), loads)[0]
+    found = torques_with_proof(estimate.model, estimate.q, estimate.v, estimate.vdot, loads)[0]
     names = [c.name for c in model.coordinates]
     inner = slice(10, -10)  # ends of a filter are no news
     errors = {}

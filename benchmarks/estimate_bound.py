@@ -39,9 +39,9 @@ from biodyn.estimation.terms import (
     REACH,
     add_markers,
     marker_information,
-    on_coefficients,
+    nonzero_weights,
+    spread_on_coefficients,
     torque_derivatives,
-    used_weights,
 )
 from biodyn.model.body_model import SubjectModel, with_inertias, with_misplaced_centre
 from biodyn.model.observability import marker_jacobian
@@ -241,7 +241,7 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
     information = marker_information(problem, scene.path.q)[0]
     add_markers(normal, problem, information, np.zeros((frames, nv)))
     parts = torque_derivatives(problem, model.multibody, scene.path)
-    by_motion = on_coefficients(knots, parts, 0)
+    by_motion = spread_on_coefficients(knots, parts, 0)
     root = balanced[:, None] / np.repeat(ROOT_SD, 3)
     root_rows = by_motion[:, :6] * root[:, :, None, None]
     normal.add_rows(0, root_rows, np.zeros((frames, 6)))
@@ -262,7 +262,7 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
     flat = X.reshape(frames, -1, P)
     seen = J.transpose(0, 2, 1) @ flat
     coupled = np.zeros((knots.count, nv, P))
-    for i, w in enumerate(used_weights(knots.weights[0][0])):
+    for i, w in enumerate(nonzero_weights(knots.weights[0][0])):
         coupled[i : i + frames, :, :P] += w * seen
     of_root = torques[:, :6] * root[:, :, None]
     of_change = np.diff(torques[:, 6:], 2, axis=0) * known[:, :, None]

@@ -27,7 +27,7 @@ from biodyn.errors import BiodynError
 from biodyn.io.opensim.storage import read_storage
 from biodyn.trial.bodies.opensim_motion import run_coordinates
 from biodyn.trial.export import export
-from biodyn.trial.export.c3d import channels
+from biodyn.trial.export.c3d import convention_channels
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import run_trial
 
@@ -77,7 +77,7 @@ def main() -> None:
 def _agreements(result: TrialResult) -> list[tuple[str, tuple[float, float]]]:
     analysis, found = result.analysis, []
     outputs, time_s = analysis.recording.model_outputs, analysis.time_s
-    for channel in channels(result.view, "plug_in_gait"):
+    for channel in convention_channels(result.view, "plug_in_gait"):
         theirs = next((outputs[n].values for n in (channel.name, f"{channel.name}V") if n in outputs), None)
         if theirs is None:
             continue

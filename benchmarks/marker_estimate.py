@@ -24,8 +24,8 @@ from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_model
 from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.processing.signals.smoothing.spline import choose_cutoff
 from biodyn.rigid_body import OpenSimModel, from_osim
-from biodyn.trial.bodies.opensim_estimate import balanced_fit
-from biodyn.trial.bodies.opensim_loads import table_loads, torques
+from biodyn.trial.bodies.opensim_estimate import balance_fit
+from biodyn.trial.bodies.opensim_loads import table_loads, torques_with_proof
 from biodyn.trial.bodies.opensim_motion import follow_markers, followed_torques, run_coordinates
 from biodyn.trial.bodies.opensim_reading import read_points
 from biodyn.uncertainty.inputs import Magnitudes, load_magnitudes
@@ -107,9 +107,9 @@ def _disturbed(subject: str, seed: int, noise_m: float) -> np.ndarray:
     fit = fit_model(wrong, names, x, time_s)
     start_hz = choose_cutoff(x, points.recording.markers.rate_hz).cutoff_hz
     loads = table_loads(wrong, read_external_loads(walk / "grf.mot"), time_s)
-    found = balanced_fit(wrong, fit, time_s, start_hz, loads).motion
-    every = [torques(wrong, *spline_derivatives(time_s, fit.q, hz), loads)[0] for hz in _CUTOFFS_HZ]
-    every.append(torques(found.model, found.q, found.v, found.vdot, loads)[0])
+    found = balance_fit(wrong, fit, time_s, start_hz, loads).motion
+    every = [torques_with_proof(wrong, *spline_derivatives(time_s, fit.q, hz), loads)[0] for hz in _CUTOFFS_HZ]
+    every.append(torques_with_proof(found.model, found.q, found.v, found.vdot, loads)[0])
     coordinates, inner = [c.name for c in model.coordinates], slice(10, -10)  # ends of a filter are no news
     errors = []
     for tau in every:

@@ -15,7 +15,7 @@ import numpy as np
 from biodyn.trial.bodies import opensim as model_analysis
 from biodyn.trial.bodies.opensim import run_on_model
 from biodyn.trial.request import TrialRequest, trial_request
-from biodyn.uncertainty.imported import ImportedInputs, changed_inputs, imported_bands, marker_noise, redone
+from biodyn.uncertainty.imported import ImportedInputs, imported_bands, marker_noise, perturbed_inputs, recompute_draw
 from biodyn.uncertainty.inputs import load_magnitudes
 from biodyn.uncertainty.settings import UncertaintySettings
 
@@ -43,9 +43,9 @@ def coverage(trial: ImportedInputs, draws: int) -> dict[str, float]:
     inside = []
     for seed in range(_FIRST_SEED, _FIRST_SEED + draws):
         rng, error = np.random.default_rng(seed), np.zeros_like(trial.tau)
-        for changes in changed_inputs(trial, magnitudes, noise_m, seed).values():
+        for changes in perturbed_inputs(trial, magnitudes, noise_m, seed).values():
             for share, drawn in changes:
-                change = redone(trial, drawn)[1] - trial.tau
+                change = recompute_draw(trial, drawn)[1] - trial.tau
                 if share < 1.0:  # one draw of the whole source
                     error += change
                     break

@@ -66,7 +66,7 @@ def compared(name: str, data: Path, interpreter: str) -> None:
     from biodyn.processing.calibration.model_scaling import StandingMarkers
     from biodyn.recording import Markers
     from biodyn.rigid_body import from_osim
-    from biodyn.trial.bodies.opensim_reading import read_points, scaled_by_setup
+    from biodyn.trial.bodies.opensim_reading import read_points, scale_by_setup
 
     model, setup = (data / one for one in CASES[name])
     with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +74,7 @@ def compared(name: str, data: Path, interpreter: str) -> None:
         for one in (setup, *(data / file for file in SHARED)):
             shutil.copy(one, place)
         shutil.copy(model, place / "gait2354_simbody.osim")
-        ours = scaled_by_setup(place / "gait2354_simbody.osim", place / setup.name)
+        ours = scale_by_setup(place / "gait2354_simbody.osim", place / setup.name)
         asked = read_scale_setup(place / setup.name)
         points = read_points(place / "subject01_static.trc", ours.model)
         standing = StandingMarkers(points.labels, points.positions, points.time_s).part(asked.place_range_s)
@@ -124,10 +124,10 @@ def _fitted(model: Path, setup: Path, standing: Any) -> dict[str, float]:
     from biodyn.io.opensim.setups import IkSetup, read_scale_setup
     from biodyn.rigid_body.osim.model import model_document, model_of
     from biodyn.rigid_body.osim.scaling import scaled, with_markers
-    from biodyn.trial.bodies.opensim_reading import fit_to, scaled_by_setup
+    from biodyn.trial.bodies.opensim_reading import fit_to, scale_by_setup
 
     asked = read_scale_setup(setup)
-    factors = {k: np.array(v) for k, v in scaled_by_setup(model, setup).record["factors"].items()}
+    factors = {k: np.array(v) for k, v in scale_by_setup(model, setup).record["factors"].items()}
     document = scaled(with_markers(model_document(model)[0], asked.markers), factors, asked.mass_kg, asked.keep_shares)
     q = fit_to(document, standing, IkSetup(setup, asked.weights, asked.tasks))
     return {one.name: float(value) for one, value in zip(model_of(document).coordinates, q, strict=True)}

@@ -23,7 +23,7 @@ from common import Record, Stopwatch, Table, parser_of, real_recordings, tell, w
 from simulator.rough_walks import class_of, rough_recording
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.evidence import Evidence, Step, pressure
+from biodyn.checks.estimators.evidence import Evidence, Step, pressure_centre
 from biodyn.checks.estimators.plate_position import flat_feet, plate_height, relative_heights
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.plates import PLATE_SHIFT_M
@@ -110,7 +110,7 @@ def by_shear(evidence: Evidence) -> float:
 def _of_step(evidence: Evidence, step: Step) -> float:
     at, share = np.flatnonzero(step.high_force), load_table("checks/checks")["pressure_path"]["share"]
     plate = evidence.plates[step.plate]
-    along = (pressure(plate, at) - evidence.belt_displacement(step, at) - step.heel) @ step.axes[0]
+    along = (pressure_centre(plate, at) - evidence.belt_displacement(step, at) - step.heel) @ step.axes[0]
     off = along - step.length_m * np.interp(np.linspace(0.0, 1.0, len(at)), (0.0, 0.5, 1.0), share)
     shear = plate.wrench[at, 3:] @ step.axes[0] / plate.wrench[at, 4]
     return float(np.linalg.lstsq(np.column_stack([np.ones(len(at)), shear]), off, rcond=None)[0][1])

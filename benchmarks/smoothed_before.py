@@ -18,7 +18,7 @@ from simulator.rough_walks import rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.smoothed_before import force_content, marker_content
-from biodyn.checks.registry import checks
+from biodyn.checks.registry import checks_of_kind
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.errors import BiodynError
 from biodyn.processing.signals.filtering import butterworth_lowpass
@@ -74,7 +74,7 @@ def main() -> None:
     parser = parser_of(__doc__, count=6)
     asked = parser.parse_args()
     record = Record("smoothed_before", vars(asked))
-    limits = {check.code: check.limit for check in checks("finding")}
+    limits = {check.code: check.limit for check in checks_of_kind("finding")}
     groups = {"real": list(real()), "simulated": list(simulated(asked.count))}
     for what, cutoffs in (("forces", FORCES_HZ), ("markers", MARKERS_HZ)):
         limit = limits[f"{what}_smoothed"]

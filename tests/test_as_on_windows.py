@@ -19,7 +19,14 @@ from biodyn.cli import app
 from biodyn.errors import ResultError, StudyError, system_refusal
 from biodyn.output.figures.trial import FIGURES
 from biodyn.output.store import folder as possible
-from biodyn.output.store.folder import default_folder, replacing, require_free, table_path, trial_files, writing
+from biodyn.output.store.folder import (
+    default_folder,
+    replace_folder,
+    require_free,
+    table_path,
+    trial_files,
+    write_folder,
+)
 from biodyn.output.tables.registry import TABLES
 from biodyn.study.discovery.definition import unique_names
 from biodyn.study.result import seen_from
@@ -80,7 +87,7 @@ def test_an_out_that_windows_refuses_is_refused_in_a_sentence(
     folder = tmp_path / name / "walk" if inside else tmp_path / name
     with pytest.raises(ResultError, match="Windows does not allow a folder with the name"):
         require_free(folder, force=False)
-    with pytest.raises(ResultError, match="Windows does not allow a folder"), writing(folder):
+    with pytest.raises(ResultError, match="Windows does not allow a folder"), write_folder(folder):
         raise AssertionError("work")
     assert list(tmp_path.iterdir()) == []
 
@@ -121,7 +128,7 @@ def test_a_path_is_refused_before_the_work_or_holds_the_whole_result(length: int
     refusal = ""
     with as_on_windows(tmp_path):
         try:
-            with writing(folder) as place:
+            with write_folder(folder) as place:
                 (place / "tables").mkdir()
                 (place / longest).write_text("time_s\n", encoding="utf-8")
         except ResultError as error:
@@ -138,7 +145,7 @@ def test_a_path_is_refused_before_the_work_or_holds_the_whole_result(length: int
 def test_an_older_result_stays_where_the_new_one_would_be_too_long(tmp_path: Path) -> None:
     folder = made(deep(tmp_path, 222))
     before = contents(tmp_path)
-    with as_on_windows(tmp_path), pytest.raises(ResultError, match="shorter --out"), writing(folder, force=True):
+    with as_on_windows(tmp_path), pytest.raises(ResultError, match="shorter --out"), write_folder(folder, force=True):
         raise AssertionError("work")
     assert contents(tmp_path) == before
 
@@ -228,6 +235,6 @@ def test_half_a_result_is_removed_where_a_file_in_it_is_too_long(tmp_path: Path)
         for name in ("run.json", "x" * 240):
             (place / name).write_text("{}", encoding="utf-8")
 
-    with as_on_windows(tmp_path), pytest.raises(FileNotFoundError), replacing(folder, trial_files) as place:
+    with as_on_windows(tmp_path), pytest.raises(FileNotFoundError), replace_folder(folder, trial_files) as place:
         write(place)
     assert list(tmp_path.iterdir()) == []

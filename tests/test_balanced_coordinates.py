@@ -16,8 +16,8 @@ from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import Multibody, from_osim
 from biodyn.rigid_body.osim.model import Marker
 from biodyn.settings import settings_from
-from biodyn.trial.bodies.opensim import completed
-from biodyn.trial.bodies.opensim_estimate import balanced, balanced_fit, even_times
+from biodyn.trial.bodies.opensim import complete_result
+from biodyn.trial.bodies.opensim_estimate import balance_fit, balance_motion, even_times
 from biodyn.trial.bodies.opensim_loads import MeasuredLoads, no_loads
 from biodyn.trial.bodies.opensim_motion import run_coordinates
 
@@ -95,7 +95,7 @@ def test_torques_come_nearer_to_the_truth_and_the_body_into_balance(hop):
     errors, residuals = [], []
     for seed in range(4):
         wrong, given = _disturbed(hop, seed)
-        found = balanced(wrong, t, given, 6.0, loads)
+        found = balance_motion(wrong, t, given, 6.0, loads)
         before = _torques(wrong, spline_derivatives(t, given, 6.0), loads)
         after = _torques(found.model, (found.q, found.v, found.vdot), loads)
         errors.append([np.mean((tau - truth)[inner, 3:] ** 2, axis=0) for tau in (before, after)])
@@ -132,7 +132,7 @@ def test_markers_and_forces_come_nearer_to_the_truth_than_the_best_filter(hop):
         x += 0.001 * random.standard_normal(x.shape)
         x[:3, 0] = x[50:54] = np.nan  # a marker, and for a while all
         fit = fit_model(wrong, names, x, t)
-        found = balanced_fit(wrong, fit, t, 6.0, loads)
+        found = balance_fit(wrong, fit, t, 6.0, loads)
         assert np.isnan(found.of_recording(found.motion.q)[50:54]).all()
         filled = np.column_stack([np.interp(t, t[found.seen], column[found.seen]) for column in fit.q.T])
         every = [_torques(wrong, spline_derivatives(t, filled, hz), loads) for hz in cutoffs]
@@ -156,12 +156,12 @@ def test_long_gaps_of_the_markers_are_refused(hop):
     x[40:65] = np.nan
     fit = fit_model(marked, [marker.name for marker in marked.markers], x, t)
     with pytest.raises(InputFileError, match="too few markers are seen"):
-        balanced_fit(marked, fit, t, 6.0, loads)
+        balance_fit(marked, fit, t, 6.0, loads)
 
 
 def test_a_consistent_motion_hardly_moves(hop):
     model, t, (q, _, _), loads, truth = hop
-    found = balanced(model, t, q, 0.0, loads)
+    found = balance_motion(model, t, q, 0.0, loads)
     assert np.abs(found.q - q).max() < 1e-4
     assert max(abs(share) for share in found.mass_change.values()) < 1e-4
     np.testing.assert_allclose(
@@ -174,14 +174,14 @@ def test_a_stance_without_its_force_is_left_out_and_told(hop):
     model, t, (q, _, _), loads, _ = hop
     F = loads.F_Wo_W.copy()
     F[30:80] = 0.0
-    found = balanced(model, t, q, 0.0, replace(loads, F_Wo_W=F))
+    found = balance_motion(model, t, q, 0.0, replace(loads, F_Wo_W=F))
     assert max(abs(share) for share in found.mass_change.values()) < 1e-3
     assert np.linalg.norm(found.centre_shift_m) < 1e-3
     told = {note.code: note for note in found.notes}
     assert round(told["estimate-rows-left-out"].value * len(t)) == 50 + 2 * 10
     F[:] = 0.0
     with pytest.raises(InputFileError, match="in all rows"):
-        balanced(model, t, q, 0.0, replace(loads, F_Wo_W=F))
+        balance_motion(model, t, q, 0.0, replace(loads, F_Wo_W=F))
 
 
 def test_rows_of_plates_count_where_every_foot_is_measured(hop):
@@ -191,7 +191,7 @@ def test_rows_of_plates_count_where_every_foot_is_measured(hop):
     rows[40:55] = False
     by_coordinate = np.ones((len(t), 5), dtype=bool)
     by_coordinate[~rows, 1] = False
-    one, two = (balanced(model, t, q, 6.0, replace(loads, covered=c)) for c in (rows, by_coordinate))
+    one, two = (balance_motion(model, t, q, 6.0, replace(loads, covered=c)) for c in (rows, by_coordinate))
     np.testing.assert_array_equal(one.q, two.q)
 
 
@@ -199,14 +199,14 @@ def test_forces_of_another_moment_are_not_absorbed_silently(hop):
     """Forces half a second late: balance would ask for more than errors of measurement, and that is said."""
     model, t, (q, _, _), loads, _ = hop
     late = replace(loads, F_Wo_W=np.roll(loads.F_Wo_W, 50, axis=0))
-    found = balanced(model, t, q, 0.0, late)
+    found = balance_motion(model, t, q, 0.0, late)
     assert "estimate-moved-far" in {note.code for note in found.notes}
 
 
 def test_what_cannot_be_balanced_is_refused(hop):
     model, t, (q, _, _), _, _ = hop
     with pytest.raises(InputFileError, match="no forces act"):
-        balanced(model, t, q, 6.0, no_loads(len(t)))
+        balance_motion(model, t, q, 6.0, no_loads(len(t)))
     with pytest.raises(InputFileError, match="not evenly spaced"):
         even_times(np.r_[t[:50], t[50:] + 0.004], "walk.mot")
 
@@ -238,7 +238,7 @@ def test_the_walk_of_opensims_residual_reduction(tmp_path):
     result = run_coordinates(folder / "subject01_walk1_ik.mot", folder / "subject01_simbody.osim", loads, estimate=True)
     result.save(tmp_path / "result")
     no_pages = settings_from({"output": {"figures": False, "report": False}})
-    whole = completed(result, no_pages, folder / "subject01_simbody.osim")
+    whole = complete_result(result, no_pages, folder / "subject01_simbody.osim")
     assert whole is not None
     written = whole.save(tmp_path / "whole") / "coordinates.mot"
     assert written.read_bytes() == (tmp_path / "result" / "coordinates.mot").read_bytes()

@@ -23,11 +23,11 @@ from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import entry_names
 from biodyn.output.store.write import write_export
 from biodyn.output.tables.csv import DECIMALS
-from biodyn.output.tables.lazy import described
+from biodyn.output.tables.lazy import column_description
 from biodyn.trial.bodies.opensim_motion import run_coordinates
 from biodyn.trial.export import export
-from biodyn.trial.export.c3d import _recording, channels
-from biodyn.trial.export.sheets import sheets
+from biodyn.trial.export.c3d import _find_recording, convention_channels
+from biodyn.trial.export.sheets import make_sheets
 
 _ID = """
 import os, sys
@@ -283,7 +283,7 @@ def test_a_workbook_without_its_library_says_what_to_install(small, monkeypatch)
 def test_every_column_of_a_result_is_explained(walk_result):
     for name, table in walk_result.tables.items():
         for column in table.columns:
-            found = described(name, column)
+            found = column_description(name, column)
             assert found.meaning, (name, column)
             assert found.unit or not any(column.endswith(e) for e in ("_Nm", "_N", "_m", "_deg", "_W", "_s")), column
 
@@ -292,10 +292,10 @@ def test_every_column_of_a_result_is_explained(walk_result):
 def test_a_convention_is_the_tables_again_after_its_signs_and_units(walk_result, convention):
     """Back from the exported numbers by the table's own signs and factors: the tables."""
     from biodyn.library.tables import expand_sides, library_entry
-    from biodyn.trial.export.c3d import _curves
+    from biodyn.trial.export.c3d import _curves_by_name
 
     view = walk_result.view
-    made, curves = {c.name: c for c in channels(view, convention)}, _curves(view)
+    made, curves = {c.name: c for c in convention_channels(view, convention)}, _curves_by_name(view)
     mass = view.record["subject"]["mass_kg"]
     count = 0
     for raw in library_entry("conventions", convention).get("channel", ()):
@@ -310,7 +310,7 @@ def test_a_convention_is_the_tables_again_after_its_signs_and_units(walk_result,
                 np.testing.assert_allclose(back, curves[axis["of"]], rtol=1e-12)
                 count += 1
     assert count >= 6
-    first = sheets(view, convention)[0]
+    first = make_sheets(view, convention)[0]
     assert [c.name for c in first.columns] == list(first.rows.columns)
     assert all(c.meaning and c.unit for c in first.columns)
 
@@ -323,7 +323,7 @@ def test_both_sides_of_a_walk_read_alike_in_every_convention(walk_result):
         ("visual3d", "{}HipMoment", 1),
         ("isb", "hip_{}_moments", 1),
     ):
-        made = {c.name: c for c in channels(walk_result.view, convention)}
+        made = {c.name: c for c in convention_channels(walk_result.view, convention)}
         means = []
         for side in ("r", "l"):
             values = made[name.format(side.upper() if name.startswith("{}") else side)].components[axis].values
@@ -380,7 +380,7 @@ def test_channels_are_those_of_the_laboratory_in_sign_and_unit(walk):
                 result.analysis.time_s <= contact.end_s
             )
     compared = []
-    for channel in channels(result.view, "plug_in_gait"):
+    for channel in convention_channels(result.view, "plug_in_gait"):
         theirs = next((outputs[n].values for n in (channel.name, f"{channel.name}V") if n in outputs), None)
         for part in channel.components if theirs is not None else ():
             kind = f"{channel.name[1:]}/{'xyz'[part.axis]}"
@@ -426,4 +426,4 @@ def test_a_recording_whose_name_cannot_be_printed_is_found_again(walk_result, la
     walk.write_bytes(laboratory.walk.read_bytes())
     record = walk_result.view.record
     moved = replace(walk_result.view, record={**record, "input": {**record["input"], "path": printable(walk)}})
-    assert _recording(moved, None) == walk
+    assert _find_recording(moved, None) == walk

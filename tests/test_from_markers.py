@@ -23,7 +23,7 @@ from biodyn.processing.kinematics.opensim_inverse_kinematics import Tasks, fit_m
 from biodyn.recording import ForcePlate, Markers
 from biodyn.rigid_body import from_osim
 from biodyn.trial.bodies.opensim_loads import plate_loads, table_loads
-from biodyn.trial.bodies.opensim_motion import follow_markers, followed_torques, solved
+from biodyn.trial.bodies.opensim_motion import follow_markers, followed_torques, torques_of_fit
 from biodyn.trial.bodies.opensim_reading import read_points, tasks_of
 
 PLACES = {
@@ -299,8 +299,8 @@ def test_plates_load_the_foot_that_stands_on_them():
     found, notes = plate_loads(model, recording, fit.q, 0.0, model.multibody.total_mass_kg)
     assert found is not None, notes
     assert [body for _, body in found.named] == ["calcn_r", "calcn_l"]
-    by_plates = solved(model, fit, points.time_s, found.loads, 0.0)
-    by_table = solved(
+    by_plates = torques_of_fit(model, fit, points.time_s, found.loads, 0.0)
+    by_table = torques_of_fit(
         model, fit, points.time_s, table_loads(model, read_external_loads(walk / "grf.mot"), points.time_s), 0.0
     )
     for k, c in enumerate(model.coordinates):

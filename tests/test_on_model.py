@@ -18,7 +18,7 @@ from biodyn.conventions import SIDES
 from biodyn.errors import ModelError, SettingsError, StudyError
 from biodyn.model.from_osim.names import feet_by_side, joint_title, match_variable, split_side
 from biodyn.model.from_osim.subject import ImportedModel, imported_model
-from biodyn.output.report.page import methods
+from biodyn.output.report.page import methods_text
 from biodyn.output.store.write import result_arrays
 from biodyn.processing.dynamics.actuated import stored_actuated_motion
 from biodyn.processing.kinematics import opensim_inverse_kinematics
@@ -225,9 +225,9 @@ def test_no_check_speaks_of_markers_that_nobody_gave(walk):
 
 def test_the_methods_of_an_estimate_tell_it(walk):
     record = walk.view.record
-    plain = " ".join(text for _, text in methods(record, "model_methods.txt.j2").paragraphs)
+    plain = " ".join(text for _, text in methods_text(record, "model_methods.txt.j2").paragraphs)
     balanced = {**record, "balance": {"centre_shift_m": {"torso": [0.0, 0.0, 0.0]}}}
-    told = " ".join(text for _, text in methods(balanced, "model_methods.txt.j2").paragraphs)
+    told = " ".join(text for _, text in methods_text(balanced, "model_methods.txt.j2").paragraphs)
     assert "one estimate" in told
     assert "mass centre of the torso" in told
     assert "not distributed" not in told

@@ -20,7 +20,7 @@ from biodyn.recording import Markers
 from biodyn.rigid_body import from_osim
 from biodyn.rigid_body.osim.model import model_document, model_of
 from biodyn.rigid_body.osim.scaling import scaled
-from biodyn.trial.bodies.opensim_reading import scaled_by_markers, scaled_by_setup
+from biodyn.trial.bodies.opensim_reading import scale_by_markers, scale_by_setup
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def opensims_case(tmp_path_factory):
 @pytest.fixture(scope="module")
 def by_setup(opensims_case):
     generic, folder, _ = opensims_case
-    return scaled_by_setup(generic, folder / "subject01_Setup_Scale.xml")
+    return scale_by_setup(generic, folder / "subject01_Setup_Scale.xml")
 
 
 def test_factors_masses_and_frames_are_those_of_opensims_tool(by_setup, opensims_case):
@@ -129,7 +129,7 @@ def tall(tmp_path):
 
 def test_markers_alone_give_the_size_of_every_body(tall):
     generic, static, person = tall
-    found = scaled_by_markers(generic, static, 80.0)
+    found = scale_by_markers(generic, static, 80.0)
     assert found.record["factors"]["a"] == pytest.approx([1.15] * 3, rel=1e-6)
     assert found.record["factors"]["b"] == pytest.approx([0.9] * 3, rel=1e-6)
     assert found.model.multibody.total_mass_kg == pytest.approx(80.0)
@@ -173,13 +173,13 @@ def test_set_ups_that_ask_for_what_is_not_there_are_refused(tall, tmp_path, chan
     setup = tmp_path / "scale.xml"
     setup.write_text(_SETUP.format(**{**_GOOD, **change}))
     with pytest.raises((InputFileError, ModelError), match=words):
-        scaled_by_setup(generic, setup)
+        scale_by_setup(generic, setup)
 
 
 def test_a_body_that_is_not_there_is_named(tall, tmp_path):
     generic, _, _ = tall
     setup = tmp_path / "scale.xml"
     setup.write_text(_SETUP.format(**{**_GOOD, "body": "patella"}))
-    found = scaled_by_setup(generic, setup)
+    found = scale_by_setup(generic, setup)
     assert found.record["factors"] == {}
     assert [note.code for note in found.notes] == ["model-scaling"]

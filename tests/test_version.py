@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import biodyn
 from biodyn.cli import app
 from biodyn.cli.exit_codes import report_program_error
-from biodyn.output.store.record import versions
+from biodyn.output.store.record import program_versions
 from biodyn.study.running.task import program_version
 
 _real = importlib.metadata.version
@@ -37,7 +37,7 @@ def test_every_place_tells_the_version_of_the_copy(
     program_version.cache_clear()
     said = CliRunner().invoke(app, ["--version"])
     assert (said.exit_code, said.output) == (0, f"biodyn {biodyn.__version__}\n")
-    assert versions()["biodyn"] == biodyn.__version__
+    assert program_versions()["biodyn"] == biodyn.__version__
     assert program_version().startswith(f"{biodyn.__version__}+")
     report_program_error(ValueError("made up"))
     place = capsys.readouterr().err.partition("Please report it with ")[2].split(" (")[0]

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from biodyn.conventions import GRAVITY_W, STANDARD_GRAVITY_M_S2, FloatArray
-from biodyn.recording.plate_calibration import rotation
+from biodyn.recording.plate_calibration import rotation_matrix
 from simulator.c3d_writer import C3dContent, write_c3d
 from simulator.files import channels_of, platforms
 from simulator.plates import Plate
@@ -43,7 +43,7 @@ class PlateError:
     def shown(self, plate: Plate, wrench_W: FloatArray) -> FloatArray:
         """Return the wrenches (T, 6) that the file's plate shows of true ones, both about the world origin, [moment; force]."""
         R_file, centre = plate.R_WP, plate.centre_W
-        R_true = R_LW.T @ rotation(self.turn) @ R_LW @ R_file
+        R_true = R_LW.T @ rotation_matrix(self.turn) @ R_LW @ R_file
         true_centre = centre + R_LW.T @ self.shift
         force = wrench_W[:, 3:]
         moment = wrench_W[:, :3] - np.cross(true_centre, force)
@@ -124,7 +124,7 @@ def _simulated(
         for count, (x, z) in enumerate(_grid(options.places)):
             # the true surface: the tip rests on the plate, not on its corners in the file
             local = np.array([0.5 * plate.length_m * x, 0.0, 0.5 * plate.width_m * z])
-            turn = R_LW.T @ rotation(error.turn) @ R_LW
+            turn = R_LW.T @ rotation_matrix(error.turn) @ R_LW
             tip = plate.centre_W + R_LW.T @ error.shift + turn @ local
             parts.append((*_placement(tip, options, rng), number))
             spins.append(np.full(len(parts[-1][0]), 0.5 * np.pi * count + rng.normal() * 0.3))

@@ -34,7 +34,7 @@ from biodyn.verification.consistency import check_consistency
     findings={"mass-mismatch": "Stated mass vs. force plates"},
     unless=("sides", "other_load", "force_unit", "zero"),
 )
-def stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
+def check_stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare the stated mass with the forces of the plates, walking and standing."""
     evidence = trial.evidence
     if evidence is None:
@@ -100,7 +100,7 @@ def _add_residual_checks(kind: Literal["force", "moment"], unit: str, place: int
     )
     def residual_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
         """Report a residual beyond its limit as a finding."""
-        vectors, (warn, fail, _) = _vectors(trial, kind), trial.residual_limits.of(kind)
+        vectors, (warn, fail, _) = _residual_vectors(trial, kind), trial.residual_limits.of(kind)
         return CheckResult(
             None, "", vector_rms(vectors), warn, findings=residual_beyond(code, vectors, warn, fail, unit)
         )
@@ -119,22 +119,22 @@ def _add_residual_checks(kind: Literal["force", "moment"], unit: str, place: int
     )
     def residual(trial: TrialFacts, limit: float) -> CheckResult:
         """Compare the RMS of the residual with its limit."""
-        return _residual(trial, kind, unit)
+        return _residual_result(trial, kind, unit)
 
 
 _add_residual_checks("force", "N", 0)
 _add_residual_checks("moment", "Nm", 1)
 
 
-def _vectors(trial: TrialFacts, kind: Literal["force", "moment"]) -> FloatArray:
+def _residual_vectors(trial: TrialFacts, kind: Literal["force", "moment"]) -> FloatArray:
     dynamics = trial.analysis.dynamics
     return dynamics.residual_force if kind == "force" else dynamics.residual_moment
 
 
-def _residual(trial: TrialFacts, kind: Literal["force", "moment"], unit: str) -> CheckResult:
+def _residual_result(trial: TrialFacts, kind: Literal["force", "moment"], unit: str) -> CheckResult:
     limits, model = trial.residual_limits, trial.analysis.model
     warn, fail, unseen = limits.of(kind)
-    size = np.linalg.norm(_vectors(trial, kind), axis=1)
+    size = np.linalg.norm(_residual_vectors(trial, kind), axis=1)
     if trial.other_loads:
         return CheckResult(
             "not_assessed",
@@ -158,11 +158,11 @@ def _residual(trial: TrialFacts, kind: Literal["force", "moment"], unit: str) ->
             f" The limit allows {unseen:.0f} {unit} for the {100 * unseen_share(model):.0f} % of body mass without "
             f"markers ({', '.join(model.locked_segments)})."
         )
-    hint = _hint(trial.analysis.diagnostics)
+    hint = _residual_hint(trial.analysis.diagnostics)
     return CheckResult(residual_status(mean, warn, fail), text, mean, warn, hint)
 
 
-def _hint(findings: tuple[Diagnostic, ...]) -> str:
+def _residual_hint(findings: tuple[Diagnostic, ...]) -> str:
     causes = dict.fromkeys(finding_title(note.code) for note in causes_of_residual(findings))
     if causes:
         return f"First check: {', '.join(causes)}."

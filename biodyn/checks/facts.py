@@ -10,10 +10,17 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators import residual as base_residual
-from biodyn.checks.estimators.evidence import Evidence, centre_of_mass, gather, moment_effect, required_wrench, tilted
-from biodyn.checks.estimators.plate_faults import ExplainedPlate, explained_plates, plates_swapped, shifted
+from biodyn.checks.estimators.evidence import (
+    Evidence,
+    centre_of_mass,
+    collect_evidence,
+    moment_effect,
+    required_wrench,
+    tilt_wrench,
+)
+from biodyn.checks.estimators.plate_faults import ExplainedPlate, explained_plates, plates_swapped, shift_pressure
 from biodyn.checks.estimators.plate_position import Displacement, FootMarkers, floor_tilt, tilted_markers
-from biodyn.checks.estimators.plate_signals import BASELINE_N, not_zeroed, silent_channels
+from biodyn.checks.estimators.plate_signals import BASELINE_N, find_unloaded_forces, silent_channels
 from biodyn.checks.estimators.residual import ResidualLimits, unseen_wrench
 from biodyn.checks.estimators.signals import long_gaps
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, TimeOffset, estimate_offset, time_offset
@@ -155,7 +162,7 @@ class TrialFacts:
     def plate_offsets(self) -> tuple[Diagnostic, ...]:
         """Findings about offsets of unloaded plates, both removed and remaining."""
         soles = self.analysis.points.sole
-        return not_zeroed(self.analysis.plates, soles, self.rate_hz, self.weight_n, BASELINE_N)
+        return find_unloaded_forces(self.analysis.plates, soles, self.rate_hz, self.weight_n, BASELINE_N)
 
     @cached_property
     def other_loads(self) -> tuple[OtherLoad, ...]:
@@ -209,7 +216,10 @@ class TrialFacts:
             return np.nan
         return max(
             moment_effect(
-                self.analysis.fit, self.evidence, n, shifted(plate, cause.shift_at(plate.corners.mean(axis=0))).wrench
+                self.analysis.fit,
+                self.evidence,
+                n,
+                shift_pressure(plate, cause.shift_at(plate.corners.mean(axis=0))).wrench,
             )
             for n, plate in enumerate(self.evidence.plates)
             if cause.plate in (None, n)
@@ -224,7 +234,8 @@ class TrialFacts:
         points = analysis.points.of_steps(self.rate_hz, analysis.cutoff_hz)
         tilt_rad = floor_tilt(points, evidence.plates, self.rate_hz)
         effects = [
-            moment_effect(analysis.fit, evidence, n, tilted(plate, tilt_rad)) for n, plate in enumerate(evidence.plates)
+            moment_effect(analysis.fit, evidence, n, tilt_wrench(plate, tilt_rad))
+            for n, plate in enumerate(evidence.plates)
         ]
         return tilted_markers(tilt_rad, float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan)
 
@@ -283,7 +294,7 @@ def body_against_plates(analysis: TrialAnalysis) -> Evidence:
     The soles of an OpenSim model are assumed rectangles, which may end behind the toes, so that a foot in contact would count as
     off the ground. Body and plates of such models are compared only in frames with measured contacts of both feet.
     """
-    evidence = gather(
+    evidence = collect_evidence(
         analysis.fit,
         analysis.points.of_steps(analysis.recording.markers.rate_hz, analysis.cutoff_hz),
         required_wrench(analysis.fit, analysis.dynamics),

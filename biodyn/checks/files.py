@@ -73,7 +73,7 @@ class FileFacts:
         return tuple(wrenches)
 
 
-def noticed(file: FileFacts) -> tuple[Diagnostic, ...]:
+def find_problems(file: FileFacts) -> tuple[Diagnostic, ...]:
     """Return the findings of all checks of a file."""
     return tuple(note for result in ask_in_turn(file, "file").values() for note in result.findings)
 

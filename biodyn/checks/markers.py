@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.moved_marker import moved_marker, other_person, slipped_pelvis
-from biodyn.checks.estimators.sides import CLEAR, handedness, sides_exchanged
+from biodyn.checks.estimators.moved_marker import find_moved_marker, find_slipped_pelvis, other_person
+from biodyn.checks.estimators.sides import CLEAR, left_right_sine, sides_exchanged
 from biodyn.checks.estimators.signals import (
     LIMIT_SHARE,
     far_poses,
+    find_spikes,
+    frames_at_limit,
     gaps_left,
     hot_spots,
     joint_limits,
     marker_rms,
-    rests,
-    spikes,
 )
 from biodyn.checks.facts import NO_MARKERS, TrialFacts
 from biodyn.checks.registry import CheckResult, check
@@ -50,7 +50,7 @@ def left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
     still = midline or [analysis.model.skeleton.root.name]
     findings = sides_exchanged(trial.markers, standing, trial.landmarks, trial.bodies, still)
     points = {landmark: standing[label] for landmark, label in trial.landmarks.items() if label in standing}
-    return CheckResult(value=min(handedness(points).values(), default=np.nan), findings=findings)
+    return CheckResult(value=min(left_right_sine(points).values(), default=np.nan), findings=findings)
 
 
 @check(
@@ -139,7 +139,9 @@ def exchanged_markers(
     """
     pelvis = _across_pelvis(static, bodies, parents)
     swaps = swaps_over_time(markers, static, bodies, parents)
-    return tuple(_note(swap, markers.rate_hz) for swap in swaps if not _on_same_sides(swap, markers, static, pelvis))
+    return tuple(
+        _swap_note(swap, markers.rate_hz) for swap in swaps if not _on_same_sides(swap, markers, static, pelvis)
+    )
 
 
 def _across_pelvis(
@@ -172,7 +174,7 @@ def _on_same_sides(swap: TimedSwap, markers: Markers, static: Mapping[str, Float
     return bool(walk * standing > 0.0 and min(abs(walk), abs(standing)) > clear_m)
 
 
-def _note(swap: TimedSwap, rate_hz: float) -> Diagnostic:
+def _swap_note(swap: TimedSwap, rate_hz: float) -> Diagnostic:
     return Diagnostic(
         "labels-exchanged",
         "warning",
@@ -221,10 +223,10 @@ def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
     soft = {role.label for role in analysis.mapping.roles if role.soft}
     static = analysis.static.points if analysis.static.source == "static trial" else {}
     others = other_person(analysis.fit, trial.markers, static, soft)
-    slips = slipped_pelvis(analysis.fit, trial.markers, stride_time(analysis.events))
+    slips = find_slipped_pelvis(analysis.fit, trial.markers, stride_time(analysis.events))
     if others or slips:
         return CheckResult(findings=(*others, *slips))
-    return CheckResult(findings=moved_marker(analysis.fit, trial.markers, analysis.static.points, soft, limit))
+    return CheckResult(findings=find_moved_marker(analysis.fit, trial.markers, analysis.static.points, soft, limit))
 
 
 @check(
@@ -275,7 +277,7 @@ def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
     limits = spike_limit_m(off, trial.markers.rate_hz)
     worst = int(np.argmax(off.max(axis=0) / limits)) if off.size else 0
     value, marker_limit = (float(off[:, worst].max()), float(limits[worst])) if off.size else (0.0, limit)
-    return CheckResult(value=value, limit=marker_limit, findings=spikes(trial.markers, off, limits))
+    return CheckResult(value=value, limit=marker_limit, findings=find_spikes(trial.markers, off, limits))
 
 
 @check(
@@ -295,7 +297,7 @@ def coordinates_at_their_limits(trial: TrialFacts, limit: float) -> CheckResult:
     fit = trial.analysis.fit
     if not trial.has_markers:  # nothing was fitted
         return CheckResult("not_assessed")
-    largest = max((float(rests(fit, coordinate).mean()) for coordinate in fit.model.coordinates), default=0.0)
+    largest = max((float(frames_at_limit(fit, coordinate).mean()) for coordinate in fit.model.coordinates), default=0.0)
     return CheckResult(value=largest, findings=joint_limits(fit))
 
 
@@ -375,12 +377,12 @@ def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
         f"{known} in {100 * float(np.mean(fit.solved)):.0f} % of all frames; accelerations usable for joint moments "
         f"in {100 * usable:.0f} % of the frames {'' if span is None else 'over the plates '}(limit {100 * limit:.0f} %)."
     )
-    text += _unseen(trial.analysis)
+    text += _unobserved_text(trial.analysis)
     status: Status = "fail" if not fit.reliable.any() else ("warn" if usable < limit else "pass")
     return CheckResult(status, text, usable, hint=_fit_hint(trial, rows))
 
 
-def _unseen(analysis: TrialAnalysis) -> str:
+def _unobserved_text(analysis: TrialAnalysis) -> str:
     """Describe segments and coordinates without marker information; "" if all are measured."""
     model = analysis.model
     assumed = list(dict.fromkeys(coordinate.body for coordinate in model.assumed))

@@ -41,15 +41,15 @@ def physiological_limits(trial: TrialFacts, limit: float) -> CheckResult:
 
 def cycle_findings(cycles: Iterable[CycleValues]) -> tuple[Diagnostic, ...]:
     """Return one warning per cycle with values beyond physiological limits."""
-    return tuple(_finding(values) for values in cycles if values.excluded.faults)
+    return tuple(_curve_finding(values) for values in cycles if values.excluded.faults)
 
 
-def _finding(values: CycleValues) -> Diagnostic:
+def _curve_finding(values: CycleValues) -> Diagnostic:
     most_listed = 2  # variables listed per cycle
     cycle, signals, excluded = values.cycle, values.signals, values.excluded
     worst = sorted(excluded.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
     column, fault = worst[0]
-    descriptions = [_description(signals[number], cycle.side, fault) for number, fault in worst[:most_listed]]
+    descriptions = [_describe_fault(signals[number], cycle.side, fault) for number, fault in worst[:most_listed]]
     descriptions += [f"and {len(worst) - most_listed} more variables"] if len(worst) > most_listed else []
     dependent = len(excluded.reasons) - len(worst)
     more = (
@@ -69,7 +69,7 @@ def _finding(values: CycleValues) -> Diagnostic:
     )
 
 
-def _description(signal: CycleSignal, side: Side, fault: CurveFault) -> str:
+def _describe_fault(signal: CycleSignal, side: Side, fault: CurveFault) -> str:
     """Describe a fault with the clinical sign."""
     meaning = variable(signal.variable)
     value, limit = (meaning.clinical(side) * number for number in (fault.value, fault.limit))

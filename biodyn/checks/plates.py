@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.plate_faults import SOUND, mismatch, plate_faults
+from biodyn.checks.estimators.plate_faults import SOUND, plate_faults, plate_mismatch
 from biodyn.checks.estimators.plate_position import (
-    displacements,
+    find_displacements,
     flat_feet,
     plate_height,
     plate_moved,
@@ -25,9 +25,9 @@ from biodyn.checks.estimators.plate_signals import (
     force_unit,
     moment_ratio,
     moment_unit,
+    remaining_offsets,
     removed_level_n,
     silent_channel_findings,
-    unremoved,
 )
 from biodyn.checks.estimators.signals import pressure_beside_sole
 from biodyn.checks.facts import TrialFacts
@@ -105,7 +105,7 @@ def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
     levels = [removed_level_n(plate) for plate in plates]
     remaining = [empty_level(plate, soles, trial.rate_hz) for plate in plates]
     levels += [level.force_n for level in remaining if level is not None]
-    return CheckResult(value=max(levels, key=abs, default=np.nan), findings=unremoved(trial.plate_offsets))
+    return CheckResult(value=max(levels, key=abs, default=np.nan), findings=remaining_offsets(trial.plate_offsets))
 
 
 @check(
@@ -122,7 +122,7 @@ def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
 )
 def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
     """Report large offsets that were removed."""
-    remaining = unremoved(trial.plate_offsets)
+    remaining = remaining_offsets(trial.plate_offsets)
     return CheckResult(findings=tuple(note for note in trial.plate_offsets if note not in remaining))
 
 
@@ -171,7 +171,7 @@ def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     evidence = trial.evidence
     if evidence is None:
         return CheckResult()
-    off = [mismatch(evidence, number, plate) for number, plate in enumerate(evidence.plates)]
+    off = [plate_mismatch(evidence, number, plate) for number, plate in enumerate(evidence.plates)]
     worst = max((value for value in off if value is not None), default=np.nan)
     findings = trial.swapped_plates or plate_faults(evidence, trial.explained_plates, trial.plate_effects)
     return CheckResult(value=worst, findings=findings)
@@ -204,7 +204,7 @@ def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare positions of the plates with the file."""
     if trial.evidence is None:
         return CheckResult()
-    shifts = [cause for cause in displacements(trial.evidence) if cause.kind in ("plate", "plates")]
+    shifts = [cause for cause in find_displacements(trial.evidence) if cause.kind in ("plate", "plates")]
     size = shifts[0].size if shifts else np.nan
     if trial.tilted_markers:  # which displaces the centre of mass as well
         return CheckResult(value=size)
@@ -323,14 +323,14 @@ def _add_coverage(side: Side, place: int) -> None:
         """Force-plate coverage of the leg."""
         if not trial.analysis.has_forces:
             return CheckResult("not_assessed", NO_FORCES)
-        return _coverage(trial.analysis, side)
+        return _measured_stance_share(trial.analysis, side)
 
 
 for _place, _side in enumerate(SIDES, start=50):
     _add_coverage(_side, _place)
 
 
-def _coverage(analysis: TrialAnalysis, side: Side) -> CheckResult:
+def _measured_stance_share(analysis: TrialAnalysis, side: Side) -> CheckResult:
     """Return the measured share of the leg's stance time."""
     name = SIDE_NAMES[side]
     reaction = analysis.reaction
@@ -343,7 +343,7 @@ def _coverage(analysis: TrialAnalysis, side: Side) -> CheckResult:
         return CheckResult("pass", f"{100 * share:.0f} % of the {name} foot's time on the ground was measured.", share)
     return CheckResult(
         "warn",
-        f"No stance of the {name} leg was measured ({_why(analysis, side)}); no joint moments of its stance.",
+        f"No stance of the {name} leg was measured ({_unused_reasons(analysis, side)}); no joint moments of its stance.",
         share,
         hint=_SILENT_HINT
         if _on_silent_plates(analysis, side)
@@ -357,7 +357,7 @@ def _on_silent_plates(analysis: TrialAnalysis, side: Side) -> list[str]:
     return list(dict.fromkeys(reason for reason in analysis.reaction.reason[side] if SILENT in reason))
 
 
-def _why(analysis: TrialAnalysis, side: Side) -> str:
+def _unused_reasons(analysis: TrialAnalysis, side: Side) -> str:
     """Return reasons why no contact of this foot could be used."""
     refused = [c for c in analysis.contacts if c.decision != "assigned" and c.side in (side, None)]
     known = [f"plate {c.plate}: {c.reason}" for c in refused] + _on_silent_plates(analysis, side)

@@ -140,7 +140,7 @@ def check(
     return add
 
 
-def checks(*kinds: Kind) -> tuple[CheckDefinition, ...]:
+def checks_of_kind(*kinds: Kind) -> tuple[CheckDefinition, ...]:
     """Return all checks of the given kinds (default: every kind), in display order."""
     return tuple(definition for definition in _CHECKS.values() if not kinds or definition.kind in kinds)
 
@@ -151,7 +151,7 @@ def ask_in_turn(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
     A suppressed check reports only its number, and is skipped without one.
     """
     results: dict[str, CheckResult] = {}
-    for definition in sorted(checks(*kinds), key=lambda definition: definition.turn):
+    for definition in sorted(checks_of_kind(*kinds), key=lambda definition: definition.turn):
         later = [code for code in definition.unless if code not in results]
         if later:
             raise ValueError(f"check '{definition.code}' names '{later[0]}' in unless, which does not run before it")
@@ -163,7 +163,7 @@ def ask_in_turn(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
 
 def finding_title(code: str) -> str:
     """Return the title of a finding: from its check, from `finding_titles.toml`, or derived from the code."""
-    for definition in checks():
+    for definition in checks_of_kind():
         if code in definition.findings:
             return definition.findings[code]
     titles = load_table("checks/finding_titles")["finding_titles"]

@@ -11,7 +11,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.body import with_consistency
 from biodyn.checks.estimators.residual import begin_with
 from biodyn.checks.facts import TrialFacts
-from biodyn.checks.registry import CheckDefinition, CheckResult, Kind, ask_in_turn, checks, finding_title
+from biodyn.checks.registry import CheckDefinition, CheckResult, Kind, ask_in_turn, checks_of_kind, finding_title
 from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, Status, Verdict, worst_status
 
 
@@ -22,7 +22,7 @@ def examine(analysis: TrialAnalysis) -> TrialAnalysis:
     """
     results = ask_in_turn(TrialFacts(analysis.before_estimate), "recording", "finding")
     diagnostics = _with(analysis.diagnostics, results.values())
-    return replace(analysis, diagnostics=diagnostics, data_checks=_outcomes("recording", results, diagnostics))
+    return replace(analysis, diagnostics=diagnostics, data_checks=_all_outcomes("recording", results, diagnostics))
 
 
 def judge(analysis: TrialAnalysis) -> TrialAnalysis:
@@ -33,7 +33,7 @@ def judge(analysis: TrialAnalysis) -> TrialAnalysis:
     analysis = with_consistency(analysis)
     results = ask_in_turn(TrialFacts(analysis.before_estimate), "result")
     diagnostics = _with(analysis.diagnostics, results.values())
-    outcomes = _outcomes("result", results, diagnostics)
+    outcomes = _all_outcomes("result", results, diagnostics)
     return replace(analysis, diagnostics=diagnostics, verdict=verdict_of(outcomes, diagnostics))
 
 
@@ -43,7 +43,7 @@ def verdict_of(outcomes: Sequence[Check], findings: Sequence[Diagnostic]) -> Ver
     Findings of severity `info` are ignored. A check that was not assessed is ignored unless it is essential; then the trial is
     not assessed.
     """
-    decisive = [check for check in outcomes if check.status in ("warn", "fail") or _missed(check)]
+    decisive = [check for check in outcomes if check.status in ("warn", "fail") or _is_missed(check)]
     covered = {code for check in decisive for code in check.covers}
     causes = [  # findings name causes, checks their consequences
         Check(note.code, finding_title(note.code), note.status, note.message, hint=note.hint)
@@ -57,7 +57,7 @@ def verdict_of(outcomes: Sequence[Check], findings: Sequence[Diagnostic]) -> Ver
     return Verdict(worst_status(cause.status for cause in causes), tuple(outcomes), tuple(causes), first)
 
 
-def _missed(check: Check) -> bool:
+def _is_missed(check: Check) -> bool:
     return check.status == "not_assessed" and check.essential
 
 
@@ -67,16 +67,20 @@ def _with(diagnostics: tuple[Diagnostic, ...], results: Iterable[CheckResult]) -
     return (*diagnostics, *new)
 
 
-def _outcomes(kind: Kind, results: Mapping[str, CheckResult], diagnostics: Sequence[Diagnostic]) -> tuple[Check, ...]:
-    return tuple(_outcome(definition, results[definition.code], diagnostics) for definition in checks(kind))
+def _all_outcomes(
+    kind: Kind, results: Mapping[str, CheckResult], diagnostics: Sequence[Diagnostic]
+) -> tuple[Check, ...]:
+    return tuple(
+        _check_outcome(definition, results[definition.code], diagnostics) for definition in checks_of_kind(kind)
+    )
 
 
-def _outcome(definition: CheckDefinition, result: CheckResult, diagnostics: Sequence[Diagnostic]) -> Check:
+def _check_outcome(definition: CheckDefinition, result: CheckResult, diagnostics: Sequence[Diagnostic]) -> Check:
     own_findings = [note for note in diagnostics if note.code in definition.findings]
     return Check(
         code=definition.code,
         title=result.title or definition.title,
-        status=result.status or _status(definition, result, own_findings),
+        status=result.status or _check_status(definition, result, own_findings),
         text=result.text,
         value=result.value,
         limit=result.limit,
@@ -89,7 +93,7 @@ def _outcome(definition: CheckDefinition, result: CheckResult, diagnostics: Sequ
     )
 
 
-def _status(definition: CheckDefinition, result: CheckResult, findings: Sequence[Diagnostic]) -> Status:
+def _check_status(definition: CheckDefinition, result: CheckResult, findings: Sequence[Diagnostic]) -> Status:
     """Return the status by the findings; without findings the check passes, unless its number could not be determined."""
     known = definition.shown is None or (result.value is not None and bool(np.isfinite(result.value)))
     return worst_status(note.status for note in findings) if findings or known else "not_assessed"

@@ -202,9 +202,9 @@ def list_norms() -> None:
     """List the norms of the library: people, ages, speeds, source and licence."""
     console = open_console()
     with plain_errors():
-        from biodyn.variables.norms import SPEED_WORDS, load_norm_set, tried_norms
+        from biodyn.variables.norms import SPEED_WORDS, load_norm_set, published_norms
 
-        for name in tried_norms():
+        for name in published_norms():
             norm_set = load_norm_set(name)
             low, high = norm_set.speeds
             table = norm_set.table

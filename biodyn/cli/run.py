@@ -146,7 +146,7 @@ def run(
     timings: Annotated[bool, typer.Option("--timings", help="Print the time of each step.")] = False,
 ) -> None:
     """Analyse one walk or several: joint torques, moments, angles, powers, tables, figures and a report."""
-    from biodyn.output.report.paper import asked_paper
+    from biodyn.output.report.paper import paper_format
     from biodyn.output.store.folder import default_folder
 
     options = RunOptions(
@@ -176,7 +176,7 @@ def run(
     display = Display(quiet, verbose, as_json, open_page)
     console = open_console(on_error=as_json)
     with plain_errors():
-        asked_paper(pdf, head)  # raises before any work is done
+        paper_format(pdf, head)  # raises before any work is done
         if len(walks) > 1:
             raise typer.Exit(_analyse_each(walks, out, options, console, display))
         failed = analyse(walks[0], out if out is not None else default_folder(walks[0]), options, console, display)
@@ -285,7 +285,7 @@ def _print_timings(folder: Path, total_s: float, console: Console) -> None:
     from biodyn.output.store.folder import TIMINGS_ENTRY
     from biodyn.trial.clock import timing_lines
 
-    print_lines(console, *timing_lines(_record(folder)[TIMINGS_ENTRY], total_s))
+    print_lines(console, *timing_lines(_read_record(folder)[TIMINGS_ENTRY], total_s))
 
 
 def _frame_range(text: str | None) -> tuple[int, int] | None:
@@ -381,7 +381,7 @@ def _analyse_each(
         worst = max(worst, code)
         if display.as_json:
             error_record = refusal and {"input": {"file": name}, "error": refusal.message, "hint": refusal.hint}
-            records.append(error_record or _record(folder))
+            records.append(error_record or _read_record(folder))
     if display.as_json:
         print_data(f"{json.dumps(records, indent=2, allow_nan=False)}\n")
     return worst
@@ -418,7 +418,7 @@ def _free_folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[
     return folders
 
 
-def _record(folder: Path) -> Any:
+def _read_record(folder: Path) -> Any:
     from biodyn.output.store.folder import RECORD_NAME
 
     return json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))

@@ -129,12 +129,12 @@ def print_result(
     """Print the lines and findings of an analysis and its folder; write JSON and open the report on request."""
     max_lines = 15  # of the summary of a walk without warnings
     if display.heading:
-        print_lines(console, f"{display.heading}: {lines[0][0]} Result: {folder}", style=_style(lines[0][1]))
+        print_lines(console, f"{display.heading}: {lines[0][0]} Result: {folder}", style=_status_style(lines[0][1]))
         if display.open_page:
             open_in_browser(folder / "report.html", console)
         return
     for line, status in lines[:1] if display.quiet else lines:
-        print_lines(console, line, style=_style(status))
+        print_lines(console, line, style=_status_style(status))
     if display.verbose and not display.quiet:
         print_diagnostics(console, findings)
     elif not display.quiet:
@@ -147,7 +147,7 @@ def print_result(
         open_in_browser(folder / "report.html", console)
 
 
-def _style(status: str | None) -> str | None:
+def _status_style(status: str | None) -> str | None:
     return STATUS_STYLE.get(status) if status else None
 
 
@@ -172,19 +172,19 @@ def _print_merged(console: Console, findings: Iterable[Diagnostic], room: int) -
             count = f" (and {len(group) - 1} similar)" if len(group) > 1 else ""
             text = f"{severity}: {group[0].message}"
             if severity == "info":
-                print_lines(console, _shortened(text, count), style=style)
+                print_lines(console, _shorten(text, count), style=style)
             else:
                 hint = f" {group[0].hint}" if group[0].hint else ""
-                print_lines(console, *wrapped(f"{text}{hint}{count}"), style=style)
+                print_lines(console, *wrap_text(f"{text}{hint}{count}"), style=style)
         if not fits:
             print_lines(console, f"info: {sum(map(len, merged[len(shown) :]))} more notes: --verbose.", style=style)
 
 
-def _shortened(text: str, ending: str = "") -> str:
+def _shorten(text: str, ending: str = "") -> str:
     return textwrap.shorten(text, _WIDTH - len(ending), placeholder=" ...") + ending
 
 
-def wrapped(text: str) -> list[str]:
+def wrap_text(text: str) -> list[str]:
     """Return a text as lines of at most 100 characters, indented from the second line on."""
     return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
@@ -200,7 +200,7 @@ def summary_lines(result: TrialResult) -> list[Line]:
     causes = verdict.ordered_causes
     for cause in causes[:max_causes]:
         text = f"{STATUS_WORDS[cause.status]}: {cause.title}: {cause.text}{f' {cause.hint}' if cause.hint else ''}"
-        lines += [(line, cause.status) for line in wrapped(text)]
+        lines += [(line, cause.status) for line in wrap_text(text)]
     if len(causes) > max_causes:
         lines.append((f"{len(causes) - max_causes} more causes: --verbose.", None))
     analysis = result.analysis
@@ -217,7 +217,7 @@ def summary_lines(result: TrialResult) -> list[Line]:
         analysis.static.sentence,
         *([f"Force plates: {', '.join(plates)}"] if plates else []),
     ]
-    return [*lines, *((text, None) for text in (*numbers, *map(_shortened, basis)))]
+    return [*lines, *((text, None) for text in (*numbers, *map(_shorten, basis)))]
 
 
 def _stride_line(result: TrialResult) -> list[str]:

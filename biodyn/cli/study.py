@@ -27,7 +27,7 @@ from biodyn.cli.options import (
     Workers,
     model_entry,
 )
-from biodyn.cli.screen import SEVERITY_STYLE, STATUS_STYLE, as_status, open_console, print_lines, wrapped
+from biodyn.cli.screen import SEVERITY_STYLE, STATUS_STYLE, as_status, open_console, print_lines, wrap_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,11 +89,11 @@ def study(
     """Analyse a folder of recordings: one data set, group results, a report. Resumes after an interruption."""
     console = open_console()
     with plain_errors(), _before_the_first_trial(console):
-        from biodyn.output.report.paper import asked_paper
+        from biodyn.output.report.paper import paper_format
         from biodyn.study import Study
         from biodyn.study.discovery import plan_lines, write_definition
 
-        paper = asked_paper(pdf, head)
+        paper = paper_format(pdf, head)
         overrides = list(entries or ())
         if model is not None:
             overrides.append(model_entry(model))
@@ -108,7 +108,7 @@ def study(
         options = {"workers": workers, "scheduler": scheduler, "retry_failed": retry_failed, "paper": paper}
         progress = _run(console, opened, folder, verbose, options)
         print_lines(console, f"Study: {folder} (begin with report.html)")
-    _exit(progress)
+    _exit_with_status(progress)
 
 
 def session(
@@ -151,7 +151,7 @@ def session(
     """Analyse the walks of one person and day: one subject model, all cycles, means and repeatability, one report."""
     console = open_console()
     with plain_errors(), _before_the_first_trial(console):
-        from biodyn.output.report.paper import asked_paper
+        from biodyn.output.report.paper import paper_format
         from biodyn.study import open_session
 
         overrides = [*(entries or ()), *([] if model is None else [model_entry(model)])]
@@ -159,15 +159,15 @@ def session(
             walks, preset, overrides, static, mass, plates, height_m=height, age_years=age, sex=sex, side=side
         )
         folder = out if out is not None else opened.default_folder
-        paper = asked_paper(pdf, head)
+        paper = paper_format(pdf, head)
     with plain_errors():
         options = {"workers": workers, "retry_failed": retry_failed, "force": force, "paper": paper}
         progress = _run(console, opened, folder, verbose, options)
         print_lines(console, f"Session: {folder} (begin with report.html)")
-    _exit(progress)
+    _exit_with_status(progress)
 
 
-def _exit(progress: Progress) -> None:
+def _exit_with_status(progress: Progress) -> None:
     """Exit with the code of the trials' outcomes."""
     if progress.failed:
         raise typer.Exit(SOME_FAILED)
@@ -249,8 +249,8 @@ def _print_verdicts(console: Console, folder: Path, verbose: bool) -> None:
         reasons = sorted(trials.items(), key=lambda item: -len(item[1]))
         for reason, names in reasons if verbose else reasons[:max_reasons]:
             which = f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}"
-            print_lines(console, *wrapped(f"{status}: {which}: {reason}"), style=STATUS_STYLE.get(status, "red"))
+            print_lines(console, *wrap_text(f"{status}: {which}: {reason}"), style=STATUS_STYLE.get(status, "red"))
     warnings = [finding for finding in record["diagnostics"] if finding["severity"] != "info"]
     for finding in record["diagnostics"] if verbose else warnings[:max_reasons]:
         text = f"{finding['severity']}: {finding['message']} {finding['hint']}"
-        print_lines(console, *wrapped(text.strip()), style=SEVERITY_STYLE[finding["severity"]])
+        print_lines(console, *wrap_text(text.strip()), style=SEVERITY_STYLE[finding["severity"]])

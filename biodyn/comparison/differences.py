@@ -20,7 +20,7 @@ from biodyn.comparison.exchange import (
     SMOOTHING,
     Exchange,
     RelativeFilter,
-    shares,
+    projected_shares,
 )
 from biodyn.comparison.segments import PLANES, MovingBody
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
@@ -39,22 +39,22 @@ class Fact:
     text: str
 
 
-def facts(exchange: Exchange, joints: list[int], estimated: bool = False) -> tuple[Fact, ...]:
+def list_facts(exchange: Exchange, joints: list[int], estimated: bool = False) -> tuple[Fact, ...]:
     """Return differing quantities of the segments `joints`, in the order of causes.
 
     estimated: at least one of the motions is an estimate, which has no cut-off.
     """
-    result = [*_centres(exchange, joints), *_axes(exchange, joints)]
-    result += _smoother_estimate(exchange) if estimated else _filters(SMOOTHING, "motion", exchange.motion_filter)
-    result += _filters(FORCE_SMOOTHING, "ground forces", exchange.force_filter)
+    result = [*_centre_facts(exchange, joints), *_axis_facts(exchange, joints)]
+    result += _smoother_estimate(exchange) if estimated else _filter_fact(SMOOTHING, "motion", exchange.motion_filter)
+    result += _filter_fact(FORCE_SMOOTHING, "ground forces", exchange.force_filter)
     masses = exchange.a.mass_kg, exchange.b.mass_kg
     if f"{masses[0]:.1f}" != f"{masses[1]:.1f}":
         result.append(Fact(MASS, f"body mass {masses[0]:.1f} kg and {masses[1]:.1f} kg"))
-    result += _inertias(exchange, joints, masses)
+    result += _inertia_facts(exchange, joints, masses)
     return tuple(result)
 
 
-def _inertias(exchange: Exchange, joints: list[int], masses: tuple[float, float]) -> list[Fact]:
+def _inertia_facts(exchange: Exchange, joints: list[int], masses: tuple[float, float]) -> list[Fact]:
     """Return differences of mass, size and centre of mass of each segment."""
     result = []
     a, b = exchange.a.inertias, exchange.b.inertias
@@ -64,28 +64,32 @@ def _inertias(exchange: Exchange, joints: list[int], masses: tuple[float, float]
         apart = b.com[s] - a.com[s]
         parts = [f"{share[0]} and {share[1]} % of the mass"] if share[0] != share[1] else []
         parts += [f"radius of gyration {gyration[0]} and {gyration[1]} mm"] if gyration[0] != gyration[1] else []
-        parts += [f"centre of mass relative to its joint {_away(apart)}"] if np.linalg.norm(apart) > _LEAST_M else []
+        parts += (
+            [f"centre of mass relative to its joint {_describe_offset(apart)}"]
+            if np.linalg.norm(apart) > _LEAST_M
+            else []
+        )
         if parts:
             result.append(Fact(INERTIAS, f"{exchange.a.names[s]}: {', '.join(parts)}"))
     return result
 
 
-def _away(offset_m: FloatArray) -> str:
+def _describe_offset(offset_m: FloatArray) -> str:
     """Describe an offset in the axes of its segment."""
     x, y, z = (1e3 * offset_m).tolist()
     return f"{1e3 * np.linalg.norm(offset_m):.0f} mm apart ({x:+z.0f} forward, {y:+z.0f} up, {z:+z.0f} to the right)"
 
 
-def _centres(exchange: Exchange, joints: list[int]) -> list[Fact]:
+def _centre_facts(exchange: Exchange, joints: list[int]) -> list[Fact]:
     result = []
     for s in joints:
         if np.linalg.norm(exchange.offset[s]) > _LEAST_M:
-            where = f"{_away(exchange.offset[s])} in the axes of {exchange.a.names[s]}"
+            where = f"{_describe_offset(exchange.offset[s])} in the axes of {exchange.a.names[s]}"
             result.append(Fact(CENTRES, f"{joint_words(exchange, s)} centre {where}"))
     return result
 
 
-def _axes(exchange: Exchange, joints: list[int]) -> list[Fact]:
+def _axis_facts(exchange: Exchange, joints: list[int]) -> list[Fact]:
     result = []
     for s in joints:
         relative = exchange.turn_with_centres[s].T @ exchange.turn[s]
@@ -101,7 +105,7 @@ def _axes(exchange: Exchange, joints: list[int]) -> list[Fact]:
     return result
 
 
-def _filters(cause: str, what: str, relative_filter: tuple[RelativeFilter, bool] | None) -> list[Fact]:
+def _filter_fact(cause: str, what: str, relative_filter: tuple[RelativeFilter, bool] | None) -> list[Fact]:
     if relative_filter is None:
         return []
     between, first_is_sharper = relative_filter
@@ -218,7 +222,7 @@ def analyses_in_common(
     return Exchange(*both, rate_hz, cutoffs_hz, force_cutoffs_hz)
 
 
-def differences(exchange: Exchange) -> tuple[Difference, ...]:
+def find_differences(exchange: Exchange) -> tuple[Difference, ...]:
     """Return differences of angles and moments of every common joint, with their causes."""
     a, b = exchange.a, exchange.b
     valid = a.valid & b.valid
@@ -232,7 +236,7 @@ def differences(exchange: Exchange) -> tuple[Difference, ...]:
             for plane, name in enumerate(PLANES):
                 curves = {cause: scale * part[:, s, plane] for cause, part in parts.items()}
                 ends = (scale * first[:, s, plane], scale * other[:, s, plane])
-                result.append(difference(a.joints[s], a.sides[s], name, quantity, ends, curves, frames))  # type: ignore[arg-type]
+                result.append(curve_difference(a.joints[s], a.sides[s], name, quantity, ends, curves, frames))  # type: ignore[arg-type]
     return tuple(result)
 
 
@@ -241,7 +245,7 @@ def joints_of(body: MovingBody) -> list[int]:
     return [s for s in range(len(body.names)) if body.parents[s] >= 0 and body.valid[:, s].any()]
 
 
-def difference(
+def curve_difference(
     joint: str,
     side: str,
     plane: str,
@@ -257,7 +261,7 @@ def difference(
     rms = float(np.sqrt(np.nanmean(whole**2)))
     size = float(np.sqrt(np.nanmean(first**2)))
     are_equal = rms <= _NOTHING * max(size, 1.0)
-    made = {} if are_equal else shares(known_parts, whole)
+    made = {} if are_equal else projected_shares(known_parts, whole)
     rest = whole - sum(known_parts.values(), np.zeros_like(whole))
     if not are_equal:
         made[UNEXPLAINED] = 1.0 - sum(made.values())
@@ -296,7 +300,7 @@ def _by_name(values: Mapping[str, Any], names: Mapping[str, str], nothing: Any) 
     return made
 
 
-def overall(items: Sequence[Difference], quantity: Quantity) -> dict[str, float]:
+def overall_shares(items: Sequence[Difference], quantity: Quantity) -> dict[str, float]:
     """Return the shares over all joints and planes, weighted by the mean square of the differences, the largest first."""
     selected = [d for d in items if d.quantity == quantity and d.shares]
     square = sum(d.rms**2 for d in selected)
@@ -308,7 +312,7 @@ def overall(items: Sequence[Difference], quantity: Quantity) -> dict[str, float]
     return dict(sorted(held.items(), key=lambda item: -item[1]))
 
 
-def explained(items: Sequence[Difference], quantity: Quantity) -> float:
+def explained_share(items: Sequence[Difference], quantity: Quantity) -> float:
     """Return the share of the mean square of all differences of a quantity explained by the causes; NaN without any."""
     selected = [d for d in items if d.quantity == quantity and d.shares]
     square = sum(d.rms**2 for d in selected)
@@ -344,7 +348,7 @@ def spans_differ(first: Sequence[Span], other: Sequence[Span]) -> bool:
     """Return whether two analyses have different cycles."""
     if len(first) != len(other):
         return True
-    pairs = zip(_sorted(first), _sorted(other), strict=True)
+    pairs = zip(_sort_spans(first), _sort_spans(other), strict=True)
     return any(a.side != b.side or max(abs(a.start_s - b.start_s), abs(a.end_s - b.end_s)) > _SAME_S for a, b in pairs)
 
 
@@ -365,22 +369,24 @@ def cycle_differences(
     rows = np.round(np.asarray(time_s) * rate_hz).astype(np.int64)
     result = []
     for item in in_time:
-        side = item.side or next((s for s in SIDES if _of(first, s) and _of(other, s)), "")
-        spans = _of(first, side), _of(other, side)
+        side = item.side or next((s for s in SIDES if _spans_of_side(first, s) and _spans_of_side(other, s)), "")
+        spans = _spans_of_side(first, side), _spans_of_side(other, side)
         if not all(spans) or item.quantity not in _OF_CYCLES:
             continue
         names = list(item.parts)
         curves = np.column_stack([item.first, item.other, *(item.parts[name] for name in names)])
         whole = np.full((int(rows[-1]) + 1, curves.shape[1]), np.nan)
         whole[rows] = curves
-        a, b = (_mean(whole, rate_hz, cycles) for cycles in spans)
+        a, b = (_mean_curves(whole, rate_hz, cycles) for cycles in spans)
         known = np.asarray(np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1))
         if known.sum() < LEAST_FRAMES:
             continue
         parts = {name: 0.5 * (a[:, 2 + k] + b[:, 2 + k]) for k, name in enumerate(names)}
         parts[EVENTS] = 0.5 * ((b - a)[:, 0] + (b - a)[:, 1])
         ends = a[:, 0], b[:, 1]
-        result.append(difference(item.joint, item.side, item.plane, _OF_CYCLES[item.quantity], ends, parts, known))
+        result.append(
+            curve_difference(item.joint, item.side, item.plane, _OF_CYCLES[item.quantity], ends, parts, known)
+        )
     return tuple(result)
 
 
@@ -388,7 +394,7 @@ def event_facts(first: Sequence[Span], other: Sequence[Span]) -> tuple[Fact, ...
     """Return the time differences of foot strikes of cycles by side, and the number of strikes in only one analysis."""
     result = []
     for side in SIDES:
-        a, b = (_strikes(_of(spans, side)) for spans in (first, other))
+        a, b = (_strike_rows(_spans_of_side(spans, side)) for spans in (first, other))
         nearest = [min(b, key=lambda t, at=at: abs(t - at), default=np.inf) for at in a]  # type: ignore[misc]
         late = np.array([t - at for t, at in zip(nearest, a, strict=True) if abs(t - at) < _SAME_STEP_S])
         words = []
@@ -403,7 +409,7 @@ def event_facts(first: Sequence[Span], other: Sequence[Span]) -> tuple[Fact, ...
     return tuple(result)
 
 
-def _mean(curves: FloatArray, rate_hz: float, spans: Sequence[Span]) -> FloatArray:
+def _mean_curves(curves: FloatArray, rate_hz: float, spans: Sequence[Span]) -> FloatArray:
     """Return the mean (101, k) over cycles of curves (T, k); all columns have the same gaps."""
     each = np.stack([normalise(curves, rate_hz, span.start_s, span.end_s) for span in spans])
     known = np.asarray(np.isfinite(each).all(axis=2))
@@ -412,13 +418,13 @@ def _mean(curves: FloatArray, rate_hz: float, spans: Sequence[Span]) -> FloatArr
     return np.where(count[:, None] > 0, total / np.maximum(count, 1)[:, None], np.nan)
 
 
-def _of(spans: Sequence[Span], side: str) -> list[Span]:
+def _spans_of_side(spans: Sequence[Span], side: str) -> list[Span]:
     return [span for span in spans if span.side == side]
 
 
-def _strikes(spans: Sequence[Span]) -> list[float]:
+def _strike_rows(spans: Sequence[Span]) -> list[float]:
     return sorted({round(t, 6) for span in spans for t in (span.start_s, span.end_s)})
 
 
-def _sorted(spans: Sequence[Span]) -> list[Span]:
+def _sort_spans(spans: Sequence[Span]) -> list[Span]:
     return sorted(spans, key=lambda span: (span.side, span.start_s))

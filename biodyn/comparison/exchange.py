@@ -16,10 +16,10 @@ from biodyn.comparison.segments import (
     MovingBody,
     SegmentInertias,
     SegmentMotion,
-    in_planes,
     joint_angles,
     moment_of_ground,
     moment_of_segments,
+    resolve_in_planes,
 )
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.rotations import angle_between
@@ -53,7 +53,7 @@ class RelativeFilter:
 
     def gain(self, frequency_hz: FloatArray) -> FloatArray:
         """Gain (F,) from the sharper to the smoother signal."""
-        return _butterworth(frequency_hz, self.low_hz) / _butterworth(frequency_hz, self.high_hz)
+        return _butterworth_gain(frequency_hz, self.low_hz) / _butterworth_gain(frequency_hz, self.high_hz)
 
     def applied(self, x: FloatArray, rate_hz: float) -> FloatArray:
         """Filter the sharper signal (T, ...) like the smoother one, each interval without NaN separately."""
@@ -113,7 +113,7 @@ def filter_between(
     differs = plain > _NOTHING * np.sum([aa.sum(axis=0) for _, _, _, aa in parts], axis=0)
     if not differs.any():
         return None
-    residual = np.sum([_left(part) for part in parts], axis=0)[:, differs]
+    residual = np.sum([_filter_residual(part) for part in parts], axis=0)[:, differs]
     explained = _upper_half(np.maximum(1.0 - residual / plain[differs], 0.0))
     best = int(np.argmax(explained))
     return RelativeFilter(*_TRIALS[best], float(explained[best])) if explained[best] >= LEAST_EXPLAINED else None
@@ -140,7 +140,7 @@ def _upper_half(explained: FloatArray) -> FloatArray:
     return np.asarray(ordered[:, ordered.shape[1] // 2 :].mean(axis=1))
 
 
-def _left(part: tuple[FloatArray, ...]) -> FloatArray:
+def _filter_residual(part: tuple[FloatArray, ...]) -> FloatArray:
     """Return the residual (N, K) of each tested filter for each vector."""
     frequency_hz, bb, ab, aa = part
     gains = np.stack([RelativeFilter(low, high, 0.0).gain(frequency_hz) for low, high in _TRIALS])
@@ -160,7 +160,7 @@ def _odd_spectrum(x: FloatArray, rate_hz: float) -> tuple[NDArray[np.complex128]
     return np.fft.rfft(whole, axis=0), line, frequency_hz
 
 
-def _butterworth(frequency_hz: FloatArray, cutoff_hz: float) -> FloatArray:
+def _butterworth_gain(frequency_hz: FloatArray, cutoff_hz: float) -> FloatArray:
     return np.asarray(1.0 / (1.0 + (_CORRECTION * frequency_hz / cutoff_hz) ** 4))
 
 
@@ -193,7 +193,7 @@ def parts_of_difference(
     return parts, none, both
 
 
-def shares(parts: dict[str, FloatArray], whole: FloatArray) -> dict[str, float]:
+def projected_shares(parts: dict[str, FloatArray], whole: FloatArray) -> dict[str, float]:
     """Return the share of each part in the mean square of `whole` by projection; NaN frames are ignored.
 
     Shares add up to 1 if the parts add up to the whole. A negative share reduces the difference.
@@ -263,9 +263,9 @@ class Exchange:
         turns = np.broadcast_to(np.eye(3), (len(self._all), 3, 3)).copy()
         for s in self._all:
             for child in (c for c in self._all if self.a.parents[c] == s):
-                line_a = _line(self.a.motion, s, child)
-                line_b = self.turn[s] @ _line(self.b.motion, s, child)
-                if angle_between(_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < along_rad and (
+                line_a = _segment_line(self.a.motion, s, child)
+                line_b = self.turn[s] @ _segment_line(self.b.motion, s, child)
+                if angle_between(_segment_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < along_rad and (
                     angle_between(line_a, np.array([0.0, -1.0, 0.0])) < along_rad
                 ):
                     turns[s] = smallest_rotation(line_a, line_b)
@@ -288,7 +288,7 @@ class Exchange:
         """The relative filter of the motions and whether a is sharper; None without a filter."""
         if self.cutoffs_hz is not None:
             return filter_of_cutoffs(*self.cutoffs_hz)
-        a, b = (_accelerations(motion) for motion in (self.a.motion, self._b_by_geometry_of_a))
+        a, b = (_origin_accelerations(motion) for motion in (self.a.motion, self._b_by_geometry_of_a))
         return filter_of_either(a, b, self.a.known & self.b.known, self.rate_hz)
 
     @cached_property
@@ -381,13 +381,13 @@ class Exchange:
         def segment_moments(held: frozenset[str]) -> FloatArray:
             motion = self.motion(held)
             moment = moment_of_segments(motion, self.inertias(held), a.gravity_W, a.beyond)
-            return in_planes(moment, motion, a.parents)
+            return resolve_in_planes(moment, motion, a.parents)
 
         def ground_moments(held: frozenset[str]) -> FloatArray:
             motion = self.motion(held)
-            return in_planes(moment_of_ground(motion, self.wrench(held), a.beyond), motion, a.parents)
+            return resolve_in_planes(moment_of_ground(motion, self.wrench(held), a.beyond), motion, a.parents)
 
-        return _added(
+        return _sum_parts(
             parts_of_difference(self._able(*_OF_MOTION, *_OF_BODY), segment_moments),
             parts_of_difference(self._able(*_OF_MOTION, *_OF_FORCES), ground_moments),
         )
@@ -422,7 +422,7 @@ class Exchange:
 _Parts = tuple[dict[str, FloatArray], FloatArray, FloatArray]
 
 
-def _added(first: _Parts, second: _Parts) -> _Parts:
+def _sum_parts(first: _Parts, second: _Parts) -> _Parts:
     """Return the sums of the parts of two results."""
     causes = [cause for cause in CAUSES if cause in first[0] or cause in second[0]]
     zero = np.zeros_like(first[1])
@@ -430,7 +430,7 @@ def _added(first: _Parts, second: _Parts) -> _Parts:
     return parts, first[1] + second[1], first[2] + second[2]
 
 
-def _accelerations(motion: SegmentMotion) -> FloatArray:
+def _origin_accelerations(motion: SegmentMotion) -> FloatArray:
     return np.concatenate([motion.a, motion.alpha], axis=1)
 
 
@@ -451,7 +451,7 @@ def _mean_rotation(R: FloatArray) -> FloatArray:
     return np.asarray(Rotation.from_matrix(R[known]).mean().as_matrix())
 
 
-def _line(motion: SegmentMotion, segment: int, child: int) -> FloatArray:
+def _segment_line(motion: SegmentMotion, segment: int, child: int) -> FloatArray:
     """Return the mean direction (3,) from the origin of a segment to the origin of its child, in its axes."""
     apart = motion.p[:, child] - motion.p[:, segment]
     mean = np.nanmean(np.einsum("tji,tj->ti", motion.R[:, segment], apart), axis=0)

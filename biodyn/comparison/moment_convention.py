@@ -164,7 +164,7 @@ def match_convention(
             if not known.any():
                 continue
             file_side: Literal["own", "other"] = "own" if side == "own" else "other"
-            misfits |= dict(_ways(channel[known], computed[known], expected, frame, file_side, mass_kg))
+            misfits |= dict(_rank_conventions(channel[known], computed[known], expected, frame, file_side, mass_kg))
     if expected not in misfits:
         return ConventionMatch(expected, expected, float("nan"), is_determined=False)
     best = min(misfits.values())
@@ -187,7 +187,7 @@ def match_convention(
     return ConventionMatch(expected, convention, 1.0 - misfits[convention], alike)
 
 
-def _ways(
+def _rank_conventions(
     channel: FloatArray,
     computed: FloatArray,
     expected: MomentConvention,
@@ -269,18 +269,22 @@ def laboratory_body(
     mm = 1e-3
     points = {label: mm * output.values @ ours.R_WL.T for label, output in recording.model_outputs.items()}
     suffixes = laboratory_table()["suffixes"]
-    entries = [entry for entry in _segments() if entry["name"] in ours.names and _is_there(entry, suffixes, points)]
-    if len(entries) < len([entry for entry in _segments() if entry["name"] in ours.names]) or len(entries) < 2:
+    entries = [
+        entry for entry in _segment_table() if entry["name"] in ours.names and _is_there(entry, suffixes, points)
+    ]
+    if len(entries) < len([entry for entry in _segment_table() if entry["name"] in ours.names]) or len(entries) < 2:
         return None
     frame = ours.only([entry["name"] for entry in entries], np.ones(len(ours.time_s), dtype=bool))
-    R = np.stack([_axes(entry, suffixes, points, frame.motion.R[:, s]) for s, entry in enumerate(entries)], axis=1)
+    R = np.stack(
+        [_permuted_axes(entry, suffixes, points, frame.motion.R[:, s]) for s, entry in enumerate(entries)], axis=1
+    )
     p = np.stack([points[entry["origin"]] for entry in entries], axis=1)
     known = np.asarray(np.isfinite(R).all(axis=(1, 2, 3)) & np.isfinite(p).all(axis=(1, 2)))
     wrench = measured_wrenches(recording, frame, contacts)
     return replace(
         frame,
         motion=motion_of_poses(R, p, known, ours.time_s),
-        inertias=_inertias(entries, frame, points, R, p, mass_kg),
+        inertias=_laboratory_inertias(entries, frame, points, R, p, mass_kg),
         wrench=wrench,
         mass_kg=mass_kg,
         known=known,
@@ -288,7 +292,7 @@ def laboratory_body(
     )
 
 
-def _segments() -> list[dict[str, Any]]:
+def _segment_table() -> list[dict[str, Any]]:
     return [entry for raw in laboratory_table()["segment"] for _, entry in expand_sides(raw)]
 
 
@@ -299,7 +303,7 @@ def _is_there(entry: Mapping[str, Any], suffixes: Sequence[str], points: Mapping
     return all(label in points and np.isfinite(points[label]).any() for label in wanted)
 
 
-def _axes(
+def _permuted_axes(
     entry: Mapping[str, Any], suffixes: Sequence[str], points: Mapping[str, FloatArray], ours: FloatArray
 ) -> FloatArray:
     """Return the axes (T, 3, 3) of a segment, permuted to the closest of 24 orientations to ours."""
@@ -330,11 +334,11 @@ def motion_of_poses(R: FloatArray, p: FloatArray, known: BoolArray, time_s: Floa
         rate, change = (spline(t, nu=order).reshape(R[rows].shape) for order in (1, 2))
         back = np.swapaxes(R[rows], -1, -2)
         # Rdot = [omega] R, so [omega] = Rdot R^T and [alpha] is the skew part of Rddot R^T
-        omega[rows], alpha[rows] = _vector(rate @ back), _vector(change @ back)
+        omega[rows], alpha[rows] = _rotation_vector(rate @ back), _rotation_vector(change @ back)
     return SegmentMotion(R, p, omega, alpha, a)
 
 
-def _vector(matrix: FloatArray) -> FloatArray:
+def _rotation_vector(matrix: FloatArray) -> FloatArray:
     twice = matrix - np.swapaxes(matrix, -1, -2)
     return 0.5 * np.stack([twice[..., 2, 1], twice[..., 0, 2], twice[..., 1, 0]], axis=-1)
 
@@ -357,7 +361,7 @@ def measured_wrenches(recording: Recording, frame: MovingBody, contacts: Sequenc
     return wrenches
 
 
-def _inertias(
+def _laboratory_inertias(
     entries: Sequence[Mapping[str, Any]],
     frame: MovingBody,
     points: Mapping[str, FloatArray],
@@ -409,12 +413,12 @@ def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float, mass_kg: 
     least_r = 0.5
     known = np.asarray(np.isfinite(first).all(axis=1) & np.isfinite(other).all(axis=1))
     signs = np.array(
-        [-1.0 if _r(a, b) < -least_r else 1.0 for a, b in zip(first[known].T, other[known].T, strict=True)]
+        [-1.0 if _correlation(a, b) < -least_r else 1.0 for a, b in zip(first[known].T, other[known].T, strict=True)]
     )
-    unit, factor = _unit(first[known] * signs, other[known], mass_kg)
+    unit, factor = _find_unit(first[known] * signs, other[known], mass_kg)
     in_nm = other * factor * signs
-    shift = _shift(first, in_nm, known, rate_hz)
-    shifted = _later(first, shift)
+    shift = _find_delay(first, in_nm, known, rate_hz)
+    shifted = _delay(first, shift)
     a, b = (np.repeat(x[:, :, None], 3, axis=2) for x in (shifted, in_nm))
     between = filter_of_either(a, b, known & np.isfinite(shifted).all(axis=1), rate_hz)
 
@@ -437,12 +441,12 @@ def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float, mass_kg: 
     return CurveCauses(signs, unit, shift / rate_hz, between, parts)
 
 
-def _r(a: FloatArray, b: FloatArray) -> float:
+def _correlation(a: FloatArray, b: FloatArray) -> float:
     size = float(np.std(a) * np.std(b))
     return float(np.mean((a - a.mean()) * (b - b.mean()))) / size if size > 0.0 else 0.0
 
 
-def _unit(first: FloatArray, other: FloatArray, mass_kg: float) -> tuple[str, float]:
+def _find_unit(first: FloatArray, other: FloatArray, mass_kg: float) -> tuple[str, float]:
     """Return the unit of the other curves; Nm unless another one fits clearly better."""
     residual = {unit: float(np.sum((other * factor - first) ** 2)) for unit, factor in units_to_nm(mass_kg).items()}
     best = min(residual, key=lambda unit: residual[unit])
@@ -453,7 +457,7 @@ def _unit(first: FloatArray, other: FloatArray, mass_kg: float) -> tuple[str, fl
     return unit, units_to_nm(mass_kg)[unit]
 
 
-def _later(x: FloatArray, frames: int) -> FloatArray:
+def _delay(x: FloatArray, frames: int) -> FloatArray:
     """Return the curves (T, C) delayed by some frames, padded with NaN."""
     delayed = np.full_like(x, np.nan)
     if frames >= 0:
@@ -463,13 +467,13 @@ def _later(x: FloatArray, frames: int) -> FloatArray:
     return delayed
 
 
-def _shift(first: FloatArray, other: FloatArray, known: BoolArray, rate_hz: float) -> int:
+def _find_delay(first: FloatArray, other: FloatArray, known: BoolArray, rate_hz: float) -> int:
     """Return the delay of the other curves in frames; 0 if it explains too little."""
     most_shift_s = 0.2  # largest tested delay
     most = round(most_shift_s * rate_hz)
     residual = {}
     for frames in range(-most, most + 1):
-        apart = (other - _later(first, frames))[known]
+        apart = (other - _delay(first, frames))[known]
         residual[frames] = float(np.nanmean(apart**2))
     best = min(residual, key=lambda frames: residual[frames])
     return best if residual[best] < (1.0 - _LEAST_GAIN) * residual[0] else 0

@@ -166,7 +166,7 @@ def moving_body(arrays: Mapping[str, np.ndarray]) -> MovingBody:
     com = np.stack([body.com_m for body in bodies]) - p_LB
     return MovingBody(
         names=tuple(str(name) for name in arrays["segment_names"]),
-        parents=tuple(_parents(multibody.parents, links)),
+        parents=tuple(_parent_segments(multibody.parents, links)),
         joints=tuple(str(name) for name in arrays["segment_joints"]),
         sides=tuple(str(side) for side in arrays["segment_sides"]),
         motion=motion,
@@ -181,11 +181,11 @@ def moving_body(arrays: Mapping[str, np.ndarray]) -> MovingBody:
         mass_kg=multibody.total_mass_kg,
         time_s=np.asarray(arrays["time_s"]),
         known=known,
-        valid=_valid(arrays, multibody, links) & known[:, None],
+        valid=_valid_frames(arrays, multibody, links) & known[:, None],
     )
 
 
-def _valid(arrays: Mapping[str, np.ndarray], multibody: Multibody, links: Sequence[int]) -> BoolArray:
+def _valid_frames(arrays: Mapping[str, np.ndarray], multibody: Multibody, links: Sequence[int]) -> BoolArray:
     """Return the frames (T, S) with a torque of every measured coordinate of the joint of the segment."""
     valid = np.zeros((len(arrays["q"]), len(links)), dtype=bool)
     places = [int(place) for place in arrays["coordinate_v"]]
@@ -218,7 +218,7 @@ def _link_motion(
     return SegmentMotion(R, p, omega, alpha, a)
 
 
-def _parents(of_links: IntArray, links: Sequence[int]) -> list[int]:
+def _parent_segments(of_links: IntArray, links: Sequence[int]) -> list[int]:
     parents = []
     for link in links:
         up = int(of_links[link])
@@ -258,7 +258,7 @@ def _about_joints(moment_Wo: FloatArray, force: FloatArray, p: FloatArray, beyon
     return np.asarray(np.einsum("js,tsi->tji", below, moment_Wo) - np.cross(p, total))
 
 
-def in_planes(moment_W: FloatArray, motion: SegmentMotion, parents: tuple[int, ...]) -> FloatArray:
+def resolve_in_planes(moment_W: FloatArray, motion: SegmentMotion, parents: tuple[int, ...]) -> FloatArray:
     """Return moments (T, S, 3) along the axes of their joint, in the order of `PLANES`; NaN for the root."""
     plane_axes = (2, 0, 1)  # z, x, y
     by_plane = np.full_like(moment_W, np.nan)
@@ -272,7 +272,7 @@ def in_planes(moment_W: FloatArray, motion: SegmentMotion, parents: tuple[int, .
 def joint_moments(body: MovingBody) -> FloatArray:
     """Return net joint moments (T, S, 3) Nm by plane; NaN for the root."""
     total = moment_of_segments(body.motion, body.inertias, body.gravity_W, body.beyond)
-    return in_planes(total + moment_of_ground(body.motion, body.wrench, body.beyond), body.motion, body.parents)
+    return resolve_in_planes(total + moment_of_ground(body.motion, body.wrench, body.beyond), body.motion, body.parents)
 
 
 def joint_angles(motion: SegmentMotion, parents: tuple[int, ...]) -> FloatArray:

@@ -8,11 +8,11 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import EstimateError, ModelError
-from biodyn.estimation.gauss_newton import Posterior, Solution, eliminate_residual, posterior, solve
+from biodyn.estimation.gauss_newton import Posterior, Solution, eliminate_residual, posterior_sd, solve
 from biodyn.estimation.noise_model import (
     NoiseModel,
     SmoothTorques,
-    balance_of,
+    balance_errors,
     knot_step,
     noise_model_of,
     since_strikes,
@@ -21,7 +21,7 @@ from biodyn.estimation.noise_model import (
 from biodyn.estimation.parameters import (
     InertiaUnknowns,
     PlateUnknowns,
-    corrected_reaction,
+    correct_reaction,
     inertia_unknowns,
     plate_unknowns,
 )
@@ -132,7 +132,7 @@ def estimate_trial(
             problem = replace(problem, inertias=unknowns, plates=of_window, estimates_parameters=True)
         if window.rows != window.stretch and window.stretch.start not in of_stretch:
             of_stretch[window.stretch.start] = trial.mean_information(window.stretch)
-        solution = _solved(problem, of_stretch.get(window.stretch.start), bands, others)
+        solution = _solve_window(problem, of_stretch.get(window.stretch.start), bands, others)
         if random is not None:
             _keep_posterior(random, window, problem, solution)
         try:
@@ -150,7 +150,7 @@ def estimate_trial(
     q = motion.q.copy()
     q[trial.moving] = integrate(trial.model.multibody, q[trial.moving], update[trial.moving])
     fit = _fit_of(inputs, trial.model, q)
-    reaction = corrected_reaction(reaction, sides, plates, parameters.plates.values)
+    reaction = correct_reaction(reaction, sides, plates, parameters.plates.values)
     dynamics = solve_dynamics(fit, reaction)
     walks = 1 + len(others)
     effects = None
@@ -164,7 +164,7 @@ def estimate_trial(
         unknowns,
         parameters.inertias,
         force_cutoff_hz,
-        balance_of(trial.sizes, inputs.rate_hz),
+        balance_errors(trial.sizes, inputs.rate_hz),
         unbalanced,
         plates.summary(errors.values, errors.suggested, errors.suggested_sd),
         random,
@@ -245,7 +245,7 @@ class _Trial:
 
 def _keep_posterior(random: Posterior, window: TimeWindow, problem: Problem, solution: Solution) -> None:
     """Copy the posterior of a window to the trial's."""
-    of_window = posterior(problem, solution.factor, solution.derivatives)
+    of_window = posterior_sd(problem, solution.factor, solution.derivatives)
     columns = [coordinate.v_index for coordinate in problem.model.coordinates]
     random.place[window.kept] = of_window.place[window.inner][:, columns]
     random.force[window.kept] = of_window.force[window.inner][:, columns]
@@ -268,7 +268,7 @@ def _parameter_effects(
     )
 
 
-def _solved(
+def _solve_window(
     problem: Problem,
     mean_information: FloatArray | None,
     certainty: bool,

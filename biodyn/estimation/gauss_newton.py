@@ -32,12 +32,12 @@ from biodyn.estimation.terms import (
     add_markers,
     add_smoothness,
     balance_rows,
-    levers,
+    coefficient_rows,
+    marker_changes,
     marker_information,
-    rows_of,
     shown_torques,
     smooth_thirds,
-    smoothness,
+    smoothness_precision,
     torque_derivatives,
 )
 from biodyn.model.body_model import SubjectModel
@@ -197,8 +197,8 @@ def solve(
     mb, count = model.multibody, problem.knots.count
     information = marker_information(problem, problem.start.q)
     mean = information[0].mean(axis=0) if mean_information is None else mean_information
-    stiff = smoothness(problem, mean)
-    fit_prior = fit_precision(model, problem.start.q, levers(problem, information[0]), problem.sizes)
+    stiff = smoothness_precision(problem, mean)
+    fit_prior = fit_precision(model, problem.start.q, marker_changes(problem, information[0]), problem.sizes)
     c, path, parameters = np.zeros((count, mb.nv)), problem.start, None
 
     def equations(strikes_alike: bool = True) -> tuple[NormalEquations, list[Rows], list[TorqueRows]]:
@@ -252,7 +252,7 @@ class Posterior:
     force: FloatArray
 
 
-def posterior(problem: Problem, factor: CholeskyFactor, parts: Derivatives) -> Posterior:
+def posterior_sd(problem: Problem, factor: CholeskyFactor, parts: Derivatives) -> Posterior:
     """Return the standard deviations of motion and torques, given the inertias; parts: derivatives in the factor's equations."""
     knots, n, reach = problem.knots, factor.n, factor.reach
     place, force = np.zeros(parts[0].shape[:2]), np.zeros(parts[0].shape[:2])
@@ -385,5 +385,5 @@ def _fix_torques(
         places, among = problem.torque_rows[rows_at], np.flatnonzero(np.isin(free, columns))
         for offset in range(step):
             scale = problem.torque_known[offset::step, rows_at] / sd
-            rows = rows_of(problem.knots, parts, places, free[among], scale, offset)
+            rows = coefficient_rows(problem.knots, parts, places, free[among], scale, offset)
             normal.add_rows(0, rows, np.zeros(scale.shape), among)

@@ -81,11 +81,11 @@ def noise_model_of(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m: float
         balance=frame * np.repeat([MOMENT_SD_NM, FORCE_SD_N], 3),
         strikes_alike_share=_STRIKES_ALIKE,
         alike_frames=max(2.0 * correlation_s * rate_hz, 1.0),
-        unseen_sd_rad=_unseen(model, magnitudes) * frame,
+        unseen_sd_rad=_assumed_sd(model, magnitudes) * frame,
     )
 
 
-def balance_of(sizes: NoiseModel, rate_hz: float) -> tuple[float, float]:
+def balance_errors(sizes: NoiseModel, rate_hz: float) -> tuple[float, float]:
     """Return the error of the balance of forces, N, and of moments, Nm, in a hundredth of a second."""
     force, moment = sizes.balance[[3, 0]] / np.sqrt(FRAME_S * rate_hz)
     return float(force), float(moment)
@@ -124,17 +124,17 @@ def fit_precision(model: SubjectModel, q: FloatArray, lever_m: FloatArray, sizes
     for coordinate in model.coordinates:
         at = coordinate.v_index
         sd[:, at] = _FIT_SD_RAD / (1.0 + (lever_half_m / np.maximum(lever_m[:, at], 1e-3)) ** 2)
-        sd[_at_limit(q[:, coordinate.q_index], coordinate.range_rad), at] = at_limit_rad
+        sd[_is_at_limit(q[:, coordinate.q_index], coordinate.range_rad), at] = at_limit_rad
     sd = np.where(np.isfinite(sizes.unseen_sd_rad), sizes.unseen_sd_rad, sd)
     return 1.0 / sd**2
 
 
-def _at_limit(angle: FloatArray, range_rad: tuple[float, float], tolerance_rad: float = 1e-6) -> BoolArray:
+def _is_at_limit(angle: FloatArray, range_rad: tuple[float, float], tolerance_rad: float = 1e-6) -> BoolArray:
     low, high = range_rad
     return np.asarray((angle <= low + tolerance_rad) | (angle >= high - tolerance_rad))
 
 
-def _unseen(model: SubjectModel, magnitudes: Magnitudes) -> FloatArray:
+def _assumed_sd(model: SubjectModel, magnitudes: Magnitudes) -> FloatArray:
     """SD (nv,) rad of assumed coordinates: the root mean square of their segment's three axes."""
     result = np.full(model.multibody.nv, np.inf)
     for coordinate in model.assumed:
@@ -347,7 +347,7 @@ def smooth_torques(inputs: TrialInputs, loads: Loads) -> SmoothTorques:
     least_count, quantile, deviations, factor, least_roughness = 20, 0.8, 1.2816, 2.0, 1.0
     model = inputs.model
     places = torque_places(model)
-    known = _known(model, loads, places)
+    known = _known_torques(model, loads, places)
     change = np.full(len(places), np.inf)
     if len(places):
         step = knot_step(inputs.rate_hz)
@@ -376,7 +376,7 @@ def torque_places(model: SubjectModel, trunk_share: float = 0.15) -> IntArray:
     return np.array([at for at in moving if chosen[at]], dtype=np.int64)
 
 
-def _known(model: SubjectModel, loads: Loads, places: IntArray) -> BoolArray:
+def _known_torques(model: SubjectModel, loads: Loads, places: IntArray) -> BoolArray:
     """Return where (T, R) each torque is known; of assumed coordinates where the whole body is in balance."""
     columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
     result = np.zeros((len(loads.balanced), len(places)), dtype=bool)

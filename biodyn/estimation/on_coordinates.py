@@ -17,7 +17,7 @@ from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.estimation.noise_model import FORCE_SD_N, FRAME_S, KNOTS_HZ, MOMENT_SD_NM
 from biodyn.estimation.problem import DEGREE, Knots, Path
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
-from biodyn.estimation.terms import THIRD, on_coefficients, third_differences, used_weights
+from biodyn.estimation.terms import THIRD, nonzero_weights, spread_on_coefficients, third_differences
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.coupling.coupled import BLOCK, STEP, CoupledMultibody, FollowedMarkers
 
@@ -204,7 +204,7 @@ class _Search:
         normal = NormalEquations(knots.count, DEGREE, len(self.free))
         place = knots.values(c)[0][:: knots.step]
         weights = np.broadcast_to(self.precision, place.shape)
-        normal.add_diagonal(0, used_weights(knots.weights[0][0]), weights, -weights * place)
+        normal.add_diagonal(0, nonzero_weights(knots.weights[0][0]), weights, -weights * place)
         third = third_differences(c)
         weights = np.broadcast_to(self.smooth, third.shape)
         normal.add_diagonal(0, THIRD, weights, -weights * third)
@@ -214,7 +214,7 @@ class _Search:
         parts = self._by_motion(path, body, residual)
         for offset in range(knots.step):
             frames = slice(offset, None, knots.step)
-            rows = on_coefficients(knots, [part[frames] for part in parts], offset)
+            rows = spread_on_coefficients(knots, [part[frames] for part in parts], offset)
             normal.add_rows(0, rows, -residual[frames])
             for s in range(rows.shape[2]):
                 both[s : s + len(rows)] += np.einsum("trn,trp->tnp", rows[:, :, s], by_inertia[frames])
@@ -258,7 +258,7 @@ class _Search:
             gradient[at] += total * (markers.given[at] - path.q[at])[:, self.free]
         for offset in range(knots.step):
             rows = slice(offset, None, knots.step)
-            normal.add_weighted(0, used_weights(knots.weights[0][offset]), square[rows], gradient[rows])
+            normal.add_weighted(0, nonzero_weights(knots.weights[0][offset]), square[rows], gradient[rows])
 
     def _by_motion(self, path: Path, body: CoupledMultibody, residual: FloatArray) -> list[FloatArray]:
         """Return derivatives (T, r, n free) of the residual by place, rate and acceleration of the free coordinates.

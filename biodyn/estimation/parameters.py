@@ -127,7 +127,9 @@ def inertia_unknowns(model: SubjectModel, settings: EstimationSettings) -> Inert
     heavy = [body for body in model.bodies if body.inertia.mass > least_share * model.mass_kg]
     heaviest = max(heavy, key=lambda body: body.inertia.mass).definition.name
     sd_m = {body.definition.name: factor * centre_sd_m for body in heavy} | {heaviest: factor * trunk_sd_m}
-    names, centres, masses = zip(*_centres(model, sd_m), *_masses(model, len(sd_m), factor), strict=True)
+    names, centres, masses = zip(
+        *_mass_centre_unknowns(model, sd_m), *_mass_unknowns(model, len(sd_m), factor), strict=True
+    )
     bodies = tuple(body.definition.name for body in model.bodies)
     return InertiaUnknowns(
         names,
@@ -140,7 +142,9 @@ def inertia_unknowns(model: SubjectModel, settings: EstimationSettings) -> Inert
     )
 
 
-def _centres(model: SubjectModel, sd_m: Mapping[str, float], common_share: float = 0.8) -> Iterator[_Unknown]:
+def _mass_centre_unknowns(
+    model: SubjectModel, sd_m: Mapping[str, float], common_share: float = 0.8
+) -> Iterator[_Unknown]:
     """Mass centres of the segments `sd_m`: a part common to both sides as mirror images, and one of each side alone.
 
     common_share: of the variance, that both sides have in common.
@@ -165,7 +169,7 @@ def _centres(model: SubjectModel, sd_m: Mapping[str, float], common_share: float
 _BODY_MASS_SD = 0.01  # share
 
 
-def _masses(model: SubjectModel, centres: int, factor: float) -> Iterator[_Unknown]:
+def _mass_unknowns(model: SubjectModel, centres: int, factor: float) -> Iterator[_Unknown]:
     """Distribution of the mass, the same on both sides, and the mass of the body."""
     sides = {body.definition.name: body.definition.side for body in model.bodies}
     weights, no_shift = np.array([body.inertia.mass for body in model.bodies]), np.zeros((centres, 3))
@@ -317,7 +321,7 @@ class PlateUnknowns:
         for n in range(len(self.numbers)):
             feet = self.plate_of_foot == n
             result[feet, :, _PER_PLATE * n : _PER_PLATE * (n + 1)] = by_plate[feet]
-        result[..., -1] = _DELAY_SD_S * _rates(wrenches, self.known, self.rate_hz)
+        result[..., -1] = _DELAY_SD_S * _wrench_rates(wrenches, self.known, self.rate_hz)
         return result
 
     def corrected(self, wrenches: FloatArray, values: FloatArray) -> FloatArray:
@@ -328,7 +332,7 @@ class PlateUnknowns:
         of_plates = np.concatenate([values[:-1].reshape(-1, _PER_PLATE), of_no_plate])
         change = (self._change_by_plate(wrenches) @ of_plates[self.plate_of_foot][..., None])[..., 0]
         delay_s = values[-1] * _DELAY_SD_S
-        return np.asarray(wrenches + change + delay_s * _rates(wrenches, self.known, self.rate_hz))
+        return np.asarray(wrenches + change + delay_s * _wrench_rates(wrenches, self.known, self.rate_hz))
 
     def _change_by_plate(self, wrenches: FloatArray) -> FloatArray:
         """Return the change (T, K, 6, 4) of a foot's wrench by one SD of each unknown of its plate."""
@@ -416,7 +420,7 @@ def _plate_of_foot(
     return result
 
 
-def _rates(wrenches: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray:
+def _wrench_rates(wrenches: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray:
     """Return rates of change (T, K, 6): the mean of backward and forward difference where both are known, else one of them."""
     both = known[1:] & known[:-1]
     steps = np.where(both[..., None], np.diff(wrenches, axis=0), 0.0)
@@ -428,7 +432,7 @@ def _rates(wrenches: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray
     return np.asarray(rate_hz * total / np.maximum(count, 1.0))
 
 
-def corrected_reaction(
+def correct_reaction(
     reaction: GroundReaction, sides: Sequence[Side], unknowns: PlateUnknowns, values: FloatArray
 ) -> GroundReaction:
     """Return the ground reaction without the errors `values`; the full-bandwidth forces for figures stay as measured."""

@@ -30,7 +30,7 @@ from biodyn.errors import PlateError
 from biodyn.geometry.points import all_finite, rigid_fit
 from biodyn.geometry.rotations import cross, skew_matrix
 from biodyn.processing.signals.filtering import finite_rms, finite_stretches
-from biodyn.recording.plate_calibration import PlateCorrection, rotation
+from biodyn.recording.plate_calibration import PlateCorrection, rotation_matrix
 
 _LOADED_N = 40.0  # least force of a placement: below it the centre of pressure is noise
 _MOMENT = slice(3, 6)
@@ -122,10 +122,10 @@ def find_pole(recordings: Sequence[PoleRecording]) -> tuple[Pole, tuple[Placemen
 
     Raises PlateError where no group of markers moves as one rigid body about a point that rests on a loaded plate.
     """
-    loaded = [r for r in recordings if any(_stretches(r, plate) for plate in r.plates)]
+    loaded = [r for r in recordings if any(_loaded_stretches(r, plate) for plate in r.plates)]
     if not loaded:
         raise PlateError(
-            f"No force plate of {_names(recordings)} is loaded by more than {_LOADED_N:g} N for a second.",
+            f"No force plate of {_recording_names(recordings)} is loaded by more than {_LOADED_N:g} N for a second.",
             "Push the pole onto each plate, and check the channels with 'biodyn check FILE'.",
         )
     tried: list[tuple[float, str]] = []
@@ -139,12 +139,12 @@ def find_pole(recordings: Sequence[PoleRecording]) -> tuple[Pole, tuple[Placemen
             tried[0][1], "Rest the tip of the pole in one place, push, and tilt the pole in all directions."
         )
     raise PlateError(
-        f"{_names(recordings)} shows no pole: no two markers at least 0.2 m apart keep their distance while they move.",
+        f"{_recording_names(recordings)} shows no pole: no two markers at least 0.2 m apart keep their distance while they move.",
         "Attach at least three markers to a rigid pole, better some at both ends.",
     )
 
 
-def _names(recordings: Sequence[PoleRecording]) -> str:
+def _recording_names(recordings: Sequence[PoleRecording]) -> str:
     shown = ", ".join(f"'{recording.name}'" for recording in recordings[:3])
     return f"{shown} and {len(recordings) - 3} more" if len(recordings) > 3 else shown
 
@@ -182,7 +182,7 @@ def _is_line(points: FloatArray, off_line_m: float = 0.01) -> bool:
     return bool(len(points) < 3 or np.linalg.svd(centred, compute_uv=False)[1] < off_line_m * math.sqrt(len(points)))
 
 
-def _stretches(recording: PoleRecording, plate: PlateSignal) -> list[slice]:
+def _loaded_stretches(recording: PoleRecording, plate: PlateSignal) -> list[slice]:
     """Frames in which a plate is loaded, without the first and last moments."""
     trim = round(0.2 * recording.rate_hz)
     force = plate.wrench[:, :3] @ plate.R_LP.T @ recording.up
@@ -211,17 +211,19 @@ def _pole_of(recordings: Sequence[PoleRecording], labels: tuple[str, ...]) -> tu
         _Stretch(r, plate, part, r.positions[part][:, [r.labels.index(label) for label in labels]])
         for r in recordings
         for plate in r.plates
-        for part in _stretches(r, plate)
+        for part in _loaded_stretches(r, plate)
     ]
     stretches = [stretch for stretch in stretches if np.count_nonzero(stretch.seen) > 0.5 * stretch.recording.rate_hz]
     if not stretches:
-        raise PlateError(f"{_names(recordings)} shows no pole: its markers are not visible while a plate is loaded.")
+        raise PlateError(
+            f"{_recording_names(recordings)} shows no pole: its markers are not visible while a plate is loaded."
+        )
     pole, stretches = _rigid_pole(recordings, stretches, labels)
-    bend = _bend(pole, stretches)
+    bend = _pole_sag(pole, stretches)
     if bend:
-        stretches = [_straightened(stretch, pole, bend) for stretch in stretches]
+        stretches = [_remove_sag(stretch, pole, bend) for stretch in stretches]
         pole, stretches = _rigid_pole(recordings, stretches, labels)
-    return pole, _on_their_plates([_placement(pole, stretch) for stretch in stretches], recordings)
+    return pole, _on_their_plates([_sample_placement(pole, stretch) for stretch in stretches], recordings)
 
 
 def _rigid_pole(
@@ -230,23 +232,24 @@ def _rigid_pole(
     """The pole as a rigid body, and the stretches in which its tip rests."""
     fixed_m = 6e-3  # RMS movement of a resting tip: marker noise and a pole that bends
     least_turn = 0.05  # of a pole that is tilted, rad
-    shape = _shape(np.concatenate([stretch.positions for stretch in stretches]))
+    shape = _marker_shape(np.concatenate([stretch.positions for stretch in stretches]))
     axis = np.linalg.svd(shape - shape.mean(axis=0))[2][0] if _is_line(shape) else None
     motions = [rigid_fit(shape, stretch.positions[stretch.seen]) for stretch in stretches]
     turns = [R if axis is None else R @ axis for R, _ in motions]
     tilted = [n for n, turn in enumerate(turns) if np.linalg.norm(turn.std(axis=0)) > least_turn]
-    pivots = [_pivot([motions[n]], axis) for n in tilted]
+    pivots = [_find_pivot([motions[n]], axis) for n in tilted]
     steady = [r for r, off in pivots if off < fixed_m]
     if not steady:
         raise PlateError(
-            f"{_names(recordings)} shows no pole: no group of markers moves about a resting tip while a plate is loaded."
+            f"{_recording_names(recordings)} shows no pole: no group of markers moves about a resting tip while "
+            "a plate is loaded."
         )
     tip = np.median(steady, axis=0)  # stretches of another plate, on which the person stands, do not share it
     for _ in range(3):
         resting = [n for n in tilted if _off_pivot(motions[n], tip) < fixed_m]
         if not resting:
-            raise PlateError(f"{_names(recordings)} shows no pole whose tip rests while a plate is loaded.")
-        tip, _ = _pivot([motions[n] for n in resting], axis)
+            raise PlateError(f"{_recording_names(recordings)} shows no pole whose tip rests while a plate is loaded.")
+        tip, _ = _find_pivot([motions[n] for n in resting], axis)
     markers = shape - tip
     direction = np.linalg.svd(markers)[2][0]
     direction = direction * np.sign(direction @ markers.sum(axis=0))
@@ -256,7 +259,7 @@ def _rigid_pole(
     return Pole(labels, markers, direction, axis_sd), [stretches[n] for n in resting]
 
 
-def _bend(pole: Pole, stretches: Sequence[_Stretch], trial_m: float = 1e-3) -> float:
+def _pole_sag(pole: Pole, stretches: Sequence[_Stretch], trial_m: float = 1e-3) -> float:
     """How far (m) the middle of the pole would bend under its weight where it lies free, by the markers' own disagreement.
 
     The squared disagreement with a rigid pole about a resting tip is a parabola in this unknown. 0 where it is not seen.
@@ -265,7 +268,7 @@ def _bend(pole: Pole, stretches: Sequence[_Stretch], trial_m: float = 1e-3) -> f
         return 0.0
     usual_m, correlated = 2e-3, 5.0  # size of the prior; errors of neighbouring frames and markers are alike
     low, now, high = (
-        _disagreement(pole, [_straightened(s, pole, bend) for s in stretches]) for bend in (-trial_m, 0.0, trial_m)
+        _rigidity_error(pole, [_remove_sag(s, pole, bend) for s in stretches]) for bend in (-trial_m, 0.0, trial_m)
     )
     curvature = (low + high - 2.0 * now) / (2.0 * trial_m**2)
     if curvature <= 0.0:
@@ -276,7 +279,7 @@ def _bend(pole: Pole, stretches: Sequence[_Stretch], trial_m: float = 1e-3) -> f
     return float(best / (1.0 + variance / usual_m**2))
 
 
-def _straightened(stretch: _Stretch, pole: Pole, bend: float) -> _Stretch:
+def _remove_sag(stretch: _Stretch, pole: Pole, bend: float) -> _Stretch:
     """The stretch without the sag of the pole under its weight: a half sine between tip and farthest marker."""
     along = pole.markers @ pole.axis
     positions = stretch.positions.copy()
@@ -289,9 +292,9 @@ def _straightened(stretch: _Stretch, pole: Pole, bend: float) -> _Stretch:
     return stretch._replace(positions=positions)
 
 
-def _disagreement(pole: Pole, stretches: Sequence[_Stretch]) -> float:
+def _rigidity_error(pole: Pole, stretches: Sequence[_Stretch]) -> float:
     """Sum of squares (m²) of markers against a rigid pole whose tip rests in each stretch."""
-    shape = _shape(np.concatenate([stretch.positions for stretch in stretches]))
+    shape = _marker_shape(np.concatenate([stretch.positions for stretch in stretches]))
     total, motions = 0.0, []
     for stretch in stretches:
         seen = stretch.positions[stretch.seen]
@@ -299,11 +302,11 @@ def _disagreement(pole: Pole, stretches: Sequence[_Stretch]) -> float:
         total += float(((seen - p[:, None] - np.einsum("tij,mj->tmi", R, shape)) ** 2).sum())
         motions.append((R, p))
     axis = np.linalg.svd(shape - shape.mean(axis=0))[2][0] if pole.is_line else None
-    tip, _ = _pivot(motions, axis)
+    tip, _ = _find_pivot(motions, axis)
     return total + sum(len(motion[0]) * _off_pivot(motion, tip) ** 2 for motion in motions)
 
 
-def _shape(points: FloatArray) -> FloatArray:
+def _marker_shape(points: FloatArray) -> FloatArray:
     """Mean places (M, 3) of markers in the axes of their body."""
     seen = points[all_finite(points).all(axis=1)]
     shape = seen[0] - seen[0].mean(axis=0)
@@ -313,7 +316,7 @@ def _shape(points: FloatArray) -> FloatArray:
     return np.asarray(shape)
 
 
-def _pivot(motions: Sequence[tuple[FloatArray, FloatArray]], axis: FloatArray | None) -> tuple[FloatArray, float]:
+def _find_pivot(motions: Sequence[tuple[FloatArray, FloatArray]], axis: FloatArray | None) -> tuple[FloatArray, float]:
     """Point r (3,) of the body that rests in each motion (R, p), and the RMS of its movement, m.
 
     axis: r is on this axis through the origin (markers on a line); None: anywhere.
@@ -335,7 +338,7 @@ def _off_pivot(motion: tuple[FloatArray, FloatArray], r: FloatArray) -> float:
     return float(np.sqrt(((tips - np.median(tips, axis=0)) ** 2).sum(axis=1).mean()))
 
 
-def _placement(pole: Pole, stretch: _Stretch) -> Placement:
+def _sample_placement(pole: Pole, stretch: _Stretch) -> Placement:
     """Samples of a placement, five a second, with the pole fitted to its markers and to the resting tip."""
     recording, plate, part, positions = stretch
     seen = stretch.seen
@@ -363,7 +366,7 @@ def _on_their_plates(placements: Sequence[Placement], recordings: Sequence[PoleR
     under = [plate.number for r in recordings for plate in r.plates if plate.on_plate(wrong.tip, 0.0)]
     where = f"on plate {under[0]}" if under else "on no plate"
     raise PlateError(
-        f"Plate {wrong.plate.number} of {_names(recordings)} is loaded while the tip of the pole is {where}: numbers, "
+        f"Plate {wrong.plate.number} of {_recording_names(recordings)} is loaded while the tip of the pole is {where}: numbers, "
         "channels or corners of the plates are exchanged."
     )
 
@@ -409,7 +412,7 @@ def resting_loads(recordings: Sequence[PoleRecording], load_n: float) -> dict[in
     found: dict[int, list[FloatArray]] = {}
     for recording in recordings:
         for plate in recording.plates:
-            for part in _stretches(recording, plate):
+            for part in _loaded_stretches(recording, plate):
                 inner = plate.wrench[part][round(0.3 * recording.rate_hz) : -round(0.3 * recording.rate_hz)]
                 up = inner[:, :3] @ plate.R_LP.T @ recording.up
                 if len(up) and abs(up.mean() - load_n) < near * load_n and up.std() < steady * load_n:
@@ -490,7 +493,7 @@ class _Samples:
     def reaction(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Corrected force (N, 3), and moment (N, 3) about the tip, laboratory axes."""
         corrected = self.wrench @ self.sensitivity(x).T
-        R = rotation(x[3:6]) @ self.plate.R_LP
+        R = rotation_matrix(x[3:6]) @ self.plate.R_LP
         force = corrected[:, :3] @ R.T
         arm = self.plate.centre + x[:3] - (self.tips + x[45:].reshape(-1, 3))[self.index]
         return force, corrected[:, _MOMENT] @ R.T + cross(arm, force)
@@ -507,7 +510,7 @@ class _Samples:
     def errors(self, x: FloatArray) -> tuple[float, float]:
         """RMS distance of the line of action from the tip in the surface (m), RMS angle of the force to the pole (rad)."""
         force, moment = self.reaction(x)
-        normal = rotation(x[3:6]) @ self.plate.R_LP[:, 2]
+        normal = rotation_matrix(x[3:6]) @ self.plate.R_LP[:, 2]
         cop = cross(normal, moment) / (force @ normal)[:, None]
         _, across = self.residuals(x)
         angle = np.linalg.norm(across, axis=1) / np.linalg.norm(force, axis=1)
@@ -539,7 +542,7 @@ def _estimate(
         jacobian = np.asarray(solution.jac)
         covariance = np.linalg.inv(jacobian.T @ jacobian) * np.outer(prior, prior)
         parts = [part / relative for part in samples.residuals(x)]
-        sd = np.array([_noise(part, samples.index) for part in parts])
+        sd = np.array([_residual_sd(part, samples.index) for part in parts])
         weight = np.column_stack([_robust_weight(part) for part in parts])
     posterior, spread = np.sqrt(np.diag(covariance)), samples.spread
     C, entry_sd = samples.sensitivity(x), np.sqrt(np.diag(spread @ covariance[6:42, 6:42] @ spread.T)).reshape(6, 6)
@@ -547,7 +550,7 @@ def _estimate(
         entry_sd >= 0.95 * np.linalg.norm(spread, axis=1).reshape(6, 6), np.nan, entry_sd
     )  # the prior alone
     if resting is not None:
-        shown = common * resting @ C[:3].T @ (rotation(x[3:6]) @ samples.plate.R_LP).T @ samples.up
+        shown = common * resting @ C[:3].T @ (rotation_matrix(x[3:6]) @ samples.plate.R_LP).T @ samples.up
         gain = float(load_n / shown.mean())
         gain_sd = math.hypot(float(shown.std()) / math.sqrt(len(shown)) / load_n, 1e-3)  # scales weigh to 0.1 %
         C, entry_sd = common * gain * C, np.hypot(entry_sd, gain_sd * np.eye(6))
@@ -569,7 +572,7 @@ def _estimate(
     return PlateResult(correction, len(placements), tilt, resting is not None, x[42:45])
 
 
-def _noise(part: FloatArray, index: IntArray) -> float:
+def _residual_sd(part: FloatArray, index: IntArray) -> float:
     """Standard deviation of residuals (N, 3), widened for their correlation within placements (effective number of samples)."""
     size = float(
         np.sqrt(np.median((part**2).sum(axis=1)) / 2.366)

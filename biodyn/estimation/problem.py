@@ -90,14 +90,14 @@ def apply_update(mb: Multibody, start: Path, knots: Knots, c: FloatArray) -> Pat
         d, d1, d2 = whole[:, _ROOT], d1[:, _ROOT], d2[:, _ROOT]
         adjoint = inverse_adjoint(d)
         bracket = bracket_matrix(d)
-        start_v = _times(adjoint, start.v[:, _ROOT])
+        start_v = _multiply(adjoint, start.v[:, _ROOT])
         xi = _right_jacobian(bracket, d1)
         v[:, _ROOT] = start_v + xi
         vdot[:, _ROOT] = (
-            _times(adjoint, start.vdot[:, _ROOT])
-            + _times(bracket_matrix(start_v), xi)
+            _multiply(adjoint, start.vdot[:, _ROOT])
+            + _multiply(bracket_matrix(start_v), xi)
             + _right_jacobian(bracket, d2)
-            + _times(bracket_matrix(d1), _times(bracket, d1)) / 6.0
+            + _multiply(bracket_matrix(d1), _multiply(bracket, d1)) / 6.0
         )
     return Path(integrate(mb, start.q, whole), v, vdot)
 
@@ -132,7 +132,7 @@ def inverse_adjoint(d: FloatArray) -> FloatArray:
     angle2 = np.sum(d[:, :3] ** 2, axis=1)[:, None, None]
     half, sixth = 0.5 - angle2 / 24.0, 1.0 / 6.0 - angle2 / 120.0
     R = np.eye(3) + (1.0 - angle2 / 6.0 + angle2**2 / 120.0) * w + (half + angle2**2 / 720.0) * square
-    p = _times(np.eye(3) + half * w + sixth * square, d[:, 3:])
+    p = _multiply(np.eye(3) + half * w + sixth * square, d[:, 3:])
     result = np.zeros((len(d), 6, 6))
     R_inverse = R.transpose(0, 2, 1)
     result[:, :3, :3] = result[:, 3:, 3:] = R_inverse
@@ -146,12 +146,12 @@ def _has_free_root(mb: Multibody) -> bool:
 
 def _right_jacobian(bracket: FloatArray, x: FloatArray) -> FloatArray:
     """J(d) x = x - [d, x] / 2 + [d, [d, x]] / 6 - [d, [d, [d, x]]] / 24."""
-    once = _times(bracket, x)
-    twice = _times(bracket, once)
-    return x - once / 2.0 + twice / 6.0 - _times(bracket, twice) / 24.0
+    once = _multiply(bracket, x)
+    twice = _multiply(bracket, once)
+    return x - once / 2.0 + twice / 6.0 - _multiply(bracket, twice) / 24.0
 
 
-def _times(A: FloatArray, x: FloatArray) -> FloatArray:
+def _multiply(A: FloatArray, x: FloatArray) -> FloatArray:
     return np.asarray((A @ x[:, :, None])[..., 0])
 
 

@@ -64,8 +64,8 @@ class InformationForm:
         """
         forms = (self, *others)
         rejected = {name for test in plate_tests(forms) if test.verdict for name in test.names}
-        used, _ = _posterior(forms, fixed={*rejected, DELAY})
-        return ParameterPosterior(*(part[: len(self.names)] for part in (used, *_posterior(forms))))
+        used, _ = _combined_posterior(forms, fixed={*rejected, DELAY})
+        return ParameterPosterior(*(part[: len(self.names)] for part in (used, *_combined_posterior(forms))))
 
     def of_person(self, person: str) -> InformationForm:
         """Return the information with the names of the inertias marked as a person's; plates and delay are of the laboratory."""
@@ -126,12 +126,14 @@ def plate_tests(forms: Sequence[InformationForm]) -> list[PlateTest]:
     first = next((form.heading for form in forms if form.heading.any()), np.zeros(2))
     ways = [form.heading @ first for form in forms]
     names = list(dict.fromkeys(name for form in forms for name in form.names))
-    values, sd = (dict(zip(names, part.tolist(), strict=True)) for part in _posterior(forms))
+    values, sd = (dict(zip(names, part.tolist(), strict=True)) for part in _combined_posterior(forms))
     tests = []
     for group in dict.fromkeys(group for form in forms for group in form.plate_groups if group != (DELAY,)):
         showing = [(form, way) for form, way in zip(forms, ways, strict=True) if group in form.plate_groups]
         sides = [[form for form, way in showing if sign * way > 0.5] for sign in (1.0, -1.0)]
-        numbers = [_scatter([[form.given(name, values) for form in side] for side in sides]) for name in group]
+        numbers = [
+            _parameter_scatter([[form.given(name, values) for form in side] for side in sides]) for name in group
+        ]
         scatter, between = (max(column) for column in zip(*numbers, strict=True))
         significance = max(abs(values[name]) / sd[name] for name in group)
         tests.append(PlateTest(group, (len(sides[0]), len(sides[1])), scatter, between, significance))
@@ -146,12 +148,12 @@ def plate_errors(forms: Sequence[InformationForm]) -> tuple[list[PlateTest], dic
     tests = plate_tests(forms)
     fixed = {DELAY, *(name for test in tests if test.verdict for name in test.names)}
     names = dict.fromkeys(name for form in forms for name in form.names)
-    values, sd = _posterior(forms, fixed)
+    values, sd = _combined_posterior(forms, fixed)
     found = dict(zip(names, zip(values.tolist(), sd.tolist(), strict=True), strict=True))
     return tests, {name: found[name] for test in tests if not test.verdict for name in test.names}
 
 
-def _scatter(sides: Sequence[Sequence[tuple[float, float]]]) -> tuple[float, float]:
+def _parameter_scatter(sides: Sequence[Sequence[tuple[float, float]]]) -> tuple[float, float]:
     """Return `scatter` and `between` of a parameter; sides: value and precision of each walk, by direction."""
     if not all(sides):
         return 0.0, 0.0
@@ -161,7 +163,7 @@ def _scatter(sides: Sequence[Sequence[tuple[float, float]]]) -> tuple[float, flo
     return q, float((one - other) ** 2 / (1.0 / one_w + 1.0 / other_w))
 
 
-def _posterior(
+def _combined_posterior(
     forms: Sequence[InformationForm], fixed: Collection[str] = (), gross_share: float = 0.01
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of all parameters, those of the first form first.
@@ -237,7 +239,11 @@ def estimate_parameters(
     others: information from other walks of the session on the parameters.
     earlier: estimate from earlier equations; the error of the balance is then kept, otherwise it is estimated too.
     """
-    effect, residual, estimate_balance = _parameter_rows(problem, path), _residual(problem, balance), earlier is None
+    effect, residual, estimate_balance = (
+        _parameter_rows(problem, path),
+        _scaled_residual(problem, balance),
+        earlier is None,
+    )
     scaled = residual if earlier is None else earlier.unbalanced * (problem.balanced[:, None] / problem.sizes.balance)
     effect[:, :, : problem.inertias.count] += _effect_of_scale(problem, scaled)
     count, probes = effect.shape[2], _PROBES if estimate_balance else 0
@@ -306,7 +312,7 @@ def _random_signs(problem: Problem) -> FloatArray:
     return result * problem.balanced[:, None, None]
 
 
-def _residual(problem: Problem, balance: list[Rows]) -> FloatArray:
+def _scaled_residual(problem: Problem, balance: list[Rows]) -> FloatArray:
     """Return the residual of the balance (T, 6) before the step, in SDs."""
     result = np.zeros((len(problem.balanced), 6))
     for part in balance:

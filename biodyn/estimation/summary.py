@@ -103,8 +103,8 @@ def summarise(
         raw_dynamics=inputs.dynamics,
         raw_reaction=inputs.reaction,
         force_cutoff_hz=force_cutoff_hz,
-        residual_before=_residual(inputs.dynamics),
-        residual_after=_residual(dynamics),
+        residual_before=_residual_rms(inputs.dynamics),
+        residual_after=_residual_rms(dynamics),
         residual_unclosed=(float(vector_rms(unbalanced[:, 3:])), float(vector_rms(unbalanced[:, :3]))),
         balance_sd=balance_sd,
         coordinates=tuple(coordinate.name for coordinate in model.coordinates),
@@ -126,7 +126,7 @@ def summarise(
     )
 
 
-def _residual(dynamics: Dynamics) -> tuple[float, float]:
+def _residual_rms(dynamics: Dynamics) -> tuple[float, float]:
     return float(vector_rms(dynamics.residual_force)), float(vector_rms(dynamics.residual_moment))
 
 
@@ -156,18 +156,20 @@ def require_plausible(summary: EstimateSummary) -> None:
         shift_m = float(np.abs(plate.shift_m).max())
         if abs(plate.gain) > most_share:
             amount = "high" if plate.gain > 0 else "low"
-            raise _implausible(f"a gain of plate {plate.number} that is {100 * abs(plate.gain):.0f} % too {amount}")
+            raise _implausible_note(
+                f"a gain of plate {plate.number} that is {100 * abs(plate.gain):.0f} % too {amount}"
+            )
         if shift_m > most_shift_m:
-            raise _implausible(f"plate {plate.number} to be offset by {100 * shift_m:.0f} cm")
+            raise _implausible_note(f"plate {plate.number} to be offset by {100 * shift_m:.0f} cm")
     mass_kg, change_kg = summary.raw_fit.model.mass_kg, summary.mass_change_kg
     if abs(change_kg) > most_share * mass_kg:
         # the prior of the mass shrinks the change: the true one is larger
         amount = f"at least {abs(change_kg):.0f} kg {'less' if change_kg < 0.0 else 'more'}"
-        raise _implausible(f"a body mass of {amount} than the {mass_kg:.0f} kg that are used")
+        raise _implausible_note(f"a body mass of {amount} than the {mass_kg:.0f} kg that are used")
     feet = summary.raw_fit.model.sole_body.values()
     for segment, share in summary.segment_mass_changes.items():
         if abs(share) > (most_foot_share if segment in feet and share > 0.0 else most_segment_share):
-            raise _implausible(f"the mass of {segment} to change by {100 * share:+.0f} %")
+            raise _implausible_note(f"the mass of {segment} to change by {100 * share:+.0f} %")
     # Another body mass is possible where motion and forces agree with it. The error of the balance of real walks is 1 to 2.5
     # times the expected one; with crutches next to the plates it is 3 times and more.
     if abs(change_kg) > FAR_SD * summary.mass_sd_kg and summary.balance_sd[0] > 3.0 * FORCE_SD_N:
@@ -178,7 +180,7 @@ def require_plausible(summary: EstimateSummary) -> None:
         )
 
 
-def _implausible(what: str) -> EstimateError:
+def _implausible_note(what: str) -> EstimateError:
     return EstimateError(f"Agreement of motion and forces would require {what}.", _LOOK)
 
 
@@ -191,7 +193,7 @@ def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collecti
     late_s: largest delay of forces in sound recordings. assumed: segments with assumed motion; the shifts of their mass
     centres also compensate their unknown posture and are not reported.
     """
-    notes = _plate_notes(summary.plates, leaning=_heaviest(summary) in assumed)
+    notes = _plate_notes(summary.plates, leaning=_heaviest_segment(summary) in assumed)
     notes += _delay_notes(summary.plates, late_s)
     for segment, shift in summary.centre_shifts_m.items():
         sd, size = summary.centre_sd_m[segment], float(np.abs(shift).max())
@@ -212,7 +214,7 @@ def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collecti
             )
     feet = tuple(summary.raw_fit.model.sole_body.values())
     heaviest_shoe = 1.0  # a boot: the mass of an adult's foot
-    notes += _shoes(summary, feet, heaviest_shoe)
+    notes += _shoe_note(summary, feet, heaviest_shoe)
     unseen = {*assumed, *summary.raw_fit.model.locked_segments}  # without markers: their masses compensate other errors
     for segment, share in summary.segment_mass_changes.items():
         if segment in unseen:
@@ -247,7 +249,9 @@ def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collecti
     return notes
 
 
-def _shoes(summary: EstimateSummary, feet: Collection[str], heaviest: float, lightest: float = 0.2) -> list[Diagnostic]:
+def _shoe_note(
+    summary: EstimateSummary, feet: Collection[str], heaviest: float, lightest: float = 0.2
+) -> list[Diagnostic]:
     """Report feet with the mass of shoes, both alike; shoes weigh 0.2 to 0.5 kg, an adult's foot one."""
     foot = next((name for name in feet if name in summary.segment_mass_changes), None)
     share = summary.segment_mass_changes[foot] if foot else 0.0
@@ -280,7 +284,7 @@ def estimate_failed(error: EstimateError) -> Diagnostic:
     )
 
 
-def _heaviest(summary: EstimateSummary) -> str:
+def _heaviest_segment(summary: EstimateSummary) -> str:
     """Return the name of the heaviest segment, the trunk."""
     return max(summary.raw_fit.model.bodies, key=lambda body: body.inertia.mass).definition.name
 

@@ -55,7 +55,7 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
     return square, pull
 
 
-def levers(problem: Problem, information: FloatArray) -> FloatArray:
+def marker_changes(problem: Problem, information: FloatArray) -> FloatArray:
     """Return the change (T, nv) of the markers for one unit of a coordinate with all others free, m a radian or m a m."""
     n = information.shape[1]
     # scaled to a diagonal of ones: one coordinate may have a million times the information of another
@@ -66,7 +66,7 @@ def levers(problem: Problem, information: FloatArray) -> FloatArray:
     return np.asarray(sd / np.sqrt(np.maximum(variance, 1e-12)))
 
 
-def smoothness(problem: Problem, information: FloatArray) -> FloatArray:
+def smoothness_precision(problem: Problem, information: FloatArray) -> FloatArray:
     """Return the precision (nv,) of the third difference of each coordinate; information (nv, nv): of the markers in a frame.
 
     As of the smoothing spline: its stiffness times the information of the markers on the coordinate with the others free. A joint
@@ -82,7 +82,7 @@ def add_markers(normal: NormalEquations, problem: Problem, information: FloatArr
     """Add the markers: their `marker_information`."""
     step = problem.knots.step
     for offset, weights in enumerate(problem.knots.weights[0]):
-        normal.add_weighted(0, used_weights(weights), information[offset::step], right[offset::step])
+        normal.add_weighted(0, nonzero_weights(weights), information[offset::step], right[offset::step])
 
 
 def add_smoothness(
@@ -133,7 +133,7 @@ def add_fit_prior(normal: NormalEquations, problem: Problem, c: FloatArray, prec
     step = problem.knots.step
     of_knots = step * precision[::step]
     update = problem.knots.values(c)[0][::step]
-    normal.add_diagonal(0, used_weights(problem.knots.weights[0][0]), of_knots, -of_knots * update)
+    normal.add_diagonal(0, nonzero_weights(problem.knots.weights[0][0]), of_knots, -of_knots * update)
 
 
 @dataclass(frozen=True)
@@ -208,11 +208,11 @@ def balance_rows(
 ) -> Rows:
     """Return the balance in the frames `offset` behind a knot; rest, scale: (T, 6); columns: as of `rows_of`."""
     frames = slice(offset, None, problem.knots.step)
-    rows = rows_of(problem.knots, parts, np.arange(ROOT), columns, scale[frames], offset)
+    rows = coefficient_rows(problem.knots, parts, np.arange(ROOT), columns, scale[frames], offset)
     return Rows(frames, rows, rest[frames])
 
 
-def rows_of(
+def coefficient_rows(
     knots: Knots,
     parts: Derivatives,
     places: IntArray,
@@ -226,7 +226,7 @@ def rows_of(
     parts: derivatives (T, nv, nv) by place, rate and acceleration. places: (m,) in v of the forces; columns: (n,) in v of the
     coordinates, None = all. differences: weights of the forces at successive knots.
     """
-    used = np.ascontiguousarray(used_weights(np.stack([weights[offset] for weights in knots.weights])))
+    used = np.ascontiguousarray(nonzero_weights(np.stack([weights[offset] for weights in knots.weights])))
     among = np.arange(parts[0].shape[2]) if columns is None else columns
     rows = np.empty((*scale.shape, used.shape[1] + len(differences) - 1, len(among)))
     of_scale, work = np.ascontiguousarray(scale, dtype=np.float64), np.empty((3, len(among)))
@@ -255,9 +255,9 @@ def shown_torques(problem: Problem, tau: FloatArray) -> FloatArray:
     return shown_changes(tau, problem.torque_known[at_knots], shares, problem.knots.knot_s)
 
 
-def on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:
+def spread_on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:
     """Return derivatives (T', m, W, n) by the coefficients for given ones (T', m, n) by place, rate and acceleration."""
-    used = used_weights(np.stack([weights[offset] for weights in knots.weights]))
+    used = nonzero_weights(np.stack([weights[offset] for weights in knots.weights]))
     count, m, n = parts[0].shape
     result = np.empty((count, m, used.shape[1], n))
     for s, (a, b, c) in enumerate(used.T):
@@ -271,7 +271,7 @@ def third_differences(c: FloatArray) -> FloatArray:
     return np.asarray(sum(w * c[i : i + count] for i, w in enumerate(THIRD)))
 
 
-def used_weights(weights: FloatArray) -> FloatArray:
+def nonzero_weights(weights: FloatArray) -> FloatArray:
     """Return weights (..., 6) of a spline's coefficients without the last one where it is zero, as at a knot."""
     return weights if weights[..., -1].any() else weights[..., :-1]
 
@@ -295,5 +295,5 @@ def _torque_rows(
     known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])
     scale = known / change[:, rows_at]
     rest = -sum(w * tau[i : i + count] for i, w in enumerate(_SECOND)) * scale
-    rows = rows_of(problem.knots, parts, places, columns, scale, 0, _SECOND)
+    rows = coefficient_rows(problem.knots, parts, places, columns, scale, 0, _SECOND)
     return TorqueRows(rows_at, columns, rows, np.asarray(rest), scale)

@@ -17,7 +17,7 @@ from biodyn.diagnostics import Diagnostic, plate_list
 from biodyn.geometry.points import all_finite
 from biodyn.io.names import letters
 from biodyn.recording import ForcePlate
-from biodyn.recording.plates import sides_of
+from biodyn.recording.plates import plate_sides
 
 #: Factors between m, cm and mm.
 FACTORS = (1e-3, 0.1, 10.0, 1e3)
@@ -148,7 +148,7 @@ def _plate_units(
     text: str, stated: float, of_markers: float, plates: Sequence[ForcePlate]
 ) -> tuple[dict[int, PlateUnit], tuple[Diagnostic, ...]]:
     """Return the units of the plates by number, none for a plate without a possible size, and what was corrected."""
-    sides = {plate.number: sides_of(plate.corners) for plate in plates}
+    sides = {plate.number: plate_sides(plate.corners) for plate in plates}
     fits = {unit: [_is_plate(sides[p.number], unit, ANY_PLATE_M) for p in plates] for unit in (stated, of_markers)}
     best = next((unit for unit, fit in fits.items() if all(fit)), max(fits, key=lambda unit: sum(fits[unit])))
     corners = {plate.number: best for plate, fit in zip(plates, fits[best], strict=True) if fit}

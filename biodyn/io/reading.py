@@ -20,7 +20,7 @@ from biodyn.io.subject_files import person_file, person_files, subject_file, wit
 from biodyn.io.tables.column_map import map_file
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
 from biodyn.recording import FileFacts, Preview, Recording
-from biodyn.recording.stillness import preview_of
+from biodyn.recording.stillness import make_preview
 
 HEAD_BYTES = 16_384  # what a format may look at to know its files
 #: Given instead of a file of forces: none is looked for.
@@ -88,7 +88,7 @@ def read_preview(path: str | Path) -> Preview:
     """Return short pieces of the markers of a recording, quickly; InputFileError as for `read`."""
     place = Path(path)
     file_format = format_of(place)
-    return preview_of(file_format.read(place).markers) if file_format.preview is None else file_format.preview(place)
+    return make_preview(file_format.read(place).markers) if file_format.preview is None else file_format.preview(place)
 
 
 def format_of(path: str | Path) -> Format:

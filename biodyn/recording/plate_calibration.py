@@ -57,7 +57,7 @@ class PlateCorrection:
     def corrected_corners(self) -> FloatArray:
         """Corners (4, 3) after the correction."""
         centre = self.corners.mean(axis=0)
-        return centre + self.shift + (self.corners - centre) @ rotation(self.turn).T
+        return centre + self.shift + (self.corners - centre) @ rotation_matrix(self.turn).T
 
     @property
     def words(self) -> str:
@@ -76,7 +76,7 @@ class PlateCorrection:
     def applied(self, plate: ForcePlate) -> ForcePlate:
         """Return the plate with corrected corners and sensitivity."""
         centre = plate.corners.mean(axis=0)
-        corners = centre + self.shift + (plate.corners - centre) @ rotation(self.turn).T
+        corners = centre + self.shift + (plate.corners - centre) @ rotation_matrix(self.turn).T
         return replace(plate, corners=corners, sensitivity=self.sensitivity)
 
     def entry(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class PlateCalibration:
         if content["method"] not in get_args(CalibrationMethod):
             raise ValueError(f"method: expected one of {get_args(CalibrationMethod)}, found {content['method']!r}")
         sources = tuple((str(entry["file"]), str(entry["sha256"])) for entry in content.get("source", ()))
-        plates = tuple(_correction(entry) for entry in content["plate"])
+        plates = tuple(_read_correction(entry) for entry in content["plate"])
         if not plates:
             raise ValueError("no plate")
         return cls(content["date"], content["method"], sources, plates, file)
@@ -152,7 +152,7 @@ class PlateCalibration:
                 f'sha256 = "{sha256}"',
             ]
         for plate in self.plates:
-            lines += ["", "[[plate]]", *(f"{name} = {_toml(value)}" for name, value in plate.entry().items())]
+            lines += ["", "[[plate]]", *(f"{name} = {_toml_numbers(value)}" for name, value in plate.entry().items())]
         try:
             Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
         except OSError as error:
@@ -212,7 +212,7 @@ class PlateCalibration:
         }
 
 
-def rotation(turn: FloatArray) -> FloatArray:
+def rotation_matrix(turn: FloatArray) -> FloatArray:
     """Return the matrix (3, 3) of a rotation vector (3,), rad."""
     angle = float(np.linalg.norm(turn))
     return np.eye(3) if angle == 0.0 else axis_angle(turn / angle, angle)
@@ -236,7 +236,7 @@ def _require_fit(correction: PlateCorrection, plate: ForcePlate, tolerance_m: fl
     return correction
 
 
-def _correction(entry: Mapping[str, Any]) -> PlateCorrection:
+def _read_correction(entry: Mapping[str, Any]) -> PlateCorrection:
     def values(name: str, *shape: int) -> FloatArray:
         array = np.array(entry[name], dtype=np.float64)
         if array.shape != shape:
@@ -261,15 +261,15 @@ def _correction(entry: Mapping[str, Any]) -> PlateCorrection:
     )
 
 
-def _toml(value: Any) -> str:
+def _toml_numbers(value: Any) -> str:
     """Return numbers and nested lists as TOML; a matrix in one row a line."""
     if isinstance(value, np.ndarray):
         if value.ndim == 2:
-            return "[\n" + "".join(f"    {_toml(row)},\n" for row in value) + "]"
-        return f"[{', '.join(_toml(float(number)) for number in value)}]"
-    return f"{value:.9g}" if isinstance(value, float) and not math.isfinite(value) else repr(_rounded(value))
+            return "[\n" + "".join(f"    {_toml_numbers(row)},\n" for row in value) + "]"
+        return f"[{', '.join(_toml_numbers(float(number)) for number in value)}]"
+    return f"{value:.9g}" if isinstance(value, float) and not math.isfinite(value) else repr(_round_digits(value))
 
 
-def _rounded(value: Any) -> Any:
+def _round_digits(value: Any) -> Any:
     """Return a number with nine digits, more than any calibration has."""
     return float(f"{value:.9g}") if isinstance(value, float) else value

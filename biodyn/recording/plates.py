@@ -53,7 +53,7 @@ class CopCorrection:
         )
 
 
-def sides_of(corners: FloatArray) -> FloatArray:
+def plate_sides(corners: FloatArray) -> FloatArray:
     """Return the lengths (2,) of a plate along its x and y axes, by its corners (4, 3) in their unit, see `ForcePlate`."""
     return np.asarray(np.linalg.norm([corners[0] - corners[1], corners[0] - corners[3]], axis=1))
 

@@ -49,7 +49,7 @@ def quietest_part(markers: Markers) -> QuietPart:
     """
     length = quiet_length(markers.frame_count, markers.rate_hz)
     starts = quiet_starts(markers.frame_count, markers.rate_hz)
-    best, movement = _quietest([markers.positions[start : start + length] for start in starts])
+    best, movement = _quietest_part([markers.positions[start : start + length] for start in starts])
     return QuietPart(starts[best], starts[best] + length - 1, movement)
 
 
@@ -70,7 +70,7 @@ def _seen_throughout(positions: FloatArray) -> BoolArray:
     return np.asarray(np.isfinite(positions[..., 0]).all(axis=0))
 
 
-def _quietest(parts: Sequence[FloatArray]) -> tuple[int, float]:
+def _quietest_part(parts: Sequence[FloatArray]) -> tuple[int, float]:
     """Return the index and movement of the quietest of the parts."""
     least_shown = 0.5  # of the markers that the part with most markers shows
     shown = np.array([_seen_throughout(part).sum() for part in parts])
@@ -103,7 +103,7 @@ class Preview:
 
     def quietest(self) -> QuietPart:
         """Return the piece in which the markers move least, in frames of the recording."""
-        best, movement = _quietest(list(self.pieces()))
+        best, movement = _quietest_part(list(self.pieces()))
         return QuietPart(self.starts[best], self.starts[best] + (self.piece_frames - 1) * self.step, movement)
 
     def quiet_markers(self) -> Markers:
@@ -112,7 +112,7 @@ class Preview:
         One frame: the median position of each marker, m; NaN where it was never seen.
         """
         pieces = list(self.pieces())
-        positions = median_over_frames(pieces[_quietest(pieces)[0]])
+        positions = median_over_frames(pieces[_quietest_part(pieces)[0]])
         unseen = ~np.isfinite(positions[:, 0])
         positions[unseen] = median_over_frames(self.markers.positions[:, unseen])
         return Markers(self.markers.labels, positions[None], self.markers.rate_hz)
@@ -129,7 +129,7 @@ def preview_frames(frame_count: int, rate_hz: float) -> tuple[tuple[int, ...], i
     return tuple(starts), samples, step
 
 
-def preview_of(markers: Markers) -> Preview:
+def make_preview(markers: Markers) -> Preview:
     """Return the preview of a recording that is read already."""
     starts, samples, step = preview_frames(markers.frame_count, markers.rate_hz)
     frames = [start + step * i for start in starts for i in range(samples)]

@@ -65,7 +65,7 @@ class PlateWrench:
 
     def rotated(self, R: FloatArray) -> PlateWrench:
         """Return the same reaction in another frame of the same origin: corners and wrench multiplied by R (3, 3)."""
-        return replace(self, corners=self.corners @ R.T, wrench=_rotated(self.wrench, R))
+        return replace(self, corners=self.corners @ R.T, wrench=_rotate_wrenches(self.wrench, R))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class SharedLoad:
 
     def rotated(self, R: FloatArray) -> SharedLoad:
         """Return the same load in another frame of the same origin: all wrenches multiplied by R (3, 3)."""
-        return replace(self, raw=_rotated(self.raw, R), sd=_rotated(self.sd, R))
+        return replace(self, raw=_rotate_wrenches(self.raw, R), sd=_rotate_wrenches(self.sd, R))
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,10 @@ class GroundReaction:
         """Return the same reaction in a frame turned by R (3, 3) about the vertical."""
         return replace(
             self,
-            wrench={side: _rotated(wrench, R) for side, wrench in self.wrench.items()},
+            wrench={side: _rotate_wrenches(wrench, R) for side, wrench in self.wrench.items()},
             centre_of_pressure={side: place @ R.T for side, place in self.centre_of_pressure.items()},
             shared=tuple(load.rotated(R) for load in self.shared),
-            expected_sd={side: _rotated(wrench, R) for side, wrench in self.expected_sd.items()},
+            expected_sd={side: _rotate_wrenches(wrench, R) for side, wrench in self.expected_sd.items()},
             full_bandwidth=None if self.full_bandwidth is None else self.full_bandwidth.rotated(R),
         )
 
@@ -158,6 +158,6 @@ class GroundReaction:
         return known & ~self.near_unmeasured[side] if side in self.near_unmeasured else known
 
 
-def _rotated(wrenches: FloatArray, R: FloatArray) -> FloatArray:
+def _rotate_wrenches(wrenches: FloatArray, R: FloatArray) -> FloatArray:
     """Wrenches (..., 6), moment and force, multiplied by R (3, 3)."""
     return np.concatenate([wrenches[..., :3] @ R.T, wrenches[..., 3:] @ R.T], axis=-1)

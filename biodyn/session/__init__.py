@@ -13,8 +13,8 @@ near a walk), `statics` (the search in its order, and which of several), and `co
 For a whole folder: `inventory` (recordings below it), `subjects` (the person of each), `labels` (session and condition).
 """
 
-from biodyn.session.companions import Companion, SessionFiles, role_of, session_of
-from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, motion_of, preview_of_file
+from biodyn.session.companions import Companion, SessionFiles, recording_role, session_of
+from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, preview_of_file, read_motion_facts
 from biodyn.session.statics import (
     StaticSearch,
     another_person,
@@ -38,9 +38,9 @@ __all__ = [
     "find_static",
     "judge_role",
     "judge_static",
-    "motion_of",
     "preview_of_file",
-    "role_of",
+    "read_motion_facts",
+    "recording_role",
     "same_body",
     "session_of",
     "static_candidates",

@@ -15,10 +15,10 @@ from typing import Literal
 from biodyn.errors import InputFileError
 from biodyn.io import read_facts
 from biodyn.recording import FileFacts, Markers
-from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, motion_of, preview_of_file
+from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, preview_of_file, read_motion_facts
 from biodyn.session.same_person import Neighbours, compare_persons
 from biodyn.session.statics import MAX_HEADERS, SAME_BODY_M, body_difference_m, static_candidates
-from biodyn.session.words import tokens
+from biodyn.session.words import split_name
 
 Use = Literal["static", "functional", "walk", "other", "stranger", "unreadable"]
 
@@ -72,21 +72,21 @@ def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MA
     facts, markers = read_facts(path), preview_of_file(path).markers
     paths = [p for p in (among or static_candidates(path, max_headers=max_files)) if p.resolve() != path.resolve()]
     neighbours = None if among else Neighbours([path, *paths])
-    companions = tuple(_companion(facts, markers, other, neighbours) for other in paths)
-    motion = motion_of(path)
-    walk_itself = Companion(path, "walk", "the walk itself", worth_of(motion))
+    companions = tuple(_read_companion(facts, markers, other, neighbours) for other in paths)
+    motion = read_motion_facts(path)
+    walk_itself = Companion(path, "walk", "the walk itself", calibration_worth(motion))
     return SessionFiles(walk_itself, companions)
 
 
-def role_of(facts: FileFacts) -> tuple[Role, str]:
+def recording_role(facts: FileFacts) -> tuple[Role, str]:
     """Return the role of a recording by its name, folders, header and motion."""
     folders = 2  # levels above a file with names that may state its role
     parts = facts.path.resolve().parent.parts[1:]
-    names = TrialNames(tokens(facts.path.stem), tuple(tokens(name) for name in parts[-folders:]))
-    return judge_role(names, facts, motion=partial(motion_of, facts.path))
+    names = TrialNames(split_name(facts.path.stem), tuple(split_name(name) for name in parts[-folders:]))
+    return judge_role(names, facts, motion=partial(read_motion_facts, facts.path))
 
 
-def worth_of(motion: MotionFacts | None) -> float:
+def calibration_worth(motion: MotionFacts | None) -> float:
     """Return what the quiet part of a recording is worth for a calibration, 0-1; see `Companion`."""
     sway_m = 0.01  # movement in half a second that halves what it is worth
     if motion is None or not motion.is_standing:
@@ -95,7 +95,7 @@ def worth_of(motion: MotionFacts | None) -> float:
     return length / (1.0 + motion.quiet.movement_m / sway_m)
 
 
-def _companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighbours | None) -> Companion:
+def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighbours | None) -> Companion:
     try:
         facts = read_facts(path)
         strange, _, _ = compare_persons(walk, facts, neighbours)
@@ -104,9 +104,9 @@ def _companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighb
         preview = preview_of_file(path)
     except (InputFileError, OSError) as error:
         return Companion(path, "unreadable", str(getattr(error, "message", error)))
-    role, why = role_of(facts)
-    motion = motion_of(path)
-    worth = worth_of(motion)
+    role, why = recording_role(facts)
+    motion = read_motion_facts(path)
+    worth = calibration_worth(motion)
     body = body_difference_m(markers, preview.quiet_markers())
     if body is not None and body > SAME_BODY_M:
         strange = f"its marker distances differ from the walk's by {1000.0 * body:.1f} mm"

@@ -80,11 +80,11 @@ def take_inventory(
     paths = sorted(_recording_paths(root, holds, passed))
     if not paths and (closed := next((why for path, why in passed if path == Path()), "")):
         raise InputFileError(f"'{root}': {closed}", "Check the permissions.")
-    twins = _copies(root, paths)
-    twins |= _conversions([path for path in paths if path not in twins])
+    twins = _find_copies(root, paths)
+    twins |= _find_conversions([path for path in paths if path not in twins])
     files = []
     for path in paths:
-        file = FoundFile(path, twin=twins[path]) if path in twins else _looked_into(root, path)
+        file = FoundFile(path, twin=twins[path]) if path in twins else _read_facts(root, path)
         if isinstance(file, FoundFile):
             files.append(file)
         else:
@@ -92,7 +92,7 @@ def take_inventory(
     return files, sorted(passed)
 
 
-def _looked_into(root: Path, path: Path) -> FoundFile | str:
+def _read_facts(root: Path, path: Path) -> FoundFile | str:
     """Return the facts of a file, or the reason why it is not a recording."""
     if (root / path).is_symlink() and not (root / path).exists():
         return FoundFile(path, trouble=f"'{path}' is a link to a file that is not there.")
@@ -121,7 +121,7 @@ def _is_forces(path: Path, facts: FileFacts) -> bool:
     return not any(name.lower().startswith(beginnings) for name in facts.coordinates)
 
 
-def _copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
+def _find_copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
     """Return every file with the content of another -> that one: no link, the one with fewer folders and the shorter name."""
     by_size: dict[int, list[Path]] = defaultdict(list)
     for path in paths:
@@ -136,13 +136,13 @@ def _copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
             else ()
         ):
             with suppress(OSError, InputFileError):
-                original = first.setdefault(_content(root / path, size), path)
+                original = first.setdefault(_content_hash(root / path, size), path)
                 if original != path:
                     copies[path] = original
     return copies
 
 
-def _conversions(paths: list[Path]) -> dict[Path, Path]:
+def _find_conversions(paths: list[Path]) -> dict[Path, Path]:
     """Return every file with the name of another in its folder but another suffix -> that one: exported again.
 
     Coordinates count as such if the names only differ in words for the contents: walk1.trc, walk1_ik.mot.
@@ -162,7 +162,7 @@ def _conversions(paths: list[Path]) -> dict[Path, Path]:
     return conversions
 
 
-def _content(path: Path, size: int) -> str:
+def _content_hash(path: Path, size: int) -> str:
     """Return a hash of the content; of a long file, of its beginning and its end, where two recordings are never alike."""
     if size <= 2 * _END_BYTES:
         return file_sha256(path)
@@ -172,7 +172,7 @@ def _content(path: Path, size: int) -> str:
         return hashlib.sha256(begin + stream.read()).hexdigest()
 
 
-def _direct(root: Path, folder: Path, holds: IsRecording) -> list[Path]:
+def _recordings_in(root: Path, folder: Path, holds: IsRecording) -> list[Path]:
     """Return the recordings in a folder itself, as far as it can be opened."""
     try:
         names = sorted(entry.name for entry in os.scandir(root / folder))
@@ -202,7 +202,7 @@ def _recording_paths(root: Path, holds: IsRecording, passed: list[tuple[Path, st
             passed.append((folder, f"This folder cannot be opened: {error.strerror or 'it cannot be read'}."))
             continue
         if folder != Path() and any(entry.name in RESULT_MARKS for entry in listed):
-            passed += [(path, "It is in a result folder of biodyn.") for path in _direct(root, folder, holds)]
+            passed += [(path, "It is in a result folder of biodyn.") for path in _recordings_in(root, folder, holds)]
             continue
         for entry in listed:
             path = folder / entry.name
@@ -212,7 +212,7 @@ def _recording_paths(root: Path, holds: IsRecording, passed: list[tuple[Path, st
                 elif not entry.name.startswith("."):
                     waiting.append(path)
                 else:
-                    passed += [(below, "It is in a hidden folder.") for below in _direct(root, path, holds)]
+                    passed += [(below, "It is in a hidden folder.") for below in _recordings_in(root, path, holds)]
             elif holds(path):
                 yield path
 

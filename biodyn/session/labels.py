@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from biodyn.session.subjects import Subject, SubjectAssignment, looks_static
-from biodyn.session.words import Token, numbered_sessions, plain_text, tokens, vocabulary
+from biodyn.session.words import Token, load_vocabulary, numbered_sessions, plain_text, split_name
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ def label_files(people: Sequence[Subject]) -> dict[SubjectAssignment, Labels]:
     for person in people:
         codes = _code_meanings(person)
         for p in person.members:
-            labels[p] = _labels(p, person, sessions, codes, idle[p])
+            labels[p] = _labels_of_path(p, person, sessions, codes, idle[p])
     labels = _with_activity(people, labels)
-    spelling = _spelling(label.condition for label in labels.values())
-    session_spelling = _spelling(label.session for label in labels.values())
+    spelling = _common_spelling(label.condition for label in labels.values())
+    session_spelling = _common_spelling(label.session for label in labels.values())
     return {
         p: Labels(
             session_spelling[label.session.casefold()],
@@ -47,7 +47,7 @@ def label_files(people: Sequence[Subject]) -> dict[SubjectAssignment, Labels]:
     }
 
 
-def _labels(
+def _labels_of_path(
     p: SubjectAssignment,
     person: Subject,
     sessions: frozenset[tuple[str, ...]],
@@ -76,7 +76,7 @@ def _labels(
             session.append(text[folder_words[0].start : folder_words[-1].end] if folder_words else text)
             continue
         said = sorted((t for t in said if not (above and t.kind == "group")), key=lambda t: t.start)
-        condition += _joined(text, said)
+        condition += _join_tokens(text, said)
     stem = p.stem_tokens()
     session += [t.text for t in stem if t.kind == "session"]
     said = []
@@ -90,8 +90,13 @@ def _labels(
             session.append(token.text)
         elif codes.get(text) == "condition" and text not in idle:
             said.append(token)
-    condition += _joined(p.stem, said)
-    return Labels("_".join(_once(session)), "_".join(_once(condition)), "_".join(_once(group)), activity)
+    condition += _join_tokens(p.stem, said)
+    return Labels(
+        "_".join(_without_repeats(session)),
+        "_".join(_without_repeats(condition)),
+        "_".join(_without_repeats(group)),
+        activity,
+    )
 
 
 def laboratory_names(people: Sequence[Subject]) -> list[str]:
@@ -99,29 +104,29 @@ def laboratory_names(people: Sequence[Subject]) -> list[str]:
 
     An unknown folder is that of a laboratory if such folders hold several people; with one person each it is the person's.
     """
-    names = [_laboratory(person) for person in people]
+    names = [_laboratory_words(person) for person in people]
     several = max(Counter(filter(None, names)).values(), default=0) > 1
-    named = any(token.kind == "site" for name in names for token in tokens(name))
+    named = any(token.kind == "site" for name in names for token in split_name(name))
     return names if len(set(names)) > 1 and (several or named) else [""] * len(people)
 
 
-def _laboratory(person: Subject) -> str:
+def _laboratory_words(person: Subject) -> str:
     if len(person.sites) > 1:
         return ""
-    names = [name for name in person.sites[0] if not all(t.kind in ("group", "counter") for t in tokens(name))]
-    known = [name for name in names if any(t.kind == "site" for t in tokens(name))]
+    names = [name for name in person.sites[0] if not all(t.kind in ("group", "counter") for t in split_name(name))]
+    known = [name for name in names if any(t.kind == "site" for t in split_name(name))]
     return (known or names or [""])[0]
 
 
 def _bids_labels(p: SubjectAssignment) -> Labels:
-    keys = vocabulary()["bids"]
+    keys = load_vocabulary()["bids"]
     session = f"{keys['session']}-{p.keys[keys['session']]}" if keys["session"] in p.keys else ""
     values = [p.keys[key] for key in keys["condition"] if key in p.keys]
-    condition = "_".join(value for value in values if not any(t.kind == "static" for t in tokens(value)))
+    condition = "_".join(value for value in values if not any(t.kind == "static" for t in split_name(value)))
     return Labels(session, condition)
 
 
-def _joined(text: str, said: Sequence[Token]) -> list[str]:
+def _join_tokens(text: str, said: Sequence[Token]) -> list[str]:
     """Return texts of the tokens; those that touch each other are one word again: no FF -> noFF."""
     words: list[str] = []
     end = -1
@@ -134,7 +139,7 @@ def _joined(text: str, said: Sequence[Token]) -> list[str]:
     return words
 
 
-def _once(words: Iterable[str]) -> list[str]:
+def _without_repeats(words: Iterable[str]) -> list[str]:
     return list({word.casefold(): word for word in reversed(list(words))}.values())[::-1]
 
 
@@ -142,7 +147,7 @@ def _is_session_code(words: Sequence[Token]) -> bool:
     """Return whether a folder below the person's is a number or a code like T1 or V02."""
     if len(words) != 1:
         return False
-    return words[0].kind == "number" or words[0].word in vocabulary()["session_numbered"]
+    return words[0].kind == "number" or words[0].word in load_vocabulary()["session_numbered"]
 
 
 def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
@@ -157,21 +162,21 @@ def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
         for p in person.members:
             first = 0 if p.level is None else p.level + 1
             for level in range(first, len(p.folders)):
-                kinds = {t.kind for t in tokens(p.folders[level])}
+                kinds = {t.kind for t in split_name(p.folders[level])}
                 if kinds and kinds <= {"plain", "counter", "code"} and plain_text(p.folders[level]) not in p.site:
                     holders[p.folders[: level + 1]].add(looks_static(p.file))
         with_static = [folders for folders, statics in holders.items() if statics == {True, False}]
-        of_site[_site(person)] += with_static
+        of_site[_site_folders(person)] += with_static
         if any(len(a) == len(b) and a[:-1] == b[:-1] and a != b for a in with_static for b in with_static):
-            several.add(_site(person))
+            several.add(_site_folders(person))
     return frozenset(folders for site in several for folders in of_site[site])
 
 
-def _site(person: Subject) -> tuple[str, ...]:
+def _site_folders(person: Subject) -> tuple[str, ...]:
     """Return the folders around people without those that name groups or conditions."""
     if len(person.sites) > 1:
         return ()
-    return tuple(name for name in person.sites[0] if not any(t.kind == "group" for t in tokens(name)))
+    return tuple(name for name in person.sites[0] if not any(t.kind == "group" for t in split_name(name)))
 
 
 def _code_meanings(person: Subject) -> dict[str, str]:
@@ -191,7 +196,7 @@ def _code_meanings(person: Subject) -> dict[str, str]:
                 counts[text] += 1
                 if any(later.kind in ("counter", "code") for later in stem[i + 1 :]):
                     counted.add(text)
-    table = vocabulary()
+    table = load_vocabulary()
     meanings: dict[str, str] = {}
     for text, word in words.items():
         if text in counted and word in table["session_numbered"]:
@@ -245,17 +250,17 @@ def _with_activity(
 ) -> dict[SubjectAssignment, Labels]:
     """Ordinary walks are called so where other trials of the same site have conditions."""
     walks = {i: [p for p in person.members if not looks_static(p.file)] for i, person in enumerate(people)}
-    sites = {_site(person) for i, person in enumerate(people) if any(labels[p].condition for p in walks[i])}
+    sites = {_site_folders(person) for i, person in enumerate(people) if any(labels[p].condition for p in walks[i])}
     out = dict(labels)
     for i, person in enumerate(people):
-        for p in walks[i] if _site(person) in sites else ():
+        for p in walks[i] if _site_folders(person) in sites else ():
             label = labels[p]
             if not label.condition and label.activity:
                 out[p] = Labels(label.session, label.activity, label.group, label.activity)
     return out
 
 
-def _spelling(texts: Iterable[str]) -> dict[str, str]:
+def _common_spelling(texts: Iterable[str]) -> dict[str, str]:
     """Return the commonest spelling of texts that differ in case only."""
     counts = Counter(texts)
     best: dict[str, str] = {}

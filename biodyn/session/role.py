@@ -25,7 +25,7 @@ from biodyn.errors import InputFileError
 from biodyn.io import read_preview
 from biodyn.recording import FileFacts, Preview, QuietPart
 from biodyn.recording.stillness import MOVING_RANGE_M, QUIET_RANGE_M, movement_m
-from biodyn.session.words import Token, vocabulary, walk_words
+from biodyn.session.words import Token, load_vocabulary, walk_words
 
 MotionKind = Literal["standing", "one_leg", "in_place", "travelling"]
 
@@ -81,11 +81,11 @@ def motion_facts(preview: Preview) -> MotionFacts | None:
     ranges = reach.max(axis=1)
     typical = float(np.median(ranges))
     still = float(np.mean([movement_m(piece) <= QUIET_RANGE_M for piece in preview.pieces()]))
-    kind = _kind(quiet, typical, still, _feet(preview.quiet_markers().positions[0, seen], reach))
+    kind = _motion_kind(quiet, typical, still, _foot_ranges(preview.quiet_markers().positions[0, seen], reach))
     return MotionFacts(kind, quiet, typical, still)
 
 
-def _kind(quiet: QuietPart, typical: float, still: float, feet: FloatArray) -> MotionKind:
+def _motion_kind(quiet: QuietPart, typical: float, still: float, feet: FloatArray) -> MotionKind:
     long_still = 0.3  # of the recording: share of quiet standing in a static trial that begins with a step
     foot_stays_m, foot_moves_m = 0.05, 0.12
     sway_m = 0.06  # typical range of a marker while standing; swaying heads reach 0.03 m in three seconds
@@ -102,7 +102,7 @@ def _kind(quiet: QuietPart, typical: float, still: float, feet: FloatArray) -> M
     return "in_place"
 
 
-def _feet(standing: FloatArray, reach: FloatArray) -> FloatArray:
+def _foot_ranges(standing: FloatArray, reach: FloatArray) -> FloatArray:
     """Return ranges of the lowest markers, m: (M, 3) places while standing, (M, 3) what each coordinate ranges over."""
     feet_share = 0.25  # of the markers: the lowest
     known = np.isfinite(standing[:, 0])
@@ -119,7 +119,7 @@ def _feet(standing: FloatArray, reach: FloatArray) -> FloatArray:
     return ranges
 
 
-def motion_of(path: Path) -> MotionFacts | None:
+def read_motion_facts(path: Path) -> MotionFacts | None:
     """Return the motion in a file, None if its markers cannot be read or are too few."""
     try:
         return motion_facts(preview_of_file(path))
@@ -130,11 +130,11 @@ def motion_of(path: Path) -> MotionFacts | None:
 def preview_of_file(path: Path) -> Preview:
     """Return the preview of a file, remembered for the next who asks; InputFileError as for `read_preview`."""
     known = path.stat()
-    return _preview(path, known.st_size, known.st_mtime_ns)
+    return _cached_preview(path, known.st_size, known.st_mtime_ns)
 
 
 @lru_cache(maxsize=128)
-def _preview(path: Path, size: int, changed_ns: int) -> Preview:
+def _cached_preview(path: Path, size: int, changed_ns: int) -> Preview:
     return read_preview(path)
 
 
@@ -180,15 +180,15 @@ def judge_role(
     static, why = _static_evidence(names, facts)
     is_plain_walk = static <= 0.0 and walks and facts.plate_count > 0
     done = None if is_plain_walk else motion()
-    if static > 0.0 and not (other is not None and _has_other_word(names.file) and not _stands(done)):
+    if static > 0.0 and not (other is not None and _has_other_word(names.file) and not _names_standing(done)):
         if done is not None and done.kind == "one_leg":
             return "functional", f"A functional trial, though {why}: {done.sentence()}."
         if done is None or done.is_standing:
             return "static", f"Used as static trial: {why}{'' if done is None else f'; {done.sentence()}'}."
         if done.kind == "travelling":
-            return _moving(names), f"{_capital(why)}, but no static trial: {done.sentence()}."
+            return _names_movement(names), f"{_capitalise(why)}, but no static trial: {done.sentence()}."
     if other is not None and not walks:
-        role: Role = "functional" if other.word in vocabulary()["functional"] else "other"
+        role: Role = "functional" if other.word in load_vocabulary()["functional"] else "other"
         return role, f"'{other.text}' in its name or folder: not a walk."
     if done is not None and not walks and not facts.gait_events > 1:
         if done.kind == "standing":
@@ -199,7 +199,7 @@ def judge_role(
 
 
 def _walk_or_other(names: TrialNames, facts: FileFacts, sibling_walks: bool, walks: bool) -> tuple[Role, str]:
-    moving = _moving(names)
+    moving = _names_movement(names)
     if facts.plate_count > 0:
         return moving, "It holds force plates and nothing speaks against a walk."
     if not facts.labels and not walks and not {token.word for token in names.file} & walk_words():
@@ -209,15 +209,15 @@ def _walk_or_other(names: TrialNames, facts: FileFacts, sibling_walks: bool, wal
     return "other", "It holds no force plate and nothing speaks for a walk."
 
 
-def _moving(names: TrialNames) -> Role:
-    return "run" if any(t.word in vocabulary()["running"] for t in names.everywhere()) else "walk"
+def _names_movement(names: TrialNames) -> Role:
+    return "run" if any(t.word in load_vocabulary()["running"] for t in names.everywhere()) else "walk"
 
 
-def _stands(done: MotionFacts | None) -> bool:
+def _names_standing(done: MotionFacts | None) -> bool:
     return done is not None and done.kind == "standing"
 
 
-def _capital(text: str) -> str:
+def _capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 

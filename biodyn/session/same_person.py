@@ -11,7 +11,7 @@ from pathlib import Path
 
 from biodyn.io.labels import STRANGERS
 from biodyn.recording import FileFacts
-from biodyn.session.words import Kind, Token, numbered_sessions, plain_text, tokens, vocabulary, walk_words
+from biodyn.session.words import Kind, Token, load_vocabulary, numbered_sessions, plain_text, split_name, walk_words
 
 #: Kinds of words that say only which kind of trials a folder holds.
 KINDS_OF_TRIALS: tuple[Kind, ...] = ("static", "other", "empty", "activity", "condition", "counter")
@@ -19,23 +19,23 @@ KINDS_OF_TRIALS: tuple[Kind, ...] = ("static", "other", "empty", "activity", "co
 
 def has_static_name(path: Path) -> bool:
     """Return whether the name of a file or folder indicates a static trial."""
-    return any(token.kind == "static" for token in tokens(path.stem))
+    return any(token.kind == "static" for token in split_name(path.stem))
 
 
 def has_walk_name(path: Path) -> bool:
     """Return whether the name indicates a walk."""
-    return any(token.kind == "activity" or token.word in walk_words() for token in tokens(path.stem))
+    return any(token.kind == "activity" or token.word in walk_words() for token in split_name(path.stem))
 
 
 def names_a_kind(folder: Path) -> bool:
     """Return whether the name of a folder only states a kind of trial."""
-    words = tokens(folder.name)
+    words = split_name(folder.name)
     return bool(words) and all(token.kind in KINDS_OF_TRIALS or token.word in walk_words() for token in words)
 
 
 def own_words(path: Path) -> set[str]:
     """Return the words of a file's name without those for static trials and walks."""
-    words = tokens(path.stem)
+    words = split_name(path.stem)
     return {t.text.casefold() for t in words if t.kind not in ("static", "activity") and t.word not in walk_words()}
 
 
@@ -106,7 +106,7 @@ class Neighbours:
     def __init__(self, paths: Iterable[Path]) -> None:
         self._patterns: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         for path in set(paths):
-            words = [t for t in tokens(path.stem) if t.kind != "counter"]
+            words = [t for t in split_name(path.stem) if t.kind != "counter"]
             for token in words:
                 rest = tuple(t.text.casefold() for t in words if t is not token)
                 self._patterns[token.text.casefold()].add(rest)
@@ -116,41 +116,41 @@ class Neighbours:
         return len(self._patterns.get(word, ())) > 1
 
 
-def difference(walk: Path, other: Path, neighbours: Neighbours) -> tuple[str, str, str]:
+def find_difference(walk: Path, other: Path, neighbours: Neighbours) -> tuple[str, str, str]:
     """Return what names say against one person, against one day, and for a doubt; "" without any."""
-    mine, theirs = words_of(walk, other)
+    mine, theirs = differing_words(walk, other)
     if mine.session and theirs.session and mine.session != theirs.session:
         return "", f"its name states another session ({theirs.session}, the walk's {mine.session})", ""
     if mine.subjects and theirs.subjects:
         if mine.subjects.isdisjoint(theirs.subjects):
-            return _otherwise(theirs.subjects), "", ""
+            return _other_words(theirs.subjects), "", ""
         return "", "", ""
     if mine.codes and theirs.codes:
         if not mine.codes.isdisjoint(theirs.codes):
             return "", "", ""
         telling = any(neighbours.names_something(code) for code in (*mine.codes, *theirs.codes))
-        return (_otherwise(theirs.codes), "", "") if telling else ("", "", _otherwise(theirs.codes))
+        return (_other_words(theirs.codes), "", "") if telling else ("", "", _other_words(theirs.codes))
     strange = theirs.plain | theirs.subjects | theirs.codes
     if not strange or not strange.isdisjoint(mine.plain):
         return "", "", ""
     my_words = mine.plain | mine.subjects | mine.codes
     if all(any(neighbours.names_something(word) for word in words) for words in (strange, my_words)):
-        return _otherwise(strange), "", ""
-    return "", "", _otherwise(strange)
+        return _other_words(strange), "", ""
+    return "", "", _other_words(strange)
 
 
 def fitting_condition(walk: Path, others: Iterable[Path]) -> list[Path]:
     """Return the files with the walk's condition, else without any condition, else all."""
-    named = {path: words_of(walk, path) for path in others}
+    named = {path: differing_words(walk, path) for path in others}
     same = [path for path, (mine, theirs) in named.items() if mine.condition == theirs.condition]
     return same or [path for path, (_, theirs) in named.items() if not theirs.condition] or list(named)
 
 
 @lru_cache(maxsize=4096)
-def words_of(walk: Path, other: Path) -> tuple[PathWords, PathWords]:
+def differing_words(walk: Path, other: Path) -> tuple[PathWords, PathWords]:
     """Return what each of two paths says in the part that the other does not share."""
     mine, theirs = _own_parts(walk, other)
-    return _words(mine), _words(theirs)
+    return _part_words(mine), _part_words(theirs)
 
 
 def own_folders(walk: Path, other: Path) -> tuple[str, ...]:
@@ -160,38 +160,38 @@ def own_folders(walk: Path, other: Path) -> tuple[str, ...]:
 
 def _own_parts(walk: Path, other: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     folders = 3  # levels above a file with names that are read
-    mine, theirs = _parts(walk), _parts(other)
+    mine, theirs = _path_parts(walk), _path_parts(other)
     while mine[:-1] and theirs[:-1] and mine[0] == theirs[0]:
         mine, theirs = mine[1:], theirs[1:]
     return mine[-folders - 1 :], theirs[-folders - 1 :]
 
 
-def _parts(path: Path) -> tuple[str, ...]:
+def _path_parts(path: Path) -> tuple[str, ...]:
     return (*path.parent.resolve().parts[1:], path.stem)
 
 
-def _words(parts: tuple[str, ...]) -> PathWords:
+def _part_words(parts: tuple[str, ...]) -> PathWords:
     long_number, persons_number = 3, 5  # digits: shorter numbers count trials, longer ones name a person or a day
-    table = vocabulary()
+    table = load_vocabulary()
     counting = table["counter_numbered"] | table["session_numbered"]
-    words = [token for part in parts for token in tokens(part)]
+    words = [token for part in parts for token in split_name(part)]
     codes = {t.text.casefold() for t in words if t.kind == "code" and t.word not in counting}
     numbers = [t.text for t in words if t.kind == "number"]
     codes |= {number for number in numbers if long_number <= len(number) < persons_number}
     subjects = {t.text.casefold() for t in words if t.kind == "subject"}
     subjects |= {number for number in numbers if len(number) >= persons_number}
-    sessions = [session for part in parts[:-1] for session in numbered_sessions(plain_text(part), tokens(part))]
-    sessions += [token.text for token in tokens(parts[-1]) if token.kind == "session"]
+    sessions = [session for part in parts[:-1] for session in numbered_sessions(plain_text(part), split_name(part))]
+    sessions += [token.text for token in split_name(parts[-1]) if token.kind == "session"]
     return PathWords(
         frozenset(subjects),
         frozenset(codes),
         frozenset(t.text.casefold() for t in words if t.kind == "plain" and len(t.text) > 1),
-        "_".join(sorted({text for part in parts for text in _conditions(tokens(part))})),
+        "_".join(sorted({text for part in parts for text in _condition_words(split_name(part))})),
         "_".join(sorted({session.casefold() for session in sessions})),
     )
 
 
-def _conditions(words: tuple[Token, ...]) -> list[str]:
+def _condition_words(words: tuple[Token, ...]) -> list[str]:
     """Return words for a condition with what touches them: no AFO -> noafo."""
     texts: list[str] = []
     for i, token in enumerate(words):
@@ -203,7 +203,7 @@ def _conditions(words: tuple[Token, ...]) -> list[str]:
     return texts
 
 
-def _otherwise(words: Iterable[str]) -> str:
+def _other_words(words: Iterable[str]) -> str:
     return f"its name states something else ({', '.join(sorted(words))})"
 
 
@@ -224,7 +224,7 @@ def compare_persons(walk: FileFacts, other: FileFacts, neighbours: Neighbours | 
     same_name = bool(name) and name == person_name(other.subject)
     if strange or neighbours is None:
         return strange, same_name, ""
-    person, day, doubt = difference(walk.path, other.path, neighbours)
+    person, day, doubt = find_difference(walk.path, other.path, neighbours)
     return (day, same_name, "") if same_name else (day or person, same_name, doubt)
 
 
@@ -234,14 +234,14 @@ def without_role_words(stored: str) -> str:
     The whole name where it is nothing but such words.
     """
     text = plain_text(stored).strip()
-    words = list(tokens(text))
+    words = list(split_name(text))
     if all(token.kind in (*_ROLE_KINDS, "counter") for token in words):
         return text
     while words[-1].kind in _ROLE_KINDS or (words[-1].kind == "counter" and words[-2].kind in _ROLE_KINDS):
         words.pop()
     while words[0].kind in _ROLE_KINDS:
         words.pop(0)
-    whole = words[0].start == tokens(text)[0].start and words[-1].end == tokens(text)[-1].end
+    whole = words[0].start == split_name(text)[0].start and words[-1].end == split_name(text)[-1].end
     return text if whole else text[words[0].start : words[-1].end]
 
 
@@ -251,7 +251,7 @@ def person_name(stored: str) -> str:
     Empty for names of templates and devices.
     """
     whole, name = (_letters_and_digits(text) for text in (stored, without_role_words(stored)))
-    return "" if vocabulary()["nobody"].intersection((whole, name)) else name
+    return "" if load_vocabulary()["nobody"].intersection((whole, name)) else name
 
 
 def _letters_and_digits(text: str) -> str:

@@ -21,8 +21,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.recording import FileFacts, Markers, Preview, Recording
-from biodyn.recording.stillness import median_over_frames, preview_of
-from biodyn.session.role import motion_facts, motion_of, preview_of_file
+from biodyn.recording.stillness import make_preview, median_over_frames
+from biodyn.session.role import motion_facts, preview_of_file, read_motion_facts
 from biodyn.session.same_person import (
     Neighbours,
     bare_labels,
@@ -78,7 +78,7 @@ class StaticCandidate:
     labels: frozenset[str] = frozenset()
 
 
-def compared_offsets(walk: Mapping[str, float], static: Mapping[str, float]) -> Offsets:
+def compare_offsets(walk: Mapping[str, float], static: Mapping[str, float]) -> Offsets:
     """Compare the stored joint offsets of a walk and a static trial (by name, rad)."""
     least_offsets = 2  # one equal number may be chance
     shared = walk.keys() & static.keys()
@@ -88,7 +88,7 @@ def compared_offsets(walk: Mapping[str, float], static: Mapping[str, float]) -> 
     return "same" if all(abs(walk[key] - static[key]) <= limit for key in shared) else "different"
 
 
-def choose(possible: Sequence[StaticCandidate]) -> tuple[StaticCandidate, str, tuple[Diagnostic, ...]]:
+def select_static(possible: Sequence[StaticCandidate]) -> tuple[StaticCandidate, str, tuple[Diagnostic, ...]]:
     """Return the static trial that belongs to the walk, of one or more, the reason ("" for a single one), and notes.
 
     Trials with clearly different marker positions are excluded first; then equal stored offsets decide, then nearer markers, then
@@ -98,25 +98,25 @@ def choose(possible: Sequence[StaticCandidate]) -> tuple[StaticCandidate, str, t
     if len(possible) == 1:
         return possible[0], "", ()
     nearest = min((p.distance_m for p in possible if p.distance_m is not None), default=None)
-    remaining = [p for p in possible if _within(p, nearest, _OTHER_PLACEMENT_M)]
+    remaining = [p for p in possible if _is_within(p, nearest, _OTHER_PLACEMENT_M)]
     remaining = [p for p in remaining if not any(_is_nearer(q, p) for q in remaining)] or remaining
-    why = _by_distance(possible, remaining)
+    why = _distance_reason(possible, remaining)
     best = min(_ORDER.index(p.offsets) for p in remaining)
     fitting = [p for p in remaining if _ORDER.index(p.offsets) == best]
     if len(fitting) < len(remaining):
-        why = _by_offsets(fitting[0], [p for p in remaining if p not in fitting])
+        why = _filter_by_offsets(fitting[0], [p for p in remaining if p not in fitting])
     nearest = min((p.distance_m for p in fitting if p.distance_m is not None), default=None)
-    near = [p for p in fitting if _within(p, nearest, _NEARER_M)]
-    why = _by_distance(fitting, near) or why
+    near = [p for p in fitting if _is_within(p, nearest, _NEARER_M)]
+    why = _distance_reason(fitting, near) or why
     top = max(p.score for p in near)
     named = [p for p in near if top - p.score <= same_score]
     if len(named) < len(near):
         why = f"named and placed nearest to the walk among {len(near)} with equally good markers"
     chosen = named[0]
-    return chosen, why, (*_alike(named), *_contradicted(chosen, possible))
+    return chosen, why, (*_ambiguity_note(named), *_contradiction_note(chosen, possible))
 
 
-def _within(candidate: StaticCandidate, nearest: float | None, slack_m: float) -> bool:
+def _is_within(candidate: StaticCandidate, nearest: float | None, slack_m: float) -> bool:
     return nearest is None or candidate.distance_m is None or candidate.distance_m <= nearest + slack_m
 
 
@@ -136,37 +136,37 @@ def _is_nearer(a: StaticCandidate, b: StaticCandidate) -> bool:
     return mine < 0.5 * theirs
 
 
-def _by_distance(before: Sequence[StaticCandidate], after: Sequence[StaticCandidate]) -> str:
+def _distance_reason(before: Sequence[StaticCandidate], after: Sequence[StaticCandidate]) -> str:
     out = [p for p in before if p not in after]
     if not out:
         return ""
     smallest = min((p.distance_m for p in after if p.distance_m is not None), default=None)
-    others = ", ".join(f"{_mm(p.distance_m)} in {p.path.name}" for p in out)
+    others = ", ".join(f"{_format_mm(p.distance_m)} in {p.path.name}" for p in out)
     if smallest is not None and any(p.distance_m is not None and p.distance_m <= smallest for p in out):
         return f"its markers agree with the walk where the static trials differ, unlike {', '.join(p.path.name for p in out)}"
-    return f"marker distances within segments agree to {_mm(smallest)}, against {others}"
+    return f"marker distances within segments agree to {_format_mm(smallest)}, against {others}"
 
 
-def _by_offsets(fitting: StaticCandidate, others: Sequence[StaticCandidate]) -> str:
+def _filter_by_offsets(fitting: StaticCandidate, others: Sequence[StaticCandidate]) -> str:
     listed = ", ".join(p.path.name for p in others)
     if fitting.offsets == "same":
         return f"its stored joint offsets are the walk's, unlike {listed}"
     return f"the stored joint offsets of {listed} are not the walk's"
 
 
-def _alike(named: Sequence[StaticCandidate]) -> tuple[Diagnostic, ...]:
+def _ambiguity_note(named: Sequence[StaticCandidate]) -> tuple[Diagnostic, ...]:
     """Return the note on equally suitable static trials, a warning if they may give other calibrations."""
     if len(named) < 2:
         return ()
     first, *others = named
-    listed = ", ".join(f"{p.path.name} ({_mm(p.distance_m)})" for p in others)
+    listed = ", ".join(f"{p.path.name} ({_format_mm(p.distance_m)})" for p in others)
     may_differ = any(p.labels != first.labels or p.distance_m is None for p in named)
     return (
         Diagnostic(
             "static-doubtful",
             "warning" if may_differ else "info",
-            f"{first.path.name} ({_mm(first.distance_m)} from the walk's marker distances) and {listed} belong to the walk "
-            f"equally well; {first.path.name} is used.",
+            f"{first.path.name} ({_format_mm(first.distance_m)} from the walk's marker distances) and {listed} belong "
+            f"to the walk equally well; {first.path.name} is used.",
             value=first.distance_m,
             limit=_NEARER_M,
             unit="m",
@@ -175,7 +175,7 @@ def _alike(named: Sequence[StaticCandidate]) -> tuple[Diagnostic, ...]:
     )
 
 
-def _contradicted(chosen: StaticCandidate, possible: Sequence[StaticCandidate]) -> tuple[Diagnostic, ...]:
+def _contradiction_note(chosen: StaticCandidate, possible: Sequence[StaticCandidate]) -> tuple[Diagnostic, ...]:
     """Return the warning that stored offsets and markers favour different trials."""
     named = [p for p in possible if p.offsets == "same"]
     if chosen.offsets == "same" or not named:
@@ -184,8 +184,8 @@ def _contradicted(chosen: StaticCandidate, possible: Sequence[StaticCandidate]) 
         Diagnostic(
             "static-doubtful",
             "warning",
-            f"{chosen.path.name} is used: its marker distances are {_mm(chosen.distance_m)} from the walk's, against "
-            f"{named[0].path.name} {_mm(named[0].distance_m)}, although the walk stores the joint offsets of the latter.",
+            f"{chosen.path.name} is used: its marker distances are {_format_mm(chosen.distance_m)} from the walk's, against "
+            f"{named[0].path.name} {_format_mm(named[0].distance_m)}, although the walk stores the joint offsets of the latter.",
             value=named[0].distance_m,
             limit=_OTHER_PLACEMENT_M,
             unit="m",
@@ -194,7 +194,7 @@ def _contradicted(chosen: StaticCandidate, possible: Sequence[StaticCandidate]) 
     )
 
 
-def _mm(value_m: float | None) -> str:
+def _format_mm(value_m: float | None) -> str:
     return "unknown" if value_m is None else f"{1000.0 * value_m:.2f} mm"
 
 
@@ -335,7 +335,7 @@ def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same
     """
     neighbours = None if same_person else Neighbours([walk.path, *paths])
     judged = sorted(
-        (_looked_into(walk, path, neighbours) for path in paths), key=lambda c: (bool(c.rejected), -c.score)
+        (_read_candidate(walk, path, neighbours) for path in paths), key=lambda c: (bool(c.rejected), -c.score)
     )
     likely = [c for c in judged if not c.rejected]
     likely.sort(key=lambda c: c.offsets != "same")  # stable: by score otherwise
@@ -349,7 +349,7 @@ def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same
     seen: list[StaticCandidate] = []
     search = StaticChoice(None)
     for group in groups:
-        search = _chosen(walk, markers, group, same_person) if group else search
+        search = _choose_candidate(walk, markers, group, same_person) if group else search
         seen = [*search.candidates, *seen] if group else seen
         if search.path is not None:
             break
@@ -359,7 +359,7 @@ def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same
 
 def _is_functional(path: Path) -> bool:
     """Return whether one leg moves while the other is still, as in a functional trial named like a static ('KneeCal')."""
-    motion = motion_of(path)
+    motion = read_motion_facts(path)
     return motion is not None and motion.kind == "one_leg"
 
 
@@ -393,7 +393,7 @@ def same_body(walk: Path, static: Path) -> bool | None:
     return body <= DOUBTFUL_BODY_M
 
 
-def _looked_into(walk: FileFacts, path: Path, neighbours: Neighbours | None) -> StaticCandidate:
+def _read_candidate(walk: FileFacts, path: Path, neighbours: Neighbours | None) -> StaticCandidate:
     try:
         return judge_static(walk, read_facts(path), neighbours)
     except InputFileError as error:
@@ -434,7 +434,7 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
         score += 3.0
         reasons.append("declared static in the file")
     called_static = has_static_name(path) or folder is not None or other.declared_static
-    offsets = compared_offsets(walk.joint_offsets_rad, other.joint_offsets_rad)
+    offsets = compare_offsets(walk.joint_offsets_rad, other.joint_offsets_rad)
     if offsets == "same":
         reasons.append("same stored joint offsets")
     union = walk_words | other_words
@@ -443,7 +443,9 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     return StaticCandidate(path, score, tuple(reasons), "", called_static, offsets, doubt, same_name)
 
 
-def _chosen(walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate], same_person: bool) -> StaticChoice:
+def _choose_candidate(
+    walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate], same_person: bool
+) -> StaticChoice:
     """Return the best candidate with quiet standing of this person, judged by the data."""
     checked: list[StaticCandidate] = []
     standing: dict[Path, Markers] = {}
@@ -454,7 +456,7 @@ def _chosen(walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate],
             checked.append(replace(candidate, rejected=str(getattr(error, "message", error))))
             continue
         standing[candidate.path] = preview.quiet_markers()
-        checked.append(_checked(walk, markers, candidate, preview, standing[candidate.path]))
+        checked.append(_check_candidate(walk, markers, candidate, preview, standing[candidate.path]))
     usable = [c for c in checked if not c.rejected]
     if not same_person:
         fitting = fitting_condition(walk.path, [c.path for c in usable])
@@ -462,13 +464,13 @@ def _chosen(walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate],
     if not usable:
         return StaticChoice(None, candidates=tuple(checked))
     shared = [standing[c.path] for c in usable]
-    candidate, reason, notes = choose([_compared(c, markers, standing[c.path], shared) for c in usable])
+    candidate, reason, notes = select_static([_compare_candidate(c, markers, standing[c.path], shared) for c in usable])
     why = "; ".join((*candidate.reasons, *([reason] if reason else [])))
     others = (c for c in checked if c.path != candidate.path)
     return StaticChoice(candidate.path, why, (candidate, *others), notes)
 
 
-def _compared(
+def _compare_candidate(
     candidate: StaticCandidate, walk: Markers, standing: Markers, shared: Sequence[Markers]
 ) -> StaticCandidate:
     """Return a candidate with its marker distances compared with the walk's."""
@@ -477,7 +479,7 @@ def _compared(
     return replace(candidate, distance_m=typical_difference_m(pairs), pairs_m=pairs, labels=labels)
 
 
-def _checked(
+def _check_candidate(
     walk: FileFacts, markers: Markers, candidate: StaticCandidate, preview: Preview, standing: Markers
 ) -> StaticCandidate:
     """Judge a candidate by its markers: does the person stand still, and is it the same body?"""
@@ -523,7 +525,7 @@ def another_person(walk: Recording, static: Recording) -> Diagnostic | None:
     become unreadable meanwhile.
     """
     strange, same_name, _ = compare_persons(read_facts(walk.path), read_facts(static.path), None)
-    body = body_difference_m(walk.markers, preview_of(static.markers).quiet_markers())
+    body = body_difference_m(walk.markers, make_preview(static.markers).quiet_markers())
     limit = most_apart_m(same_name, bool(strange))
     agrees = not strange if body is None else body <= limit
     if agrees:

@@ -24,10 +24,10 @@ from pathlib import Path
 
 from biodyn.recording import FileFacts
 from biodyn.session.inventory import FoundFile
-from biodyn.session.role import motion_of
+from biodyn.session.role import read_motion_facts
 from biodyn.session.same_person import different_measures, without_role_words
 from biodyn.session.statics import same_body
-from biodyn.session.words import Kind, Token, plain_text, tokens, vocabulary
+from biodyn.session.words import Kind, Token, load_vocabulary, plain_text, split_name
 
 PERSON_KINDS: tuple[Kind, ...] = ("subject", "code", "number")
 # Kinds of folders that stand between a person's trials and the person, or between people and their laboratory.
@@ -68,22 +68,22 @@ class SubjectAssignment:
 
     def stem_tokens(self) -> tuple[Token, ...]:
         """Return the tokens of the file's name without those that name the person."""
-        return _outside(tokens(self.stem), self.stem_spans)
+        return _words_outside(split_name(self.stem), self.stem_spans)
 
     def folder_tokens(self, level: int) -> tuple[Token, ...]:
         """Return the tokens of a folder's name without those that name the person."""
-        words = tokens(self.folders[level])
-        return _outside(words, [self.span]) if level == self.level else words
+        words = split_name(self.folders[level])
+        return _words_outside(words, [self.span]) if level == self.level else words
 
     def person_tokens(self) -> tuple[Token, ...]:
         """Return the tokens of the folder that names the person, those that name them."""
         if self.level is None:
             return ()
         other_words = self.folder_tokens(self.level)
-        return tuple(token for token in tokens(self.folders[self.level]) if token not in other_words)
+        return tuple(token for token in split_name(self.folders[self.level]) if token not in other_words)
 
 
-def _outside(words: Sequence[Token], spans: Sequence[tuple[int, int]]) -> tuple[Token, ...]:
+def _words_outside(words: Sequence[Token], spans: Sequence[tuple[int, int]]) -> tuple[Token, ...]:
     return tuple(t for t in words if all(t.start >= end or t.end <= start for start, end in spans))
 
 
@@ -91,12 +91,12 @@ def looks_static(file: FoundFile) -> bool:
     """Return whether a file is named or declared as a static trial."""
     declared = file.facts is not None and file.facts.declared_static
     names = (file.path.stem, *file.path.parts[:-1])
-    return declared or any(token.kind == "static" for name in names for token in tokens(name))
+    return declared or any(token.kind == "static" for name in names for token in split_name(name))
 
 
 def is_passing(name: str) -> bool:
     """Return whether the name of a folder only states a kind of trial."""
-    words = tokens(name)
+    words = split_name(name)
     return bool(words) and all(token.kind in PASSING for token in words)
 
 
@@ -119,7 +119,7 @@ def stored_names(files: Sequence[FoundFile]) -> dict[Path, str]:
     for file in files:
         name = without_role_words(file.facts.subject) if file.facts is not None else ""
         key = letters_only(name)
-        if file.facts is None or len(key) < 2 or key in vocabulary()["nobody"]:
+        if file.facts is None or len(key) < 2 or key in load_vocabulary()["nobody"]:
             continue
         names[file.path] = name
         other = bodies.get(key)
@@ -136,7 +136,7 @@ def _another_body(mine: FileFacts, theirs: FileFacts) -> bool:
     return any(a is not None and b is not None and abs(a - b) > another_body * a for a, b in pairs)
 
 
-def by_known_names(assignment: SubjectAssignment, names: Iterable[str]) -> SubjectAssignment:
+def match_known_names(assignment: SubjectAssignment, names: Iterable[str]) -> SubjectAssignment:
     """Return the longest of the names that a folder's or the file's name begins with."""
     best: tuple[int, int, SubjectAssignment] | None = None
     for name in names:
@@ -169,13 +169,13 @@ def begins_with(text: str, name: str) -> int:
             if following[:1].isdigit() and text[end - 1].isdigit():
                 return 0
             if following[:1].isalpha() and text[end - 1].isalpha():
-                new_word = any(token.start == end for token in tokens(text))
+                new_word = any(token.start == end for token in split_name(text))
                 return end if new_word else 0
             return end
     return 0
 
 
-def by_stored_name(assignment: SubjectAssignment, stored: dict[Path, str]) -> SubjectAssignment:
+def match_stored_name(assignment: SubjectAssignment, stored: dict[Path, str]) -> SubjectAssignment:
     """Return the name that the file itself stores (rule 5)."""
     name = stored.get(assignment.file.path, "")
     return (
@@ -230,27 +230,27 @@ def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssi
     None where they cannot be compared, or where markers put on again and two people of one build look alike.
     """
     for a, b in ((mine, theirs), (theirs, mine)):
-        statics = standing_in(a)
-        others = standing_in(b)
-        walks = [path for path in _paths(b) if path not in others]
+        statics = standing_files(a)
+        others = standing_files(b)
+        walks = [path for path in _path_list(b) if path not in others]
         if statics and walks:
             return same_body(walks[0], statics[0])
     return None
 
 
-def standing_in(group: Sequence[SubjectAssignment]) -> list[Path]:
+def standing_files(group: Sequence[SubjectAssignment]) -> list[Path]:
     """Return files with standing: named so, else by the motion of the first few files."""
     looked_into = 6  # files of a person, that are read to find one with standing
     called = [p.file.facts.path for p in group if p.file.facts is not None and looks_static(p.file)]
-    return called or [path for path in _paths(group)[:looked_into] if _stands(path)]
+    return called or [path for path in _path_list(group)[:looked_into] if _is_standing(path)]
 
 
-def _paths(group: Sequence[SubjectAssignment]) -> list[Path]:
+def _path_list(group: Sequence[SubjectAssignment]) -> list[Path]:
     return [p.file.facts.path for p in group if p.file.facts is not None]
 
 
-def _stands(path: Path) -> bool:
-    motion = motion_of(path)
+def _is_standing(path: Path) -> bool:
+    motion = read_motion_facts(path)
     return motion is not None and motion.kind == "standing"
 
 
@@ -268,7 +268,7 @@ def speak_against_one(mine: Sequence[SubjectAssignment], theirs: Sequence[Subjec
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
-def by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> list[SubjectAssignment]:
+def name_by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> list[SubjectAssignment]:
     """Name those in a folder that is named like a person (rule 3)."""
     under: dict[tuple[str, ...], list[FoundFile]] = defaultdict(list)
     for p in assignments:
@@ -290,7 +290,7 @@ def by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str]) ->
     def find(p: SubjectAssignment) -> SubjectAssignment:
         for kind in PERSON_KINDS:
             for level, name in enumerate(p.folders):
-                for token in tokens(name):
+                for token in split_name(name):
                     is_year = _YEAR.fullmatch(name) and not all(map(is_passing, p.folders[level + 1 :]))
                     if (
                         token.kind == kind
@@ -307,7 +307,7 @@ def by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str]) ->
 
 def may_name_person(token: Token, level: int) -> bool:
     """False for T1 or V2 below another folder: a session's."""
-    if level > 0 and token.kind == "code" and token.word in vocabulary()["session_numbered"]:
+    if level > 0 and token.kind == "code" and token.word in load_vocabulary()["session_numbered"]:
         return False
     return token.start == 0 or token.kind == "subject"
 
@@ -316,10 +316,10 @@ def _counts_sessions(folders: tuple[str, ...], token: Token, parents: set[tuple[
     """Return whether a short number is below several folders that are not groups: Anna/1, Bob/1."""
     if len(folders) < 2 or len(token.text) >= LONG_NUMBER or len(parents) < 2:
         return False
-    return not any(t.kind == "group" for parent in parents for t in tokens(parent[-1] if parent else ""))
+    return not any(t.kind == "group" for parent in parents for t in split_name(parent[-1] if parent else ""))
 
 
-def by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
+def name_by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
     """Name those in a folder that is named like nothing else (rule 9)."""
     parents: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     with_static: set[tuple[str, ...]] = set()
@@ -344,7 +344,7 @@ def by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssign
     return [p if p.label else find(p) for p in assignments]
 
 
-def in_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
+def name_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
     """Assign folders to persons that no folder names, if a folder holds all of their files and no others."""
     of_person: dict[str, list[SubjectAssignment]] = defaultdict(list)
     people: dict[tuple[str, ...], set[str]] = defaultdict(set)
@@ -372,7 +372,7 @@ def in_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignme
 
 
 def _stem_person(p: SubjectAssignment) -> Token | None:
-    words = tokens(p.stem)
+    words = split_name(p.stem)
     for token in words:
         if token.kind == "subject":
             return token
@@ -380,7 +380,7 @@ def _stem_person(p: SubjectAssignment) -> Token | None:
     return first if first is not None and first.kind in ("code", "number") else None
 
 
-def by_stems(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> list[SubjectAssignment]:
+def name_by_stems(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> list[SubjectAssignment]:
     """Assign persons by the beginning of file names (rule 4)."""
     groups: dict[tuple[str, ...], list[SubjectAssignment]] = defaultdict(list)
     for p in assignments:
@@ -428,7 +428,7 @@ def _names_people(group: Sequence[SubjectAssignment], kind: Kind, stored: dict[P
     return with_static or differ or digits >= (LONG_NUMBER if kind == "number" else 2)
 
 
-def by_static_names(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
+def name_by_static_trials(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
     """Assign persons by words that the name of a static trial begins with too (rule 7)."""
     groups: dict[tuple[str, ...], list[SubjectAssignment]] = defaultdict(list)
     for p in assignments:
@@ -454,61 +454,65 @@ def by_static_names(assignments: list[SubjectAssignment]) -> list[SubjectAssignm
 def _leading_words(p: SubjectAssignment) -> list[str]:
     """Return the unknown words that the file's name begins with, all of them first, then fewer: Anna_pass, Anna."""
     ends: list[int] = []
-    for token in tokens(p.stem):
+    for token in split_name(p.stem):
         if token.kind != "plain":
             break
         ends.insert(0, token.end)
     return [p.stem[:end] for end in ends]
 
 
-def _as_counted(text: str) -> str:
+def _without_leading_zeros(text: str) -> str:
     """Return a code without zeros before its number: SUBJ1 is SUBJ01."""
     return re.sub("(?<![0-9])0+(?=[0-9])", "", text.casefold())
 
 
-def repeated_spans(p: SubjectAssignment, name: str) -> tuple[tuple[int, int], ...]:
+def find_repeated_spans(p: SubjectAssignment, name: str) -> tuple[tuple[int, int], ...]:
     """Where the file's name repeats the person's label or stored name, whatever it was taken from."""
     spans = list(p.stem_spans)
     folder = "" if p.level is None else plain_text(p.folders[p.level])[slice(*p.span)]
     for text in filter(None, {p.label, name, folder}):
         end = begins_with(p.stem, text)
         spans += [(0, end)] if end else []
-        spans += [(t.start, t.end) for t in tokens(p.stem) if _as_counted(t.text) == _as_counted(text)]
+        spans += [
+            (t.start, t.end)
+            for t in split_name(p.stem)
+            if _without_leading_zeros(t.text) == _without_leading_zeros(text)
+        ]
     return tuple(spans)
 
 
 _KEY = re.compile(r"(?:^|_)([a-zA-Z]+)-([^_\W]+)")
 
 
-def _by_word(p: SubjectAssignment, name: str) -> SubjectAssignment:
+def _match_folder(p: SubjectAssignment, name: str) -> SubjectAssignment:
     """Return the name as given; a folder called so is the person's, else one called like a person."""
     levels = [i for i, text in enumerate(p.folders) if letters_only(text) == letters_only(name)]
     levels += [
         i
         for i, text in enumerate(p.folders)
-        if any(t.kind in PERSON_KINDS and may_name_person(t, i) for t in tokens(text))
+        if any(t.kind in PERSON_KINDS and may_name_person(t, i) for t in split_name(text))
     ]
     level = levels[0] if levels else None
     end = 0 if level is None else len(plain_text(p.folders[level]))
     return replace(p, label=name, source=BY_USER, level=level, span=(0, end))
 
 
-def _bids(path: Path) -> dict[str, str]:
+def _bids_keys(path: Path) -> dict[str, str]:
     """Keys of a name like sub-01_ses-02_task-walk_run-03, of the folders too; nothing without the subject's."""
     keys: dict[str, str] = {}
     for part in (*path.parts[:-1], path.stem):
         keys |= {key.lower(): value for key, value in _KEY.findall(plain_text(part))}
-    return keys if vocabulary()["bids"]["subject"] in keys else {}
+    return keys if load_vocabulary()["bids"]["subject"] in keys else {}
 
 
-def _by_bids(assignment: SubjectAssignment) -> SubjectAssignment:
+def _name_by_bids(assignment: SubjectAssignment) -> SubjectAssignment:
     if not assignment.keys:
         return assignment
-    key = vocabulary()["bids"]["subject"]
+    key = load_vocabulary()["bids"]["subject"]
     return replace(assignment, label=f"{key}-{assignment.keys[key]}", source=f"'{key}-' in its name")
 
 
-def _as_neighbours(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
+def _name_like_neighbours(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
     people: dict[tuple[str, ...], dict[str, SubjectAssignment]] = defaultdict(dict)
     for p in assignments:
         if p.label:
@@ -529,7 +533,7 @@ def _as_neighbours(assignments: list[SubjectAssignment]) -> list[SubjectAssignme
     return [p if p.label else find(p) for p in assignments]
 
 
-def _site(p: SubjectAssignment) -> tuple[str, ...]:
+def _site_folders(p: SubjectAssignment) -> tuple[str, ...]:
     """Return the folders above the person's that say more than the kind of trials."""
     above = p.folders if p.level is None else p.folders[: p.level]
     return tuple(plain_text(name) for name in above if not is_passing(name))
@@ -542,20 +546,25 @@ def assign_subjects(files: Sequence[FoundFile], root_name: str, given: Mapping[P
     """
     stored = stored_names(files)
     known = {letters_only(name): name for name in stored.values()}
-    assignments = [SubjectAssignment(file, keys=_bids(file.path)) for file in files]
-    assignments = [_by_word(p, given[p.file.path]) if p.file.path in given else _by_bids(p) for p in assignments]
-    assignments = [p if p.label else by_known_names(p, [stored.get(p.file.path, "")]) for p in assignments]
-    assignments = by_folders(assignments, stored)
-    assignments = by_stems(assignments, stored)
-    assignments = [by_stored_name(p, stored) for p in assignments]
+    assignments = [SubjectAssignment(file, keys=_bids_keys(file.path)) for file in files]
+    assignments = [
+        _match_folder(p, given[p.file.path]) if p.file.path in given else _name_by_bids(p) for p in assignments
+    ]
+    assignments = [p if p.label else match_known_names(p, [stored.get(p.file.path, "")]) for p in assignments]
+    assignments = name_by_folders(assignments, stored)
+    assignments = name_by_stems(assignments, stored)
+    assignments = [match_stored_name(p, stored) for p in assignments]
     known |= {letters_only(p.label): p.label for p in assignments if p.label}
-    assignments = [p if p.label else by_known_names(p, known.values()) for p in assignments]
-    assignments = by_static_names(assignments)
-    assignments = _as_neighbours(assignments)
-    assignments = by_plain_folders(assignments)
+    assignments = [p if p.label else match_known_names(p, known.values()) for p in assignments]
+    assignments = name_by_static_trials(assignments)
+    assignments = _name_like_neighbours(assignments)
+    assignments = name_by_plain_folders(assignments)
     assignments = [p if p.label else replace(p, label=root_name, source="the study's folder") for p in assignments]
-    assignments = in_own_folders(assignments)
-    return [replace(p, site=_site(p), stem_spans=repeated_spans(p, stored.get(p.file.path, ""))) for p in assignments]
+    assignments = name_own_folders(assignments)
+    return [
+        replace(p, site=_site_folders(p), stem_spans=find_repeated_spans(p, stored.get(p.file.path, "")))
+        for p in assignments
+    ]
 
 
 @dataclass(frozen=True)
@@ -587,11 +596,11 @@ def join_subjects(assignments: Sequence[SubjectAssignment]) -> list[Subject]:
                 clusters.append(list(group))
         for cluster in clusters:
             sites = tuple(sorted({p.site for p in cluster}))
-            people.append(Subject(_commonest(p.label for p in cluster), sites, tuple(cluster)))
+            people.append(Subject(_most_common(p.label for p in cluster), sites, tuple(cluster)))
     return people
 
 
-def _commonest(labels: Iterable[str]) -> str:
+def _most_common(labels: Iterable[str]) -> str:
     return min(Counter(labels).items(), key=lambda item: (-item[1], item[0]))[0]
 
 
@@ -604,7 +613,7 @@ def _own_folder(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> s
     return mine[-1] if len(rivals) > 1 and len({name[-1].casefold() for name in rivals}) < len(rivals) else ""
 
 
-def _stored(group: Sequence[SubjectAssignment]) -> set[str]:
+def _stored_names(group: Sequence[SubjectAssignment]) -> set[str]:
     """Return the subject names stored in the files."""
     facts = [p.file.facts for p in group if p.file.facts is not None]
     return {letters_only(without_role_words(f.subject)) for f in facts} - {""}
@@ -616,10 +625,10 @@ def _are_different(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAs
         return False
     if a.site == b.site:
         return _own_folder(a, [*mine, *theirs]) != _own_folder(b, [*mine, *theirs])
-    kinds = {t.kind for name in set(a.site) ^ set(b.site) for t in tokens(name)}
+    kinds = {t.kind for name in set(a.site) ^ set(b.site) for t in split_name(name)}
     if kinds & {"group", "site"}:
         return True
-    names = [_stored(group) for group in (mine, theirs)]
+    names = [_stored_names(group) for group in (mine, theirs)]
     unknown = bool(kinds - set(PASSING))
     if unknown and speak_against_one(mine, theirs):
         return True
@@ -627,7 +636,7 @@ def _are_different(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAs
     if same_body is not None:
         return not same_body
     # Unknown folders, each with its own static trial: rather two laboratories than two conditions of one person.
-    own_statics = all(standing_in(group) for group in (mine, theirs))
+    own_statics = all(standing_files(group) for group in (mine, theirs))
     if unknown and own_statics and not names[0] & names[1]:
         return True
     return speak_against_one(mine, theirs)

@@ -72,7 +72,7 @@ def walk_words() -> frozenset[str]:
 
 
 @cache
-def vocabulary() -> dict[str, Any]:
+def load_vocabulary() -> dict[str, Any]:
     """Return the words of `library/session/names.toml`, lists as sets; treat it as read-only."""
     words = load_table("session/names")
     sets = {key: frozenset(value) if isinstance(value, list) else value for key, value in words.items()}
@@ -84,11 +84,11 @@ def _kind_of_word(word: str) -> Kind:
     kinds: tuple[Kind, ...] = ("other", "empty", "activity", "condition", "session", "group", "site")
     if is_static_word(word):
         return "static"
-    return next((kind for kind in kinds if word in vocabulary()[kind]), "plain")
+    return next((kind for kind in kinds if word in load_vocabulary()[kind]), "plain")
 
 
 @cache
-def _cuts(word: str) -> tuple[int, ...]:
+def _split_word(word: str) -> tuple[int, ...]:
     """Where an unknown word is two known ones: slowwalk -> slow walk."""
     if _kind_of_word(word) != "plain":
         return ()
@@ -107,7 +107,7 @@ def plain_text(name: str) -> str:
 
 
 @cache
-def tokens(name: str) -> tuple[Token, ...]:
+def split_name(name: str) -> tuple[Token, ...]:
     """Split a name (no suffix) into its tokens."""
     text = plain_text(name)
     result: list[Token] = []
@@ -122,7 +122,7 @@ def tokens(name: str) -> tuple[Token, ...]:
 
 
 def _read(text: str, start: int, end: int) -> list[Token]:
-    pieces = list(_pieces(text, start, end))
+    pieces = list(_split_by_case(text, start, end))
     result: list[Token] = []
     i = 0
     while i < len(pieces):
@@ -137,7 +137,7 @@ def _read(text: str, start: int, end: int) -> list[Token]:
         # a lone letter names a person with a number behind a separator only where it begins the name: S-01, P_3
         kind = _kind_with_number(text[a:b], touches or (a == 0 and b - a == 1)) if number is not None else None
         if kind is None or number is None:
-            cuts = [a, *(a + cut for cut in _cuts(word) if len(word) == b - a), b]
+            cuts = [a, *(a + cut for cut in _split_word(word) if len(word) == b - a), b]
             for c, d in pairwise(cuts):
                 result.append(Token(text[c:d], _kind_of_word(text[c:d].casefold()), c, d, text[c:d].casefold()))
             i += 1
@@ -153,7 +153,7 @@ def _read(text: str, start: int, end: int) -> list[Token]:
 def _kind_with_number(letters: str, touches: bool) -> Kind | None:
     """Return what a word and the number after it are together; None if they are separate."""
     longest_code = 3  # letters of a person's code before its number; one more where all are capitals
-    word, table = letters.casefold(), vocabulary()
+    word, table = letters.casefold(), load_vocabulary()
     alone = _kind_of_word(word)
     if len(word) > 1 and word in table["session_numbered"]:
         return "session"
@@ -178,20 +178,20 @@ def _is_suffix(text: str, pieces: list[tuple[int, int]], i: int) -> bool:
     return after is None or after[0] > f or text[after[0]].isdigit()
 
 
-def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _split_by_case(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Runs of letters or digits, split where the case changes: walkFast -> walk Fast, AMGait -> AM Gait."""
     begin = None
     for i in range(start, end + 1):
         character = text[i] if i < end else ""
         usable = i < end and (character.isalpha() or character.isdecimal() or unicodedata.combining(character) > 0)
-        if begin is not None and (not usable or _breaks(text, i, end)):
+        if begin is not None and (not usable or _is_boundary(text, i, end)):
             yield begin, i
             begin = None
         if begin is None and usable:
             begin = i
 
 
-def _breaks(text: str, i: int, end: int) -> bool:
+def _is_boundary(text: str, i: int, end: int) -> bool:
     before, here = text[i - 1], text[i]
     if before.isdecimal() != here.isdecimal():
         return True

@@ -31,7 +31,7 @@ from biodyn.study.report.source import StudySource
 from biodyn.variables import NormSet, Walker, is_known, same_side
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.meaning import PERCENT
-from biodyn.variables.norms import SIZE_FREE, size_free, walker_of
+from biodyn.variables.norms import SIZE_FREE, read_walker, size_free
 
 _SPEED = "speed_m_s"
 
@@ -102,7 +102,7 @@ def _walker(source: StudySource, data: SubjectCycles) -> Walker | None:
     """The person as the trials' records know them; None where no trial is a walk."""
     used = set(data.cycles["trial"])
     trials = [trial for trial in source.subjects[data.subject] if trial.done and trial.trial in used]
-    walkers = [walker_of(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
+    walkers = [read_walker(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
     walkers = [walker for walker in walkers if walker.activity == "walking"]
     return mean_of_person(walkers) if walkers else None
 

@@ -14,7 +14,7 @@ from scipy import stats
 
 from biodyn.errors import StudyError
 from biodyn.library.load import load_table
-from biodyn.output.store.folder import writing
+from biodyn.output.store.folder import write_folder
 from biodyn.output.tables.csv import write_csv
 from biodyn.study.group.registry import STATISTICS_DECIMALS
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
@@ -55,7 +55,7 @@ class SessionChange:
         from biodyn.study.report.pages import change_page
 
         page = change_page(self)
-        with writing(Path(out), force) as place:
+        with write_folder(Path(out), force) as place:
             write_csv(self.table, place / CHANGES_NAME, STATISTICS_DECIMALS)
             (place / PAGE_NAME).write_text(page, encoding="utf-8")
         return Path(out)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypedDict, Unpack
 
 from biodyn.errors import InputFileError, StudyError
 from biodyn.io import read
-from biodyn.output.report.paper import PaperHead, asked_paper
+from biodyn.output.report.paper import PaperHead, paper_format
 from biodyn.output.store.folder import remove_all_unfinished, remove_written, require_possible, trial_files
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.recording import PlateCalibration
@@ -403,7 +403,7 @@ def run_study(
     `progress=print` shows them. `pdf`: write report.pdf too, `head` a TOML file with the laboratory's lines (docs/results.md).
     `plates`: calibration file of the force plates. See `Study.run` for the other parameters and errors.
     """
-    paper, study = asked_paper(pdf, head), Study.open(source, plates=plates)
+    paper, study = paper_format(pdf, head), Study.open(source, plates=plates)
     target = study.default_folder if out is None else out
     ended, say = progress_callbacks(progress, len(study.plan.trials), on_outcome)
     return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say, paper=paper)
@@ -423,7 +423,7 @@ def rerender_study_report(
     """
     from biodyn.study.report import write_study_report
 
-    out, paper = Path(folder), asked_paper(pdf, head)
+    out, paper = Path(folder), paper_format(pdf, head)
     if progress is not None:
         progress("writing the report")
     with only_run(out, owner_of(out) or ""):
@@ -603,7 +603,7 @@ def run_session(
     by default reports/<person>[, <session>].
     `progress`, `pdf`, `head`: see `run_study`; other parameters and errors: see `Study.run`.
     """
-    paper, session = asked_paper(pdf, head), open_session(source, preset, entries, static, mass_kg, plates, **subject)
+    paper, session = paper_format(pdf, head), open_session(source, preset, entries, static, mass_kg, plates, **subject)
     target = session.default_folder if out is None else out
     ended, say = progress_callbacks(progress, len(session.plan.trials), on_outcome)
     return session.run(target, workers, on_outcome=ended, say=say, paper=paper)

@@ -99,19 +99,19 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
             if channel is None:
                 continue
             theirs = channel.values[:, entry["component"]] * entry.get("scale", 1.0)
-            ours = entry["sign"] * _ours(analysis, entry, side)
-            frames = _stance(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
+            ours = entry["sign"] * _own_curve(analysis, entry, side)
+            frames = _stance_frames(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
             if frames.sum() < _LEAST_FRAMES:
                 continue
             # what passed no filter is held against the channel as it is
             cutoff_hz = 0.0 if analysis.estimate is not None else analysis.cutoff_hz
             order = analysis.settings.signals.filter_order
             smooth = butterworth_lowpass(theirs, analysis.recording.markers.rate_hz, cutoff_hz, order)
-            comparisons.append(_agreement(analysis, side, entry, theirs, smooth, ours, frames))
+            comparisons.append(_measure_agreement(analysis, side, entry, theirs, smooth, ours, frames))
     return comparisons
 
 
-def _ours(analysis: TrialAnalysis, entry: dict[str, Any], side: str) -> FloatArray:
+def _own_curve(analysis: TrialAnalysis, entry: dict[str, Any], side: str) -> FloatArray:
     if entry["kind"] == "angle":
         coordinate = analysis.model.coordinate(entry["coordinate"])
         return np.rad2deg(analysis.fit.motion.q[:, coordinate.q_index])
@@ -119,7 +119,7 @@ def _ours(analysis: TrialAnalysis, entry: dict[str, Any], side: str) -> FloatArr
     return load.moment[entry["frame"]][:, entry["axis"]] / analysis.subject.mass_kg
 
 
-def _stance(analysis: TrialAnalysis, side: str) -> BoolArray:
+def _stance_frames(analysis: TrialAnalysis, side: str) -> BoolArray:
     time_s = analysis.time_s
     stance = np.zeros(len(time_s), dtype=bool)
     for contact in analysis.contacts:
@@ -137,7 +137,7 @@ def _within_band(analysis: TrialAnalysis, entry: dict[str, Any], difference: Flo
     return float(np.mean(np.abs(difference[frames]) <= 1.96 * sd[frames])) if frames.any() else float("nan")
 
 
-def _agreement(
+def _measure_agreement(
     analysis: TrialAnalysis,
     side: str,
     entry: dict[str, Any],

@@ -21,12 +21,12 @@ from biodyn.comparison.differences import (
     Span,
     analyses_in_common,
     cycle_differences,
-    differences,
     event_facts,
-    explained,
-    facts,
+    explained_share,
+    find_differences,
     joints_of,
-    overall,
+    list_facts,
+    overall_shares,
     with_cause_names,
 )
 from biodyn.comparison.exchange import ESTIMATED, FIT, SMOOTHING
@@ -36,7 +36,7 @@ from biodyn.errors import ResultError
 from biodyn.io import read
 from biodyn.output.store.folder import RECORD_NAME as RESULT_RECORD
 from biodyn.output.store.read import StoredResult
-from biodyn.output.store.record import PARTS, json_ready, versions
+from biodyn.output.store.record import PARTS, json_ready, program_versions
 from biodyn.output.store.write import result_arrays
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.optional_tables import difference_table
@@ -102,12 +102,12 @@ class Comparison:
     @property
     def causes(self) -> dict[Quantity, dict[str, float]]:
         """Shares of the causes in all angles and in all moments, largest first."""
-        return {quantity: overall(self.differences, quantity) for quantity in UNITS}
+        return {quantity: overall_shares(self.differences, quantity) for quantity in UNITS}
 
     @property
     def explained(self) -> dict[Quantity, float]:
         """Share of the mean square of all differences that the causes take away together."""
-        return {quantity: explained(self.differences, quantity) for quantity in UNITS}
+        return {quantity: explained_share(self.differences, quantity) for quantity in UNITS}
 
     @property
     def _in_time(self) -> tuple[Difference, ...]:
@@ -130,7 +130,7 @@ class Comparison:
             lines.append(
                 f"Of the difference in {WORDS[quantity]} {explained_percent:.0f} % is explained: {', '.join(said)}."
                 if said and explained_percent >= _LEAST_TOLD
-                else f"No cause explains the differences in {WORDS[quantity]}: {_largest(of_quantity)}."
+                else f"No cause explains the differences in {WORDS[quantity]}: {_largest_difference(of_quantity)}."
             )
         lines += [f"{fact.cause}: {fact.text}." for fact in self.facts]
         lines += [f"Setting {name}: {a} and {b}." for name, (a, b) in self.settings.items()]
@@ -194,7 +194,7 @@ class Comparison:
 
         Raises ResultError in one sentence: a file, the folder of a result or study, a place that cannot be written.
         """
-        from biodyn.output.figures.png import png
+        from biodyn.output.figures.png import render_png
         from biodyn.output.report.compare_page import compare_page, differences_figure
 
         target = Path(folder)
@@ -210,16 +210,16 @@ class Comparison:
         text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
         (target / RECORD_NAME).write_text(text, encoding="utf-8")
         figure = differences_figure(self._in_time, self.time_s, (self.first, self.other))
-        (target / FIGURE_NAME).write_bytes(png(figure))
+        (target / FIGURE_NAME).write_bytes(render_png(figure))
         page = compare_page(
             (self.first, self.other), [result.view for result in self.results], self.one_recording, self.summary(), self.rows(),
-            figure, versions()["biodyn"],
+            figure, program_versions()["biodyn"],
         )  # fmt: skip
         (target / PAGE_NAME).write_text(page, encoding="utf-8")
         return target
 
 
-def _largest(differences: Sequence[Difference]) -> str:
+def _largest_difference(differences: Sequence[Difference]) -> str:
     """How large they are at most, against the curves."""
     most = max(differences, key=lambda difference: difference.rms)
     part = 100.0 * most.rms / most.size if most.size > 0.0 else float("inf")
@@ -259,37 +259,43 @@ def compare(a: Result, b: Result) -> Comparison:
     """
     tables = [_torques_alone(source) for source in (a, b)]
     if any(table is not None for table in tables):
-        ours, theirs = (table or _torques(_opened(source)) for table, source in zip(tables, (a, b), strict=True))
+        ours, theirs = (
+            table or _torque_differences(_open_source(source)) for table, source in zip(tables, (a, b), strict=True)
+        )
         return Comparison(ours.name, theirs.name, **compare_tables(ours, theirs))
-    first = _opened(a)
+    first = _open_source(a)
     if isinstance(b, str | Path) and not Path(b).is_dir():
         return _with_file(first, Path(b))
-    second = _opened(b)
-    if _recording(first) != _recording(second):
+    second = _open_source(b)
+    if _open_recording(first) != _open_recording(second):
         return _cycles_only(first, second)
     exchange = analyses_in_common(
         first.body(),
         second.body(),
-        _both(_motion_cutoff_hz, first, second),
-        _both(lambda record: record.get("force_cutoff_hz"), first, second),
+        _both_cutoffs(_motion_cutoff_hz, first, second),
+        _both_cutoffs(lambda record: record.get("force_cutoff_hz"), first, second),
     )
     names = _names_of_causes(first.record, second.record)
     estimated = any(stored_method(result.record) == ESTIMATE for result in (first, second))
-    joints, with_causes = joints_of(exchange.a), with_cause_names(differences(exchange), names)
-    time_s, spans = exchange.a.time_s, (_spans(first), _spans(second))
+    joints, with_causes = joints_of(exchange.a), with_cause_names(find_differences(exchange), names)
+    time_s, spans = exchange.a.time_s, (_cycle_spans(first), _cycle_spans(second))
     return Comparison(
         first.name,
         second.name,
         time_s,
         (*with_causes, *cycle_differences(with_causes, time_s, exchange.rate_hz, *spans)),
-        (*_methods(first, second), *_renamed(facts(exchange, joints, estimated), names), *event_facts(*spans)),
-        dict(_settings(first.record["settings"], second.record["settings"])),
-        tuple(_notes(time_s, first)),
+        (
+            *_method_note(first, second),
+            *_rename_facts(list_facts(exchange, joints, estimated), names),
+            *event_facts(*spans),
+        ),
+        dict(_changed_settings(first.record["settings"], second.record["settings"])),
+        tuple(_frame_notes(time_s, first)),
         (first.result, second.result),
     )
 
 
-def _opened(source: Result) -> _Opened:
+def _open_source(source: Result) -> _Opened:
     if isinstance(source, TrialResult):
         name = source.analysis.recording.path.name
         record = {part: json_ready(PARTS[part](source.analysis)) for part in _PARTS}
@@ -308,7 +314,7 @@ def _torques_alone(source: Result) -> TorqueTable | None:
     return table_of_folder(path)
 
 
-def _torques(opened: _Opened) -> TorqueTable:
+def _torque_differences(opened: _Opened) -> TorqueTable:
     return table_of_frame(opened.name, opened.result.table("joint_torques"), float(opened.record["subject"]["mass_kg"]))
 
 
@@ -317,7 +323,7 @@ def _with_file(first: _Opened, path: Path) -> Comparison:
     recording = read(path)
     comparison = compare_with_channels(ours, recording, first.record)
     names = {SMOOTHING: ESTIMATED} if stored_method(first.record) == ESTIMATE else {}
-    causes_and_facts = with_cause_names(comparison.differences, names), _renamed(comparison.facts, names)
+    causes_and_facts = with_cause_names(comparison.differences, names), _rename_facts(comparison.facts, names)
     return Comparison(first.name, str(path), comparison.time_s, *causes_and_facts, {}, comparison.notes)
 
 
@@ -327,7 +333,7 @@ def _names_of_causes(first: Mapping[str, Any], second: Mapping[str, Any]) -> Map
     return {SMOOTHING: ESTIMATED, FIT: ESTIMATED} if estimated.count(True) == 1 else {}
 
 
-def _methods(first: _Opened, second: _Opened) -> Iterator[Fact]:
+def _method_note(first: _Opened, second: _Opened) -> Iterator[Fact]:
     """Say which of two results is not an estimate, and why."""
     by_name = {"first": first.record, "second": second.record}
     filtered = [name for name, record in by_name.items() if stored_method(record) != ESTIMATE]
@@ -336,11 +342,13 @@ def _methods(first: _Opened, second: _Opened) -> Iterator[Fact]:
         yield Fact(ESTIMATED, f"the {name} was not estimated from motion and forces{': ' if why else ''}{why}")
 
 
-def _renamed(facts: Sequence[Fact], names: Mapping[str, str]) -> tuple[Fact, ...]:
+def _rename_facts(facts: Sequence[Fact], names: Mapping[str, str]) -> tuple[Fact, ...]:
     return tuple(replace(fact, cause=names.get(fact.cause, fact.cause)) for fact in facts)
 
 
-def _both(cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _Opened, second: _Opened) -> tuple[float, float] | None:
+def _both_cutoffs(
+    cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _Opened, second: _Opened
+) -> tuple[float, float] | None:
     """Two cut-offs where both records tell them."""
     first_hz, other = cutoff_hz(first.record), cutoff_hz(second.record)
     if not isinstance(first_hz, int | float) or not isinstance(other, int | float):
@@ -355,24 +363,26 @@ def _motion_cutoff_hz(record: Mapping[str, Any]) -> Any:
     return record.get("cutoff_hz") if usual else None
 
 
-def _recording(opened: _Opened) -> tuple[Any, ...]:
+def _open_recording(opened: _Opened) -> tuple[Any, ...]:
     entry = opened.record["input"]
     return entry.get("sha256"), entry.get("frames"), entry.get("first_frame")
 
 
-def _settings(a: Mapping[str, Any], b: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, tuple[Any, Any]]]:
+def _changed_settings(
+    a: Mapping[str, Any], b: Mapping[str, Any], above: str = ""
+) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """Settings with different values; entries that change only figures or files are ignored."""
     for name in sorted({*a, *b}):
         if not above and name in ("output", "replay", "uncertainty", "variation", "limits"):  # two are of version 0.2
             continue
         first_value, other = a.get(name), b.get(name)
         if isinstance(first_value, Mapping) and isinstance(other, Mapping):
-            yield from _settings(first_value, other, f"{above}{name}.")
+            yield from _changed_settings(first_value, other, f"{above}{name}.")
         elif first_value != other:
             yield f"{above}{name}", (first_value, other)
 
 
-def _spans(opened: _Opened) -> list[Span]:
+def _cycle_spans(opened: _Opened) -> list[Span]:
     """The gait cycles of a result."""
     table = opened.result.table("spatiotemporal")
     return [
@@ -381,7 +391,7 @@ def _spans(opened: _Opened) -> list[Span]:
     ]
 
 
-def _notes(time_s: FloatArray, first: _Opened) -> Iterator[str]:
+def _frame_notes(time_s: FloatArray, first: _Opened) -> Iterator[str]:
     frames = len(first.arrays["time_s"])
     if len(time_s) < frames:
         yield f"{frames - len(time_s)} of {frames} frames are left out: the motion is not known in both."
@@ -389,7 +399,7 @@ def _notes(time_s: FloatArray, first: _Opened) -> Iterator[str]:
 
 def _cycles_only(first: _Opened, second: _Opened) -> Comparison:
     """Means of gait cycles of two recordings: how far apart, not why."""
-    curves = [_means(opened) for opened in (first, second)]
+    curves = [_mean_curves(opened) for opened in (first, second)]
     shared = [key for key in curves[0] if key in curves[1]]
     if not shared:
         raise ResultError(
@@ -424,16 +434,16 @@ def _cycles_only(first: _Opened, second: _Opened) -> Comparison:
         f"These are two recordings{who}: the means of their gait cycles are compared. How much of it is the walk itself and how "
         "much by its analysis is unknown; analyse one file twice to see that."
     )
-    settings = dict(_settings(first.record["settings"], second.record["settings"]))
+    settings = dict(_changed_settings(first.record["settings"], second.record["settings"]))
     results = (first.result, second.result)
     time = np.linspace(0.0, 100.0, 101)
-    facts = tuple(_methods(first, second))
+    facts = tuple(_method_note(first, second))
     return Comparison(
         first.name, second.name, time, tuple(mean_differences), facts, settings, (note,), results, one_recording=False
     )
 
 
-def _means(opened: _Opened) -> dict[tuple[str, str, str], FloatArray]:
+def _mean_curves(opened: _Opened) -> dict[tuple[str, str, str], FloatArray]:
     table = opened.result.table("gait_cycles")
     wanted = table[table["unit"].isin(["deg", "Nm/kg"])]
     means = {}

@@ -93,16 +93,16 @@ def read_files(
     `static` is "none", the walk is used for it. `forces`: of the walk, in a separate file, see `io.read`.
     """
     if not _holds_poses(walk):
-        return _on_markers(walk, static, among, static_frames, forces)
-    chosen = with_choice(_readable(read_many([walk])[0]) if forces is None else read(walk, forces), poses, static)
+        return _from_markers(walk, static, among, static_frames, forces)
+    chosen = with_choice(_read_or_raise(read_many([walk])[0]) if forces is None else read(walk, forces), poses, static)
     if chosen.on_poses:
         return TrialFiles(chosen, chosen, "Poses of segments tell joint centres and axes themselves", "poses")
-    files = _on_markers(walk, static, among, static_frames, forces)
+    files = _from_markers(walk, static, among, static_frames, forces)
     said = tuple(note for note in chosen.diagnostics if note not in files.walk.diagnostics)
     return replace(files, walk=replace(files.walk, diagnostics=(*files.walk.diagnostics, *said)))
 
 
-def _on_markers(
+def _from_markers(
     walk: Path,
     static: str | Path | None,
     among: Sequence[Path],
@@ -126,12 +126,12 @@ def _on_markers(
     same = _same_file(walk, Path(static))
     source: CalibrationSource = "walk" if same else "static trial"
     files = TrialFiles(
-        _readable(walk_read), _readable(static_read), "named by the user", source, static_frames=static_frames
+        _read_or_raise(walk_read), _read_or_raise(static_read), "named by the user", source, static_frames=static_frames
     )
     return files if same else with_doubt(files)
 
 
-def on_body(files: TrialFiles, marker_set: str) -> TrialFiles:
+def keep_points_on_body(files: TrialFiles, marker_set: str) -> TrialFiles:
     """Return the files without points that are not on the body: scalars, points of the room, other people.
 
     Such a point has an unknown label, and is far from every known marker or at no steady distance from any. Without a known
@@ -146,7 +146,7 @@ def on_body(files: TrialFiles, marker_set: str) -> TrialFiles:
         ).unknown
     except MarkerSetError:
         return files
-    strays = {label for recording in (walk, static) for label in _strays(recording.markers, unknown)}
+    strays = {label for recording in (walk, static) for label in _stray_labels(recording.markers, unknown)}
     if not strays:
         return files
     shown = sorted(strays)[:8]
@@ -161,7 +161,7 @@ def on_body(files: TrialFiles, marker_set: str) -> TrialFiles:
     return replace(files, walk=cleaned, static=cleaned if static is walk else _without_points(static, strays))
 
 
-def in_spelling_of_walk(files: TrialFiles) -> TrialFiles:
+def unify_spelling(files: TrialFiles) -> TrialFiles:
     """Return the files with labels of the static trial spelled as in the walk: R_Asis, RAsis and R.ASIS are one marker."""
     walk, static = files.walk.motion.markers, files.static.motion.markers
     if walk is None or static is None or files.static is files.walk:
@@ -181,7 +181,7 @@ def in_spelling_of_walk(files: TrialFiles) -> TrialFiles:
     return replace(files, static=files.static.with_markers(replace(static, labels=labels)))
 
 
-def _strays(markers: Markers, unknown: Sequence[str]) -> list[str]:
+def _stray_labels(markers: Markers, unknown: Sequence[str]) -> list[str]:
     """Return the unknown labels of points that no known marker stays near."""
     farthest_m, steady_m = 0.5, 0.1  # from the nearest known marker; variation of the distance to the steadiest one
     frames = np.linspace(0, markers.frame_count - 1, min(markers.frame_count, 60)).round().astype(int)
@@ -228,7 +228,7 @@ def _same_file(walk: Path, static: Path) -> bool:
         return False
 
 
-def _readable(result: Recording | InputFileError) -> Recording:
+def _read_or_raise(result: Recording | InputFileError) -> Recording:
     if isinstance(result, InputFileError):
         raise result
     return result
@@ -253,8 +253,10 @@ def with_choice(recording: Recording, use: PoseUse, static: str | Path | None = 
                 'Set [poses] use = "auto".',
             )
     else:
-        use_poses = use == "poses" or (use == "auto" and not _understood(recording.markers) and _known(poses))
-        notes.append(_both(recording.markers, poses, use_poses))
+        use_poses = use == "poses" or (
+            use == "auto" and not _require_markers(recording.markers) and _require_known(poses)
+        )
+        notes.append(_choose_motion(recording.markers, poses, use_poses))
         if use_poses:
             system = require_known(recording.path, poses.labels)
             require_seen(recording.path, poses, system)
@@ -265,7 +267,7 @@ def with_choice(recording: Recording, use: PoseUse, static: str | Path | None = 
     return replace(recording, diagnostics=(*recording.diagnostics, *notes))
 
 
-def _understood(markers: Markers) -> bool:
+def _require_markers(markers: Markers) -> bool:
     try:
         recognise_marker_set(markers.labels)
     except MarkerSetError:
@@ -273,11 +275,11 @@ def _understood(markers: Markers) -> bool:
     return True
 
 
-def _known(poses: SegmentPoses) -> bool:
+def _require_known(poses: SegmentPoses) -> bool:
     return find_pose_system(poses.labels) is not None
 
 
-def _both(markers: Markers, poses: SegmentPoses, use_poses: bool) -> Diagnostic:
+def _choose_motion(markers: Markers, poses: SegmentPoses, use_poses: bool) -> Diagnostic:
     used, other = ("poses", "markers") if use_poses else ("markers", "poses")
     return Diagnostic(
         "data-not-used",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from biodyn.checks.files import FileFacts, noticed
+from biodyn.checks.files import FileFacts, find_problems
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, ResultError, TableError
@@ -27,7 +27,7 @@ from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.marker_fit import MIN_MARKERS
-from biodyn.session import role_of
+from biodyn.session import recording_role
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.bodies.poses import with_origins
 from biodyn.trial.files import with_choice
@@ -86,7 +86,7 @@ def model_lines(path: str | Path) -> tuple[tuple[str, ...], tuple[Diagnostic, ..
         f"Bodies: {len(bodies)}: {', '.join(bodies[:_SHOWN])}{' ...' if len(bodies) > _SHOWN else ''}",
         f"Coordinates: {len(names)}: {', '.join(names[:_SHOWN])}{' ...' if len(names) > _SHOWN else ''}",
         f"Markers: {len(model.markers)}",
-        *_meaning(model),
+        *_model_meaning(model),
         f"Run a motion on it: biodyn run MOTION.mot --model {Path(path).name} --forces LOADS.xml",
     )
     return lines, model.notes
@@ -102,17 +102,17 @@ def with_model_lines(labels: Sequence[str], path: str | Path) -> tuple[str, ...]
     )
     others = [label for label in labels if label not in model_markers]
     text = f"With {Path(path).name}: {len(common)} of its {len(model_markers)} markers are in the recording"
-    text += f"; not there: {_listed(lacking)}" if lacking else ""
-    text += f"; not on the model: {_listed(others)}" if others else ""
+    text += f"; not there: {_list_names(lacking)}" if lacking else ""
+    text += f"; not on the model: {_list_names(others)}" if others else ""
     few = (
         ()
         if len(common) >= MIN_MARKERS
         else (f"The model follows at least {MIN_MARKERS} markers: it cannot follow these.",)
     )
-    return (f"{text}.", *few, *_meaning(model))
+    return (f"{text}.", *few, *_model_meaning(model))
 
 
-def _meaning(model: OpenSimModel) -> Iterator[str]:
+def _model_meaning(model: OpenSimModel) -> Iterator[str]:
     """What of the model is known by name and geometry: feet, and coordinates that are variables of the gait cycle."""
     body = imported_model(model)
     if body is None:
@@ -126,10 +126,10 @@ def _meaning(model: OpenSimModel) -> Iterator[str]:
     )
     turned = body.reversed_coordinates()
     if turned:
-        yield f"Counted the other way than here: {_listed(list(turned))}"
+        yield f"Counted the other way than here: {_list_names(list(turned))}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (" ..." if len(names) > _SHOWN else "")
 
 
@@ -159,7 +159,7 @@ def check_file(
     of theirs: a name or the path of a TOML file; `model`: an OpenSim model that is to follow its markers.
     Raises SettingsError and TableError where those are not valid.
     """
-    return _checked(path, settings, marker_set, model)[0]
+    return _check_contents(path, settings, marker_set, model)[0]
 
 
 def write_check_page(
@@ -177,10 +177,10 @@ def write_check_page(
     cannot be written.
     """
     from biodyn.output.report.check_page import check_page
-    from biodyn.output.store.record import versions
+    from biodyn.output.store.record import program_versions
 
-    checked, file = _checked(path, settings, marker_set, model)
-    page = None if file is None else check_page(file, checked.lines, checked.diagnostics, versions()["biodyn"])
+    checked, file = _check_contents(path, settings, marker_set, model)
+    page = None if file is None else check_page(file, checked.lines, checked.diagnostics, program_versions()["biodyn"])
     if page is None:
         raise InputFileError(f"'{Path(path).name}' holds no marker that could be shown.", "Leave out --out and --open.")
     name = f"{Path(path).name}.check.html"
@@ -195,7 +195,7 @@ def write_check_page(
     return checked, place
 
 
-def _checked(
+def _check_contents(
     path: str | Path, settings: Settings | str | Path | None, marker_set: str | None, model: str | Path | None
 ) -> tuple[FileCheck, FileFacts | None]:
     """What a file holds; with the facts of a recording of markers."""
@@ -212,22 +212,22 @@ def _checked(
     result = with_choice(result, options.poses.use)
     world = find_world(with_origins(result) if result.on_poses else result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
-    role, why = role_of(read_facts(path))
+    role, why = recording_role(read_facts(path))
     lines = (
-        *_contents(result),
+        *_list_contents(result),
         *coordinate_lines(result),
         f"Role: {role}. {why}",
         f"World: {world.reason}",
-        *_poses(file.recording),
-        *_markers(file),
-        *_plates(file),
+        *_pose_lines(file.recording),
+        *_marker_lines(file),
+        *_plate_lines(file),
         *(() if model is None else with_model_lines((*result.markers.labels, *result.model_outputs), model)),
     )
-    file_check = FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
+    file_check = FileCheck(lines, (*result.diagnostics, *world.diagnostics, *find_problems(file)))
     return file_check, None if file.recording.on_poses else file
 
 
-def _contents(recording: Recording) -> Iterator[str]:
+def _list_contents(recording: Recording) -> Iterator[str]:
     markers, subject = recording.markers, recording.subject
     yield f"{recording.path.name}: {markers.frame_count} frames at {markers.rate_hz:g} Hz, first frame {recording.first_frame}"
     facts = [f"name {subject.name}" if subject.name else "no name"]
@@ -263,7 +263,7 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
     return place
 
 
-def _poses(recording: Recording) -> Iterator[str]:
+def _pose_lines(recording: Recording) -> Iterator[str]:
     """Return lines of the segments with poses: share of frames, reliability in the file."""
     poses = recording.motion.poses
     if poses is None:
@@ -295,7 +295,7 @@ def _poses(recording: Recording) -> Iterator[str]:
         yield f"Landmarks that the file tells: {', '.join(poses.landmarks)}"
 
 
-def _markers(file: FileFacts) -> Iterator[str]:
+def _marker_lines(file: FileFacts) -> Iterator[str]:
     if file.recording.on_poses:
         yield "Markers: none, the poses are used"
         return
@@ -303,13 +303,13 @@ def _markers(file: FileFacts) -> Iterator[str]:
     yield f"Markers: {len(labels)}: {', '.join(labels)}"
     if isinstance(mapping, MarkerSetError):
         if marker_set != "auto":
-            yield from _found(load_marker_set(marker_set), labels)
+            yield from _found_count(load_marker_set(marker_set), labels)
         return
-    yield f"Marker set: {mapping.title} ({_share(mapping, mapping.name)}){_runner_up(mapping, labels)}"
+    yield f"Marker set: {mapping.title} ({_fit_share(mapping, mapping.name)}){_runner_up(mapping, labels)}"
     if marker_set != "auto":
-        yield from _under(load_marker_set(marker_set), mapping)
+        yield from _named_set_note(load_marker_set(marker_set), mapping)
     else:
-        yield from _missing(mapping, labels)
+        yield from _missing_markers(mapping, labels)
     if mapping.ambiguous:
         unsure = [f"{label} ({' or '.join(could)})" for label, could in mapping.ambiguous.items()]
         yield f"Could be more than one thing, marks none of them: {', '.join(unsure)}"
@@ -317,7 +317,7 @@ def _markers(file: FileFacts) -> Iterator[str]:
         yield f"Not understood, attached by their movement: {', '.join(mapping.unknown)}"
 
 
-def _share(mapping: MarkerMapping, name: str) -> str:
+def _fit_share(mapping: MarkerMapping, name: str) -> str:
     """How well a set fits: of the dictionary the labels that it explains, of others the markers that are there."""
     return f"{100 * mapping.scores[name]:.0f} % of {'the labels' if name == DICTIONARY else 'its markers'}"
 
@@ -329,10 +329,10 @@ def _runner_up(mapping: MarkerMapping, labels: Sequence[str]) -> str:
         return ""
     lacks = missing_labels(load_marker_set(second), labels)
     but = f", but lacks {', '.join(lacks)}" if lacks else ""
-    return f"; next: {load_marker_set(second).title} ({_share(mapping, second)}{but})"
+    return f"; next: {load_marker_set(second).title} ({_fit_share(mapping, second)}{but})"
 
 
-def _missing(mapping: MarkerMapping, labels: Sequence[str]) -> Iterator[str]:
+def _missing_markers(mapping: MarkerMapping, labels: Sequence[str]) -> Iterator[str]:
     """Markers of a recognised set that this file does not show, with the segment that each would place."""
     marked = {role.landmark for role in mapping.roles}
     if mapping.name == DICTIONARY:
@@ -345,9 +345,9 @@ def _missing(mapping: MarkerMapping, labels: Sequence[str]) -> Iterator[str]:
         yield f"Expected in the static trial: {', '.join(later)}"
 
 
-def _under(marker_set: MarkerSet, mapping: MarkerMapping) -> Iterator[str]:
+def _named_set_note(marker_set: MarkerSet, mapping: MarkerMapping) -> Iterator[str]:
     """What a set that was asked for finds, and what it takes from the anatomical names."""
-    yield from _found(marker_set, [role.label for role in mapping.roles if role.source == mapping.name])
+    yield from _found_count(marker_set, [role.label for role in mapping.roles if role.source == mapping.name])
     anatomical = [
         f"{role.label} ({role.landmark or role.body})" for role in mapping.roles if role.source != mapping.name
     ]
@@ -355,7 +355,7 @@ def _under(marker_set: MarkerSet, mapping: MarkerMapping) -> Iterator[str]:
         yield f"Recognised by anatomical names in addition: {', '.join(anatomical)}"
 
 
-def _found(marker_set: MarkerSet, labels: Sequence[str]) -> Iterator[str]:
+def _found_count(marker_set: MarkerSet, labels: Sequence[str]) -> Iterator[str]:
     present = {normalise(label) for label in labels}
     recognised = [f"{label} ({e.landmark or e.body})" for label in labels if (e := marker_set.find(label)) is not None]
     absent = [e.keys[0] + (" (static trial only)" if e.static_only else "") for e in marker_set.entries
@@ -364,7 +364,7 @@ def _found(marker_set: MarkerSet, labels: Sequence[str]) -> Iterator[str]:
     yield f"Not found of '{marker_set.name}': {', '.join(absent) or 'none'}"
 
 
-def _plates(file: FileFacts) -> Iterator[str]:
+def _plate_lines(file: FileFacts) -> Iterator[str]:
     if not file.recording.plates:
         yield "Force plates: none"
     for plate, wrench in zip(file.recording.plates, file.wrenches, strict=True):

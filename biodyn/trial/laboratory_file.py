@@ -16,10 +16,10 @@ from biodyn.comparison.differences import (
     Difference,
     Fact,
     analyses_in_common,
-    difference,
-    explained,
-    facts,
+    curve_difference,
+    explained_share,
     joint_words,
+    list_facts,
 )
 from biodyn.comparison.exchange import Exchange
 from biodyn.comparison.moment_convention import (
@@ -39,7 +39,7 @@ from biodyn.comparison.moment_convention import (
     moment_from_channel,
     with_common_unit,
 )
-from biodyn.comparison.segments import PLANES, MovingBody, in_planes, moment_of_ground, moment_of_segments
+from biodyn.comparison.segments import PLANES, MovingBody, moment_of_ground, moment_of_segments, resolve_in_planes
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side, other_side
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
@@ -133,7 +133,9 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
     differences: list[Difference] = []
     for c, name in enumerate(names):
         parts = {cause: part[:, c] for cause, part in causes.parts.items()}
-        coordinate_difference = difference(name, "", OF_COORDINATE, "moment", (first[:, c], other[:, c]), parts, frames)
+        coordinate_difference = curve_difference(
+            name, "", OF_COORDINATE, "moment", (first[:, c], other[:, c]), parts, frames
+        )
         differences.append(coordinate_difference)
     turned = [name for name, sign in zip(names, causes.signs, strict=True) if sign < 0]
     facts = [Fact(SIGN, f"{name} has the other sign") for name in turned]
@@ -205,20 +207,20 @@ def compare_with_channels(
     """
     _require_same(ours, recording)
     mass_kg = recording.subject.mass_kg or float(record["subject"]["mass_kg"])
-    contacts = [_contact(entry) for entry in record.get("contacts") or ()]
+    contacts = [_read_contact(entry) for entry in record.get("contacts") or ()]
     laboratory = laboratory_body(recording, ours, contacts, mass_kg)
     if laboratory is not None:
-        return _compared(ours, laboratory, recording, record, mass_kg, ())
-    plain = _compared(ours, ours, recording, record, mass_kg, (_no_segments(recording),))
+        return _compare_channels(ours, laboratory, recording, record, mass_kg, ())
+    plain = _compare_channels(ours, ours, recording, record, mass_kg, (_no_segments_note(recording),))
     unfiltered = replace(ours, wrench=measured_wrenches(recording, ours, contacts))
     if not np.any(unfiltered.wrench):
         return plain
-    assumed = _compared(ours, unfiltered, recording, record, mass_kg, (_no_segments(recording), _ASSUMED))
-    gained = explained(assumed.differences, "moment") - explained(plain.differences, "moment")
+    assumed = _compare_channels(ours, unfiltered, recording, record, mass_kg, (_no_segments_note(recording), _ASSUMED))
+    gained = explained_share(assumed.differences, "moment") - explained_share(plain.differences, "moment")
     return assumed if gained > _LEAST_GAIN else plain
 
 
-def _compared(
+def _compare_channels(
     ours: MovingBody,
     theirs: MovingBody,
     recording: Recording,
@@ -227,18 +229,18 @@ def _compared(
     notes: tuple[str, ...],
 ) -> FileComparison:
     """Compare with the channels; `theirs`: known or assumed analysis of the laboratory."""
-    exchange = _exchange(ours, theirs, record)
-    moments = list(_joints(exchange.a, recording, "moment", ours))
+    exchange = _make_exchange(ours, theirs, record)
+    moments = list(_stored_joints(exchange.a, recording, "moment", ours))
     if not moments:
         raise ResultError(
             f"'{recording.path}' holds no joint moments under names that biodyn knows.",
             "It compares results, and channels of Plug-in Gait (LHipMoment, RKneeMoment ...).",
         )
     exchange, unloaded = _with_the_same_plates(exchange, moments)
-    differences, readings = _moments(exchange, moments, mass_kg, is_known=not notes)
-    differences += _angles(exchange, list(_joints(exchange.a, recording, "angle", ours)))
+    differences, readings = _compare_moments(exchange, moments, mass_kg, is_known=not notes)
+    differences += _compare_angles(exchange, list(_stored_joints(exchange.a, recording, "angle", ours)))
     used = sorted({joint.segment for joint in moments})
-    said = [*_writing_facts(exchange, readings), *facts(exchange, used, stored_method(record) == ESTIMATE)]
+    said = [*_writing_facts(exchange, readings), *list_facts(exchange, used, stored_method(record) == ESTIMATE)]
     names = {(exchange.a.joints[s], exchange.a.sides[s]): reading for s, reading in readings.items()}
     return FileComparison(exchange.a.time_s, tuple(differences), tuple(said), (*notes, *unloaded), names)
 
@@ -256,7 +258,7 @@ def _with_the_same_plates(exchange: Exchange, joints: Sequence[_Joint]) -> tuple
     stances: list[tuple[Side, int, int, float]] = []
     for side in SIDES:
         of_side = [joint for joint in joints if joint.side == side]
-        for first, stop in finite_stretches(_loaded(body, of_side)) if of_side else ():
+        for first, stop in finite_stretches(_loaded_frames(body, of_side)) if of_side else ():
             rows = np.arange(first, stop)
             stored = rows[np.all([np.isfinite(joint.channel[rows]).all(axis=1) for joint in of_side], axis=0)]
             ratio = 0.0
@@ -283,7 +285,7 @@ def _with_the_same_plates(exchange: Exchange, joints: Sequence[_Joint]) -> tuple
     return replace(exchange, b=replace(body, valid=valid)), tuple(notes)
 
 
-def _loaded(body: MovingBody, joints: Sequence[_Joint]) -> BoolArray:
+def _loaded_frames(body: MovingBody, joints: Sequence[_Joint]) -> BoolArray:
     """Return the frames (T,) in which the ground acts beyond the given joints, and their moments are valid."""
     segments = [joint.segment for joint in joints]
     on_leg = body.wrench[:, body.beyond[segments].any(axis=0)]
@@ -303,20 +305,20 @@ def _require_same(ours: MovingBody, recording: Recording) -> None:
         )
 
 
-def _exchange(ours: MovingBody, theirs: MovingBody, record: Mapping[str, Any]) -> Exchange:
+def _make_exchange(ours: MovingBody, theirs: MovingBody, record: Mapping[str, Any]) -> Exchange:
     if theirs is ours:
         return analyses_in_common(ours, ours, (0.0, 0.0), (0.0, 0.0))
     own_hz = record.get("force_cutoff_hz")
     return analyses_in_common(ours, theirs, None, None if own_hz is None else (float(own_hz), 0.0))
 
 
-def _contact(entry: Mapping[str, Any]) -> Contact:
+def _read_contact(entry: Mapping[str, Any]) -> Contact:
     return Contact(
         int(entry["plate"]), float(entry["start_s"]), float(entry["end_s"]), entry["side"], entry["decision"], ""
     )
 
 
-def _joints(body: MovingBody, recording: Recording, quantity: str, ours: MovingBody) -> Iterator[_Joint]:
+def _stored_joints(body: MovingBody, recording: Recording, quantity: str, ours: MovingBody) -> Iterator[_Joint]:
     """Joints of which the file has a channel, with the frames of `body`."""
     inside = np.isin(ours.time_s, body.time_s)
     outputs = recording.model_outputs
@@ -338,36 +340,39 @@ def _joints(body: MovingBody, recording: Recording, quantity: str, ours: MovingB
                 yield _Joint(segment, side, entry, values, channel(both[other_side(side)]))
 
 
-def _moments(
+def _compare_moments(
     exchange: Exchange, joints: Sequence[_Joint], mass_kg: float, is_known: bool
 ) -> tuple[list[Difference], dict[int, ConventionMatch]]:
     a, b = exchange.a, exchange.b
     computed = moment_of_segments(b.motion, b.inertias, b.gravity_W, b.beyond)
     computed = computed + moment_of_ground(b.motion, b.wrench, b.beyond)
-    readings = with_common_unit([_reading(b, joint, computed, mass_kg) for joint in joints])
+    readings = with_common_unit([_moment_reading(b, joint, computed, mass_kg) for joint in joints])
     if not is_known:
         readings = [
-            _as_on_both_sides(reading, joint, joints, readings) for reading, joint in zip(readings, joints, strict=True)
+            _prefer_both_sides(reading, joint, joints, readings)
+            for reading, joint in zip(readings, joints, strict=True)
         ]
     parts, first, _ = exchange.moment_parts()
     differences = []
     for joint, reading in zip(joints, readings, strict=True):
         s = joint.segment
-        frames = _frames(b, joint)
+        frames = _common_frames(b, joint)
         if frames.sum() < LEAST_FRAMES:
             continue
-        theirs, as_expected = (_in_planes(b, joint, way, mass_kg) for way in (reading.convention, reading.expected))
+        theirs, as_expected = (
+            _moments_in_planes(b, joint, way, mass_kg) for way in (reading.convention, reading.expected)
+        )
         side_parts = {cause: part[:, s] for cause, part in parts.items()}
         if reading.deviations:
             side_parts[" and ".join(reading.deviations)] = as_expected - theirs
         for plane, name in enumerate(PLANES):
             curves = {cause: part[:, plane] for cause, part in side_parts.items()}
             ends = (first[:, s, plane], as_expected[:, plane])
-            differences.append(difference(a.joints[s], joint.side, name, "moment", ends, curves, frames))
+            differences.append(curve_difference(a.joints[s], joint.side, name, "moment", ends, curves, frames))
     return differences, dict(zip([joint.segment for joint in joints], readings, strict=True))
 
 
-def _as_on_both_sides(
+def _prefer_both_sides(
     reading: ConventionMatch, joint: _Joint, joints: Sequence[_Joint], readings: Sequence[ConventionMatch]
 ) -> ConventionMatch:
     """The reading, as usual where the other side does not depart alike: turned axes can look like it, and ours may be."""
@@ -381,30 +386,30 @@ def _as_on_both_sides(
     return replace(reading, convention=reading.expected, alternatives=(*reading.alternatives, reading.convention))
 
 
-def _reading(b: MovingBody, joint: _Joint, computed: FloatArray, mass_kg: float) -> ConventionMatch:
+def _moment_reading(b: MovingBody, joint: _Joint, computed: FloatArray, mass_kg: float) -> ConventionMatch:
     s = joint.segment
     axes = {frame: frame_axes(frame, b.motion, b.parents[s], s) for frame in FRAMES}
     channels = {"own": joint.channel} | ({} if joint.other is None else {"other": joint.other})
     expected = expected_convention(joint.entry, joint.side)
-    return match_convention(channels, computed[:, s], axes, expected, mass_kg, _frames(b, joint))
+    return match_convention(channels, computed[:, s], axes, expected, mass_kg, _common_frames(b, joint))
 
 
-def _frames(b: MovingBody, joint: _Joint) -> BoolArray:
+def _common_frames(b: MovingBody, joint: _Joint) -> BoolArray:
     """Frames in which both have a moment; laboratory software writes zeros where it has none."""
     there = np.isfinite(joint.channel).all(axis=1) & (joint.channel != 0.0).any(axis=1)
     return np.asarray(b.valid[:, joint.segment] & there)
 
 
-def _in_planes(b: MovingBody, joint: _Joint, way: Any, mass_kg: float) -> FloatArray:
+def _moments_in_planes(b: MovingBody, joint: _Joint, way: Any, mass_kg: float) -> FloatArray:
     s = joint.segment
     channel = joint.channel if way.side == "own" or joint.other is None else joint.other
     moment_W = moment_from_channel(channel, frame_axes(way.frame, b.motion, b.parents[s], s), way, mass_kg)
     every = np.zeros(b.motion.p.shape)
     every[:, s] = moment_W
-    return in_planes(every, b.motion, b.parents)[:, s]
+    return resolve_in_planes(every, b.motion, b.parents)[:, s]
 
 
-def _angles(exchange: Exchange, joints: Sequence[_Joint]) -> list[Difference]:
+def _compare_angles(exchange: Exchange, joints: Sequence[_Joint]) -> list[Difference]:
     parts, first, _ = exchange.angle_parts()
     differences = []
     for joint in joints:
@@ -418,7 +423,7 @@ def _angles(exchange: Exchange, joints: Sequence[_Joint]) -> list[Difference]:
         for plane, name in enumerate(PLANES):
             curves = {cause: np.rad2deg(part[:, s, plane]) for cause, part in parts.items()}
             ends = (np.rad2deg(first[:, s, plane]), signs[plane] * joint.channel[:, plane])
-            differences.append(difference(exchange.a.joints[s], joint.side, name, "angle", ends, curves, frames))
+            differences.append(curve_difference(exchange.a.joints[s], joint.side, name, "angle", ends, curves, frames))
     return differences
 
 
@@ -437,7 +442,7 @@ def _writing_facts(exchange: Exchange, readings: Mapping[int, ConventionMatch]) 
             )
 
 
-def _no_segments(recording: Recording) -> str:
+def _no_segments_note(recording: Recording) -> str:
     return (
         f"'{recording.path.name}' does not hold the segments of the laboratory's software (points such as LFEO, LFEA): "
         "its joint centres, axes, inertias and filters cannot be exchanged, and their part of the difference stays unexplained."

@@ -70,7 +70,7 @@ class PlateCheck:
 
         Raises PlateError where the calibration does not fit the recordings.
         """
-        calibration.applied([_as_plate(result) for result in self.results])
+        calibration.applied([_result_plate(result) for result in self.results])
         corrections = {correction.number: correction for correction in calibration.plates}
         errors = {}
         for result in self.results:
@@ -115,7 +115,7 @@ def plates(
             raise SettingsError(f"The mass of the {name} is {value:g} kg; expected a positive number.")
     recordings = [read(path) for path in paths]
     _require_same_plates(recordings)
-    signals = [_signals(recording) for recording in recordings]
+    signals = [_pole_signals(recording) for recording in recordings]
     load_n = 0.0 if known_mass_kg is None else known_mass_kg * STANDARD_GRAVITY_M_S2
     resting = resting_loads(signals, load_n) if known_mass_kg is not None else {}
     if known_mass_kg is not None and not resting:
@@ -148,7 +148,7 @@ def _require_same_plates(recordings: Sequence[Recording], tolerance_m: float = 1
                 )
 
 
-def _signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: float = 30.0) -> PoleRecording:
+def _pole_signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: float = 30.0) -> PoleRecording:
     """Return points and plates of a recording, low-passed alike and sampled more slowly: a person tilts a pole slowly."""
     markers = recording.markers
     step = max(1, round(markers.rate_hz / samples_hz))
@@ -169,7 +169,7 @@ def _signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: float = 3
     return PoleRecording(recording.path.name, markers.labels, positions[::step], rate_hz, R_WL[1], tuple(plates))
 
 
-def _as_plate(result: PlateResult) -> ForcePlate:
+def _result_plate(result: PlateResult) -> ForcePlate:
     """The plate of a result, for its corners."""
     correction = result.correction
     return ForcePlate(correction.number, 2, correction.corners, np.zeros(3), np.zeros((0, 6)), 1.0)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.output.store.folder import REPLAY_FOLDER, REPLAY_RECORD, raw_record, updating
+from biodyn.output.store.folder import REPLAY_FOLDER, REPLAY_RECORD, raw_record, update_folder
 from biodyn.output.store.read import StoredResult, read_view
-from biodyn.output.store.record import changed_since, json_ready
-from biodyn.output.store.write import Progress, adding, result_arrays
+from biodyn.output.store.record import changed_file_notes, json_ready
+from biodyn.output.store.write import Progress, add_files, result_arrays
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.optional_tables import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
@@ -134,7 +134,7 @@ class ReplayResult:
         ]
         names = [f"{REPLAY_FOLDER}/{name}" for name in files]
         target.mkdir(parents=True, exist_ok=True)
-        with updating(target) if raw_record(target) is None else adding(target, names) as place:
+        with update_folder(target) if raw_record(target) is None else add_files(target, names) as place:
             self._write(place / REPLAY_FOLDER, tables, figures, progress)
         return target / REPLAY_FOLDER
 
@@ -147,10 +147,10 @@ class ReplayResult:
             write_csv(table, target / f"{name}.csv", decimals)
         if progress is not None:
             progress("drawing the replay")
-        from biodyn.output.figures.png import png
+        from biodyn.output.figures.png import render_png
 
         for name, figure in figures.items():
-            (target / f"{name}.png").write_bytes(png(figure))
+            (target / f"{name}.png").write_bytes(render_png(figure))
         text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
         (target / REPLAY_RECORD).write_text(text, encoding="utf-8")
 
@@ -179,7 +179,9 @@ def replay(
         model_file = view.model_file
     options = options or ReplayOptions()
     actuated = stored_actuated_motion(arrays)
-    coordinates: Mapping[str, tuple[int, int]] = _places(arrays, "", "") | _places(arrays, "assumed_", " (assumed)")
+    coordinates: Mapping[str, tuple[int, int]] = _coordinate_indices(arrays, "", "") | _coordinate_indices(
+        arrays, "assumed_", " (assumed)"
+    )
     if model_file is not None:
         actuated, coordinates = model_motion(arrays, actuated, model_file)
     replayed = replay_trial(actuated, options, progress if progress is not None else _silent)
@@ -195,7 +197,7 @@ def replay(
     )
 
 
-def _places(arrays: Mapping[str, np.ndarray], kind: str, mark: str) -> dict[str, tuple[int, int]]:
+def _coordinate_indices(arrays: Mapping[str, np.ndarray], kind: str, mark: str) -> dict[str, tuple[int, int]]:
     """Index in q and in v by name of the measured or the assumed coordinates, marked in their names."""
     if f"{kind}coordinates" not in arrays:  # results of older versions have no assumed ones
         return {}
@@ -205,17 +207,17 @@ def _places(arrays: Mapping[str, np.ndarray], kind: str, mark: str) -> dict[str,
 
 def changed_files(folder: str | Path) -> list[str]:
     """Return a sentence for every file of the user that changed since the result in `folder` was made."""
-    changes = changed_since(read_view(Path(folder)).record, Path(folder))
+    changes = changed_file_notes(read_view(Path(folder)).record, Path(folder))
     return [f"{note.message} {note.hint}" for note in changes]
 
 
 def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:
     """Return the largest errors of a tracked replay and its feedback torques; infinite if the motion was lost."""
-    feedback = _lost(np.concatenate([part.feedback for part in parts]))
+    feedback = _infinite_if_lost(np.concatenate([part.feedback for part in parts]))
     recorded = np.concatenate([part.recorded for part in parts])
 
     def peak(name: str) -> float:
-        return float(max(np.max(_lost(getattr(part.deviation, name))) for part in parts))
+        return float(max(np.max(_infinite_if_lost(getattr(part.deviation, name))) for part in parts))
 
     return {
         "stretches": [list(part.frames) for part in parts],
@@ -235,6 +237,6 @@ def _silent(name: str) -> None:
     """Say nothing."""
 
 
-def _lost(values: np.ndarray) -> np.ndarray:
+def _infinite_if_lost(values: np.ndarray) -> np.ndarray:
     """A lost replay counts as infinitely far away."""
     return np.where(np.isnan(values), np.inf, values)

@@ -14,7 +14,7 @@ from biodyn.library.subject import subject_record_file
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.recording import PlateCalibration
 from biodyn.settings import Settings, settings_from, with_subject
-from biodyn.trial.files import FrameRange, TrialFiles, in_spelling_of_walk, on_body, own_files_of, read_files
+from biodyn.trial.files import FrameRange, TrialFiles, keep_points_on_body, own_files_of, read_files, unify_spelling
 
 SettingsSource: TypeAlias = Settings | Mapping[str, Any] | str | Path | None
 _Value = TypeVar("_Value")
@@ -72,7 +72,7 @@ class TrialRequest:
         files = self.files or read_files(
             self.path, self.static_path, (), self.static_frames, self.settings.poses.use, self.forces
         )
-        return on_body(in_spelling_of_walk(files), self.settings.model.marker_set)
+        return keep_points_on_body(unify_spelling(files), self.settings.model.marker_set)
 
     def noted(self, *notes: Diagnostic) -> Self:
         """Return the request, or the stage, with more findings."""

@@ -15,9 +15,9 @@ from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Status, Verdict
 from biodyn.errors import ResultError
 from biodyn.output.report.numbers import peak_lines
 from biodyn.output.report.plotting import PlottableResult
-from biodyn.output.store.folder import writing
+from biodyn.output.store.folder import write_folder
 from biodyn.output.store.read import StoredResult
-from biodyn.output.store.write import Progress, seal, write_paper, write_report, write_view
+from biodyn.output.store.write import Progress, write_manifest, write_paper, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
 from biodyn.output.tables.lazy import CoordinateVariables
 from biodyn.trial.clock import Clock
@@ -91,9 +91,9 @@ class TrialResult(PlottableResult):
     @cached_property
     def view(self) -> TrialView:
         """Record, tables and arrays: what a result folder keeps."""
-        from biodyn.output.store.write import view_of
+        from biodyn.output.store.write import trial_view
 
-        return view_of(self._judged, self._kept)
+        return trial_view(self._judged, self._kept)
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -130,12 +130,12 @@ class TrialResult(PlottableResult):
         An existing result is replaced only with `force`, and only where it holds nothing but what biodyn wrote;
         ResultError otherwise. `pdf`: with report.pdf, `head` a TOML file with the laboratory's lines (docs/results.md).
         """
-        from biodyn.output.report.paper import asked_paper
+        from biodyn.output.report.paper import paper_format
 
-        target, above = Path(folder), asked_paper(pdf, head)
+        target, above = Path(folder), paper_format(pdf, head)
         output = self.analysis.settings.output
         clock = Clock(progress)
-        with writing(target, force) as place:
+        with write_folder(target, force) as place:
             with clock.step("tables", "writing tables"):
                 write_view(self.view, place, output.packed)
             if output.figures:
@@ -147,7 +147,7 @@ class TrialResult(PlottableResult):
             if above is not None:
                 with clock.step("pdf", "writing the PDF"):
                     write_paper(self.view, place, above)
-            seal(place, clock.seconds, output.packed)
+            write_manifest(place, clock.seconds, output.packed)
         object.__setattr__(self, "folder", target)  # the only change of a result
         return target
 

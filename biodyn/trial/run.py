@@ -17,7 +17,7 @@ from biodyn.rigid_body import is_compiled, warm_up
 from biodyn.threads import limit_to_one_thread
 from biodyn.trial.clock import Clock
 from biodyn.trial.request import RequestInputs, SettingsSource, TrialRequest, trial_request
-from biodyn.trial.stages import analysis_of
+from biodyn.trial.stages import make_analysis
 from biodyn.trial.steps import STEPS, Step
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def analyse(
             with clock.step("compiling kernels"):
                 warm_up(progress)
     require_unchanged(request.user_files)
-    analysis = analysis_of(stage, clock.seconds)
+    analysis = make_analysis(stage, clock.seconds)
     return analysis if torques_only else judge(analysis)
 
 
@@ -146,19 +146,19 @@ def remake_report(
     `say` is called with a sentence for every file of the user that changed since the result was made. `pdf`: write
     `report.pdf` too, with the laboratory's `head` from a TOML file (`paper.read_head`).
     """
-    from biodyn.output.report.paper import asked_paper
+    from biodyn.output.report.paper import paper_format
     from biodyn.output.store.folder import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME
     from biodyn.output.store.read import read_view
-    from biodyn.output.store.record import changed_since
-    from biodyn.output.store.write import adding, write_paper, write_report
+    from biodyn.output.store.record import changed_file_notes
+    from biodyn.output.store.write import add_files, write_paper, write_report
 
-    target, above = Path(folder), asked_paper(pdf, head)
+    target, above = Path(folder), paper_format(pdf, head)
     view = read_view(target)
     if say is not None:
-        for note in changed_since(view.record, target):
+        for note in changed_file_notes(view.record, target):
             say(f"{note.message} {note.hint}")
     names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures] if figures else []
-    with adding(target, [*names, REPORT_NAME, *([PAPER_NAME] if pdf else [])]) as place:
+    with add_files(target, [*names, REPORT_NAME, *([PAPER_NAME] if pdf else [])]) as place:
         write_report(view, place, figures=figures, report=True, progress=progress)
         if above is not None:
             write_paper(view, place, above)

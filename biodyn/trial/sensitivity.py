@@ -61,12 +61,12 @@ def vary_request(request: TrialRequest, factors: Sequence[str], progress: Progre
     base = analyse(request, progress)
     variations = [
         Variation(factor, level, analyse(replace(request, settings=changed), torques_only=True))
-        for factor, level, changed in _levels(factors, settings, base, progress)
+        for factor, level, changed in _factor_levels(factors, settings, base, progress)
     ]
     return TrialResult(replace(base, variations=tuple(variations)))
 
 
-def _levels(
+def _factor_levels(
     factors: Sequence[str], settings: Settings, base: TrialAnalysis, progress: Progress | None
 ) -> Iterator[tuple[str, str, Settings]]:
     for factor in dict.fromkeys(factors):
@@ -86,7 +86,7 @@ def _vary_on_model(request: TrialRequest, factors: Sequence[str], progress: Prog
         _require_weights(base)
     variations = [
         Variation(factor, level, whole_result(replace(request, settings=changed)).analysis)
-        for factor, level, changed in _levels(
+        for factor, level, changed in _factor_levels(
             factors, _with(request.settings, "uncertainty", compute=False), base.analysis, progress
         )
     ]
@@ -121,13 +121,13 @@ def _hip_centres(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
             yield name, _with(options, "model", hip_centre=name)
 
 
-def _anthropometries(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
+def _anthropometry_levels(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
     for name in entry_names("anthropometry"):
         if name != options.model.anthropometry:
             yield name, _with(options, "model", anthropometry=name)
 
 
-def _cutoffs(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
+def _cutoff_levels(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
     rate_hz = base.recording.markers.rate_hz
     for hz in _CUTOFFS_HZ:
         if hz != base.cutoff_hz and hz < 0.5 * rate_hz:
@@ -155,7 +155,7 @@ _OF_THE_MODEL = {
 #: What can be varied, and how its levels are made.
 FACTORS: dict[str, Callable[[Settings, TrialAnalysis], Iterator[_Level]]] = {
     "hip_centre": _hip_centres,
-    "anthropometry": _anthropometries,
-    "cutoff": _cutoffs,
+    "anthropometry": _anthropometry_levels,
+    "cutoff": _cutoff_levels,
     "marker_weights": _marker_weights,
 }

@@ -27,7 +27,7 @@ from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial,
 from biodyn.processing.signals.orientation import facing_from_static, find_world, with_corrected_vertical
 from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.session import Companion, SessionFiles, choose_static, preview_of_file, session_of
-from biodyn.session.statics import compared_offsets
+from biodyn.session.statics import compare_offsets
 from biodyn.settings import with_subject
 from biodyn.trial.files import TrialFiles
 from biodyn.trial.request import TrialRequest
@@ -64,30 +64,30 @@ def session_trials(
     walk = files.walk
     notes: list[Diagnostic] = []
     trials = {walk.sha256: CalibrationTrial(walk_markers, walk.path.name, walk.sha256)}
-    shapes = {_movement(walk)}
+    shapes = {_movement_key(walk)}
     judge = _Judge(session, files)
-    for companion in serving(session):
+    for companion in usable_files(session):
         why = companion.why if companion.use == "unreadable" else judge.against(companion)
         if not why:
-            why = _taken(companion, prepared, trials, shapes)
+            why = _add_file(companion, prepared, trials, shapes)
         if why:
             notes.append(_left_out(companion.path.name, why))
     return tuple(trials[key] for key in sorted(trials)), tuple(notes)
 
 
-def serving(session: SessionFiles) -> tuple[Companion, ...]:
+def usable_files(session: SessionFiles) -> tuple[Companion, ...]:
     """Return walks and functional trials of the session, and unreadable files."""
     return tuple(c for c in session.companions if c.use in ("walk", "functional", "unreadable"))[:_MOST_FILES]
 
 
 def walks_of_session(session: SessionFiles, files: TrialFiles) -> list[Companion]:
     """Return the other walks of the session with the marker placement of the walk, each movement once."""
-    judge, shapes, walks = _Judge(session, files), {_movement(files.walk)}, []
-    for companion in serving(session):
+    judge, shapes, walks = _Judge(session, files), {_movement_key(files.walk)}, []
+    for companion in usable_files(session):
         if companion.use != "walk" or judge.against(companion):
             continue
         try:
-            shape = _movement(read(companion.path))
+            shape = _movement_key(read(companion.path))
         except (BiodynError, OSError):  # named where the model is fitted
             continue
         if shape not in shapes:
@@ -121,7 +121,7 @@ class _Judge:
             if companion.body_m > _SAME_PLACES_M:
                 apart = f"{1000.0 * companion.body_m:.1f} mm"
                 return f"its markers sat elsewhere: their distances within segments differ by {apart} from the walk's"
-            if compared_offsets(self.walk.joint_offsets_rad, facts.joint_offsets_rad) == "different":
+            if compare_offsets(self.walk.joint_offsets_rad, facts.joint_offsets_rad) == "different":
                 return "it stores other joint offsets: another static trial is its own"
             if self.static is not None:
                 own_static = self._own_static(facts)
@@ -135,7 +135,7 @@ class _Judge:
         return choose_static(facts, preview_of_file(facts.path).markers, self.statics, same_person=True).path
 
 
-def _taken(
+def _add_file(
     companion: Companion,
     prepared: Callable[[Recording], Markers],
     trials: dict[str, CalibrationTrial],
@@ -144,7 +144,7 @@ def _taken(
     """Read a file and add it to those found; why it cannot be added, "" where it was."""
     try:
         recording = read(companion.path)
-        movement = _movement(recording)
+        movement = _movement_key(recording)
         if movement in movements:
             return "it holds the same movement as another file"
         use: CalibrationUse = "functional" if companion.use == "functional" else "walk"
@@ -158,7 +158,7 @@ def _taken(
     return ""
 
 
-def _movement(recording: Recording) -> str:
+def _movement_key(recording: Recording) -> str:
     """The same for two files that hold the same positions, whatever else was computed from them."""
     positions = recording.markers.positions
     known = np.sort(np.round(1e4 * positions[np.isfinite(positions)]))
@@ -175,7 +175,7 @@ def _left_out(name: str, why: str) -> Diagnostic:
     )
 
 
-def content_of(path: Path) -> str:
+def content_hash(path: Path) -> str:
     """Return the hash of a file's content, remembered while size and time of change stay; "" where it cannot be read."""
     try:
         return remembered_sha256(path, path.stat())
@@ -200,17 +200,19 @@ def subject_model_fit(trial: Scaled) -> SubjectModelFit:
     # Moved centres do not change the estimated height and widths.
     scaling = replace(trial.scaling, options=replace(trial.scaling.options, height_m=trial.model.height_m))
     session = session_files(trial.path, trial.companions) if trial.settings.model.fit == "session" else None
-    if session is None or not serving(session):
+    if session is None or not usable_files(session):
         return SubjectModelFit(fit_subject([_walk_alone(trial)], without_guesses(trial.model), scaling, soft))
     key = _key_of_model(trial, scaling, session)
-    return trial.memory.of(key, lambda: _fitted(trial, scaling, soft, session))
+    return trial.memory.of(key, lambda: _fit_subject(trial, scaling, soft, session))
 
 
 def _walk_alone(trial: Scaled) -> CalibrationTrial:
     return CalibrationTrial(trial.signals.markers, trial.files.walk.path.name, trial.files.walk.sha256)
 
 
-def _fitted(trial: Scaled, scaling: SubjectScaling, soft: frozenset[str], session: SessionFiles) -> SubjectModelFit:
+def _fit_subject(
+    trial: Scaled, scaling: SubjectScaling, soft: frozenset[str], session: SessionFiles
+) -> SubjectModelFit:
     static, geometry = trial.files.static, trial.settings.model.geometry
     world = find_world(with_corrected_vertical(static, trial.files.walk))
 
@@ -240,11 +242,11 @@ def without_guesses(model: SubjectModel) -> SubjectModel:
 
 def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles) -> str:
     """Everything that the fit of a session depends on, the contents of all its files among it."""
-    files = sorted((c.use, content_of(c.path)) for c in (*serving(session), *session.statics))
+    files = sorted((c.use, content_hash(c.path)) for c in (*usable_files(session), *session.statics))
     walk = ("walk", trial.files.walk.sha256)
     made_of = (
         sorted({*files, walk}),
-        [path.name for path in sorted(c.path for c in serving(session) if c.use == "unreadable")],
+        [path.name for path in sorted(c.path for c in usable_files(session) if c.use == "unreadable")],
         trial.files.static.sha256,
         trial.files.source,
         trial.settings.model.model_dump_json(),
@@ -278,21 +280,21 @@ def other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:
     session = session_files(trial.path, trial.companions)
     if session is None:
         return
-    among = sorted(content_of(companion.path) for companion in session.companions)
-    for companion in sorted(walks_of_session(session, trial.files), key=lambda walk: content_of(walk.path)):
+    among = sorted(content_hash(companion.path) for companion in session.companions)
+    for companion in sorted(walks_of_session(session, trial.files), key=lambda walk: content_hash(walk.path)):
         other = next_stage(
             trial,
             TrialRequest,
             path=companion.path,
             static_path=trial.files.static.path if trial.files.source == "static trial" else None,
             settings=with_subject(trial.settings, {}, {"mass_kg": trial.mass_kg}),
-            companions=_beside(companion, trial),
+            companions=_companion_session(companion, trial),
             forces=None,
             files=None,
             notes=(),
         )
         made_of = (
-            content_of(companion.path),
+            content_hash(companion.path),
             sorted({*among, trial.files.walk.sha256}),
             trial.files.static.sha256,
             trial.files.source,
@@ -305,7 +307,7 @@ def other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:
         yield other, hashlib.sha256(repr(made_of).encode()).hexdigest()
 
 
-def _beside(companion: Companion, trial: TrialRequest) -> tuple[Path, ...] | None:
+def _companion_session(companion: Companion, trial: TrialRequest) -> tuple[Path, ...] | None:
     """The rest of the session, seen from a companion: the same model for every walk. None: the folder of the companion."""
     if trial.companions is None:
         return None

@@ -19,7 +19,7 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.processing.calibration.standing import CalibrationSource, Standing, StoredCentre
-from biodyn.processing.calibration.subject import MassEstimate, known_age, leg_length, stored_height
+from biodyn.processing.calibration.subject import MassEstimate, find_stored_height, known_age, leg_length
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.ground_reaction import ContactDecisions
@@ -213,7 +213,7 @@ def next_stage(trial: TrialRequest, stage: type[_Stage], **values: Any) -> _Stag
     return stage(**{**{name: value for name, value in vars(trial).items() if name in names}, **values})
 
 
-def analysis_of(trial: Solved, timings: Mapping[str, float] | None = None) -> TrialAnalysis:
+def make_analysis(trial: Solved, timings: Mapping[str, float] | None = None) -> TrialAnalysis:
     """Return the analysis of a solved trial, with the seconds of its steps."""
     if isinstance(trial, Checked):
         return replace(trial.analysis, timings=timings or {})
@@ -260,7 +260,7 @@ def _subject_facts(trial: Solved) -> SubjectFacts:
     if mass is None:
         raise SubjectError("Body mass is not known.", "Give it with --mass.")
     given = trial.settings.subject
-    height_source = "given by the user" if given.height_m is not None else stored_height((walk, static))[1]
+    height_source = "given by the user" if given.height_m is not None else find_stored_height((walk, static))[1]
     if given.sex:
         sex_source = "given by the user"
     elif walk.subject.sex or static.subject.sex:

@@ -17,7 +17,7 @@ from typing import Any
 
 from biodyn.checks import examine
 from biodyn.checks.body import with_consistency
-from biodyn.checks.estimators.evidence import gather
+from biodyn.checks.estimators.evidence import collect_evidence
 from biodyn.checks.estimators.plate_faults import corners_in_order, with_weight_of_plates
 from biodyn.checks.estimators.plate_signals import impossible_load, unloaded_cause
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S
@@ -31,14 +31,14 @@ from biodyn.library.load import suggest_name
 from biodyn.model.body_model import with_freed, with_mass
 from biodyn.processing.calibration.subject import StanceMasses, stance_masses, stride_mass
 from biodyn.processing.calibration.subject_fit.result import fit_notes
-from biodyn.processing.contacts.balance import required_wrench, weight_of, with_known_feet
+from biodyn.processing.contacts.balance import body_weight_n, required_wrench, with_known_feet
 from biodyn.processing.contacts.decide import unused_overrides
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
 from biodyn.processing.contacts.ground_reaction import (
     ContactDecisions,
+    compute_reaction,
     contact_decisions,
     contact_diagnostics,
-    reaction_of,
 )
 from biodyn.processing.contacts.loading import other_loads, with_unknown_loads, without_aid_contacts
 from biodyn.processing.dynamics.solve import Dynamics, express_in_three_point_axes, solve_dynamics
@@ -81,7 +81,7 @@ from biodyn.trial.stages import (
     Scaled,
     Solved,
     Tracked,
-    analysis_of,
+    make_analysis,
     next_stage,
 )
 from biodyn.uncertainty.bands import torque_bands
@@ -152,15 +152,15 @@ def contacts(trial: Tracked) -> Grounded:
     """
     points = gait_points(trial.fit, SIDES, trial.rate_hz)
     steps = points.of_steps(trial.rate_hz, trial.signals.cutoff_hz)
-    trial, decided = _decided(trial, steps)
+    trial, decided = _decide_contacts(trial, steps)
     walk, notes = _corners_in_order(trial, decided, steps)
     if notes:
-        trial, decided = _decided(replace(trial, walk=walk).noted(*notes), steps)
+        trial, decided = _decide_contacts(replace(trial, walk=walk).noted(*notes), steps)
     others = other_loads(decided.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg)
     used = without_aid_contacts(decided.contacts, others)
     activity = recognise_activity(steps, used, trial.rate_hz)
     kinematic_events = movement_events(steps, trial.rate_hz, activity.direction, activity.is_walking)
-    reaction = _reaction(trial, decided, used, activity, kinematic_events, trial.signals)
+    reaction = _ground_reaction(trial, decided, used, activity, kinematic_events, trial.signals)
     _require_contact(trial, used)
     return next_stage(
         trial,
@@ -179,7 +179,7 @@ def contacts(trial: Tracked) -> Grounded:
     )
 
 
-def _decided(trial: Tracked, points: GaitPoints) -> tuple[Tracked, ContactDecisions]:
+def _decide_contacts(trial: Tracked, points: GaitPoints) -> tuple[Tracked, ContactDecisions]:
     """Return the trial without the offsets of the plates, and the contacts of the feet."""
     zeroed = with_known_feet(trial.signals, trial.walk.plates, points.sole)
     _require_possible_loads(trial.walk, zeroed)
@@ -200,7 +200,7 @@ def _corners_in_order(
             prepared, [plate_wrench(plate, prepared.markers.frame_count, prepared.markers.rate_hz)]
         ).plates[0]
 
-    evidence = gather(
+    evidence = collect_evidence(
         trial.fit,
         points,
         required_wrench(trial.fit),
@@ -208,7 +208,7 @@ def _corners_in_order(
         decided.contacts,
         rate_hz,
         trial.settings.contacts.threshold_n,
-        weight_of(trial.fit.model.mass_kg),
+        body_weight_n(trial.fit.model.mass_kg),
         prepared.force_smear_s,
         recognise_activity(points, decided.contacts, rate_hz).direction == "forwards",
     )
@@ -218,7 +218,7 @@ def _corners_in_order(
     return replace(walk, plates=ordered), notes
 
 
-def _reaction(
+def _ground_reaction(
     trial: Tracked,
     decided: ContactDecisions,
     used: Sequence[Contact],
@@ -234,18 +234,18 @@ def _reaction(
         strikes_s = strikes_from_movement(
             used, kinematic_events, trial.walk.markers.frame_count / rate_hz, 1.0 / rate_hz
         )
-    reaction = reaction_of(decided, prepared, trial.settings.contacts, full_bandwidth, strikes_s)
+    reaction = compute_reaction(decided, prepared, trial.settings.contacts, full_bandwidth, strikes_s)
     return with_unknown_loads(reaction, decided.contacts, used, rate_hz, prepared.force_smear_s)
 
 
 def events(trial: Grounded) -> Grounded:
     """Find foot strikes and foot offs: plates, movement and file."""
     points = trial.points.of_steps(trial.rate_hz, trial.signals.cutoff_hz)
-    all_events, notes = _events_by(trial, trial.moved, points)
+    all_events, notes = _find_events(trial, trial.moved, points)
     return replace(trial, events=all_events, event_notes=notes).noted(*notes)
 
 
-def _events_by(
+def _find_events(
     trial: Grounded, kinematic_events: Sequence[GaitEvent], points: GaitPoints
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """The events, with those that the movement of these points tells."""
@@ -266,13 +266,13 @@ def _events_by(
 def inverse_dynamics(trial: Grounded) -> Solved:
     """Solve for the joint torques; an unknown body mass is estimated from the strides first."""
     if trial.mass is None:
-        others = [trial.memory.of(f"mass {key}", partial(_masses_of, other)) for other, key in other_walks(trial)]
+        others = [trial.memory.of(f"mass {key}", partial(_body_masses, other)) for other, key in other_walks(trial)]
         is_steady = trial.activity.is_walking or trial.activity.kind in ("running", "stairs")  # no hops
         own = _stance_masses(trial) if is_steady else {}
         mass, note = stride_mass(own, others)
         model = with_mass(trial.model, mass.mass_kg)
         trial = replace(trial, mass=mass, model=model, fit=replace(trial.fit, model=model)).noted(note)
-    dynamics, notes = _in_moment_axes(trial, trial.fit, solve_dynamics(trial.fit, trial.reaction))
+    dynamics, notes = _convert_moment_axes(trial, trial.fit, solve_dynamics(trial.fit, trial.reaction))
     propagation = TrialInputs(
         fit=trial.fit,
         dynamics=dynamics,
@@ -292,7 +292,7 @@ def _stance_masses(trial: Grounded) -> StanceMasses:
     return stance_masses(trial.reaction, trial.events, trial.rate_hz)
 
 
-def _masses_of(other: TrialRequest) -> StanceMasses:
+def _body_masses(other: TrialRequest) -> StanceMasses:
     """Body mass by the stances of another walk of the session; none unless it is walking that can be analysed."""
     try:
         grounded: Grounded = run_steps(other, STEPS, "events")
@@ -301,7 +301,7 @@ def _masses_of(other: TrialRequest) -> StanceMasses:
     return _stance_masses(grounded) if grounded.activity.is_walking else {}
 
 
-def _in_moment_axes(trial: Grounded, fit: Fit, dynamics: Dynamics) -> tuple[Dynamics, tuple[Diagnostic, ...]]:
+def _convert_moment_axes(trial: Grounded, fit: Fit, dynamics: Dynamics) -> tuple[Dynamics, tuple[Diagnostic, ...]]:
     """Return the joint moments in the axes of the settings, with findings about missing markers."""
     if trial.settings.model.moment_axes == "fitted":
         return dynamics, ()
@@ -319,7 +319,7 @@ def estimate(trial: Solved) -> Solved:
     if settings.model.fit == "session" and settings.estimation.session:
         shared, session_notes = _shared_parameters(trial)
     try:
-        estimated = _estimated(trial, shared, bands=settings.uncertainty.compute)
+        estimated = _estimate_trial(trial, shared, bands=settings.uncertainty.compute)
     except EstimateError as error:
         if settings.signals.method == ESTIMATE:
             raise
@@ -327,11 +327,11 @@ def estimate(trial: Solved) -> Solved:
         filtered = with_method(trial.signals, fall_back_to_filter(error.message.rstrip(".")))
         propagation = replace(trial.propagation, signals=filtered)
         return replace(trial, signals=filtered, propagation=propagation).noted(estimate_failed(error))
-    dynamics, _ = _in_moment_axes(trial, estimated.fit, estimated.dynamics)
+    dynamics, _ = _convert_moment_axes(trial, estimated.fit, estimated.dynamics)
     points = gait_points(estimated.fit, SIDES, trial.rate_hz)
     unfiltered = points.of_steps(trial.rate_hz, math.inf)  # the estimate's motion passed no filter
     kinematic_events = movement_events(unfiltered, trial.rate_hz, trial.activity.direction, trial.activity.is_walking)
-    found_events, event_notes = _events_by(trial, kinematic_events, unfiltered)
+    found_events, event_notes = _find_events(trial, kinematic_events, unfiltered)
     assumed = {coordinate.body for coordinate in estimated.fit.model.assumed}
     other_notes = (note for note in trial.notes if note not in trial.event_notes)
     return replace(
@@ -354,7 +354,7 @@ def estimate(trial: Solved) -> Solved:
     )
 
 
-def _estimated(trial: Solved, shared: tuple[InformationForm, ...] = (), bands: bool = False) -> Estimate:
+def _estimate_trial(trial: Solved, shared: tuple[InformationForm, ...] = (), bands: bool = False) -> Estimate:
     """The estimate of a trial after its inverse dynamics; EstimateError where something that no plate shows carries the body."""
     settings = trial.settings
     if trial.other_loads:
@@ -364,7 +364,7 @@ def _estimated(trial: Solved, shared: tuple[InformationForm, ...] = (), bands: b
     cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
     widest = with_force_cutoff(trial.signals, cutoff_hz)
     decisions = (trial.decided, trial.contacts, trial.activity, trial.moved)
-    reaction = _reaction(trial, *decisions, widest, trial.reaction.full_bandwidth)
+    reaction = _ground_reaction(trial, *decisions, widest, trial.reaction.full_bandwidth)
     magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
     chosen, R_WL = settings.estimation, trial.world.R_WL
     return estimate_trial(trial.propagation, reaction, cutoff_hz, chosen, magnitudes, bands, R_WL, shared)
@@ -390,7 +390,7 @@ def walk_alone(request: TrialRequest) -> WalkInformation:
     """Return what a walk shows of inertias and plates, analysed up to its estimate; a walk that fails says why."""
     try:
         solved: Solved = run_steps(request, STEPS, "inverse dynamics")
-        information = _estimated(solved).shared_parameters
+        information = _estimate_trial(solved).shared_parameters
         numbers = tuple(plate.number for plate in solved.signals.raw_plates)
         return WalkInformation(
             "no frame of it is in balance" if information is None else information,
@@ -415,7 +415,7 @@ def uncertainty(trial: Solved) -> Solved:
 
 def checks(trial: Solved) -> Checked:
     """Compare the result with a sound recording, every cycle with what a body can do, the torques with other algorithms."""
-    unchecked = analysis_of(trial)
+    unchecked = make_analysis(trial)
     analysis = replace(examine(unchecked), consistency=with_consistency(unchecked).consistency)
     return next_stage(trial, Checked, analysis=analysis, notes=analysis.diagnostics)
 

@@ -15,7 +15,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError
 from biodyn.io.b3d import Archive, ArchivedTrial, forces_of, missing_note, read_archive
 from biodyn.io.opensim.write import storage_text, trc_text
-from biodyn.output.store.record import versions
+from biodyn.output.store.record import program_versions
 from biodyn.output.store.write import write_export
 from biodyn.rigid_body.osim.document import parse_document
 from biodyn.rigid_body.osim.joints import coordinates_down_the_tree
@@ -52,9 +52,9 @@ def unpack(archive: str | Path, folder: str | Path | None = None, *, force: bool
     source = Path(archive)
     archive_content = read_archive(source)
     target = Path(folder) if folder is not None else source.with_suffix("")
-    models, notes = _models(archive_content)
+    models, notes = _models_by_kind(archive_content)
     files = {f"model_{kind}.osim": model.osim for kind, model in models.items()}
-    files[SUBJECT] = _person(archive_content)
+    files[SUBJECT] = _person_facts(archive_content)
     names: list[str] = []
     for trial in archive_content.trials:
         name = _free_name(component_name(trial.name), names)
@@ -64,7 +64,7 @@ def unpack(archive: str | Path, folder: str | Path | None = None, *, force: bool
         notes.extend(trial_notes)
     record = {
         "export": "unpack",
-        "versions": versions(),
+        "versions": program_versions(),
         "of": {"file": source.name, "sha256": archive_content.sha256},
         "notes": notes,
     }
@@ -91,7 +91,7 @@ class _Model:
         return {}
 
 
-def _models(archive: Archive) -> tuple[dict[str, _Model], list[str]]:
+def _models_by_kind(archive: Archive) -> tuple[dict[str, _Model], list[str]]:
     """The models by kind of pass, and notes."""
     models: dict[str, _Model] = {}
     notes = []
@@ -110,7 +110,7 @@ def _models(archive: Archive) -> tuple[dict[str, _Model], list[str]]:
     return models, notes
 
 
-def _person(archive: Archive) -> str:
+def _person_facts(archive: Archive) -> str:
     """Return the facts of the person as AddBiomechanics writes them with recordings."""
     facts = {
         "massKg": archive.mass_kg,
@@ -128,9 +128,9 @@ def _trial_files(
     time_s = np.arange(len(trial.markers)) / trial.rate_hz
     force_columns, _, force_notes = forces_of(trial)
     files: dict[str, str] = {}
-    notes = [_sentence(note) for note in (*force_notes, *missing_note(trial))]
+    notes = [_note_sentence(note) for note in (*force_notes, *missing_note(trial))]
     if trial.labels:
-        files[f"{name}.trc"] = trc_text(f"{name}.trc", _unbroken(trial.labels), trial.markers, time_s)
+        files[f"{name}.trc"] = trc_text(f"{name}.trc", _trc_labels(trial.labels), trial.markers, time_s)
     else:
         notes.append(f"'{trial.name}' holds no markers.")
     if force_columns:
@@ -153,7 +153,7 @@ def _trial_files(
     return files, notes
 
 
-def _unbroken(labels: Sequence[str]) -> list[str]:
+def _trc_labels(labels: Sequence[str]) -> list[str]:
     """Labels as a TRC file can hold them."""
     return [" ".join(label.split()) or "marker" for label in labels]
 
@@ -168,5 +168,5 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
     return candidate
 
 
-def _sentence(note: Diagnostic) -> str:
+def _note_sentence(note: Diagnostic) -> str:
     return f"{note.message} {note.hint}".strip()

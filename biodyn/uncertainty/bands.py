@@ -22,9 +22,9 @@ from biodyn.uncertainty.error_sources import (
     MarkerMoments,
     Source,
     marker_moments,
+    noise_variance,
     pose_offsets,
-    quadratic,
-    single,
+    to_single_precision,
 )
 from biodyn.uncertainty.inputs import Magnitudes, TrialInputs, load_magnitudes
 from biodyn.uncertainty.parameter_sensitivities import (
@@ -39,10 +39,10 @@ from biodyn.uncertainty.parameter_sensitivities import (
 from biodyn.uncertainty.responses import (
     SmoothedResponse,
     along_segments,
+    central_differences,
     fit_of,
     held_coordinates,
     marker_places,
-    rates,
     rotation_rates,
     torque_response,
     torque_weights,
@@ -53,9 +53,9 @@ from biodyn.uncertainty.settings import UncertaintySettings
 
 _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
     "joint_centres": error_sources.joint_centres,
-    "inertias": error_sources.inertias,
+    "inertias": error_sources.inertia_columns,
     "centre_of_pressure": error_sources.centre_of_pressure,
-    "cutoff": error_sources.cutoff,
+    "cutoff": error_sources.cutoff_columns,
 }
 # White noise and movement with the stride of single markers, or of measured poses.
 _OF_MARKERS, _OF_POSES = ("marker_noise", "soft_tissue"), ("pose_noise", "pose_errors")
@@ -131,10 +131,10 @@ def torque_uncertainty(
         constants: parameters that were estimated with the motion and respond to all errors; the effect of noise on them counts as
             noise.
     """
-    names = sources_of(inputs)
+    names = error_sources_of(inputs)
     factor = {name: (scale or {}).get(name, 1.0) for name in names}
     moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
-    errors, frames_at = _prepared(inputs, magnitudes, factor, moving, constants)
+    errors, frames_at = _prepare_errors(inputs, magnitudes, factor, moving, constants)
     errors = replace(errors, subtract_noise=subtract_noise, noise_in_torques=noise_in_torques)
     model, markers = inputs.model, errors.markers
     variance = {name: np.zeros((len(moving), len(model.coordinates))) for name in names}
@@ -144,7 +144,7 @@ def torque_uncertainty(
     for first, stop in finite_stretches(moving):
         if stop - first < _LEAST_FRAMES:
             continue
-        for block, wide in blocks(first, stop, block_frames):
+        for block, wide in frame_blocks(first, stop, block_frames):
             inner = slice(block.start - wide.start, block.stop - wide.start)
             of_block, share = _propagate(frames_at(np.arange(wide.start, wide.stop)), inner, errors, points)
             of_filter[block] = share[inner]
@@ -182,7 +182,7 @@ class _Errors:
     noise_in_torques: bool = True
 
 
-def _prepared(
+def _prepare_errors(
     inputs: TrialInputs,
     magnitudes: Magnitudes,
     factor: Mapping[str, float],
@@ -205,7 +205,7 @@ def _prepared(
         inputs.fit_settings.steady_lever_m,
     )
     markers = marker_moments(inputs, magnitudes)
-    sources = {name: make(inputs, magnitudes) for name, make in _columns_of(inputs).items() if factor[name]}
+    sources = {name: make(inputs, magnitudes) for name, make in _error_columns(inputs).items() if factor[name]}
 
     def frames_at(at: IntArray) -> Frames:
         return Frames(
@@ -239,17 +239,17 @@ def _prepared(
     return _Errors(sources, factor, markers, magnitudes, smoothed, sensitivities), frames_at
 
 
-def sources_of(inputs: TrialInputs) -> tuple[str, ...]:
+def error_sources_of(inputs: TrialInputs) -> tuple[str, ...]:
     """Return the sources of error of a trial, in the order of tables."""
     names = (*(_OF_MARKERS if inputs.poses is None else _OF_POSES), *_BY_COLUMN)
     return (*names, UNSEEN) if inputs.model.assumed else names
 
 
-def _columns_of(inputs: TrialInputs) -> dict[str, Callable[[TrialInputs, Magnitudes], Source]]:
+def _error_columns(inputs: TrialInputs) -> dict[str, Callable[[TrialInputs, Magnitudes], Source]]:
     return _BY_COLUMN if inputs.poses is None else {_OF_POSES[1]: pose_offsets, **_BY_COLUMN}
 
 
-def blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
+def frame_blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
     """Split the frames first .. stop - 1 into blocks of about `size`: their own frames, and with a margin for differences.
 
     The margin is wide enough for every block to differentiate as the whole stretch would.
@@ -276,7 +276,7 @@ def _propagate(
     markers, smoothed, sensitivities = errors.markers, errors.smoothed, errors.sensitivities
     mb, rate_hz = inputs.model.multibody, inputs.rate_hz
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
-    variance = {name: np.zeros((count, len(frames.rows))) for name in sources_of(inputs)}
+    variance = {name: np.zeros((count, len(frames.rows))) for name in error_sources_of(inputs)}
     columns = {name: smoothed.of_source(name, source, frames) for name, source in errors.sources.items()}
     gradient = np.concatenate([column.gradient for column in columns.values()], axis=2) if columns else None
     G = torque_response(
@@ -294,27 +294,27 @@ def _propagate(
     wanted, by_markers = points.wanted(frames.at), []
     wanted = wanted[(wanted >= inner.start) & (wanted < inner.stop)]
     cached_frames = 64  # keeps the largest arrays in the processor's cache
-    for block, wide in blocks(0, count, cached_frames):
+    for block, wide in frame_blocks(0, count, cached_frames):
         core = slice(block.start - wide.start, block.stop - wide.start)
         fit = fit_of(frames, wide, smoothed)
         if gradient is not None:
             steps[block] = -fit.inverse_hessian[core] @ gradient[block]
-        rows = tuple(single(part[block]) for part in G)
+        rows = tuple(to_single_precision(part[block]) for part in G)
         A = fit.by_markers
         if markers.poses is not None:
-            A = markers.poses.columns(A, single(markers_at[wide]))
+            A = markers.poses.columns(A, to_single_precision(markers_at[wide]))
         by_markers.append(A[core][wanted[(wanted >= block.start) & (wanted < block.stop)] - block.start])
         g = torque_weights(rows, A, core, rate_hz)
         if errors.noise_in_torques:
-            variance[random][block] = quadratic(g, markers.noise[frames.at[block]], markers.noise_m)
+            variance[random][block] = noise_variance(g, markers.noise[frames.at[block]], markers.noise_m)
         for name, column in columns.items():
             for moments in column.noise if errors.subtract_noise else ():
-                known[name][block] += quadratic(g, markers.moments_of(moments[block]), markers.noise_m)
+                known[name][block] += noise_variance(g, markers.moments_of(moments[block]), markers.noise_m)
         skin = along_segments(g, (turning[0][block], turning[1][block]))
-        variance[moving][block] = quadratic(skin, markers.skin[None, None], markers.skin_m)
+        variance[moving][block] = noise_variance(skin, markers.skin[None, None], markers.skin_m)
     if len(wanted):
         _add_points(points, frames, wanted, np.concatenate(by_markers), steps[wanted], errors, columns)
-    motion = (steps, *rates(steps, rate_hz))
+    motion = (steps, *central_differences(steps, rate_hz))
     if sensitivities is not None:
         by_parameters, through_skin, through_noise = sensitivities.torques(frames)
         variance[random], variance[moving] = variance[random] + through_noise, variance[moving] + through_skin

@@ -89,12 +89,12 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
                 changed.append((sd / step_m, other, fitted.changed_links(other)))
 
     def columns(frames: Frames) -> Columns:
-        tau = torques(frames, fitted.tree)
+        tau = recompute_torques(frames, fitted.tree)
         # links at the same place have the same gradient
         same = {some: fit_gradient(frames, fitted, some) for some in {some for _, _, some in changed}}
-        result = stacked(
+        result = stack_columns(
             frames,
-            [factor * (torques(frames, other.tree) - tau) for factor, other, _ in changed],
+            [factor * (recompute_torques(frames, other.tree) - tau) for factor, other, _ in changed],
             [factor * (fit_gradient(frames, other, some) - same[some]) for factor, other, some in changed],
         )
         return replace(result, models=tuple((factor, other) for factor, other, _ in changed))
@@ -102,7 +102,7 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     return columns
 
 
-def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Return columns for mass, centre of mass (forward, along) and moments of inertia of each kind of segment, both sides equal.
 
     The torques are linear in the inertial parameters (Atkeson et al. 1986).
@@ -129,7 +129,7 @@ def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
     def columns(frames: Frames) -> Columns:
         change = inertia_sensitivities(model.multibody, frames.q, frames.v, frames.vdot, parameters)
-        return stacked(frames, change[:, frames.rows])
+        return stack_columns(frames, change[:, frames.rows])
 
     return columns
 
@@ -145,14 +145,14 @@ def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
             for shift in shifts:
                 change = np.zeros_like(frames.wrenches)
                 change[:, foot, :3] = cross(shift, frames.wrenches[:, foot, 3:])
-                changes.append(_by_wrenches(frames, change))
-        changes += [_by_wrenches(frames, other[frames.at]) for other in others]
-        return stacked(frames, changes)
+                changes.append(_wrench_columns(frames, change))
+        changes += [_wrench_columns(frames, other[frames.at]) for other in others]
+        return stack_columns(frames, changes)
 
     return columns
 
 
-def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Return columns for another cut-off of markers and forces (slope and curvature of the torques), and for the filter's bias.
 
     The bias of a filter increases steeply as its cut-off decreases, so the curvature counts: for a standard normal z the variance
@@ -198,9 +198,9 @@ def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
     def columns(frames: Frames) -> Columns:
         places = fitted.places(frames.q)
-        change = stacked(
+        change = stack_columns(
             frames,
-            [_by_wrenches(frames, change[frames.at]) for change in loads],
+            [_wrench_columns(frames, change[frames.at]) for change in loads],
             [-_marker_forces(frames, fitted, places, np.nan_to_num(change[frames.at])) for change in biases],
         )
         return replace(change, noise=tuple(moments[frames.at] for moments in noise))
@@ -278,7 +278,7 @@ def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
                 part[load.first_sample : load.first_sample + len(load.raw)] = load.raw
                 total[:, sides.index(load.side)] += smoothed(part)
                 rest = rest - part
-        wrench, owner = smoothed(rest), _owner(inputs, plate.number, frames)
+        wrench, owner = smoothed(rest), _assigned_side(inputs, plate.number, frames)
         for foot, side in enumerate(sides):
             total[:, foot] += np.where((owner == side)[:, None], wrench, 0.0)
     return total
@@ -306,7 +306,7 @@ def ahead_of_strikes(inputs: TrialInputs) -> FloatArray:
     return total
 
 
-def _owner(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
+def _assigned_side(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
     """Return the side (T,) of the contact with the plate nearest in time, "" where that contact was not assigned."""
     contacts = [contact for contact in inputs.contacts if contact.plate == plate]
     if not contacts:
@@ -319,7 +319,7 @@ def _owner(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
 
 def no_columns(frames: Frames) -> Columns:
     """Return no columns."""
-    return stacked(frames, [])
+    return stack_columns(frames, [])
 
 
 @dataclass(frozen=True)
@@ -406,12 +406,12 @@ def _marker_forces(frames: Frames, fitted: Fitted, x: FloatArray, error: FloatAr
     return generalised_wrench_forces(fitted.tree, frames.q, loads, links)
 
 
-def _by_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
+def _wrench_columns(frames: Frames, change: FloatArray) -> FloatArray:
     links = frames.inputs.dynamics.foot_wrench_links
     return -generalised_wrench_forces(frames.inputs.model.multibody, frames.q, change, links)[:, frames.rows]
 
 
-def torques(frames: Frames, tree: Multibody) -> FloatArray:
+def recompute_torques(frames: Frames, tree: Multibody) -> FloatArray:
     """Return the torques (T, C) of another tree at the same motion."""
     tau = inverse_dynamics(
         tree, frames.q, frames.v, frames.vdot, frames.wrenches, frames.inputs.dynamics.foot_wrench_links
@@ -425,18 +425,20 @@ def _parameter_change(model: SubjectModel, changed: dict[str, Inertia]) -> Float
     for name, inertia in changed.items():
         frame = model.frames[name]
         for sign, each in ((1.0, inertia), (-1.0, read_inertia(model, name))):
-            change[frame.link] += sign * _parameters(each.transformed(frame.R_LB, frame.p_LB))
+            change[frame.link] += sign * _inertial_parameters(each.transformed(frame.R_LB, frame.p_LB))
     return change.ravel()
 
 
-def _parameters(inertia: Inertia) -> FloatArray:
+def _inertial_parameters(inertia: Inertia) -> FloatArray:
     """Return [m, m c, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] of an inertia in link axes."""
     c = inertia.com
     tensor = inertia.tensor + inertia.mass * ((c @ c) * np.eye(3) - np.outer(c, c))
     return np.concatenate([[inertia.mass], inertia.mass * c, tensor[np.triu_indices(3)]])
 
 
-def stacked(frames: Frames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None) -> Columns:
+def stack_columns(
+    frames: Frames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None
+) -> Columns:
     """Return columns of changes of torques (T, C) and gradients (T, nv), zero where there are none."""
     shape = (len(frames.at), len(frames.rows))
     if isinstance(torque, list):
@@ -519,17 +521,17 @@ def pose_offsets(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     ]
 
     def columns(frames: Frames) -> Columns:
-        tau, gradient = torques(frames, fitted.tree), fit_gradient(frames, fitted)
+        tau, gradient = recompute_torques(frames, fitted.tree), fit_gradient(frames, fitted)
         R = body_poses(fitted.tree, frames.q)[0]
         torque_changes, gradient_changes = [], []
         for factor, other, moved_L in others:
             seen_at = frames.seen_at.copy()
             some = np.flatnonzero(moved_L.any(axis=1))
             seen_at[:, some] += (R[:, fitted.links[some]] @ moved_L[some, :, None])[..., 0]
-            torque_changes.append(factor * (torques(frames, other.tree) - tau))
+            torque_changes.append(factor * (recompute_torques(frames, other.tree) - tau))
             gradient_changes.append(factor * (fit_gradient(replace(frames, seen_at=seen_at), other) - gradient))
         models = tuple((float(factor), other) for factor, other, _ in others)
-        return replace(stacked(frames, torque_changes, gradient_changes), models=models)
+        return replace(stack_columns(frames, torque_changes, gradient_changes), models=models)
 
     return columns
 
@@ -581,7 +583,7 @@ def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments
     )
 
 
-def quadratic(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArray) -> FloatArray:
+def noise_variance(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArray) -> FloatArray:
     """Return the variance (T, C) of g0 n + g1 n' + g2 n'' (T, C, 3M).
 
     moments: (T or 1, M or 1, 6) and sd: (M,) of n.
@@ -592,11 +594,11 @@ def quadratic(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArray) ->
         size = np.sqrt(moments[..., PAIRS.index((i, i))] * moments[..., PAIRS.index((j, j))])
         if np.any(np.abs(moments[..., column]) > round_off * size):
             twice = 1.0 if i == j else 2.0
-            weight = single(np.tile(twice * moments[..., column] * sd**2, (1, 3)))
+            weight = to_single_precision(np.tile(twice * moments[..., column] * sd**2, (1, 3)))
             total += ((g[i] * g[j]) @ weight[:, :, None])[..., 0]
     return np.maximum(total, 0.0)  # round-off where nothing moves
 
 
-def single(values: FloatArray) -> FloatArray:
+def to_single_precision(values: FloatArray) -> FloatArray:
     """Return the values in single precision, in half the time: a standard deviation needs three digits."""
     return values.astype(np.float32)  # type: ignore[return-value]

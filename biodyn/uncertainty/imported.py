@@ -78,10 +78,10 @@ def imported_bands(trial: ImportedInputs, settings: UncertaintySettings) -> Torq
     by_source = {}
     places = _DrawnPlaces.of(trial)
     missing = np.isnan(trial.inputs.dynamics.torques)
-    for name, changes in changed_inputs(trial, magnitudes, noise_m).items():
+    for name, changes in perturbed_inputs(trial, magnitudes, noise_m).items():
         variance = np.zeros(missing.shape)
         for share, drawn in changes:
-            q, tau = redone(trial, drawn)
+            q, tau = recompute_draw(trial, drawn)
             variance += share * (tau - trial.tau)[:, columns] ** 2
             places.add(drawn.model, q, share)
         smooth = uniform_filter1d(np.nan_to_num(variance), max(around, 1), axis=0, mode="nearest")
@@ -108,16 +108,16 @@ class _DrawnPlaces:
     def of(cls, trial: ImportedInputs) -> _DrawnPlaces:
         """Nothing drawn yet."""
         every = max(round(trial.inputs.rate_hz / RATE_HZ), 1)
-        q = redone(trial, as_it_was(trial))[0]
+        q = recompute_draw(trial, unchanged_draw(trial))[0]
         frames = np.flatnonzero(np.isfinite(q).all(axis=1) & (np.arange(len(q)) % every == 0))
         mb = trial.model.multibody
         names = tuple(mb.bodies[body].name for body in StickFigure.from_posture(mb).bodies)
-        usual = _points(trial.model.osim, q[frames], names)
+        usual = _joints_and_ends(trial.model.osim, q[frames], names)
         return cls(frames, names, usual, np.zeros((*usual.shape, 3)))
 
     def add(self, model: OpenSimModel, q: FloatArray, share: float) -> None:
         """Add a draw: the model and its coordinates (T, n); a frame that it lost tells nothing."""
-        apart = np.nan_to_num(_points(model, q[self.frames], self.names) - self.usual)[..., None]
+        apart = np.nan_to_num(_joints_and_ends(model, q[self.frames], self.names) - self.usual)[..., None]
         self.covariance += share * (apart @ apart.swapaxes(-1, -2))
 
     def found(self) -> PointUncertainty | None:
@@ -125,7 +125,7 @@ class _DrawnPlaces:
         return PointUncertainty(self.frames, largest_extent(self.covariance)) if len(self.frames) else None
 
 
-def _points(model: OpenSimModel, q: FloatArray, names: Sequence[str]) -> FloatArray:
+def _joints_and_ends(model: OpenSimModel, q: FloatArray, names: Sequence[str]) -> FloatArray:
     """Joints, then ends (K, 2 B, 3) m, of the bodies by name."""
     mb = model.multibody
     figure = StickFigure.from_posture(mb, model.coupled.configuration(model.default_configuration()[None])[0])
@@ -134,12 +134,12 @@ def _points(model: OpenSimModel, q: FloatArray, names: Sequence[str]) -> FloatAr
     return points[:, [*at, *(k + len(figure.bodies) for k in at)]]
 
 
-def as_it_was(trial: ImportedInputs) -> Drawn:
+def unchanged_draw(trial: ImportedInputs) -> Drawn:
     """Return the draw without an error."""
     return Drawn(trial.model.osim, trial.positions, trial.wrenches, trial.cutoff_hz)
 
 
-def redone(trial: ImportedInputs, drawn: Drawn) -> tuple[FloatArray, FloatArray]:
+def recompute_draw(trial: ImportedInputs, drawn: Drawn) -> tuple[FloatArray, FloatArray]:
     """Return smoothed coordinates and torques (T, n) of one draw, from its markers on; NaN in frames without a motion."""
     q = fit_model(drawn.model, trial.labels, drawn.positions, trial.time_s, trial.tasks, report=False).q
     smoothed, tau = np.full_like(q, np.nan), np.full_like(q, np.nan)
@@ -162,14 +162,14 @@ def marker_noise(trial: ImportedInputs, magnitudes: Magnitudes) -> FloatArray:
     return np.fmax(estimate_noise(raw, inputs.rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m)
 
 
-def changed_inputs(
+def perturbed_inputs(
     trial: ImportedInputs, magnitudes: Magnitudes, noise_m: FloatArray, seed: int = 0
 ) -> dict[str, Iterator[tuple[float, Drawn]]]:
     """Return changed inputs by source of error, in the order of tables, each with its share of the source's variance.
 
     Draws share the variance; independent errors of one standard deviation (where a force acts, the cut-off) add up.
     """
-    bare = as_it_was(trial)
+    bare = unchanged_draw(trial)
 
     def moved(change: FloatArray) -> Drawn:
         return replace(bare, positions=trial.positions + change)
@@ -260,11 +260,11 @@ def with_moved_centres(model: ImportedModel, shifts: dict[str, FloatArray]) -> O
         place = body.p_PJ + first.get(body.name, 0.0) - (back.get(body.parent, 0.0) if body.parent else 0.0)
         com = body.com_m - back.get(body.name, 0.0) if body.mass_kg else body.com_m
         bodies.append(replace(body, p_PJ=place, com_m=com))
-    markers = tuple(_shifted(marker, back.get(str(marker.body), np.zeros(3))) for marker in own.markers)
+    markers = tuple(_shift_marker(marker, back.get(str(marker.body), np.zeros(3))) for marker in own.markers)
     return _with_bodies(replace(own, markers=markers), bodies)
 
 
-def _shifted(marker: Marker, back: FloatArray) -> Marker:
+def _shift_marker(marker: Marker, back: FloatArray) -> Marker:
     x, y, z = (np.array(marker.place_m) - back).tolist()
     return replace(marker, place_m=(x, y, z))
 

@@ -83,11 +83,11 @@ def load_magnitudes(file: str | None = None) -> Magnitudes:
 
 def _from_table(table: Mapping[str, Any]) -> Magnitudes:
     shares = tuple(float(share) for share in table["soft_tissue"]["shares"])
-    table = _of_poses() | dict(table)  # a file of one's own may say nothing of poses
+    table = _pose_errors() | dict(table)  # a file of one's own may say nothing of poses
     return Magnitudes(
         marker_noise_m=1e-3 * float(table["marker_noise"]["sd_mm"]),
         noise_from_hz=float(table["marker_noise"]["from_hz"]),
-        soft_tissue_m=_by_segment(table["soft_tissue"]["sd_mm"]),
+        soft_tissue_m=_index_by_segment(table["soft_tissue"]["sd_mm"]),
         shares=shares,
         stride_s=float(table["soft_tissue"]["stride_s"]),
         joint_centre_m=_joint_centres(table["joint_centres"]),
@@ -96,17 +96,17 @@ def _from_table(table: Mapping[str, Any]) -> Magnitudes:
         com_m=1e-3 * float(table["inertias"]["centre_mm"]),
         centre_of_pressure_m=1e-3 * float(table["centre_of_pressure"]["sd_mm"]),
         cutoff_hz=float(table["cutoff"]["sd_hz"]),
-        unseen_rad=_unseen(table.get("unseen_segments", {})),
+        unseen_rad=_unseen_magnitudes(table.get("unseen_segments", {})),
         unseen_harmonics=tuple(table.get("unseen_segments", {}).get("harmonics", (1.0,))),
         citations={name: str(entry.get("citation", "")) for name, entry in table.items()},
         pose_noise=_origin_and_turn(table["pose_noise"]),
         pose_error=_origin_and_turn(table["pose_errors"]),
         pose_shares=tuple(float(share) for share in table["pose_errors"]["shares"]),
-        calibration_m=_by_source(table.get("calibration") or load_table("uncertainty/magnitudes")["calibration"]),
+        calibration_m=_index_by_source(table.get("calibration") or load_table("uncertainty/magnitudes")["calibration"]),
     )
 
 
-def _of_poses() -> dict[str, Any]:
+def _pose_errors() -> dict[str, Any]:
     library = load_table("uncertainty/magnitudes")
     return {name: library[name] for name in ("pose_noise", "pose_errors")}
 
@@ -115,7 +115,7 @@ def _origin_and_turn(table: Mapping[str, Any]) -> tuple[float, float]:
     return 1e-3 * float(table["origin_mm"]), float(np.deg2rad(table["turn_deg"]))
 
 
-def _unseen(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, FloatArray]]:
+def _unseen_magnitudes(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, FloatArray]]:
     offset, stride = (
         {name: np.deg2rad(deg) for pattern, deg in table.get(key, {}).items() for _, name in expand_sides(pattern)}
         for key in ("offset_deg", "stride_deg")
@@ -125,7 +125,7 @@ def _unseen(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, FloatArray]
 
 def _joint_centres(table: Mapping[str, Any]) -> dict[str, FloatArray]:
     """(3,) m by segment: a number for all axes, or what the fit of the subject's model believes of it."""
-    fit = _by_name(load_table("body/subject_fit")["centre_mm"])
+    fit = _index_by_name(load_table("body/subject_fit")["centre_mm"])
     believed = [name for pattern in table.get("believed", ()) for _, name in expand_sides(pattern)]
     unknown = [name for name in believed if name not in fit]
     if unknown:
@@ -133,20 +133,20 @@ def _joint_centres(table: Mapping[str, Any]) -> dict[str, FloatArray]:
             f"'joint_centres.believed': the fit of the subject's model believes nothing of {', '.join(unknown)}.",
             suggest_name(unknown[0], sorted(fit)),
         )
-    millimetres = _by_name(table["sd_mm"]) | {name: fit[name] for name in believed}
+    millimetres = _index_by_name(table["sd_mm"]) | {name: fit[name] for name in believed}
     return {name: 1e-3 * np.broadcast_to(np.asarray(mm, dtype=float), 3) for name, mm in millimetres.items()}
 
 
-def _by_name(rows: Mapping[str, Any]) -> dict[str, Any]:
+def _index_by_name(rows: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for pattern, value in rows.items() for _, name in expand_sides(pattern)}
 
 
-def _by_source(calibration: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    return {name.replace("_", " "): _by_segment(entry) for name, entry in calibration["sd_mm"].items()}
+def _index_by_source(calibration: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    return {name.replace("_", " "): _index_by_segment(entry) for name, entry in calibration["sd_mm"].items()}
 
 
-def _by_segment(millimetres: Mapping[str, float]) -> dict[str, float]:
-    return {name: 1e-3 * float(mm) for name, mm in _by_name(millimetres).items()}
+def _index_by_segment(millimetres: Mapping[str, float]) -> dict[str, float]:
+    return {name: 1e-3 * float(mm) for name, mm in _index_by_name(millimetres).items()}
 
 
 # -- Variances of a marker's error and of its first two derivatives: white noise behind a filter, and skin over the stride.
@@ -196,7 +196,7 @@ def _white_stretch(
     end = round(_END_PERIODS * rate_hz / cutoff_hz) if cutoff_hz else 0
     short = min(frames, max(2 * end + 1, _LEAST_FRAMES))
     filtered = smooth(np.eye(short))
-    weights = [filtered, *_derivatives(filtered, rate_hz)]
+    weights = [filtered, *_spline_derivatives(filtered, rate_hz)]
     moments = np.stack([np.sum(weights[i] * weights[j], axis=1) for i, j in PAIRS], axis=1)
     half = (short - 1) // 2
     rows = np.full(frames, half)
@@ -205,7 +205,7 @@ def _white_stretch(
     return np.asarray(moments[rows])
 
 
-def _derivatives(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
+def _spline_derivatives(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
     """First and second derivative of samples (T, ...), of a spline with a lower degree for few samples."""
     if len(x) == 1:  # a constant; SciPy 1.16 writes outside of its memory for the second derivative of degree 0
         return np.zeros_like(x), np.zeros_like(x)

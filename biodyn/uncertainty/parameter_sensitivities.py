@@ -9,13 +9,13 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.rigid_body import body_poses, inertia_sensitivities
-from biodyn.uncertainty.error_sources import Fitted, Frames, Source, single
+from biodyn.uncertainty.error_sources import Fitted, Frames, Source, to_single_precision
 from biodyn.uncertainty.responses import (
     FitResponse,
     SmoothedResponse,
     along_segments,
+    central_differences,
     fit_of,
-    rates,
     rotation_rates,
     torque_response,
     torque_weights,
@@ -170,10 +170,11 @@ class ParameterSensitivities:
 
         In single precision: a standard deviation needs three digits.
         """
-        effects = single(self.effects.effects(frames))
-        changes = {name: effects @ single(x) for name, x in self.by_column.items()}
+        effects = to_single_precision(self.effects.effects(frames))
+        changes = {name: effects @ to_single_precision(x) for name, x in self.by_column.items()}
         tissue, noise = (
-            np.sum((effects @ single(part)) * effects, axis=2) for part in (self.to_soft_tissue, self.to_noise)
+            np.sum((effects @ to_single_precision(part)) * effects, axis=2)
+            for part in (self.to_soft_tissue, self.to_noise)
         )
         return changes, tissue, noise
 
@@ -203,7 +204,9 @@ def parameter_sensitivities(
         change = column.torque
         if column.gradient.shape[2]:
             step = -fit.inverse_hessian @ column.gradient
-            change = change + sum(part @ rate for part, rate in zip(G, (step, *rates(step, rate_hz)), strict=True))
+            change = change + sum(
+                part @ rate for part, rate in zip(G, (step, *central_differences(step, rate_hz)), strict=True)
+            )
         by_column[name] = -covariance @ (weighted @ change.reshape(weighted.shape[1], -1))
     of_tissue = covariance @ _gradients_of_soft_tissue(frames, weighted, G, fit, tissue, rate_hz)
     return ParameterSensitivities(parameters, by_column, of_tissue @ of_tissue.T, covariance @ information @ covariance)

@@ -32,7 +32,7 @@ from biodyn.processing.kinematics.visibility import (
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import Multibody, body_poses, inverse_dynamics_derivatives, joint_jacobians
 from biodyn.rigid_body.kinematics import supporting_coordinates
-from biodyn.uncertainty.error_sources import Columns, Frames, Source, single
+from biodyn.uncertainty.error_sources import Columns, Frames, Source, to_single_precision
 from biodyn.uncertainty.inputs import PAIRS, Magnitudes, stride_movement
 
 # -- Coordinates that the fit regularises where a leg's posture hides them
@@ -56,7 +56,7 @@ class Stretch:
         return self.first - 1, self.stop
 
 
-def stretches_of(
+def regularised_stretches(
     model: SubjectModel, lever: FloatArray, steady_lever_m: float, rate_hz: float, moving: BoolArray
 ) -> tuple[Stretch, ...]:
     """Return the regularised stretches, for levers (T, C) m with all markers seen; moving: (T,) frames with a pose."""
@@ -109,15 +109,15 @@ def fit_response(
     """
     mb = model.multibody
     frames, nv = len(q), mb.nv
-    before = _before(mb)
+    before = _ancestor_mask(mb)
     moves = before[:, mb.tree.idx_v[mb.link_of_body[model.marker_arrays()[0]]]]  # (nv, M)
     places = marker_places(model, q)
     about = places.mean(axis=1)  # sums of squares about a point far away would lose digits
     x, error = places - about[:, None], np.where((weights[..., None] > 0.0) & curved, places - seen_at, 0.0)
-    columns = _about(joint_jacobians(mb, q), about)
-    H = _hessian(before, columns, moves, x, weights, error)
+    columns = _shift_columns(joint_jacobians(mb, q), about)
+    H = _normal_matrix(before, columns, moves, x, weights, error)
     diagonal = np.arange(nv)
-    pinned = _at_limit(model, q)
+    pinned = _is_at_limit(model, q)
     H[pinned] = 0.0
     H.transpose(0, 2, 1)[pinned] = 0.0
     H[:, diagonal, diagonal] += np.where(pinned, 1.0, 1e-8)  # keeps blind directions invertible
@@ -134,7 +134,7 @@ def fit_response(
     return FitResponse(np.asarray(inverse), by_markers.reshape(frames, nv, 3, -1))
 
 
-def _about(columns: FloatArray, point: FloatArray) -> FloatArray:
+def _shift_columns(columns: FloatArray, point: FloatArray) -> FloatArray:
     """Return columns (T, 6, nv), [angular; linear at the world origin], about a point (T, 3) instead."""
     result = columns.copy()
     for a, b, c in _CYCLIC:
@@ -177,7 +177,7 @@ def held_coordinates(
     columns = [coordinate.v_index for coordinate in model.coordinates]
     held[:, columns] = BRIDGE_WEIGHT * (1.0 - visibility_weights(~(lever < LEAST_LEVER_M), ramp_frames))
     solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
-    stretches = stretches_of(model, whole, steady_lever_m, rate_hz, solved)
+    stretches = regularised_stretches(model, whole, steady_lever_m, rate_hz, solved)
     regularised = np.zeros(held.shape)
     for stretch in stretches:
         regularised[stretch.first : stretch.stop, stretch.place] = stretch.weights
@@ -185,13 +185,13 @@ def held_coordinates(
 
 
 @lru_cache(maxsize=4)
-def _before(mb: Multibody) -> FloatArray:
+def _ancestor_mask(mb: Multibody) -> FloatArray:
     """Return 1 where a coordinate (nv,) is of a joint before or at that of another (nv,), else 0; called for blocks of frames."""
     bodies = [int(np.flatnonzero(mb.link_of_body == link)[0]) for link in mb.tree.dof_link]
     return np.stack([supporting_coordinates(mb, body) for body in bodies], axis=1).astype(np.float64)
 
 
-def _hessian(
+def _normal_matrix(
     before: FloatArray, columns: FloatArray, moves: FloatArray, x: FloatArray, weights: FloatArray, error: FloatArray
 ) -> FloatArray:
     """Return the sum of w (J^T J + e . d2x) (T, nv, nv) over the markers at x (T, M, 3), in axes of World.
@@ -226,7 +226,7 @@ def _hessian(
     return np.asarray(whole)
 
 
-def _at_limit(model: SubjectModel, q: FloatArray) -> BoolArray:
+def _is_at_limit(model: SubjectModel, q: FloatArray) -> BoolArray:
     lower, upper = model.coordinate_limits()
     tolerance_rad = 1e-6
     pinned = np.zeros((len(q), model.multibody.nv), dtype=bool)
@@ -345,7 +345,7 @@ def cross_motion_matrix(v: FloatArray) -> FloatArray:
     return result
 
 
-def rates(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
+def central_differences(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
     """First and second derivative over the first axis by central differences, of fourth order inside, second at the ends.
 
     At 100 Hz the error is below 0.2 % up to 8 Hz, and the filter removes higher frequencies. Fewer than five samples
@@ -376,7 +376,7 @@ def torque_weights(
     G: (T, C, nv) each; A: (T, nv, 3, M), with margins around the frames `inner`.
     """
     A0 = A.reshape(*A.shape[:2], -1)
-    A1, A2 = (rate[inner] for rate in rates(A0, rate_hz))
+    A1, A2 = (rate[inner] for rate in central_differences(A0, rate_hz))
     A0 = A0[inner]
     G0, G1, G2 = G
     # xi = A n:  xi' = A n' + A' n,  xi'' = A n'' + 2 A' n' + A'' n
@@ -387,8 +387,8 @@ def rotation_rates(attitude: FloatArray, links: IntArray, rate_hz: float) -> tup
     """Return R' R^T and R'' R^T (T, 3, 3, M) of the links (M,) that carry the markers, for attitudes R (T, L, 3, 3)."""
     carrying, of_marker = np.unique(links, return_inverse=True)
     R = attitude[:, carrying]
-    products = (part @ R.transpose(0, 1, 3, 2) for part in rates(R, rate_hz))
-    first, second = (single(part)[:, of_marker].transpose(0, 2, 3, 1) for part in products)
+    products = (part @ R.transpose(0, 1, 3, 2) for part in central_differences(R, rate_hz))
+    first, second = (to_single_precision(part)[:, of_marker].transpose(0, 2, 3, 1) for part in products)
     return np.ascontiguousarray(first), np.ascontiguousarray(second)
 
 
@@ -434,7 +434,7 @@ def unseen_variance(
     total = np.zeros(response[0].shape[:2])
     if not np.isfinite(stride_s):
         stride_s = magnitudes.stride_s
-    for direction, moments in _directions(model, q, magnitudes, stride_s):
+    for direction, moments in _assumed_directions(model, q, magnitudes, stride_s):
         g = [(part @ direction[:, :, None])[..., 0] for part in response]
         for (i, j), moment in zip(PAIRS, moments, strict=True):
             total += (1.0 if i == j else 2.0) * moment * g[i] * g[j]
@@ -445,7 +445,7 @@ def unseen_steps(model: SubjectModel, q: FloatArray, magnitudes: Magnitudes, str
     """Return steps (T, nv, N) of the configuration q (T, nq), one standard deviation each of N independent errors."""
     if not np.isfinite(stride_s):
         stride_s = magnitudes.stride_s
-    steps = [step * np.sqrt(moments[0]) for step, moments in _directions(model, q, magnitudes, stride_s)]
+    steps = [step * np.sqrt(moments[0]) for step, moments in _assumed_directions(model, q, magnitudes, stride_s)]
     return np.stack(steps, axis=2) if steps else np.zeros((len(q), model.multibody.nv, 0))
 
 
@@ -473,7 +473,7 @@ def residual_sd(fit: Fit, dynamics: Dynamics, magnitudes: Magnitudes, stride_s: 
     return sd[:, 3:], sd[:, :3]
 
 
-def _directions(
+def _assumed_directions(
     model: SubjectModel, q: FloatArray, magnitudes: Magnitudes, stride_s: float
 ) -> list[tuple[FloatArray, FloatArray]]:
     """Return for every axis of every assumed segment the step (T, nv) for one radian, and the moments (6,) of its error."""

@@ -28,13 +28,13 @@ def default_definitions() -> tuple[ParameterDefinition, ...]:
     return tuple(ParameterDefinition.model_validate(entry) for entry in load_table("study/parameters")["parameter"])
 
 
-def signs(definition: ParameterDefinition, sides: Sequence[str]) -> FloatArray:
+def side_signs(definition: ParameterDefinition, sides: Sequence[str]) -> FloatArray:
     """Return the factor (n,) of a parameter's sign for each side."""
     sign = np.full(len(sides), float(definition.sign))
     return sign * np.array([SIDE_SIGN[side] for side in sides], dtype=np.float64) if definition.mirrored else sign
 
 
-def bridged(curves: FloatArray) -> FloatArray:
+def bridge_end(curves: FloatArray) -> FloatArray:
     """Return curves (n, 101) with the last known value up to the end, where at most the last samples of swing are missing."""
     most = 3  # samples, 3 % of the cycle: a plate filter reaches so far back from the next strike
     known = np.isfinite(curves)
@@ -59,7 +59,7 @@ class Window:
     last: FloatArray
 
 
-def unit_of(definition: ParameterDefinition, variable_unit: str) -> str:
+def parameter_unit(definition: ParameterDefinition, variable_unit: str) -> str:
     """Unit of a parameter: the definition's, else what follows from the variable's."""
     if definition.unit:
         return definition.unit
@@ -77,32 +77,32 @@ def window_ends(interval: Interval, stance_percent: FloatArray) -> tuple[FloatAr
     return low + (high - low) * interval.start / 100.0, low + (high - low) * interval.end / 100.0
 
 
-def operate(
+def apply_operation(
     curves: FloatArray, start: FloatArray, end: FloatArray, definition: ParameterDefinition, duration_s: FloatArray
 ) -> FloatArray:
     """Return the operation's result (N,) for curves (N, 101) between start and end (N,) percent of cycles of a duration (N,)."""
-    curves, known = bridged(curves), np.isfinite(start) & np.isfinite(end)
+    curves, known = bridge_end(curves), np.isfinite(start) & np.isfinite(end)
     if definition.operation == "at_percent":
         at = start + (end - start) * (definition.at or 0.0) / 100.0
-        return np.where(known, _value_at(curves, np.where(known, at, 0.0)), np.nan)
+        return np.where(known, _interpolated_value(curves, np.where(known, at, 0.0)), np.nan)
     start, end = np.where(known, start, 0.0), np.where(known, end, 100.0)
-    first = _value_at(curves, start, inside=1)
-    last = _value_at(curves, end, inside=-1)
+    first = _interpolated_value(curves, start, inside=1)
+    last = _interpolated_value(curves, end, inside=-1)
     window = Window(start, end, first, last)
     operation = definition.operation
     if operation in ("mean", "impulse"):
-        area = _area(curves, window)
+        area = _window_integral(curves, window)
         result = area / (end - start) if operation == "mean" else area / 100.0 * duration_s
     elif operation.startswith(("positive", "negative")):
         turn = 1.0 if operation.startswith("positive") else -1.0
         turned = Window(start, end, turn * first, turn * last)
-        result = turn * _area(turn * curves, turned, positive_only=True) / 100.0 * duration_s
+        result = turn * _window_integral(turn * curves, turned, positive_only=True) / 100.0 * duration_s
     else:
-        result = _extreme(curves, window, operation)
+        result = _window_extreme(curves, window, operation)
     return np.where(known, result, np.nan)
 
 
-def _extreme(curves: FloatArray, window: Window, operation: str) -> FloatArray:
+def _window_extreme(curves: FloatArray, window: Window, operation: str) -> FloatArray:
     """Return maximum, minimum, range, or the time of an extremum, over the samples of a window and its ends."""
     inside = (window.start[:, None] <= PERCENT) & (window.end[:, None] >= PERCENT)
     missing = (inside & np.isnan(curves)).any(axis=1) | np.isnan(window.first) | np.isnan(window.last)
@@ -122,7 +122,7 @@ def _extreme(curves: FloatArray, window: Window, operation: str) -> FloatArray:
     return np.where(missing, np.nan, result)
 
 
-def _area(curves: FloatArray, window: Window, positive_only: bool = False) -> FloatArray:
+def _window_integral(curves: FloatArray, window: Window, positive_only: bool = False) -> FloatArray:
     """Integral (N,) over percent of the lines between samples inside a window; of their positive part, if asked for."""
     start = np.maximum(PERCENT[:-1], window.start[:, None])
     end = np.minimum(PERCENT[1:], window.end[:, None])
@@ -140,7 +140,7 @@ def _area(curves: FloatArray, window: Window, positive_only: bool = False) -> Fl
     return np.where(width > 0.0, height * width, 0.0).sum(axis=1)
 
 
-def _value_at(curves: FloatArray, at: FloatArray, inside: int = 0) -> FloatArray:
+def _interpolated_value(curves: FloatArray, at: FloatArray, inside: int = 0) -> FloatArray:
     """Value (N,) of curves (N, 101) at percents (N,), by linear interpolation.
 
     If the sample outside a window is missing, the one inside is used: `inside` is 1 where the window is after the

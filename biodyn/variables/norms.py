@@ -199,11 +199,11 @@ class NormSet:
 
 def load_norm_set(name: str) -> NormSet:
     """Return norms of the library by name, or of a user's TOML file by path. Raises ModelError or TableError."""
-    return NormSet(load_entry("norms", name), name) if is_path(name) else _of_library(name)
+    return NormSet(load_entry("norms", name), name) if is_path(name) else _load_norms(name)
 
 
 @cache
-def _of_library(name: str) -> NormSet:
+def _load_norms(name: str) -> NormSet:
     return NormSet(load_entry("norms", name))
 
 
@@ -218,7 +218,7 @@ def score_norms() -> NormSet:
     return load_norm_set(load_table("variables/variables")["norms"]["scores"])
 
 
-def tried_norms() -> Sequence[str]:
+def published_norms() -> Sequence[str]:
     """Return the names of published norms in the order of their use."""
     names: Sequence[str] = load_table("variables/variables")["norms"]["tried"]
     return names
@@ -330,7 +330,7 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
         return NormChoice(
             (), (f"No norms are shown: {walker.age_words}. Give it with --age, or as age_years in subject.toml.",)
         )
-    sets = [load_norm_set(name) for name in (tried_norms() if setting == AUTO else (setting,))]
+    sets = [load_norm_set(name) for name in (published_norms() if setting == AUTO else (setting,))]
     chosen: list[ChosenSet] = []
     reasons: list[str] = []
     for norm_set in sets:
@@ -345,25 +345,27 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
     shown = [reason for reason in reasons if reason.startswith("Shown")]
     if not chosen:
         shown = ["No norms are shown.", *reasons]
-    return NormChoice(tuple(chosen), (f"The person: {walker.age_words}.", *shown, *_remarks(sets, walker, setting)))
+    return NormChoice(
+        tuple(chosen), (f"The person: {walker.age_words}.", *shown, *_selection_remarks(sets, walker, setting))
+    )
 
 
 def _why_not(norms: NormSet, walker: Walker, by_age: bool) -> str:
     """Return why norms do not apply, "" if they do."""
     serves = norms.table.get("serves")
     if by_age and serves is not None and not walker.is_served((serves[0], serves[1])):
-        return f"{_capital(norms.group)} are for another age."
+        return f"{_capitalise(norms.group)} are for another age."
     low, high = norms.speeds
     speed, unit = walker.speed(norms.measure), SPEED_WORDS[norms.measure]
     if not math.isfinite(speed):  # body size is unknown for some OpenSim models
-        return f"{_capital(norms.group)} are chosen by speed relative to body size, which is unknown."
+        return f"{_capitalise(norms.group)} are chosen by speed relative to body size, which is unknown."
     if not low <= speed <= high:
         far = "slower" if speed < low else "faster"
-        return f"{_capital(norms.group)} apply from {low:.2f} to {high:.2f} {unit}; this walk is {far}: {speed:.2f}."
+        return f"{_capitalise(norms.group)} apply from {low:.2f} to {high:.2f} {unit}; this walk is {far}: {speed:.2f}."
     return ""
 
 
-def _remarks(sets: list[NormSet], walker: Walker, setting: str) -> Iterator[str]:
+def _selection_remarks(sets: list[NormSet], walker: Walker, setting: str) -> Iterator[str]:
     """Yield remarks about norms selected by the user."""
     for norm_set in sets if setting != AUTO else ():
         serves = norm_set.table.get("serves")
@@ -371,7 +373,7 @@ def _remarks(sets: list[NormSet], walker: Walker, setting: str) -> Iterator[str]
             yield "The norms selected in the settings are for another age than the person."
 
 
-def _capital(text: str) -> str:
+def _capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
@@ -407,18 +409,20 @@ def norms_record(setting: str, walker: Walker) -> dict[str, Any]:
     choice = choose_norms(setting, walker)
     return {
         "setting": setting,
-        "speed": {measure: _number(walker.speed(measure)) for measure in ("m_s", "dimensionless", "heights_per_s")},
-        "leg_length_m": _number(walker.leg_m),
-        "shown": _shown(choice),
+        "speed": {
+            measure: _format_number(walker.speed(measure)) for measure in ("m_s", "dimensionless", "heights_per_s")
+        },
+        "leg_length_m": _format_number(walker.leg_m),
+        "shown": _choice_entry(choice),
         "reasons": list(choice.reasons),
     }
 
 
-def _number(value: float) -> float | None:
+def _format_number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _shown(choice: NormChoice) -> list[dict[str, Any]]:
+def _choice_entry(choice: NormChoice) -> list[dict[str, Any]]:
     entries = []
     for item in choice.chosen:
         norms = item.norms
@@ -427,19 +431,19 @@ def _shown(choice: NormChoice) -> list[dict[str, Any]]:
         }
         entry["at_speed"] = item.speed
         if item.source.file:
-            entry["curves"] = {name: _plain(curve) for name, curve in norms.curves.items()}
+            entry["curves"] = {name: _curve_entry(curve) for name, curve in norms.curves.items()}
             entry["scalars"] = {name: asdict(scalar) for name, scalar in norms.scalars.items()}
         entries.append(entry)
     return entries
 
 
-def _plain(curve: NormCurve) -> dict[str, Any]:
+def _curve_entry(curve: NormCurve) -> dict[str, Any]:
     digits = 5
     sd = None if curve.sd is None else np.round(curve.sd, digits).tolist()
     return {"mean": np.round(curve.mean, digits).tolist(), "sd": sd, "unit": curve.unit, "reach": curve.reach}
 
 
-def walker_of(record: Mapping[str, Any], speed_m_s: float) -> Walker:
+def read_walker(record: Mapping[str, Any], speed_m_s: float) -> Walker:
     """Return the person of a record (`run.json`); entries missing in older versions are unknown."""
     subject = record["subject"]
     age, leg = subject.get("age_years"), subject.get("leg_length_m")
@@ -451,24 +455,24 @@ def walker_of(record: Mapping[str, Any], speed_m_s: float) -> Walker:
 def norms_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norms, ...]:
     """Return the norms of a recorded result; for older versions they are chosen again."""
     if ENTRY not in record:
-        return choose_norms(AUTO, walker_of(record, speed_m_s)).norms
+        return choose_norms(AUTO, read_walker(record, speed_m_s)).norms
     age = record["subject"].get("age_years")
-    return tuple(_of_entry(entry, age) for entry in record[ENTRY]["shown"])
+    return tuple(_norms_of_entry(entry, age) for entry in record[ENTRY]["shown"])
 
 
 def reasons_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[str, ...]:
     """Return the reasons of the recorded choice, in sentences."""
     if ENTRY not in record:
-        return choose_norms(AUTO, walker_of(record, speed_m_s)).reasons
+        return choose_norms(AUTO, read_walker(record, speed_m_s)).reasons
     return tuple(record[ENTRY]["reasons"])
 
 
-def _of_entry(entry: Mapping[str, Any], age_years: float | None) -> Norms:
+def _norms_of_entry(entry: Mapping[str, Any], age_years: float | None) -> Norms:
     if "curves" not in entry:
         return load_norm_set(entry["name"]).at(entry["at_speed"], age_years)
     curves = {
         name: NormCurve(
-            _array(item["mean"]), None if item["sd"] is None else _array(item["sd"]), item["unit"], item["reach"]
+            _as_array(item["mean"]), None if item["sd"] is None else _as_array(item["sd"]), item["unit"], item["reach"]
         )
         for name, item in entry["curves"].items()
     }
@@ -477,7 +481,7 @@ def _of_entry(entry: Mapping[str, Any], age_years: float | None) -> Norms:
     return Norms(curves=curves, scalars=scalars, **words)
 
 
-def _array(values: list[float]) -> FloatArray:
+def _as_array(values: list[float]) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
@@ -494,22 +498,22 @@ class SizeFree:
     divisor: Callable[[float], float]
 
 
-def _time(leg_m: float) -> float:
+def _time_scale(leg_m: float) -> float:
     return math.sqrt(leg_m / STANDARD_GRAVITY_M_S2)
 
 
-def _length(leg_m: float) -> float:
+def _length_scale(leg_m: float) -> float:
     return leg_m
 
 
 #: Lengths by leg length l, times by sqrt(l/g), speed by sqrt(g l); cadence in steps a minute becomes steps in sqrt(l/g).
 SIZE_FREE: Final[tuple[SizeFree, ...]] = (
     SizeFree("speed_hof", "Walking speed", "speed_m_s", lambda leg: math.sqrt(STANDARD_GRAVITY_M_S2 * leg)),
-    SizeFree("cadence_hof", "Cadence", "cadence_steps_min", lambda leg: _MINUTE_S / _time(leg)),
-    SizeFree("stride_length_hof", "Stride length", "stride_length_m", _length),
-    SizeFree("step_length_hof", "Step length", "step_length_m", _length),
-    SizeFree("step_width_hof", "Step width", "step_width_m", _length),
-    SizeFree("step_time_hof", "Step time", "step_time_s", _time),
+    SizeFree("cadence_hof", "Cadence", "cadence_steps_min", lambda leg: _MINUTE_S / _time_scale(leg)),
+    SizeFree("stride_length_hof", "Stride length", "stride_length_m", _length_scale),
+    SizeFree("step_length_hof", "Step length", "step_length_m", _length_scale),
+    SizeFree("step_width_hof", "Step width", "step_width_m", _length_scale),
+    SizeFree("step_time_hof", "Step time", "step_time_s", _time_scale),
 )
 
 

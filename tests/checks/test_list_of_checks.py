@@ -14,7 +14,7 @@ from support.sessions import Laboratory
 
 import biodyn.checks
 from biodyn.checks import examine, judge, registry
-from biodyn.checks.registry import CheckDefinition, CheckResult, ask_in_turn, check, checks, finding_title
+from biodyn.checks.registry import CheckDefinition, CheckResult, ask_in_turn, check, checks_of_kind, finding_title
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.registry import Registry
 from biodyn.output.report.trial_page import trial_report
@@ -28,7 +28,7 @@ Write = Callable[[str, str], None]
 @pytest.fixture
 def own_list(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checks that a test adds are gone after it."""
-    checks()  # what the folder itself holds
+    checks_of_kind()  # what the folder itself holds
     mine: Registry[CheckDefinition] = Registry("biodyn.checks", "check")
     mine._entries = dict(registry._CHECKS._entries)
     monkeypatch.setattr(registry, "_CHECKS", mine)
@@ -165,16 +165,16 @@ def test_two_checks_of_one_code_are_refused(own_list: None) -> None:
 # -- the list itself --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("definition", checks(), ids=lambda definition: definition.code)
+@pytest.mark.parametrize("definition", checks_of_kind(), ids=lambda definition: definition.code)
 def test_every_check_says_all_about_itself(definition: CheckDefinition) -> None:
     for text in (definition.code, definition.title, definition.compares, definition.causes, definition.run.__doc__):
         assert text
     if isinstance(definition.limit, str):
         section, name = definition.limit.split(".")
         assert isinstance(getattr(getattr(Settings(), section), name), float)
-    earlier = {one.code for one in checks() if one.turn < definition.turn}
+    earlier = {one.code for one in checks_of_kind() if one.turn < definition.turn}
     assert set(definition.unless) <= earlier
-    told = {code for one in checks() for code in one.findings}
+    told = {code for one in checks_of_kind() for code in one.findings}
     assert set(definition.covers) <= told
     if definition.kind == "result":
         assert definition.shown is None  # its text tells the number
@@ -182,7 +182,7 @@ def test_every_check_says_all_about_itself(definition: CheckDefinition) -> None:
 
 def test_places_in_a_list_are_taken_once() -> None:
     for kind in ("recording", "result", "file"):
-        places = [definition.place for definition in checks(kind)]  # type: ignore[arg-type]
+        places = [definition.place for definition in checks_of_kind(kind)]  # type: ignore[arg-type]
         assert places == sorted(set(places))
 
 
@@ -194,7 +194,7 @@ def test_titles_of_findings_come_from_checks_steps_and_codes() -> None:
 
 def test_a_finding_has_one_title() -> None:
     titles: dict[str, str] = {}
-    for definition in checks():
+    for definition in checks_of_kind():
         for code, title in definition.findings.items():
             assert titles.setdefault(code, title) == title
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.planted_causes import NAMES, planted
 
-from biodyn.comparison.differences import UNEXPLAINED, analyses_in_common, differences, overall
+from biodyn.comparison.differences import UNEXPLAINED, analyses_in_common, find_differences, overall_shares
 from biodyn.comparison.exchange import (
     AXES,
     CENTRES,
@@ -16,7 +16,7 @@ from biodyn.comparison.exchange import (
     filter_between,
     filter_of_cutoffs,
     parts_of_difference,
-    shares,
+    projected_shares,
 )
 from biodyn.comparison.moment_convention import curve_causes
 from biodyn.comparison.segments import joint_angles, joint_moments, moving_body
@@ -64,7 +64,7 @@ def test_parts_are_means_over_all_orders():
             changes.append(values[before | {cause}] - values[before])
         np.testing.assert_allclose(parts[cause], np.mean(changes, axis=0), atol=1e-12)
     np.testing.assert_allclose(sum(parts.values()), both - none, atol=1e-12)
-    assert sum(shares(parts, both - none).values()) == pytest.approx(1.0)
+    assert sum(projected_shares(parts, both - none).values()) == pytest.approx(1.0)
 
 
 # Events move no curve through time: see test_over_cycles.
@@ -74,11 +74,11 @@ def test_a_planted_cause_is_named_and_everything_adds_up(analysis, body, kind):
     exchange = analyses_in_common(body, other)
     everything = frozenset((CENTRES, AXES, SMOOTHING, FIT))
     np.testing.assert_allclose(exchange.motion(everything).p, exchange.b.motion.p, atol=1e-8)
-    found = differences(exchange)
+    found = find_differences(exchange)
     for one in found:
         assert not one.shares or abs(one.shares[UNEXPLAINED]) < 1e-6
         assert one.unexplained_rms < 1e-8 * max(one.size, 1.0) + 1e-6
-    assert next(iter(overall(found, "moment"))) in NAMES[kind]
+    assert next(iter(overall_shares(found, "moment"))) in NAMES[kind]
 
 
 def test_an_analysis_does_not_differ_from_itself_also_in_another_world(body):
@@ -89,7 +89,7 @@ def test_an_analysis_does_not_differ_from_itself_also_in_another_world(body):
         wrench=np.concatenate([body.wrench[..., :3] @ Q.T, body.wrench[..., 3:] @ Q.T], axis=-1),
         R_WL=Q @ body.R_WL,
     )
-    found = differences(analyses_in_common(body, turned))
+    found = find_differences(analyses_in_common(body, turned))
     assert found
     assert all(one.is_none for one in found)
 

@@ -14,11 +14,11 @@ from biodyn.comparison.differences import (
     Difference,
     Span,
     analyses_in_common,
+    curve_difference,
     cycle_differences,
-    difference,
-    differences,
     event_facts,
-    overall,
+    find_differences,
+    overall_shares,
     spans_differ,
 )
 from biodyn.comparison.exchange import EVENTS, INERTIAS
@@ -35,7 +35,7 @@ def _wave(offset: float = 0.0, other_size: float = 1.0) -> Difference:
     first = np.sin(2.0 * np.pi * _TIME_S) + offset
     other = other_size * first
     parts = {"size": other - first} if other_size != 1.0 else {}
-    return difference("knee", "r", "sagittal", "moment", (first, other), parts, np.ones(300, dtype=bool))
+    return curve_difference("knee", "r", "sagittal", "moment", (first, other), parts, np.ones(300, dtype=bool))
 
 
 def test_equal_curves_with_other_events_differ_by_the_events_alone() -> None:
@@ -96,8 +96,10 @@ def test_facts_say_which_strikes_differ() -> None:
 
 def _named(analysis: TrialAnalysis, changed: TrialAnalysis) -> dict[str, float]:
     both = analyses_in_common(moving_body(result_arrays(analysis)), moving_body(result_arrays(changed)))
-    found = cycle_differences(differences(both), both.a.time_s, both.rate_hz, spans_of(analysis), spans_of(changed))
-    return overall(found, "cycle moment")
+    found = cycle_differences(
+        find_differences(both), both.a.time_s, both.rate_hz, spans_of(analysis), spans_of(changed)
+    )
+    return overall_shares(found, "cycle moment")
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -13,7 +13,7 @@ from biodyn.checks.facts import TrialFacts
 from biodyn.checks.motion import one_filter
 from biodyn.conventions import SIDES, FloatArray, IntArray
 from biodyn.estimation.estimate import estimate_trial
-from biodyn.estimation.gauss_newton import posterior, solve
+from biodyn.estimation.gauss_newton import posterior_sd, solve
 from biodyn.estimation.noise_model import FRAME_S, Shares, noise_model_of, smooth_torques, torque_places
 from biodyn.estimation.parameters import InertiaUnknowns, PlateUnknowns, inertia_unknowns, with_changed_inertias
 from biodyn.estimation.problem import DEGREE, Knots, Path, Problem, apply_update
@@ -28,7 +28,7 @@ from biodyn.estimation.terms import (
     add_smoothness,
     marker_information,
     smooth_thirds,
-    smoothness,
+    smoothness_precision,
     torque_changes,
     torque_derivatives,
 )
@@ -120,7 +120,7 @@ def test_each_torque_may_change_as_fast_as_its_own_movement_does(walk: TrialAnal
 def test_motion_and_torques_are_nearly_free_at_a_strike_at_any_rate(walk: TrialAnalysis) -> None:
     """As long as no step has shown what they do; elsewhere they keep to what is usual."""
     problem = consistent(walk)
-    stiff = smoothness(problem, np.eye(problem.model.multibody.nv))
+    stiff = smoothness_precision(problem, np.eye(problem.model.multibody.nv))
 
     def freedom(times: int) -> tuple[FloatArray, FloatArray]:
         time_s = np.arange(times * FRAMES) / (100.0 * times)
@@ -532,7 +532,7 @@ def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> 
         )
     found = factor.solve(right).reshape(problem.knots.count, -1)
     place = problem.knots.values(found)[0].reshape(FRAMES, nv, draws)
-    expected = posterior(problem, factor, derivatives).place
+    expected = posterior_sd(problem, factor, derivatives).place
     legs = [c.v_index for c in problem.model.coordinates if problem.model.skeleton.body(c.body).side and c.v_index < 18]
     ratio = place.std(axis=2)[10:-10, legs] / expected[10:-10, legs]
     assert np.abs(np.median(ratio, axis=0) - 1.0).max() < 0.1
@@ -556,7 +556,7 @@ def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis,
         since_strike_s=problem.since_strike_s[:frames],
     )
     solution = solve(problem, 1)
-    found = posterior(problem, solution.factor, solution.derivatives)
+    found = posterior_sd(problem, solution.factor, solution.derivatives)
     count, nv = problem.knots.count, problem.model.multibody.nv
     whole = solution.factor.solve(np.eye(count * nv).reshape(count, nv, -1)).reshape(count, nv, count, nv)
     for t in (0, frames // 2, frames - 1):

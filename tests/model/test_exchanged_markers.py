@@ -11,7 +11,7 @@ import pytest
 from support.real import slow_but
 from support.standing_people import SETS, standing_person
 
-from biodyn.checks.files import FileFacts, noticed
+from biodyn.checks.files import FileFacts, find_problems
 from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.recognition.label_correction import correct_labels, places_by_label
@@ -171,7 +171,7 @@ def test_a_mirrored_laboratory_is_no_exchange_of_sides(laboratory, walk_result) 
         analysis.dynamics.tau, sound.dynamics.tau, atol=1e-6 * np.nanmax(np.abs(sound.dynamics.tau))
     )
     np.testing.assert_allclose(analysis.R_WL @ swapped_axes, sound.R_WL, atol=1e-12)
-    in_check = noticed(FileFacts(files.walk.rotated(find_world(files.walk).R_WL), sound.settings, "auto"))
+    in_check = find_problems(FileFacts(files.walk.rotated(find_world(files.walk).R_WL), sound.settings, "auto"))
     assert "laboratory-mirrored" in [note.code for note in in_check]
     assert "markers-exchanged" not in [note.code for note in in_check]
 

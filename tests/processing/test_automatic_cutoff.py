@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from biodyn.output.report.page import methods
+from biodyn.output.report.page import methods_text
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.smoothing.spline import (
     HIGHEST_AUTOMATIC_HZ,
@@ -111,7 +111,7 @@ def test_a_walk_says_on_the_screen_and_in_its_record_what_it_chose_and_why(walk_
     assert f"Filter before the estimate: markers and forces {analysis.cutoff_hz:g} Hz: {chosen['reason']}" in dict(
         walk_result.status_lines()
     )
-    text = " ".join(text for _, text in methods(record).paragraphs)
+    text = " ".join(text for _, text in methods_text(record).paragraphs)
     assert f"low-pass filtered at {analysis.cutoff_hz:g} Hz" in text
     assert chosen["reason"] in text
 

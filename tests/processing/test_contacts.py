@@ -10,7 +10,7 @@ from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_st
 from biodyn.geometry.points import signed_distance
 from biodyn.processing.contacts.feet import floor_velocity, foot_outline
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics
-from biodyn.processing.contacts.loading import centre_of_pressure, loadings, missed_at_edges
+from biodyn.processing.contacts.loading import centre_of_pressure, find_loads, missed_times
 from biodyn.processing.contacts.settings import ContactSettings
 
 # Steps of level_steps(): heels at x = 0, 0.65, 1.3, 1.95, 2.6, 3.25; strikes at 0, 0.5, 1.0 ... s, 0.62 s each.
@@ -285,10 +285,10 @@ def test_threshold_crossings_are_sub_sample_and_dips_are_bridged():
     force = np.zeros(1000)
     force[100:400] = np.interp(np.arange(300), [0, 10, 290, 299], [0, 500, 500, 0])
     force[250:260] = 5.0
-    ((start, end),) = loadings(force, 1000.0, 20.0)
+    ((start, end),) = find_loads(force, 1000.0, 20.0)
     assert start == pytest.approx((100 + 20 / 50) / 1000, abs=1e-12)
     assert end == pytest.approx((399 - 20 * 9 / 500) / 1000, abs=1e-12)
-    assert loadings(np.full(50, 100.0), 1000.0, 20.0) == [(0.0, 0.049)]
+    assert find_loads(np.full(50, 100.0), 1000.0, 20.0) == [(0.0, 0.049)]
 
 
 def test_centre_of_pressure_on_a_tilted_plate():
@@ -325,13 +325,13 @@ def test_a_force_that_the_software_cut_to_zero_is_noticed():
     t = np.arange(1000) / 1000.0
     whole = np.clip(2000.0 * np.minimum(t - 0.2, 0.8 - t), 0.0, 500.0)  # 20 N at 0.21 s and 0.79 s
     cut = np.where(whole < 50.0, 0.0, whole)
-    ((start, end),) = loadings(cut, 1000.0, 20.0)
-    earlier, later = missed_at_edges(cut, 1000.0, start, end, 20.0)
+    ((start, end),) = find_loads(cut, 1000.0, 20.0)
+    earlier, later = missed_times(cut, 1000.0, start, end, 20.0)
     # The straight edges are continued exactly, to one sample: the stored samples begin somewhere above 50 N.
     assert start - earlier == pytest.approx(0.21, abs=1.1e-3)
     assert end + later == pytest.approx(0.79, abs=1.1e-3)
-    ((start, end),) = loadings(whole, 1000.0, 20.0)
-    assert missed_at_edges(whole, 1000.0, start, end, 20.0) == (0.0, 0.0)
+    ((start, end),) = find_loads(whole, 1000.0, 20.0)
+    assert missed_times(whole, 1000.0, start, end, 20.0) == (0.0, 0.0)
 
 
 def test_what_was_not_assigned_and_what_was_cut_is_said():

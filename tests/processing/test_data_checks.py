@@ -11,12 +11,18 @@ from support.sessions import hidden
 from biodyn.checks import examine
 from biodyn.checks.body import mass_mismatch, walking_mass_kg
 from biodyn.checks.estimators import sides as side_checks
-from biodyn.checks.estimators.evidence import moment_effect, pressure
-from biodyn.checks.estimators.moved_marker import moved_marker, offsets, other_person, slipped_pelvis
-from biodyn.checks.estimators.plate_faults import explained_plates, mismatch, plate_axes, plate_faults
-from biodyn.checks.estimators.plate_position import displacements, floor_tilt, plate_moved, tilted_markers
-from biodyn.checks.estimators.plate_signals import empty_level, force_unit, moment_unit, not_zeroed, unloaded_cause
-from biodyn.checks.estimators.signals import filters_differ, gaps_left, long_gaps, spikes
+from biodyn.checks.estimators.evidence import moment_effect, pressure_centre
+from biodyn.checks.estimators.moved_marker import find_moved_marker, find_slipped_pelvis, marker_offsets, other_person
+from biodyn.checks.estimators.plate_faults import explained_plates, plate_axes, plate_faults, plate_mismatch
+from biodyn.checks.estimators.plate_position import find_displacements, floor_tilt, plate_moved, tilted_markers
+from biodyn.checks.estimators.plate_signals import (
+    empty_level,
+    find_unloaded_forces,
+    force_unit,
+    moment_unit,
+    unloaded_cause,
+)
+from biodyn.checks.estimators.signals import filters_differ, find_spikes, gaps_left, long_gaps
 from biodyn.checks.estimators.synchronisation import estimate_offset, frame_rate, time_offset, true_rate_hz
 from biodyn.checks.facts import TrialFacts, body_against_plates
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
@@ -119,9 +125,9 @@ def test_a_shift_is_recovered(evidence, number, shift):
     force = plate.wrench[:, 3:]
     wrench = np.hstack([plate.wrench[:, :3] + np.cross(shift, force), force])
     spoilt = with_plate(evidence, number, wrench=wrench, corners=plate.corners + np.array(shift))
-    found = displacements(spoilt)[0]
+    found = find_displacements(spoilt)[0]
     assert found.plate == number
-    before = displacements(evidence)[0]
+    before = find_displacements(evidence)[0]
     assert np.linalg.norm(before.shift_m) < 0.005
     # noise shared with the sound recording, and a prior on the person's constants that keeps a little of the shift
     np.testing.assert_allclose(found.shift_m, -np.array(shift), atol=0.006)
@@ -148,7 +154,7 @@ def test_plates_that_are_shifted_alike_are_named_together(evidence, ahead_m):
     spoilt = evidence
     for number in range(3):
         spoilt = moved_by(spoilt, number, (ahead_m, 0.0, 0.0))
-    found = displacements(spoilt)[0]
+    found = find_displacements(spoilt)[0]
     assert found.plate is None
     np.testing.assert_allclose(found.shift_m, [-ahead_m, 0.0, 0.0], atol=0.01)
     (note,) = plate_moved(spoilt, SHIFT_LIMIT_M, lambda shift: 0.3)
@@ -163,7 +169,7 @@ def test_markers_of_another_scale_are_named(evidence, share):
     spoilt = evidence
     for number, plate in enumerate(evidence.plates):
         spoilt = moved_by(spoilt, number, -share * plate.corners.mean(axis=0))
-    cause = displacements(spoilt)[0]
+    cause = find_displacements(spoilt)[0]
     assert cause.kind == "scale"
     assert -cause.error[0] == pytest.approx(share, abs=0.01)
     (note,) = plate_moved(spoilt, SHIFT_LIMIT_M)
@@ -236,8 +242,8 @@ def test_a_wrong_plate_is_named_and_would_be_sound_again(evidence, number, code,
     assert note.code == code
     assert text in note.message
     assert f"Plate {plate.number} " in note.message
-    assert note.value == pytest.approx(mismatch(spoilt, number, spoilt.plates[number]))
-    assert f"to {mismatch(evidence, number, plate):.1f} " in note.message  # undone it is the sound plate
+    assert note.value == pytest.approx(plate_mismatch(spoilt, number, spoilt.plates[number]))
+    assert f"to {plate_mismatch(evidence, number, plate):.1f} " in note.message  # undone it is the sound plate
 
 
 def test_sound_plates_are_left_alone(evidence):
@@ -306,7 +312,7 @@ def test_only_frames_without_a_foot_above_the_plate_tell_its_zero(analysis):
     hand = plate.wrench.copy()
     hand[:, 4] += 40.0 * np.sin(np.arange(len(hand)) * 0.1)
     assert empty_level(replace(plate, wrench=hand), soles, rate_hz) is None
-    assert not_zeroed([plate], soles, rate_hz, 700.0, 10.0) == ()
+    assert find_unloaded_forces([plate], soles, rate_hz, 700.0, 10.0) == ()
 
 
 # -- units, mass, time ------------------------------------------------------------------------------------------------
@@ -450,13 +456,13 @@ def test_a_moved_marker_is_named_and_measured(analysis):
     offset = np.array([0.02, 0.0, -0.03])
     moved[:, markers.index("RKNE")] += R @ offset
     # the fit of the sound markers stands in for one that the moved marker has hardly pulled
-    found = offsets(fit, replace(markers, positions=moved))
+    found = marker_offsets(fit, replace(markers, positions=moved))
     assert found[0].label == "RKNE"
     np.testing.assert_allclose(np.linalg.norm(found[0].offset_m), np.linalg.norm(offset), atol=0.004)
     static = analysis.static.points
-    (note,) = moved_marker(fit, replace(markers, positions=moved), static, (), 0.015)
+    (note,) = find_moved_marker(fit, replace(markers, positions=moved), static, (), 0.015)
     assert "RKNE" in note.message
-    assert moved_marker(fit, markers, static, (), 0.015) == ()
+    assert find_moved_marker(fit, markers, static, (), 0.015) == ()
 
 
 def test_a_static_trial_of_another_person_or_another_scale_fails(analysis):
@@ -477,11 +483,11 @@ def test_a_belt_that_slips_is_named_with_its_time(analysis):
     markers, stride_s = analysis.recording.markers, 1.1
     root = analysis.model.skeleton.root.name
     columns = [markers.labels.index(marker.label) for marker in analysis.model.markers if marker.body == root]
-    assert slipped_pelvis(analysis.fit, markers, stride_s, 0.01) == ()
+    assert find_slipped_pelvis(analysis.fit, markers, stride_s, 0.01) == ()
     slipped = markers.positions.copy()
     middle = len(slipped) // 2
     slipped[:, columns, 1] -= 0.03 * np.clip((np.arange(len(slipped)) - middle) / 15.0, 0.0, 1.0)[:, None]
-    (note,) = slipped_pelvis(analysis.fit, replace(markers, positions=slipped), stride_s, 0.01)
+    (note,) = find_slipped_pelvis(analysis.fit, replace(markers, positions=slipped), stride_s, 0.01)
     assert note.code == "marker-moved"
     assert note.value == pytest.approx(0.03, abs=0.008)
     assert note.frames[0] == pytest.approx(middle, abs=20)
@@ -494,7 +500,7 @@ def test_a_marker_to_which_the_fit_bends_is_told_by_its_distances(analysis):
     R, _ = fit.body_pose(marker.body)
     moved = markers.positions.copy()
     moved[:, markers.index("LTOE")] += R @ np.array([0.025, 0.0, 0.0])
-    (note,) = moved_marker(fit, replace(markers, positions=moved), analysis.static.points, (), 0.015)
+    (note,) = find_moved_marker(fit, replace(markers, positions=moved), analysis.static.points, (), 0.015)
     assert "LTOE" in note.message
     assert note.value > 0.02
 
@@ -565,33 +571,33 @@ def test_exchanged_sides_are_named_with_the_file_that_is_wrong(laboratory, tmp_p
 
 def test_handedness_is_that_of_the_body_whichever_way_it_faces(analysis):
     points = {r.landmark: analysis.static.points[r.label] for r in analysis.mapping.roles if r.landmark}
-    straight = side_checks.handedness(points)
+    straight = side_checks.left_right_sine(points)
     assert set(straight) == {"pelvis", "feet", "trunk", "head"}
     for turn in (0.0, 1.0, 2.5, 4.0):
         c, s = np.cos(turn), np.sin(turn)
         R = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
-        found = side_checks.handedness({name: R @ p + (3.0, 0.0, -2.0) for name, p in points.items()})
+        found = side_checks.left_right_sine({name: R @ p + (3.0, 0.0, -2.0) for name, p in points.items()})
         for part, sine in found.items():
             assert sine == pytest.approx(straight[part], abs=1e-9)
             assert sine > 0.9
-    mirror = side_checks.handedness({name: p * (1, 1, -1) for name, p in points.items()})
+    mirror = side_checks.left_right_sine({name: p * (1, 1, -1) for name, p in points.items()})
     assert all(sine == pytest.approx(-straight[part]) for part, sine in mirror.items())
-    assert side_checks.handedness({name: np.full(3, np.nan) for name in points}) == {}
+    assert side_checks.left_right_sine({name: np.full(3, np.nan) for name in points}) == {}
 
 
 def test_a_mirrored_body_is_not_a_turned_one():
     points, bodies, _ = body_of_points()
     markers = moving(points, np.random.default_rng(2))
-    assert not side_checks.mirrored(markers, points, bodies, ["trunk"])
+    assert not side_checks.is_mirror_image(markers, points, bodies, ["trunk"])
     mirror = replace(markers, positions=markers.positions * np.array([1.0, 1.0, -1.0]))
-    assert side_checks.mirrored(mirror, points, bodies, ["trunk"])
+    assert side_checks.is_mirror_image(mirror, points, bodies, ["trunk"])
     (note,) = side_checks.sides_exchanged(mirror, points, {}, bodies, ["trunk"])
     assert note.code == "sides-exchanged"
 
 
 def spikes_of(markers: Markers) -> tuple[Diagnostic, ...]:
     off = distance_from_median(markers)
-    return spikes(markers, off, spike_limit_m(off, markers.rate_hz))
+    return find_spikes(markers, off, spike_limit_m(off, markers.rate_hz))
 
 
 def test_the_check_asks_for_the_jumps_that_the_signals_step_found(analysis):
@@ -752,7 +758,7 @@ def test_pressure_lies_on_the_plate(evidence):
     assert len(evidence.steps) > 1
     for step in evidence.steps:
         plate = evidence.plates[step.plate]
-        p = pressure(plate, np.flatnonzero(step.high_force))
+        p = pressure_centre(plate, np.flatnonzero(step.high_force))
         assert len(p) > 20
         low, high = plate.corners.min(axis=0), plate.corners.max(axis=0)
         assert (p >= low - 1e-9).all()

@@ -11,7 +11,7 @@ import pytest
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.output.report.sections.gait import parameter_rows
 from biodyn.output.store.write import write_view
-from biodyn.output.tables.packed import packed
+from biodyn.output.tables.packed import to_parquet
 from biodyn.processing.contacts.loading import FootForces, forces_at_plate_rate
 from biodyn.processing.gait.cycle_values import ground_peak_definitions, stance_peaks
 from biodyn.processing.signals.filtering import butterworth_lowpass
@@ -161,7 +161,7 @@ def test_packed_results_leave_the_full_rate_out(walk_result: TrialResult, tmp_pa
 
 
 def test_parameters_of_many_strides_are_read_from_a_packed_table(walk_result: TrialResult, tmp_path: Path) -> None:
-    (tmp_path / "spatiotemporal.parquet").write_bytes(packed(walk_result.spatiotemporal))
+    (tmp_path / "spatiotemporal.parquet").write_bytes(to_parquet(walk_result.spatiotemporal))
     found = read_strides(tmp_path / "spatiotemporal.csv")
     assert len(found) == len(walk_result.spatiotemporal) > 1
     for _, row in walk_result.spatiotemporal.iterrows():

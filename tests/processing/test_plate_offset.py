@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from biodyn.errors import PlateError
-from biodyn.processing.contacts.loading import NOISE_FACTOR, PlateSignals, loadings
+from biodyn.processing.contacts.loading import NOISE_FACTOR, PlateSignals, find_loads
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import ForcePlate
 
@@ -75,7 +75,7 @@ def test_one_named_frame_at_the_start_does_not_beat_two_seconds():
     for beside in (BESIDE, None):
         result = solved(values, beside, zero_frames=(0, 0))
         assert result.zero.offset_n == pytest.approx(21.0, abs=0.3)
-        assert loadings(result.wrench[:, 4], ANALOG_HZ, 20.0) == [pytest.approx((1.0, 1.7), abs=0.002)]
+        assert find_loads(result.wrench[:, 4], ANALOG_HZ, 20.0) == [pytest.approx((1.0, 1.7), abs=0.002)]
 
 
 def test_somebody_else_on_the_plate_is_no_offset():
@@ -109,7 +109,7 @@ def test_noise_alone_is_no_contact(noise_n):
         result = solved(channels(30.0, noise_n=noise_n, seed=seed))
         signals = PlateSignals(1, CORNERS, result.wrench, result.wrench[:, 4], ANALOG_HZ, result.zero)
         assert signals.threshold_n(20.0) == pytest.approx(max(20.0, NOISE_FACTOR * noise_n), rel=0.1)
-        found = loadings(signals.vertical_force, ANALOG_HZ, signals.threshold_n(20.0))
+        found = find_loads(signals.vertical_force, ANALOG_HZ, signals.threshold_n(20.0))
         assert len(found) == 1
 
 

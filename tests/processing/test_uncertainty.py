@@ -33,18 +33,18 @@ from biodyn.rigid_body import (
 )
 from biodyn.rigid_body.kinematics import StickFigure
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.bands import BLOCK_FRAMES, SOURCES, blocks, torque_uncertainty
+from biodyn.uncertainty.bands import BLOCK_FRAMES, SOURCES, frame_blocks, torque_uncertainty
 from biodyn.uncertainty.error_sources import Fitted, Frames, filter_bias, fit_gradient
 from biodyn.uncertainty.inputs import PAIRS, TrialInputs, filter_gain, filtered_noise, load_magnitudes, stride_movement
 from biodyn.uncertainty.parameter_sensitivities import largest_extent
 from biodyn.uncertainty.responses import (
     SmoothedResponse,
+    central_differences,
     cross_motion_matrix,
     fit_of,
     fit_response,
     held_coordinates,
     marker_places,
-    rates,
 )
 
 _SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
@@ -74,7 +74,7 @@ def test_filtered_noise_of_a_filter_that_does_nothing_is_the_noise() -> None:
 def test_filtered_noise_agrees_with_drawn_noise() -> None:
     rng = np.random.default_rng(3)
     noise = butterworth_lowpass(rng.normal(size=(150, 4000)), 100.0, 6.0, 4)
-    speed, _ = rates(noise, 100.0)
+    speed, _ = central_differences(noise, 100.0)
     moments = filtered_noise(np.ones((150, 1), dtype=bool), 100.0, 6.0, 4)[:, 0]
     middle = slice(40, 110)
     # 4000 draws give variances to 2 %
@@ -132,7 +132,7 @@ def test_noise_is_measured_under_a_movement() -> None:
 
 def test_rates_of_a_polynomial() -> None:
     t = np.arange(20) / 50.0
-    first, second = rates(np.stack([t**3, t**4], axis=1), 50.0)
+    first, second = central_differences(np.stack([t**3, t**4], axis=1), 50.0)
     np.testing.assert_allclose(first[2:-2], np.stack([3 * t**2, 4 * t**3], axis=1)[2:-2], atol=1e-9)
     np.testing.assert_allclose(second[2:-2], np.stack([6 * t, 12 * t**2], axis=1)[2:-2], atol=1e-9)
 
@@ -360,14 +360,14 @@ def test_the_length_of_a_block_is_of_no_consequence(analysis: TrialAnalysis, blo
 
 @given(first=st.integers(0, 50), length=st.integers(5, 700), size=st.integers(1, 300))
 def test_blocks_cover_every_frame_once_and_see_what_differences_need(first: int, length: int, size: int) -> None:
-    found = blocks(first, first + length, size)
+    found = frame_blocks(first, first + length, size)
     covered = np.concatenate([np.arange(own.start, own.stop) for own, _ in found])
     np.testing.assert_array_equal(covered, np.arange(first, first + length))
     values = np.random.default_rng(1).normal(size=length)
-    expected = rates(values, 100.0)
+    expected = central_differences(values, 100.0)
     for own, wide in found:
         inner = slice(own.start - wide.start, own.stop - wide.start)
-        here = rates(values[wide.start - first : wide.stop - first], 100.0)
+        here = central_differences(values[wide.start - first : wide.stop - first], 100.0)
         for part, whole in zip(here, expected, strict=True):
             np.testing.assert_allclose(part[inner], whole[own.start - first : own.stop - first], atol=1e-9)
 
@@ -375,7 +375,8 @@ def test_blocks_cover_every_frame_once_and_see_what_differences_need(first: int,
 def test_memory_does_not_grow_with_the_trial() -> None:
     """All that is as long as the trial is as small as its results: a block's arrays come and go."""
     sizes = [
-        max(wide.stop - wide.start for _, wide in blocks(0, frames, BLOCK_FRAMES)) for frames in (500, 6000, 60_000)
+        max(wide.stop - wide.start for _, wide in frame_blocks(0, frames, BLOCK_FRAMES))
+        for frames in (500, 6000, 60_000)
     ]
     assert max(sizes) <= 1.5 * BLOCK_FRAMES + 4
 

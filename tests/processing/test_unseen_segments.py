@@ -18,7 +18,7 @@ from biodyn.processing.signals.filtering import vector_rms
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.inputs import load_magnitudes
-from biodyn.uncertainty.responses import _directions, torque_response, unseen_variance
+from biodyn.uncertainty.responses import _assumed_directions, torque_response, unseen_variance
 
 RATE_HZ = 100.0
 LEGS = ("pelvis", "femur", "tibia", "calcn")
@@ -115,7 +115,7 @@ def test_an_error_of_the_trunk_turns_the_trunk_alone() -> None:
     q = with_unseen_motion(model, swaying(model, np.zeros(40)), RATE_HZ)
     small = 1e-6
     magnitudes = replace(load_magnitudes(), unseen_rad={"torso": (np.array([0.1, 0.0, 0.0]), np.zeros(3))})
-    ((step, moments),) = _directions(model, q, magnitudes, 1.0)
+    ((step, moments),) = _assumed_directions(model, q, magnitudes, 1.0)
     np.testing.assert_allclose(moments, [0.01, 0.0, 0.0, 0.0, 0.0, 0.0])
     turned = q.copy()
     turned[:, 7:] += small * step[:, 6:]  # behind the base one number each in q and in v

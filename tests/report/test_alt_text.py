@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Line, Panel
-from biodyn.output.figures.svg import alt_text, svg
+from biodyn.output.figures.svg import alt_text, render_svg
 
 _X = np.linspace(0.0, 100.0, 5)
 
@@ -19,7 +19,7 @@ def _panel(title: str = "Knee <flexion>") -> Panel:
 def test_curves_are_told_by_their_range_and_the_legend() -> None:
     figure = Figure("Angles", (_panel(), None), (Key("right leg", "right"),))
     assert alt_text(figure) == "Knee <flexion> (degrees): right leg −3.0 to 62.4."
-    assert "<desc>Knee &lt;flexion&gt; (degrees): right leg −3.0 to 62.4.</desc>" in svg(figure)
+    assert "<desc>Knee &lt;flexion&gt; (degrees): right leg −3.0 to 62.4.</desc>" in render_svg(figure)
 
 
 def test_bars_are_told_with_their_ticks() -> None:
@@ -35,4 +35,4 @@ def test_many_panels_are_counted_at_last() -> None:
     assert len(words) < 1700
     assert words.endswith("more panels.")
     assert alt_text(Figure("", (Panel("Empty", Axis(), Axis(), note="no valid cycle"),))) == "Empty: no valid cycle."
-    assert "<desc>" not in svg(Figure("", (Panel("Empty", Axis(), Axis()),)))
+    assert "<desc>" not in render_svg(Figure("", (Panel("Empty", Axis(), Axis()),)))

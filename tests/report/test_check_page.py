@@ -16,7 +16,7 @@ from biodyn.checks.files import FileFacts
 from biodyn.cli import app
 from biodyn.errors import InputFileError, ResultError
 from biodyn.io import read
-from biodyn.output.report.check_page import check_page, links, marker_motions, recording_scene
+from biodyn.output.report.check_page import check_page, marker_links, marker_motions, recording_scene
 from biodyn.settings import Settings
 from biodyn.trial.inspect import check_file, write_check_page
 
@@ -62,9 +62,9 @@ def test_lines_hold_a_segment_together_with_the_least_length() -> None:
     places = np.zeros((4, 5, 3))
     places[:, :4, 0] = np.array(order) * 0.1
     places[:, 4] = np.nan
-    found = {frozenset((order[i], order[j])) for i, j in links(places, ["a", "a", "a", "a", "a"])}
+    found = {frozenset((order[i], order[j])) for i, j in marker_links(places, ["a", "a", "a", "a", "a"])}
     assert found == {frozenset((0, 1)), frozenset((1, 2)), frozenset((2, 3))}
-    assert links(places, ["a", "", "b", "b", "b"]) == [[2, 3]]
+    assert marker_links(places, ["a", "", "b", "b", "b"]) == [[2, 3]]
 
 
 def test_the_page_holds_every_marker_and_only_replaces_its_own(

@@ -6,8 +6,8 @@ import pytest
 from support.sessions import Laboratory
 
 import biodyn
-from biodyn.checks.registry import checks
-from biodyn.output.report.numbers import evidence_words, signed
+from biodyn.checks.registry import checks_of_kind
+from biodyn.output.report.numbers import evidence_words, format_signed
 from biodyn.output.report.sections.verdict import data_check_rows, frames_words
 from biodyn.output.report.trial_page import trial_report
 from biodyn.trial.result import TrialResult
@@ -21,7 +21,7 @@ def result(walk_result: TrialResult) -> TrialResult:
 
 def test_every_check_is_listed_with_a_number_within_its_limit(result: TrialResult) -> None:
     rows = {row["title"]: row for row in data_check_rows(result.record)}
-    definitions = checks("recording")
+    definitions = checks_of_kind("recording")
     assert list(rows) == [check.title for check in definitions]
     assert all(row["status"] == "pass" for row in rows.values()), rows
     for check in definitions:
@@ -38,7 +38,7 @@ def test_what_is_nothing_beside_its_limit_is_shown_as_zero_and_zero_has_no_sign(
     ]
     rows = {row["title"]: row for row in data_check_rows({**result.record, "data_checks": entries})}
     assert rows["Force-plate offset"]["value"] == "0 N"
-    assert [signed(value) for value in (-0.04, 0.0, 0.04, 0.06, -1.25)] == ["0.0", "0.0", "0.0", "+0.1", "-1.2"]
+    assert [format_signed(value) for value in (-0.04, 0.0, 0.04, 0.06, -1.25)] == ["0.0", "0.0", "0.0", "+0.1", "-1.2"]
 
 
 def test_a_fault_is_shown_with_value_frames_and_what_to_do(laboratory: Laboratory) -> None:
@@ -73,7 +73,7 @@ def test_filters_of_an_estimate_are_said_to_prepare_it_and_those_of_a_filter_are
 
 
 def test_every_finding_of_a_check_has_a_place_on_the_page() -> None:
-    codes = [code for check in checks("recording") for code in check.findings]
+    codes = [code for check in checks_of_kind("recording") for code in check.findings]
     assert len(codes) == len(set(codes))
 
 

@@ -32,9 +32,9 @@ from biodyn.output.figures.description import (
 )
 from biodyn.output.figures.drawing import SMALL_WIDTH, TICK_GAP, layout, small_place
 from biodyn.output.figures.matplotlib_backend import draw
-from biodyn.output.figures.png import png
+from biodyn.output.figures.png import render_png
 from biodyn.output.figures.style import DASHED, SMALL, WIDTH, WIDTH_IN, color, shades, words_width
-from biodyn.output.figures.svg import svg
+from biodyn.output.figures.svg import render_svg
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _X = np.linspace(0.0, 10.0, 41)
@@ -106,7 +106,7 @@ def drawing() -> matplotlib.figure.Figure:
 
 @pytest.fixture(scope="module")
 def page() -> ElementTree.Element:
-    return ElementTree.fromstring(svg(FIGURE))
+    return ElementTree.fromstring(render_svg(FIGURE))
 
 
 def panels_of(page: ElementTree.Element) -> list[ElementTree.Element]:
@@ -198,7 +198,7 @@ def test_both_have_the_same_legend(drawing: matplotlib.figure.Figure, page: Elem
 
 
 def test_the_picture_shows_every_colour_in_its_panel() -> None:
-    picture = np.asarray(Image.open(io.BytesIO(png(FIGURE, 150))).convert("RGB")).astype(float) / 255.0
+    picture = np.asarray(Image.open(io.BytesIO(render_png(FIGURE, 150))).convert("RGB")).astype(float) / 255.0
     scale = picture.shape[1] / FIGURE.width
     for place in layout(FIGURE).places:
         box = [round(edge * scale) for edge in (place.top, place.below, place.left, place.right)]
@@ -213,7 +213,7 @@ def test_the_picture_shows_every_colour_in_its_panel() -> None:
 def test_what_goes_beyond_the_axes_is_cut_off(page: ElementTree.Element) -> None:
     """A drift of 1e6 degrees must not be drawn over the page."""
     tall = Panel("T", Axis("s"), Axis("deg", limits=(0.0, 1.0)), (Line(_X, 100.0 * _X, "x"),))
-    (panel,) = panels_of(ElementTree.fromstring(svg(Figure("t", (tall,)))))
+    (panel,) = panels_of(ElementTree.fromstring(render_svg(Figure("t", (tall,)))))
     (window,) = panel.findall(f"{_SVG}svg")
     (place,) = layout(Figure("t", (tall,))).places
     assert window.get("viewBox") == " ".join(
@@ -234,7 +234,7 @@ def test_nothing_written_becomes_markup() -> None:
         evil, Axis(evil, ticks=((1.0, evil),)), Axis(evil, ticks=((0.5, evil),)), (Text(1.0, 0.5, evil),),
         (Strip(evil, "ink", (Span(0.0, 1.0, evil),)),), evil, evil, legend=Legend(evil, (Key(evil, "x"),)),
     )  # fmt: skip
-    drawn = svg(Figure(evil, (panel,), (Key(evil, "x"),)))
+    drawn = render_svg(Figure(evil, (panel,), (Key(evil, "x"),)))
     assert "<script" not in drawn
     root = ElementTree.fromstring(drawn)
     assert root.findtext(f"{_SVG}title") == evil
@@ -245,12 +245,12 @@ def test_a_different_last_digit_changes_no_byte() -> None:
     shaken = replace(CURVES, layers=tuple(
         replace(layer, y=layer.y * (1.0 + 1e-13)) if isinstance(layer, Line) else layer for layer in CURVES.layers
     ))  # fmt: skip
-    assert svg(Figure("t", (CURVES,))) == svg(Figure("t", (shaken,)))
-    assert svg(FIGURE) == svg(FIGURE)
+    assert render_svg(Figure("t", (CURVES,))) == render_svg(Figure("t", (shaken,)))
+    assert render_svg(FIGURE) == render_svg(FIGURE)
 
 
 def test_numbers_are_whole_units() -> None:
-    drawn = svg(FIGURE)
+    drawn = render_svg(FIGURE)
     assert not re.search(r' (?:d|x|y|width|height|viewBox|points)="[^"]*[.e]\d', drawn)
 
 

@@ -17,7 +17,7 @@ from biodyn.cli import app
 from biodyn.errors import ResultError, SettingsError
 from biodyn.output.figures.description import Axis, Figure, Line, Panel
 from biodyn.output.figures.trial import TrialView
-from biodyn.output.report.paper import Paper, PaperHead, asked_paper, is_own_paper, read_head, set_pages, trial_paper
+from biodyn.output.report.paper import Paper, PaperHead, is_own_paper, paper_format, read_head, set_pages, trial_paper
 from biodyn.trial.result import TrialResult
 
 pypdf = pytest.importorskip("pypdf", reason="pip install 'biodyn[test]'")
@@ -175,8 +175,8 @@ def test_a_wrong_head_is_refused(tmp_path: Path, text: str, told: str) -> None:
 def test_a_pdf_is_refused_in_a_sentence_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("biodyn.output.report.paper.find_spec", lambda name: None)
     with pytest.raises(ResultError, match="fpdf2"):
-        asked_paper(True, None)
-    assert asked_paper(False, None) is None
+        paper_format(True, None)
+    assert paper_format(False, None) is None
 
 
 def test_only_its_own_pdf_is_known_as_such(tmp_path: Path, walk_pdf: bytes) -> None:

@@ -15,7 +15,7 @@ from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names
 from biodyn.output.figures.curves import (
     CycleCurves,
-    broken,
+    break_curve,
     curves_by_variable,
     cycle_figure,
     display_table,
@@ -25,10 +25,10 @@ from biodyn.output.figures.curves import (
     stance_curves,
 )
 from biodyn.output.figures.matplotlib_backend import draw, drawing_png
-from biodyn.output.figures.png import png
+from biodyn.output.figures.png import render_png
 from biodyn.output.figures.style import SIDE_COLORS
-from biodyn.output.figures.svg import svg
-from biodyn.output.store.write import view_of
+from biodyn.output.figures.svg import render_svg
+from biodyn.output.store.write import trial_view
 from biodyn.output.tables import TABLES
 from biodyn.variables import PERCENT, is_known, load_norms, variable, variables
 
@@ -38,7 +38,7 @@ SHARED_BELOW = {"joint_angles", "joint_torques", "joint_powers", "upper_body", "
 
 @pytest.fixture(scope="module")
 def view():
-    return view_of(judge(walker(unmeasured_l=slice(80, 120))))
+    return trial_view(judge(walker(unmeasured_l=slice(80, 120))))
 
 
 def visible(figure):
@@ -89,9 +89,9 @@ def test_titles_do_not_run_into_the_counts(view):
 def test_figures_of_a_trial_without_anything_to_show_are_still_figures():
     standing = walker(moving=False, frames=60, unmeasured_l=slice(0, 60))
     empty = replace(standing, contacts=(), plates=(), events=())
-    for name, described in view_of(judge(empty)).figures.items():
-        assert png(described)[:4] == b"\x89PNG", name
-        assert described.title in svg(described), name
+    for name, described in trial_view(judge(empty)).figures.items():
+        assert render_png(described)[:4] == b"\x89PNG", name
+        assert described.title in render_svg(described), name
 
 
 def test_shown_curves_carry_the_sign_their_axis_says(view):
@@ -160,7 +160,7 @@ def test_statistics_ignore_what_is_missing():
 def test_a_mean_is_broken_where_the_number_of_cycles_changes():
     values = np.vstack([np.ones(101), np.where(PERCENT < 50, 3.0, np.nan)])
     mean, _ = nan_statistics(values)
-    percent, drawn = broken(mean, values)
+    percent, drawn = break_curve(mean, values)
     assert np.isnan(drawn).sum() == 1
     assert np.isnan(drawn[50])
     np.testing.assert_array_equal(percent[np.isfinite(percent)], PERCENT)

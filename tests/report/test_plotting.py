@@ -14,7 +14,7 @@ import biodyn
 from biodyn.errors import BiodynError, ResultError
 from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.tables import TABLES
-from biodyn.output.tables.lazy import Signs, in_signs, set_signs
+from biodyn.output.tables.lazy import Signs, convert_signs, set_signs
 from biodyn.trial.result import TrialResult
 from biodyn.variables import Norms
 
@@ -198,8 +198,8 @@ def test_norms_of_another_speed_do_not_stand_behind_both(walk_result: TrialResul
 
 def test_a_walk_without_cycles_says_so(walk_result: TrialResult) -> None:
     empty = walk_result.gait_cycles.iloc[:0]
-    assert len(in_signs("gait_cycles", empty, "clinical", {})) == 0
-    assert in_signs("gait_cycles", empty, "clinical", {}).attrs["positive"] == {}
+    assert len(convert_signs("gait_cycles", empty, "clinical", {})) == 0
+    assert convert_signs("gait_cycles", empty, "clinical", {}).attrs["positive"] == {}
 
 
 def test_tables_by_name_say_what_they_are(walk_result: TrialResult) -> None:
@@ -244,7 +244,7 @@ def test_coordinates_of_a_model_that_count_the_other_way_are_turned() -> None:
     own = {"knee_angle_r": {"variable": "knee_angle", "side": "r", "sign": -1.0}}
     set_signs("joint_angles", table, own)
     assert table.attrs["positive"] == {"knee_angle_r_deg": "extension"}
-    shown = in_signs("joint_angles", table, "clinical", own)
+    shown = convert_signs("joint_angles", table, "clinical", own)
     assert shown["knee_angle_r_deg"].tolist() == [60.0]
     assert shown["mtp_angle_r_deg"].tolist() == [3.0]  # what it is here is not known
     assert shown.attrs["positive"] == {"knee_angle_r_deg": "flexion"}

@@ -20,18 +20,18 @@ from biodyn.output.figures.curves import display_table
 from biodyn.output.figures.svg import standard_names
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.numbers import parameter_label
-from biodyn.output.report.page import methods
+from biodyn.output.report.page import methods_text
 from biodyn.output.report.sections.curves import explorer_data
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.store.record import json_ready
-from biodyn.output.store.write import view_of
+from biodyn.output.store.write import trial_view
 from biodyn.output.tables import write_csv
 from biodyn.settings import Settings
 
 
 @pytest.fixture(scope="module")
 def view():
-    return view_of(judge(walker(unmeasured_l=slice(80, 120))))
+    return trial_view(judge(walker(unmeasured_l=slice(80, 120))))
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_the_page_holds_every_figure_and_says_where_numbers_come_from(view, page
 def test_what_a_file_says_cannot_become_markup():
     walk = walker(frames=201)
     bad = "</script><script>alert(1)</script>"
-    view = view_of(judge(replace(walk, subject=replace(walk.subject, name=bad))))
+    view = trial_view(judge(replace(walk, subject=replace(walk.subject, name=bad))))
     assert "alert(1)</script>" not in trial_report(view, view.figures_svg())
 
 
@@ -200,11 +200,11 @@ def test_arrays_are_enough_to_replay(view):
 
 
 def method_text(view: TrialView) -> str:
-    return " ".join(text for _, text in methods(view.record).paragraphs)
+    return " ".join(text for _, text in methods_text(view.record).paragraphs)
 
 
 def test_methods_say_what_ran_with_numbered_sources(view):
-    written = methods(view.record)
+    written = methods_text(view.record)
     text = method_text(view)
     assert "low-pass filtered at 6 Hz" in text
     assert "same cut-off for both" in text
@@ -219,7 +219,7 @@ def test_methods_follow_the_settings():
     walk = walker(frames=201)
 
     def text(**signals):
-        return method_text(view_of(judge(replace(walk, settings=Settings.model_validate({"signals": signals})))))
+        return method_text(trial_view(judge(replace(walk, settings=Settings.model_validate({"signals": signals})))))
 
     assert "Signals were not filtered." in text(cutoff_hz=0)
     other = text(cutoff_hz=8, force_cutoff_hz=20)
@@ -232,7 +232,7 @@ def test_methods_follow_the_settings():
 
 
 def test_every_reference_is_cited_somewhere():
-    templates = Path(str(methods.__code__.co_filename)).parent / "templates"
+    templates = Path(str(methods_text.__code__.co_filename)).parent / "templates"
     words = "".join(path.read_text(encoding="utf-8") for path in templates.glob("*methods.txt.j2"))
     assert [key for key in load_table("report/references")["reference"] if key not in words] == []
 
@@ -267,7 +267,7 @@ def test_a_real_walk_gives_a_whole_report(real_data):
     from biodyn.trial.run import analyse_trial
 
     analysis = analyse_trial(real_data / "gait/biomechzoo/HC002D/Straight/HC002D06.c3d")
-    view = view_of(judge(analysis))
+    view = trial_view(judge(analysis))
     parsed(trial_report(view, view.figures_svg()))
     json.dumps(view.record, allow_nan=False)
     cycles = view.tables["gait_cycles"]

@@ -10,7 +10,7 @@ import pytest
 from support.standards import Point, points
 
 from biodyn.output.figures.curves import CycleCurves, stance_known
-from biodyn.output.report.sections.curves import counted_words, curve_ranges
+from biodyn.output.report.sections.curves import curve_ranges, cycle_counts
 from biodyn.output.report.trial_page import trial_report
 from biodyn.trial.result import TrialResult
 
@@ -47,7 +47,7 @@ def test_a_cycle_without_its_stance_is_loaded_in_part() -> None:
     last = np.where(np.arange(101) > 97, np.nan, 1.0)
     loads = CycleCurves(np.stack([swing, last]), "Nm/kg")
     motion = CycleCurves(np.stack([whole, whole]), "deg")
-    told = counted_words({"hip_flexion": {"r": motion}, "hip_flexion_moment": {"r": loads}})
+    told = cycle_counts({"hip_flexion": {"r": motion}, "hip_flexion_moment": {"r": loads}})
     assert told == "motion: right 2, left 0; loads: right 1 (1 in part), left 0"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biodyn.output.report.scene import _Shape, scene_of, scene_person
+from biodyn.output.report.scene import _Shape, scene_person, scene_values
 from biodyn.output.report.trial_page import trial_report
 from biodyn.rigid_body import Multibody, body_poses
 from biodyn.trial.result import TrialResult
@@ -136,7 +136,7 @@ def test_the_page_holds_the_scene_and_older_results_do_without(walk_result: Tria
     assert without is not None
     assert without["markers"] is None
     assert scene_person({"q": view.arrays["q"]}, view.tables, None) is None
-    assert scene_of([None]) is None
+    assert scene_values([None]) is None
 
 
 def test_a_trunk_that_is_head_as_well_gets_a_head(walk_result: TrialResult) -> None:

@@ -12,7 +12,7 @@ from biodyn.checks import judge
 from biodyn.output.figures import trial as trial_package
 from biodyn.output.figures.trial import TrialView, by_section, trial_figures
 from biodyn.output.report.trial_page import trial_report
-from biodyn.output.store.write import view_of
+from biodyn.output.store.write import trial_view
 
 _EXAMPLE = """
 from biodyn.output.figures.curves import percent_axis, side_key, value_axis
@@ -34,7 +34,7 @@ def knee_alone(trial):
 
 @pytest.fixture(scope="module")
 def view() -> TrialView:
-    return view_of(judge(walker(frames=301)))
+    return trial_view(judge(walker(frames=301)))
 
 
 def test_a_new_file_is_a_new_figure(view: TrialView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,15 +13,15 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge
 from biodyn.checks.estimators.residual import FAIL_FACTOR, unseen_wrench
 from biodyn.checks.facts import residual_limits
-from biodyn.checks.registry import checks
+from biodyn.checks.registry import checks_of_kind
 from biodyn.checks.verdict import verdict_of
 from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, worst_status
-from biodyn.output.report.page import resource
+from biodyn.output.report.page import load_resource
 from biodyn.output.report.sections.verdict import verdict_sentence
 from biodyn.output.report.trial_page import trial_report
-from biodyn.output.store.read import in_current_words
+from biodyn.output.store.read import to_current_terms
 from biodyn.output.store.record import run_record
-from biodyn.output.store.write import view_of
+from biodyn.output.store.write import trial_view
 from biodyn.processing.signals.gaps import Gap
 from biodyn.uncertainty.inputs import load_magnitudes
 
@@ -100,7 +100,7 @@ def test_the_verdict_is_a_value_of_the_analysis_and_the_record_repeats_it() -> N
     assert record["verdict"] == "warn"
     assert [cause["code"] for cause in record["verdict_checks"]] == ["made-up"]
     assert record["verdict_checks"][0]["hint"]
-    assert [check["code"] for check in record["checks"]] == [check.code for check in checks("result")]
+    assert [check["code"] for check in record["checks"]] == [check.code for check in checks_of_kind("result")]
     assert "status" not in record
 
 
@@ -337,12 +337,12 @@ def test_old_results_are_read_in_current_words() -> None:
         "data_checks": [{"key": "zero", "status": "unknown"}],
         "diagnostics": [{"code": "odd-thing", "severity": "warning", "message": "Odd.", "hint": "Look."}],
     }
-    record = in_current_words(old)
+    record = to_current_terms(old)
     assert record["verdict"] == "warn"
     assert [check["status"] for check in record["checks"]] == ["warn", "pass"]
     assert record["data_checks"][0]["status"] == "not_assessed"
     assert [cause["title"] for cause in record["verdict_checks"]] == ["Gaps", "Odd thing"]
-    assert in_current_words(record) is record
+    assert to_current_terms(record) is record
     assert old["checks"][0]["status"] == "look"  # nothing was changed in place
 
 
@@ -358,7 +358,7 @@ def _luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("status", list(STATUS_WORDS))
 def test_every_state_can_be_read_on_paper_and_ground(status: str) -> None:
-    style = str(resource("style.css"))
+    style = str(load_resource("style.css"))
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", style))
     for ground in (colours["paper"], colours["ground"]):
         low, high = sorted((_luminance(colours[status]), _luminance(ground)))
@@ -368,7 +368,7 @@ def test_every_state_can_be_read_on_paper_and_ground(status: str) -> None:
 
 
 def test_the_page_says_every_state_in_a_word() -> None:
-    page = trial_report(view_of(judge(walker(frames=201, unmeasured_l=slice(80, 120)))), {})
+    page = trial_report(trial_view(judge(walker(frames=201, unmeasured_l=slice(80, 120)))), {})
     start = page.index('<section id="quality"')
     quality = page[start : page.index("</section>", page.index('<section id="checks"'))]
     states = re.findall(

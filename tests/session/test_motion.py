@@ -10,7 +10,7 @@ from support.small_person import Motion, Tiny, new_person
 
 from biodyn.io import read, read_facts, read_preview
 from biodyn.recording import Markers, quietest_part
-from biodyn.session import find_static, motion_of, role_of, session_of
+from biodyn.session import find_static, read_motion_facts, recording_role, session_of
 from biodyn.session.same_person import bare_labels, person_name
 from biodyn.study.discovery import discover
 
@@ -43,7 +43,7 @@ def recording(path: Path, motion: Motion, seed: int = 1, **more: object) -> Path
     ],
 )
 def test_what_is_done(tmp_path: Path, motion: Motion, kind: str, stands: bool | None) -> None:
-    found = motion_of(recording(tmp_path / "a.c3d", motion))
+    found = read_motion_facts(recording(tmp_path / "a.c3d", motion))
     assert found is not None
     assert found.kind == kind
     assert stands is None or found.is_standing == stands
@@ -114,7 +114,7 @@ def test_the_session_of_a_walk(folder: Path) -> None:
 
 
 def test_the_role_of_a_single_file(tmp_path: Path) -> None:
-    role, why = role_of(read_facts(recording(tmp_path / "P01" / "03.c3d", "standing")))
+    role, why = recording_role(read_facts(recording(tmp_path / "P01" / "03.c3d", "standing")))
     assert role == "static"
     assert "quiet standing" in why
 

@@ -18,11 +18,11 @@ from biodyn.output.store.folder import (
     MARK,
     remove_all_unfinished,
     remove_unfinished,
-    replacing,
+    replace_folder,
     require_free,
     trial_files,
-    updating,
-    writing,
+    update_folder,
+    write_folder,
 )
 
 _KILLED = """
@@ -54,7 +54,7 @@ def test_only_the_folders_own_leftovers_go(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="locks are POSIX")
 def test_what_a_living_run_writes_stays(tmp_path: Path) -> None:
-    with replacing(tmp_path / "walk", trial_files) as place:
+    with replace_folder(tmp_path / "walk", trial_files) as place:
         remove_unfinished(tmp_path / "walk")
         remove_all_unfinished(tmp_path)
         assert place.is_dir()
@@ -81,9 +81,9 @@ def test_no_open_file_is_removed_or_renamed(tmp_path: Path, monkeypatch: pytest.
     for name in ("unlink", "remove", "rename", "replace"):
         monkeypatch.setattr(os, name, as_on_windows(getattr(os, name)))
     for text in ("first", "second"):
-        with replacing(tmp_path / "walk", trial_files) as place:
+        with replace_folder(tmp_path / "walk", trial_files) as place:
             (place / "run.json").write_text(text, encoding="utf-8")
-    with updating(tmp_path / "walk") as place:
+    with update_folder(tmp_path / "walk") as place:
         (place / "run.json").write_text("third", encoding="utf-8")
     assert touched >= 5
     assert contents(tmp_path) == {"walk/run.json": b"third"}
@@ -93,21 +93,21 @@ def test_a_folder_that_the_system_will_not_move_stays_and_nothing_lies_beside_it
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on Windows where a program has one of its files open."""
-    with replacing(tmp_path / "walk", trial_files) as place:
+    with replace_folder(tmp_path / "walk", trial_files) as place:
         (place / "run.json").write_text("old", encoding="utf-8")
 
     def refuse(path: Path, target: Path) -> None:
         raise PermissionError(errno.EACCES, "another process uses the file", str(path))
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(PermissionError), replacing(tmp_path / "walk", trial_files) as place:
+    with pytest.raises(PermissionError), replace_folder(tmp_path / "walk", trial_files) as place:
         (place / "run.json").write_text("new", encoding="utf-8")
     assert contents(tmp_path) == {"walk/run.json": b"old"}
 
 
 def test_the_next_run_into_a_folder_clears_what_a_killed_one_left(tmp_path: Path) -> None:
     killed(tmp_path / "walk")
-    with writing(tmp_path / "walk") as place:
+    with write_folder(tmp_path / "walk") as place:
         (place / "a.txt").touch()
     assert os.listdir(tmp_path) == ["walk"]
 

@@ -18,10 +18,10 @@ import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
 from biodyn.output.store.folder import packed_table_path, record_digest
-from biodyn.output.store.write import adding, rounded_arrays
+from biodyn.output.store.write import add_files, round_arrays
 from biodyn.output.tables import TABLES
 from biodyn.output.tables.csv import read_csv, write_rows
-from biodyn.output.tables.packed import packed, unpacked, unpacked_0_2
+from biodyn.output.tables.packed import from_parquet, from_parquet_0_2, to_parquet
 from biodyn.trial.result import TrialResult
 from biodyn.verification.replay import ReplayOptions
 
@@ -61,7 +61,7 @@ def awkward(rows: int) -> pd.DataFrame:
 @pytest.mark.parametrize("rows", [1, 2, 5, 101, 4000])
 def test_a_packed_table_is_the_table_that_csv_gives(rows: int) -> None:
     made = awkward(rows)
-    found, expected = unpacked(packed(made)), as_csv(made)
+    found, expected = from_parquet(to_parquet(made)), as_csv(made)
     # reading text is off by the last bit now and then; packed numbers never are
     pd.testing.assert_frame_equal(found, expected, rtol=1e-15, atol=0.0)
     np.testing.assert_array_equal(found["smooth"], np.round(made["smooth"], 5))
@@ -69,35 +69,35 @@ def test_a_packed_table_is_the_table_that_csv_gives(rows: int) -> None:
 
 def test_columns_are_packed_to_as_many_decimals_as_asked_for() -> None:
     made = awkward(101)
-    found = unpacked(packed(made, coarser={"smooth": 2}))
+    found = from_parquet(to_parquet(made, coarser={"smooth": 2}))
     np.testing.assert_array_equal(found["smooth"], np.round(made["smooth"], 2))
-    pd.testing.assert_frame_equal(found.drop(columns="smooth"), unpacked(packed(made)).drop(columns="smooth"))
+    pd.testing.assert_frame_equal(found.drop(columns="smooth"), from_parquet(to_parquet(made)).drop(columns="smooth"))
 
 
 def test_a_table_without_rows_keeps_its_columns() -> None:
-    assert list(unpacked(packed(awkward(0))).columns) == list(awkward(0).columns)
+    assert list(from_parquet(to_parquet(awkward(0))).columns) == list(awkward(0).columns)
 
 
 def test_half_a_packed_table_is_refused() -> None:
-    content = packed(awkward(300))
+    content = to_parquet(awkward(300))
     for at in np.random.default_rng(1).integers(0, len(content), 20).tolist():
         with pytest.raises(ValueError, match="packed table"):
-            unpacked(content[:at])
+            from_parquet(content[:at])
 
 
 def test_a_packed_table_of_version_0_2_is_read() -> None:
     """The stored one is `awkward(101)`, its column "walk" with two decimals."""
     content = (DATA / "table_0_2.packed").read_bytes()
-    pd.testing.assert_frame_equal(unpacked_0_2(content), read_csv(DATA / "table_0_2.csv"), rtol=1e-15, atol=0.0)
+    pd.testing.assert_frame_equal(from_parquet_0_2(content), read_csv(DATA / "table_0_2.csv"), rtol=1e-15, atol=0.0)
     for at in np.random.default_rng(1).integers(0, len(content), 20).tolist():
         with pytest.raises(ValueError, match="packed table"):
-            unpacked_0_2(content[:at])
+            from_parquet_0_2(content[:at])
 
 
 def test_a_result_of_version_0_2_opens_with_its_packed_tables(both: tuple[Path, Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(both[1], tmp_path / "walk"))
     name = "joint_torques"
-    with adding(folder, [f"tables/{name}.packed"]) as new:
+    with add_files(folder, [f"tables/{name}.packed"]) as new:
         (new / "tables").mkdir()
         shutil.copyfile(DATA / "table_0_2.packed", new / "tables" / f"{name}.packed")
     (folder / packed_table_path(name)).unlink()
@@ -139,7 +139,7 @@ def test_it_takes_an_eighth_of_the_room(both: tuple[Path, Path]) -> None:
 def test_what_is_added_later_leaves_the_record_as_small(both: tuple[Path, Path], tmp_path: Path) -> None:
     for folder, lines in zip(both, (False, True), strict=True):
         place = Path(shutil.copytree(folder, tmp_path / folder.name))
-        with adding(place, ["report.html"]) as new:
+        with add_files(place, ["report.html"]) as new:
             (new / "report.html").write_text("a page", encoding="utf-8")
         assert ((place / "run.json").read_text(encoding="utf-8").count("\n") == 1) is lines
         assert biodyn.load(place).table_names
@@ -153,7 +153,7 @@ def test_arrays_lose_nothing_that_is_known(both: tuple[Path, Path]) -> None:
             # half a unit of the last bit that is kept: of doubles 36, of single precision 14
             allowed = 2.0 ** -(37 if values.dtype == np.float64 else 15)
             np.testing.assert_allclose(kept[name], values, rtol=allowed, atol=0.0)
-            np.testing.assert_array_equal(rounded_arrays(kept)[name], kept[name])
+            np.testing.assert_array_equal(round_arrays(kept)[name], kept[name])
         else:
             np.testing.assert_array_equal(kept[name], values)
 
@@ -161,7 +161,7 @@ def test_arrays_lose_nothing_that_is_known(both: tuple[Path, Path]) -> None:
 def test_a_changed_packed_table_is_refused(both: tuple[Path, Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(both[1], tmp_path / "walk"))
     path = folder / packed_table_path("joint_torques")
-    path.write_bytes(packed(unpacked(path.read_bytes()).iloc[::-1]))
+    path.write_bytes(to_parquet(from_parquet(path.read_bytes()).iloc[::-1]))
     with pytest.raises(ResultError, match="differs from what biodyn wrote"):
         _ = biodyn.load(folder).joint_torques
 

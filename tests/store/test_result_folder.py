@@ -16,18 +16,18 @@ from biodyn.output.store.folder import (
     DIGEST_ENTRY,
     RECORD_NAME,
     record_digest,
-    replacing,
+    replace_folder,
     require_free,
     trial_files,
-    writing,
+    write_folder,
 )
 from biodyn.output.store.read import read_record
-from biodyn.output.store.write import seal
+from biodyn.output.store.write import write_manifest
 
 
 def test_the_folder_takes_its_name_at_the_end(tmp_path: Path) -> None:
     target = tmp_path / "deep" / "walk"
-    with writing(target) as place:
+    with write_folder(target) as place:
         (place / "a.txt").write_text("a", encoding="utf-8")
         assert not target.exists()
         assert place.parent == target.parent  # a sibling: the rename stays on one disk
@@ -36,7 +36,7 @@ def test_the_folder_takes_its_name_at_the_end(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), writing(tmp_path / "walk") as place:  # noqa: PT012
+    with pytest.raises(ZeroDivisionError), write_folder(tmp_path / "walk") as place:  # noqa: PT012
         (place / "a.txt").write_text("a", encoding="utf-8")
         raise ZeroDivisionError
     assert os.listdir(tmp_path) == []
@@ -45,7 +45,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
 def test_a_failure_keeps_the_older_result(tmp_path: Path) -> None:
     target = made(tmp_path / "walk")
     before = contents(target)
-    with pytest.raises(KeyboardInterrupt), writing(target, force=True):
+    with pytest.raises(KeyboardInterrupt), write_folder(target, force=True):
         raise KeyboardInterrupt
     assert contents(target) == before
     assert os.listdir(tmp_path) == ["walk"]
@@ -54,7 +54,7 @@ def test_a_failure_keeps_the_older_result(tmp_path: Path) -> None:
 @pytest.mark.parametrize("listed", [True, False])
 def test_an_older_result_is_replaced_whole(tmp_path: Path, listed: bool) -> None:
     target = made(tmp_path / "walk", listed=listed)
-    with writing(target, force=True) as place:
+    with write_folder(target, force=True) as place:
         (place / RECORD_NAME).write_text("new", encoding="utf-8")
     assert os.listdir(target) == [RECORD_NAME]
     assert os.listdir(tmp_path) == ["walk"]
@@ -66,7 +66,7 @@ def test_a_result_of_the_first_version_is_replaced_whole(tmp_path: Path, name: s
     (target / "figures").mkdir(exist_ok=True)
     (target / "figures" / "residual.png").touch()
     (target / "report.html").touch()
-    with writing(target, force=True) as place:
+    with write_folder(target, force=True) as place:
         (place / RECORD_NAME).write_text("new", encoding="utf-8")
     assert list(contents(target)) == [RECORD_NAME]
 
@@ -76,7 +76,7 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "latest").symlink_to(target)
     (tmp_path / "next").symlink_to(tmp_path / "later")
     for link in ("latest", "next"):
-        with writing(tmp_path / link, force=True) as place:
+        with write_folder(tmp_path / link, force=True) as place:
             made(place / "x")
             os.replace(place / "x" / RECORD_NAME, place / RECORD_NAME)
     assert (tmp_path / "latest").is_symlink()
@@ -86,7 +86,7 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
 
 def test_of_two_runs_without_force_the_first_to_end_stays(tmp_path: Path) -> None:
     target = tmp_path / "walk"
-    with pytest.raises(ResultError, match="already holds a result"), writing(target) as place:  # noqa: PT012
+    with pytest.raises(ResultError, match="already holds a result"), write_folder(target) as place:  # noqa: PT012
         (place / "a.txt").touch()
         made(target, "first")
     assert note(target) == "first"
@@ -168,7 +168,7 @@ def test_force_replaces_no_folder_with_something_else_in_it(
     target = made(tmp_path / "walk", listed=listed)
     put(target)
     before = contents(tmp_path)
-    with pytest.raises(ResultError, match="biodyn did not write") as refused, writing(target, force=True):
+    with pytest.raises(ResultError, match="biodyn did not write") as refused, write_folder(target, force=True):
         pytest.fail("it began")
     assert refused.value.message.count("\n") == 0
     assert contents(tmp_path) == before
@@ -185,14 +185,14 @@ def test_what_file_managers_leave_is_nobodys(tmp_path: Path) -> None:
     target = made(tmp_path / "walk")
     for name in (".DS_Store", "tables/Thumbs.db", "tables/._events.csv"):
         (target / name).touch()
-    with writing(target, force=True) as place:
+    with write_folder(target, force=True) as place:
         (place / RECORD_NAME).write_text("new", encoding="utf-8")
     assert list(contents(target)) == [RECORD_NAME]
 
 
 def test_a_file_that_arrives_while_the_trial_runs_stays(tmp_path: Path) -> None:
     target = made(tmp_path / "walk")
-    with pytest.raises(ResultError, match="walk03"), writing(target, force=True) as place:  # noqa: PT012
+    with pytest.raises(ResultError, match="walk03"), write_folder(target, force=True) as place:  # noqa: PT012
         (place / "a.txt").touch()
         _beside(target)
     assert (target / "walk03.c3d").is_file()
@@ -218,7 +218,7 @@ def test_a_list_that_leads_out_of_the_folder_is_not_followed(tmp_path: Path, pat
     record = json.loads((target / RECORD_NAME).read_text(encoding="utf-8"))
     record["files"].append({"path": path})
     (target / RECORD_NAME).write_text(json.dumps(record), encoding="utf-8")
-    with writing(target, force=True) as place:
+    with write_folder(target, force=True) as place:
         (place / RECORD_NAME).write_text("new", encoding="utf-8")
     assert (tmp_path / "other" / "walk.c3d").read_text(encoding="utf-8") == "recording"
 
@@ -245,7 +245,7 @@ def test_in_a_study_other_files_stay_and_the_new_ones_come_beside_them(
     foreign = {
         name: data for name, data in contents(tmp_path).items() if "events" not in name and RECORD_NAME not in name
     }
-    with replacing(target, trial_files) as place:
+    with replace_folder(target, trial_files) as place:
         made(place / "x", "new")
         os.replace(place / "x" / RECORD_NAME, place / RECORD_NAME)
         (place / "x" / "tables" / "events.csv").unlink()
@@ -260,7 +260,7 @@ def test_a_users_file_in_the_way_gets_another_name(tmp_path: Path) -> None:
     target = made(tmp_path / "walk")
     (target / "figures").write_text("mine", encoding="utf-8")
     (target / "tables" / "contacts.csv").write_text("mine", encoding="utf-8")
-    with replacing(target, trial_files) as place:
+    with replace_folder(target, trial_files) as place:
         for name in ("figures/a.png", "tables/contacts.csv"):
             (place / name).parent.mkdir()
             (place / name).write_text("new", encoding="utf-8")
@@ -274,7 +274,7 @@ def test_a_users_file_in_the_way_gets_another_name(tmp_path: Path) -> None:
 
 def test_a_file_in_the_place_of_a_folder_is_not_removed(tmp_path: Path) -> None:
     (tmp_path / "walk").write_text("mine", encoding="utf-8")
-    with pytest.raises(ResultError, match="is a file"), replacing(tmp_path / "walk", trial_files) as place:
+    with pytest.raises(ResultError, match="is a file"), replace_folder(tmp_path / "walk", trial_files) as place:
         (place / "a").touch()
     assert (tmp_path / "walk").read_text(encoding="utf-8") == "mine"
 
@@ -289,7 +289,7 @@ def test_a_record_that_was_changed_is_no_result(tmp_path: Path) -> None:
         "subject": {"mass_kg": 70.0},
     }
     (target / RECORD_NAME).write_text(json.dumps({**record, "verdict": "pass"}), encoding="utf-8")
-    seal(target)
+    write_manifest(target)
     assert read_record(target)["subject"] == {"mass_kg": 70.0}
     text = (target / RECORD_NAME).read_text(encoding="utf-8")
     (target / RECORD_NAME).write_text(text.replace("70.0", "80.0"), encoding="utf-8")

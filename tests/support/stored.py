@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 from biodyn.output.store.folder import RECORD_NAME
-from biodyn.output.store.write import seal
+from biodyn.output.store.write import write_manifest
 
 DATA = Path(__file__).parent / "data"
 OLD = ("plain", "varied")
@@ -31,7 +31,7 @@ def made(folder: Path, note: str = "old", listed: bool = True) -> Path:
     }  # fmt: skip
     (folder / RECORD_NAME).write_text(json.dumps(record), encoding="utf-8")
     if listed:
-        seal(folder)
+        write_manifest(folder)
     return folder
 
 

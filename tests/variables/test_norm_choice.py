@@ -8,7 +8,7 @@ import pytest
 from biodyn.errors import SettingsError
 from biodyn.settings import settings_from
 from biodyn.variables import Walker, choose_norms, load_norm_set, load_norms, score_reference, variable
-from biodyn.variables.norms import norms_of_record, norms_record, size_free, tried_norms
+from biodyn.variables.norms import norms_of_record, norms_record, published_norms, size_free
 
 _LEG = 0.7
 
@@ -74,7 +74,7 @@ def test_named_norms_are_shown_whatever_the_age_but_never_beyond_their_speeds() 
 
 
 def test_every_published_set_is_tried_and_says_where_it_comes_from() -> None:
-    for name in tried_norms():
+    for name in published_norms():
         found = load_norm_set(name)
         assert found.table["licence"]
         assert found.table["citation"]

@@ -106,7 +106,7 @@ class Evidence:
         return np.asarray(passed_s[:, None] * self.floor_velocity)
 
 
-def gather(
+def collect_evidence(
     fit: Fit,
     points: GaitPoints,
     required: FloatArray,
@@ -130,14 +130,14 @@ def gather(
     least_overlap = 0.5
     outlines = {side: foot_outline(points.sole[side], rate_hz) for side in SIDES}
     bearing = {side: outline.bearing for side, outline in outlines.items()}
-    loads = _loads(contacts, plates, len(required), rate_hz)
+    loads = _find_loads(contacts, plates, len(required), rate_hz)
     vertical = np.stack([plate.wrench[:, 4] for plate in plates])
     stances = [(side, first, stop) for side in SIDES for first, stop in finite_stretches(bearing[side])]
     matched_steps: list[tuple[Step, tuple[Side, int, int] | None, float]] = []
     complete = np.isfinite(required[:, 0])
     carried = {side: np.zeros(len(complete), dtype=bool) for side in SIDES}
     for plate, first, stop in loads:
-        matched = [(_overlap((first, stop), stance[1:]), stance) for stance in stances]
+        matched = [(_overlap_length((first, stop), stance[1:]), stance) for stance in stances]
         score, stance = max(matched, default=(0.0, None), key=lambda item: item[0])
         side = stance[0] if stance is not None and score >= least_overlap else None
         if side is not None and stance is not None:
@@ -149,8 +149,8 @@ def gather(
         other_plates = np.delete(vertical, plate, axis=0)
         single_support = high_force & np.isfinite(required[:, 0]) & (other_plates < threshold_n).all(axis=0)
         if side is not None:
-            single_support &= ~_widened(bearing[other_side(side)], rate_hz, smear_s + STANCE_DELAY_S, smear_s)
-        heel, toe = _footprint(points, side, first, stop)
+            single_support &= ~_widen_stance(bearing[other_side(side)], rate_hz, smear_s + STANCE_DELAY_S, smear_s)
+        heel, toe = _mean_footprint(points, side, first, stop)
         cut = first == 0 or stop == len(complete)
         heel_to_toe = steps_ahead and not cut
         step = Step(
@@ -228,7 +228,7 @@ def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArra
     return max(effects, default=np.nan)
 
 
-def tilted(plate: PlateWrench, angle_rad: float) -> FloatArray:
+def tilt_wrench(plate: PlateWrench, angle_rad: float) -> FloatArray:
     """Return the wrench (T, 6) of a plate turned by an angle about the lateral axis through the origin, forward end upwards."""
     c, s = np.cos(angle_rad), np.sin(angle_rad)
     R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -247,12 +247,12 @@ def effect_text(effect_nm_kg: float) -> str:
     return f"; joint moments change by up to {effect_nm_kg:.2f} Nm/kg RMS (fail from {LARGE_EFFECT_NM_KG:g})"
 
 
-def pressure(plate: PlateWrench, rows: IntArray) -> FloatArray:
+def pressure_centre(plate: PlateWrench, rows: IntArray) -> FloatArray:
     """Return the centre of pressure (n, 3) m on the plate in the given frames, without a force threshold."""
     return centre_of_pressure(plate.wrench[rows], plate.corners, -np.inf)
 
 
-def _loads(
+def _find_loads(
     contacts: Sequence[Contact], plates: Sequence[PlateWrench], frames: int, rate_hz: float
 ) -> list[tuple[int, int, int]]:
     """(plate, first, stop) of every load, with short interruptions bridged."""
@@ -290,7 +290,7 @@ def _only_whole(matched_steps: Sequence[tuple[Step, tuple[Side, int, int] | None
     )
 
 
-def _widened(stance: BoolArray, rate_hz: float, before_s: float, after_s: float) -> BoolArray:
+def _widen_stance(stance: BoolArray, rate_hz: float, before_s: float, after_s: float) -> BoolArray:
     """Return stance frames with margins for the spread of filtered forces and the delay of detected strikes."""
     wide = stance.copy()
     for first, stop in finite_stretches(stance):
@@ -298,12 +298,12 @@ def _widened(stance: BoolArray, rate_hz: float, before_s: float, after_s: float)
     return wide
 
 
-def _overlap(a: tuple[int, int], b: tuple[int, int]) -> float:
+def _overlap_length(a: tuple[int, int], b: tuple[int, int]) -> float:
     shared = min(a[1], b[1]) - max(a[0], b[0])
     return shared / (max(a[1], b[1]) - min(a[0], b[0]))
 
 
-def _footprint(points: GaitPoints, side: Side | None, first: int, stop: int) -> tuple[FloatArray, FloatArray]:
+def _mean_footprint(points: GaitPoints, side: Side | None, first: int, stop: int) -> tuple[FloatArray, FloatArray]:
     nowhere = np.full(3, np.nan)
     if side is None:
         return nowhere, nowhere

@@ -39,7 +39,7 @@ class Offset:
     share: float
 
 
-def moved_marker(
+def find_moved_marker(
     fit: Fit, markers: Markers, static: Mapping[str, FloatArray], soft: Collection[str], limit_m: float
 ) -> tuple[Diagnostic, ...]:
     """Report the marker that moved by more than `limit_m` since the static trial.
@@ -51,7 +51,7 @@ def moved_marker(
     second_best = 0.75
     # Least share of the summed squared error that the fit without the marker removes ...
     least_share = 0.30
-    candidates = offsets(fit, markers)
+    candidates = marker_offsets(fit, markers)
     if not candidates:
         return ()
     first, rest = candidates[0], candidates[1:]
@@ -64,7 +64,7 @@ def moved_marker(
         or first.share < least_share
         or (rivals and max(rivals) > second_best * first.share)
     ):
-        return _stretched(fit, markers, static, soft, candidates)
+        return _find_changed_distances(fit, markers, static, soft, candidates)
     return (
         Diagnostic(
             "marker-moved",
@@ -81,7 +81,7 @@ def moved_marker(
     )
 
 
-def slipped_pelvis(fit: Fit, markers: Markers, stride_s: float, limit_m: float = 0.01) -> tuple[Diagnostic, ...]:
+def find_slipped_pelvis(fit: Fit, markers: Markers, stride_s: float, limit_m: float = 0.01) -> tuple[Diagnostic, ...]:
     """Report a pelvis cluster that slips during the walk: its hip centres leave the thighs of both legs at one time.
 
     The distance from the hip centre, by the pelvis markers alone, to the distal markers of the thigh is constant. Skin movement
@@ -181,7 +181,7 @@ def other_person(
     )
 
 
-def _stretched(
+def _find_changed_distances(
     fit: Fit,
     markers: Markers,
     static: Mapping[str, FloatArray],
@@ -230,7 +230,7 @@ def _stretched(
     )
 
 
-def offsets(fit: Fit, markers: Markers) -> list[Offset]:
+def marker_offsets(fit: Fit, markers: Markers) -> list[Offset]:
     """Return offsets of candidate markers from fits without each of them, in order of decreasing effect."""
     model = fit.model
     links, p_LM, weights = model.marker_arrays()
@@ -242,7 +242,7 @@ def offsets(fit: Fit, markers: Markers) -> list[Offset]:
         return []
     rows = whole[np.linspace(0, len(whole) - 1, _FRAMES).astype(int)]
     seen = p_WM[rows]
-    residual = _residual(fit.link_R_W[rows], fit.link_p_W[rows], links, p_LM, seen)
+    residual = _marker_residual(fit.link_R_W[rows], fit.link_p_W[rows], links, p_LM, seen)
     base = float(np.nansum(weights * np.nansum(residual**2, axis=2)))
     known = np.isfinite(residual[..., 0])
     enough = known.sum(axis=0) >= _FRAMES // 2
@@ -261,7 +261,7 @@ def offsets(fit: Fit, markers: Markers) -> list[Offset]:
         if solved.sum() < _FRAMES // 2:
             continue
         R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral_q()))
-        residual_without = _residual(R, p, links, p_LM, seen)
+        residual_without = _marker_residual(R, p, links, p_LM, seen)
         residual_without[~solved] = np.nan
         cost = float(np.nansum(without * np.nansum(residual_without**2, axis=2)))
         marker_residual = residual_without[np.isfinite(residual_without[:, column, 0]), column]
@@ -272,7 +272,7 @@ def offsets(fit: Fit, markers: Markers) -> list[Offset]:
     return sorted(candidates, key=lambda item: item.share, reverse=True)
 
 
-def _residual(R: FloatArray, p: FloatArray, links: np.ndarray, p_LM: FloatArray, p_WM: FloatArray) -> FloatArray:
+def _marker_residual(R: FloatArray, p: FloatArray, links: np.ndarray, p_LM: FloatArray, p_WM: FloatArray) -> FloatArray:
     """Return measured minus model position of each marker in link axes (T, M, 3) m."""
     model = np.einsum("tmij,mj->tmi", R[:, links], p_LM) + p[:, links]
     result: FloatArray = np.einsum("tmji,tmj->tmi", R[:, links], p_WM - model)

@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import Evidence, Step, effect_text, pressure, severity_of
+from biodyn.checks.estimators.evidence import Evidence, Step, effect_text, pressure_centre, severity_of
 from biodyn.checks.estimators.plate_signals import force_ratio
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic, plate_list
@@ -119,22 +119,24 @@ _FAULTS = (
 
 def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
     """Report pairs of plates that agree with the body after an exchange of their channels."""
-    now = [mismatch(evidence, n, plate) for n, plate in enumerate(evidence.plates)]
+    now = [plate_mismatch(evidence, n, plate) for n, plate in enumerate(evidence.plates)]
     sound_again = 2.0  # multiple of a sound mismatch within which exchanged plates agree with the body after correction
     notes: list[Diagnostic] = []
     for first, second in combinations(range(len(evidence.plates)), 2):
         before = sum(value for value in (now[first], now[second]) if value is not None)
         if before <= SOUND:
             continue
-        swapped = _swapped(evidence, first, second)
-        after = [mismatch(swapped, n, swapped.plates[n]) for n in (first, second)]
+        swapped = _swap_plates(evidence, first, second)
+        after = [plate_mismatch(swapped, n, swapped.plates[n]) for n in (first, second)]
         remaining = sum(value for value in after if value is not None)
         if remaining > _REMAINING_SWAPPED * before or remaining > sound_again * SOUND:
             continue
         numbers = [evidence.plates[n].number for n in (first, second)]
         what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped"
         hint = "Check FORCE_PLATFORM:CHANNEL and the cables: each plate records the steps on the other."
-        note = _note("plates-swapped", what, before, remaining, _frames(evidence, (first, second)), hint)
+        note = _fault_note(
+            "plates-swapped", what, before, remaining, _frames_of_plates(evidence, (first, second)), hint
+        )
         notes.append(replace(note, severity="error"))
     return tuple(notes)
 
@@ -162,7 +164,7 @@ def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
     better_than_shift = 0.6
     explained = []
     for number, plate in enumerate(evidence.plates):
-        before = mismatch(evidence, number, plate)
+        before = plate_mismatch(evidence, number, plate)
         if (
             before is None
             or before < least_decrease
@@ -170,8 +172,8 @@ def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
         ):
             continue
         best: tuple[float, PlateFault, PlateWrench] | None = None
-        for fault, candidate in undone(plate):
-            result = mismatch(evidence, number, candidate)
+        for fault, candidate in corrected_wrenches(plate):
+            result = plate_mismatch(evidence, number, candidate)
             if result is not None and (best is None or result < best[0]):
                 best = (result, fault, candidate)
         if best is None or best[0] > largest_remainder * before or before - best[0] < least_decrease:
@@ -190,13 +192,13 @@ def _after_shift(evidence: Evidence, number: int, plate: PlateWrench) -> float:
     best, place = np.inf, np.zeros(3)
     for axis in (*ahead, *ahead):  # two rounds of a coordinate search
         for candidate in place + np.outer(sizes, axis):
-            value = mismatch(evidence, number, shifted(plate, candidate))
+            value = plate_mismatch(evidence, number, shift_pressure(plate, candidate))
             if value is not None and value < best:
                 best, place = value, candidate
     return best
 
 
-def shifted(plate: PlateWrench, shift_m: FloatArray) -> PlateWrench:
+def shift_pressure(plate: PlateWrench, shift_m: FloatArray) -> PlateWrench:
     """Return the plate with its centre of pressure moved by a horizontal vector (3,) m."""
     force = plate.wrench[:, 3:]
     moment = plate.wrench[:, :3] + cross(shift_m, force)
@@ -208,12 +210,12 @@ def plate_faults(
 ) -> tuple[Diagnostic, ...]:
     """Return one finding per plate of `explained_plates`; effects: of each plate on joint moments, Nm/kg RMS."""
     return tuple(
-        _note(
+        _fault_note(
             plate.fault.code,
             f"Plate {evidence.plates[plate.plate].number} measures {plate.fault.what}",
             plate.before,
             plate.after,
-            _frames(evidence, (plate.plate,)),
+            _frames_of_plates(evidence, (plate.plate,)),
             plate.fault.hint,
             effects.get(plate.plate, np.nan),
         )
@@ -221,7 +223,7 @@ def plate_faults(
     )
 
 
-def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float | None:
+def plate_mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float | None:
     """Return the mismatch of plate `number`, with given wrench and corners, with feet and body; None without a step.
 
     Sum of the mean squares in standard deviations of centre of pressure, horizontal force and moment.
@@ -236,7 +238,9 @@ def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float | Non
         high_force, single_support = np.flatnonzero(step.high_force), np.flatnonzero(step.single_support)
         if len(high_force) < least_frames:
             continue
-        local = (pressure(plate, high_force) - evidence.belt_displacement(step, high_force) - step.heel) @ step.axes.T
+        local = (
+            pressure_centre(plate, high_force) - evidence.belt_displacement(step, high_force) - step.heel
+        ) @ step.axes.T
         expected = step.length_m * np.interp(np.linspace(0.0, 1.0, len(high_force)), (0.0, 0.5, 1.0), path["share"])
         along = (local[:, 0] - expected) / (path["share_sd"] * step.length_m)
         aside = local[:, 1] / path["outward_sd_m"]
@@ -248,7 +252,7 @@ def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float | Non
             (plate.wrench[single_support, 3:] - evidence.required[single_support, 3:]) @ step.axes.T / evidence.weight_n
         )
         off = force / (body["forward_force_sd"], body["sideways_force_sd"])
-        lever = levers(evidence, plate, single_support) @ step.axes.T / body["lever_sd_m"]
+        lever = lever_errors(evidence, plate, single_support) @ step.axes.T / body["lever_sd_m"]
         parts.append((on_foot, float(np.mean(off**2)), float(np.mean(lever**2))))
     if not parts:
         return None
@@ -259,7 +263,7 @@ def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float | Non
     return float(means[0] + means[1] + means[2])
 
 
-def levers(evidence: Evidence, plate: PlateWrench, rows: IntArray) -> FloatArray:
+def lever_errors(evidence: Evidence, plate: PlateWrench, rows: IntArray) -> FloatArray:
     """Return the horizontal shift (n, 3) m of each frame's force required by its moment about the centre of mass."""
     centre = evidence.centre_of_mass[rows]
     required, seen = evidence.required[rows], plate.wrench[rows]
@@ -268,7 +272,7 @@ def levers(evidence: Evidence, plate: PlateWrench, rows: IntArray) -> FloatArray
     return np.column_stack([missing[:, 2], np.zeros(len(missing)), -missing[:, 0]]) / weight
 
 
-def undone(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
+def corrected_wrenches(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
     """Yield every possible fault of the plate with the corrected wrench."""
     R, centre = plate_axes(plate.corners)
     force = plate.wrench[:, 3:]
@@ -288,17 +292,17 @@ def undone(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
         yield fault, replace(plate, wrench=np.hstack([m_W + cross(centre, f_W), f_W]))
 
 
-def _swapped(evidence: Evidence, first: int, second: int) -> Evidence:
+def _swap_plates(evidence: Evidence, first: int, second: int) -> Evidence:
     """Return the evidence with exchanged channels of two plates; each load then belongs to the other plate."""
     plates = list(evidence.plates)
-    plates[first] = _carried(evidence.plates[second], evidence.plates[first])
-    plates[second] = _carried(evidence.plates[first], evidence.plates[second])
+    plates[first] = _exchange_corners(evidence.plates[second], evidence.plates[first])
+    plates[second] = _exchange_corners(evidence.plates[first], evidence.plates[second])
     place = {first: second, second: first}
     steps: Sequence[Step] = [replace(step, plate=place.get(step.plate, step.plate)) for step in evidence.steps]
     return replace(evidence, plates=tuple(plates), steps=tuple(steps))
 
 
-def _carried(source: PlateWrench, target: PlateWrench) -> PlateWrench:
+def _exchange_corners(source: PlateWrench, target: PlateWrench) -> PlateWrench:
     """Return the wrench from the channels of one plate with the corners of another."""
     R_from, p_from = plate_axes(source.corners)
     R_to, p_to = plate_axes(target.corners)
@@ -324,12 +328,12 @@ def _quarter_turn(count: int) -> FloatArray:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _frames(evidence: Evidence, plates: tuple[int, ...]) -> tuple[int, int] | None:
+def _frames_of_plates(evidence: Evidence, plates: tuple[int, ...]) -> tuple[int, int] | None:
     steps = [step for step in evidence.steps if step.plate in plates]
     return (min(s.first for s in steps), max(s.stop for s in steps) - 1) if steps else None
 
 
-def _note(
+def _fault_note(
     code: str, what: str, before: float, after: float, frames: tuple[int, int] | None, hint: str, effect: float = np.nan
 ) -> Diagnostic:
     return Diagnostic(
@@ -393,15 +397,23 @@ def corners_in_order(
     # Largest mismatch of the corrected order relative to the best other fault (0.01 to 0.95 in 72 walks with reversed corners).
     of_fault = 0.8
     up = [n for n, plate in enumerate(plates) if is_z_up(plate)]
-    judged = [n for n in up if mismatch(evidence, n, evidence.plates[n]) is not None]
+    judged = [n for n in up if plate_mismatch(evidence, n, evidence.plates[n]) is not None]
     if not judged:
         return tuple(plates), ()
-    now = np.array([_total(evidence, n, evidence.plates[n]) for n in judged])
+    now = np.array([_total_mismatch(evidence, n, evidence.plates[n]) for n in judged])
     totals = np.array(
-        [[_total(evidence, n, wrench_of(way.applied_to(plates[n], R_WL))) for way in _LISTINGS] for n in judged]
+        [
+            [_total_mismatch(evidence, n, wrench_of(way.applied_to(plates[n], R_WL))) for way in _LISTINGS]
+            for n in judged
+        ]
     )
     faults = [
-        [_total(evidence, n, plate) for fault, plate in undone(evidence.plates[n]) if not fault.z_up] for n in judged
+        [
+            _total_mismatch(evidence, n, plate)
+            for fault, plate in corrected_wrenches(evidence.plates[n])
+            if not fault.z_up
+        ]
+        for n in judged
     ]
     best, *alternatives = np.argsort(totals.sum(axis=0))
     then = totals[:, best]
@@ -424,8 +436,8 @@ def with_weight_of_plates(evidence: Evidence) -> Evidence:
     return replace(evidence, required=ratio * evidence.required, weight_n=ratio * evidence.weight_n)
 
 
-def _total(evidence: Evidence, number: int, plate: PlateWrench) -> float:
-    result = mismatch(evidence, number, plate)
+def _total_mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float:
+    result = plate_mismatch(evidence, number, plate)
     return float("inf") if result is None else result
 
 

@@ -20,8 +20,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import FLAT, Evidence, Step, effect_text, pressure, severity_of
-from biodyn.checks.estimators.plate_faults import levers
+from biodyn.checks.estimators.evidence import FLAT, Evidence, Step, effect_text, pressure_centre, severity_of
+from biodyn.checks.estimators.plate_faults import lever_errors
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, IntArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import signed_distance
@@ -116,7 +116,7 @@ def plate_moved(
         "foot": (12.0, 0.0, limit_m),
     }
     as_likely = 6.0  # difference of scores up to which another cause is named too: a likelihood ratio of 20
-    candidates = displacements(evidence)
+    candidates = find_displacements(evidence)
     if not candidates or (candidates[0].kind == "plates" and not alike):
         return ()
     cause = candidates[0]
@@ -124,16 +124,16 @@ def plate_moved(
     if cause.gain < least_gain or cause.size < max(least_size, multiples * cause.sd):
         return ()
     if cause.side is not None:
-        return (_foot_note(cause, cause.side, limit_m),) if _on_plate(evidence, cause.side) else ()
+        return (_foot_note(cause, cause.side, limit_m),) if _was_foot_on_plate(evidence, cause.side) else ()
     rivals = [
-        _words(evidence, other)[0]
+        _describe_cause(evidence, other)[0]
         for other in candidates[1:]
         if other.score > cause.score - as_likely
         and other.size >= least[other.kind][2]
         and other.gain >= least[other.kind][0]
     ]
     steps = [step for step in evidence.steps if cause.plate in (None, step.plate)]
-    what, hint = _words(evidence, cause)
+    what, hint = _describe_cause(evidence, cause)
     effect = effect_of(cause)
     return (
         Diagnostic(
@@ -155,7 +155,7 @@ def _or_else(rivals: Sequence[str]) -> str:
     return f"Nearly as likely: {'; or '.join(text[:1].lower() + text[1:] for text in rivals[:2])}. " if rivals else ""
 
 
-def _words(evidence: Evidence, cause: Displacement) -> tuple[str, str]:
+def _describe_cause(evidence: Evidence, cause: Displacement) -> tuple[str, str]:
     """Return a cause in words, and the advice."""
     if cause.kind == "scale":
         return (
@@ -181,12 +181,12 @@ def _words(evidence: Evidence, cause: Displacement) -> tuple[str, str]:
             "Measure the corners of the plates again, and check whether plates or camera calibration were moved.",
         )
     subject, reference, hint = (
-        _of_plate(plates[0]) if plates[0].outlined else _of_table(plates[0], {step.side for step in steps})
+        _plate_texts(plates[0]) if plates[0].outlined else _table_texts(plates[0], {step.side for step in steps})
     )
     return f"{subject} {size:.1f} cm from {reference} {where}", hint
 
 
-def _of_plate(plate: PlateWrench) -> tuple[str, str, str]:
+def _plate_texts(plate: PlateWrench) -> tuple[str, str, str]:
     """Return parts of the message for a plate: subject, reference, advice."""
     return (
         f"Plate {plate.number} seems to be",
@@ -195,7 +195,7 @@ def _of_plate(plate: PlateWrench) -> tuple[str, str, str]:
     )
 
 
-def _of_table(plate: PlateWrench, sides: Collection[Side | None]) -> tuple[str, str, str]:
+def _table_texts(plate: PlateWrench, sides: Collection[Side | None]) -> tuple[str, str, str]:
     """Return parts of the message for forces in a table, which may combine several plates under one foot."""
     feet = [SIDE_NAMES[side] for side in SIDES if side in sides]
     return (
@@ -205,7 +205,7 @@ def _of_table(plate: PlateWrench, sides: Collection[Side | None]) -> tuple[str, 
     )
 
 
-def _on_plate(evidence: Evidence, side: Side) -> bool:
+def _was_foot_on_plate(evidence: Evidence, side: Side) -> bool:
     """Return whether the whole foot was on a plate in any step."""
     # Tolerance of heel and toe positions.
     print_m = 0.02
@@ -233,7 +233,7 @@ def _foot_note(foot: Displacement, side: Side, limit_m: float) -> Diagnostic:
     )
 
 
-def displacements(evidence: Evidence) -> list[Displacement]:
+def find_displacements(evidence: Evidence) -> list[Displacement]:
     """Return all candidate causes in order of `Displacement.score`; none without usable steps."""
     rows = _observations(evidence)
     if not rows:
@@ -278,13 +278,15 @@ def _observations(evidence: Evidence) -> list[_Row]:
         high_force, single_support = np.flatnonzero(step.high_force), np.flatnonzero(step.single_support)
         if len(high_force) < least_frames:
             continue
-        local = (pressure(plate, high_force) - evidence.belt_displacement(step, high_force) - step.heel) @ step.axes.T
+        local = (
+            pressure_centre(plate, high_force) - evidence.belt_displacement(step, high_force) - step.heel
+        ) @ step.axes.T
         ends = np.array([local[:2, 0].mean(), local[-2:, 0].mean()]) / step.length_m
         ahead = float(np.mean(ends - (path["share"][0], path["share"][2]))) * step.length_m
         values = [ahead, float(np.median(local[:, 1]))]
         if len(single_support) >= least_frames:
             values += [
-                float(value) for value in np.median(levers(evidence, plate, single_support) @ step.axes.T, axis=0)
+                float(value) for value in np.median(lever_errors(evidence, plate, single_support) @ step.axes.T, axis=0)
             ]
         for constant, value in enumerate(values):
             direction = step.axes[constant % 2]
@@ -433,20 +435,25 @@ def flat_feet(
     for step in evidence.steps:
         foot_labels = None if step.side is None else feet.get(step.side)
         labels = [] if foot_labels is None else [label for label in foot_labels.foot if label in column]
-        rows, plate = _flat(step, points), evidence.plates[step.plate]
+        rows, plate = _flat_frames(step, points), evidence.plates[step.plate]
         if foot_labels is None or not labels or len(rows) < _LEAST_FRAMES_OF_HEIGHT or not plate.outlined:
             continue
         corners = plate.corners
-        above = _above(markers.positions[rows][:, [column[label] for label in labels]], corners)
+        above = _heights_above_plate(markers.positions[rows][:, [column[label] for label in labels]], corners)
         if not np.isfinite(above).any():
             continue
         k = int(np.nanargmin(above))
         ankle = over_zero = np.nan
         if foot_labels.ankle in column:
             seen = markers.positions[rows][:, [column[foot_labels.ankle]]]
-            ankle, over_zero = float(_above(seen, corners)[0]), float(_above(seen, _ZERO)[0])
+            ankle, over_zero = (
+                float(_heights_above_plate(seen, corners)[0]),
+                float(_heights_above_plate(seen, _ZERO)[0]),
+            )
         stood = np.array([static[label][1] if label in static else np.nan for label in labels])
-        heights.append(FlatFoot(step.plate, float(above[k]), labels[k], ankle, over_zero, _level(stood - above)))
+        heights.append(
+            FlatFoot(step.plate, float(above[k]), labels[k], ankle, over_zero, _agreed_height(stood - above))
+        )
     return tuple(heights)
 
 
@@ -479,13 +486,13 @@ def plate_height(
     if len(relative) == 2:
         first, other = relative
         if other in off and not named & {first, other}:
-            notes_between = [_pair(evidence, first, other, off[other], limit_m)]
+            notes_between = [_pair_finding(evidence, first, other, off[other], limit_m)]
     else:
-        notes_between = [_alone(evidence, n, higher, limit_m) for n, higher in off.items() if n not in named]
+        notes_between = [_single_finding(evidence, n, higher, limit_m) for n, higher in off.items() if n not in named]
     return (*(note for note in notes if note is not None), *notes_between)
 
 
-def _flat(step: Step, points: GaitPoints) -> IntArray:
+def _flat_frames(step: Step, points: GaitPoints) -> IntArray:
     """Return frames with large force and a sole as horizontal as in standing."""
     if step.side is None:
         return np.zeros(0, dtype=np.intp)
@@ -495,7 +502,7 @@ def _flat(step: Step, points: GaitPoints) -> IntArray:
     )
 
 
-def _above(positions: FloatArray, corners: FloatArray) -> FloatArray:
+def _heights_above_plate(positions: FloatArray, corners: FloatArray) -> FloatArray:
     """Return the median vertical height (M,) m of markers (n, M, 3) over the plane of a plate; NaN for unseen markers."""
     centre, normal = plate_surface(corners)
     away = (positions - centre) @ (normal / normal[1])
@@ -505,7 +512,7 @@ def _above(positions: FloatArray, corners: FloatArray) -> FloatArray:
     return above
 
 
-def _level(differences: FloatArray) -> float:
+def _agreed_height(differences: FloatArray) -> float:
     """Return the mean over the markers, m; NaN if they disagree (moved marker or bent foot)."""
     known = differences[np.isfinite(differences)]
     if len(known) < 2 or float(known.std()) > float(load_table("checks/checks")["plate_height"]["markers_sd_m"]):
@@ -577,50 +584,50 @@ def _single_note(evidence: Evidence, plates: Sequence[_Impossible], height_m: fl
     kind = plates[0].kind
     worst = min(plates, key=lambda item: -abs(item.raised_m) if kind == "zero" else item.over_plate_m)
     text = _TEXTS[kind].format(
-        plates=_plates(evidence, plates, "is", "are"),
+        plates=_plates_text(evidence, plates, "is", "are"),
         worst=evidence.plates[worst.plate].number,
         label=worst.label,
-        over=_over(worst.over_plate_m),
+        over=_above_text(worst.over_plate_m),
         zero=1e3 * worst.over_zero_m,
         usual=1e3 * table["usual_ankle_share"] * height,
-        away=_over(worst.raised_m),
+        away=_above_text(worst.raised_m),
     )
     limits = {"marker": table["lowest_marker_m"], "ankle": table["ankle_share"] * height, "zero": table["raised_m"]}
     value = abs(worst.raised_m) if kind == "zero" else worst.over_plate_m
-    return _note(evidence, [item.plate for item in plates], value, float(limits[kind]), text)
+    return _position_note(evidence, [item.plate for item in plates], value, float(limits[kind]), text)
 
 
-def _over(height_m: float) -> str:
+def _above_text(height_m: float) -> str:
     return f"{1e3 * abs(height_m):.0f} mm {'over' if height_m > 0.0 else 'under'}"
 
 
-def _plates(evidence: Evidence, plates: Sequence[_Impossible], singular: str, plural: str) -> str:
+def _plates_text(evidence: Evidence, plates: Sequence[_Impossible], singular: str, plural: str) -> str:
     *first, last = [str(evidence.plates[item.plate].number) for item in plates]
     return f"Plates {', '.join(first)} and {last} {plural}" if first else f"Plate {last} {singular}"
 
 
-def _pair(evidence: Evidence, first_plate: int, second_plate: int, higher: float, limit_m: float) -> Diagnostic:
+def _pair_finding(evidence: Evidence, first_plate: int, second_plate: int, higher: float, limit_m: float) -> Diagnostic:
     first, second = evidence.plates[first_plate].number, evidence.plates[second_plate].number
     text = (
-        f"Relative to plate {first}, plate {second} is {_by(higher)} in the file than by markers of flat feet and the static "
-        "trial: one of the two heights is wrong."
+        f"Relative to plate {first}, plate {second} is {_height_text(higher)} in the file than by markers of flat feet and the "
+        "static trial: one of the two heights is wrong."
     )
-    return _note(evidence, [first_plate, second_plate], abs(higher), limit_m, text)
+    return _position_note(evidence, [first_plate, second_plate], abs(higher), limit_m, text)
 
 
-def _alone(evidence: Evidence, n: int, higher: float, limit_m: float) -> Diagnostic:
+def _single_finding(evidence: Evidence, n: int, higher: float, limit_m: float) -> Diagnostic:
     text = (
-        f"Plate {evidence.plates[n].number} is {_by(higher)} in the file than by markers of flat feet and the static trial, "
-        "relative to the other plates."
+        f"Plate {evidence.plates[n].number} is {_height_text(higher)} in the file than by markers of flat feet and "
+        "the static trial, relative to the other plates."
     )
-    return _note(evidence, [n], abs(higher), limit_m, text)
+    return _position_note(evidence, [n], abs(higher), limit_m, text)
 
 
-def _by(higher: float) -> str:
+def _height_text(higher: float) -> str:
     return f"{1e3 * abs(higher):.0f} mm {'higher' if higher > 0.0 else 'lower'}"
 
 
-def _note(evidence: Evidence, plates: Sequence[int], value: float, limit: float, text: str) -> Diagnostic:
+def _position_note(evidence: Evidence, plates: Sequence[int], value: float, limit: float, text: str) -> Diagnostic:
     steps = [step for step in evidence.steps if step.plate in plates]
     return Diagnostic(
         "plate-height",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import FIRM_SHARE, Evidence, Step, pressure
+from biodyn.checks.estimators.evidence import FIRM_SHARE, Evidence, Step, pressure_centre
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import signed_distance
@@ -36,7 +36,7 @@ class EmptyLevel:
         return float(self.wrench[4])
 
 
-def not_zeroed(
+def find_unloaded_forces(
     plates: Sequence[PlateWrench],
     foot_outlines: Mapping[Side, FloatArray],
     rate_hz: float,
@@ -52,10 +52,10 @@ def not_zeroed(
         removed = removed_level_n(plate)
         level = empty_level(plate, foot_outlines, rate_hz)
         if level is not None and abs(level.force_n) > limit_n:
-            notes.append(_left(plate, level, rate_hz, weight_n, limit_n))
+            notes.append(_remaining_offset(plate, level, rate_hz, weight_n, limit_n))
         elif abs(removed) > limit_n:
             text = f"reads {removed:.0f} N while unloaded; this offset was removed."
-            notes.append(_note(plate, "warning", removed, limit_n, text))
+            notes.append(_offset_note(plate, "warning", removed, limit_n, text))
     return tuple(notes)
 
 
@@ -86,23 +86,25 @@ def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], ra
     return EmptyLevel(np.median(plate.wrench[rows], axis=0), len(rows), int(rows[0]), int(rows[-1]))
 
 
-def unremoved(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the findings of `not_zeroed` about offsets that remain in the forces."""
+def remaining_offsets(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the findings of `find_unloaded_forces` about offsets that remain in the forces."""
     return tuple(note for note in notes if note.frames is not None)
 
 
-def _left(plate: PlateWrench, level: EmptyLevel, rate_hz: float, weight_n: float, limit_n: float) -> Diagnostic:
+def _remaining_offset(
+    plate: PlateWrench, level: EmptyLevel, rate_hz: float, weight_n: float, limit_n: float
+) -> Diagnostic:
     # Share of body weight beyond which torques of a stance on the plate are unusable.
     severe_share = 0.05
     severity = "error" if abs(level.force_n) > severe_share * weight_n else "warning"
     text = (
         f"reads {level.force_n:.0f} N without a foot on it ({level.frames / rate_hz:.1f} s): it was not zeroed, and no "
-        f"offset could be removed. {_change(plate, level)} Nothing was changed."
+        f"offset could be removed. {_offset_effect(plate, level)} Nothing was changed."
     )
-    return _note(plate, severity, level.force_n, limit_n, text, (level.first, level.last))
+    return _offset_note(plate, severity, level.force_n, limit_n, text, (level.first, level.last))
 
 
-def _change(plate: PlateWrench, level: EmptyLevel) -> str:
+def _offset_effect(plate: PlateWrench, level: EmptyLevel) -> str:
     """Describe the effect of removing the offset on peak force and centre of pressure."""
     zeroed = PlateWrench(plate.number, plate.corners, plate.wrench - level.wrench, plate.rate_hz)
     peak, right = float(np.nanmax(plate.wrench[:, 4])), float(np.nanmax(zeroed.wrench[:, 4]))
@@ -111,12 +113,12 @@ def _change(plate: PlateWrench, level: EmptyLevel) -> str:
     text = f"Removing the offset would change its peak force from {peak:.0f} to {right:.0f} N"
     rows = np.flatnonzero((zeroed.wrench[:, 4] > FIRM_SHARE * right) & (plate.wrench[:, 4] > FIRM_SHARE * right))
     if len(rows):
-        shift = np.linalg.norm(pressure(zeroed, rows) - pressure(plate, rows), axis=1)
+        shift = np.linalg.norm(pressure_centre(zeroed, rows) - pressure_centre(plate, rows), axis=1)
         text += f" and move its centre of pressure by {100 * float(np.median(shift)):.1f} cm"
     return text + "."
 
 
-def _note(
+def _offset_note(
     plate: PlateWrench,
     severity: str,
     level_n: float,
@@ -276,7 +278,7 @@ def moment_ratio(evidence: Evidence) -> float:
         along = np.interp(np.linspace(0.0, 1.0, len(high_force)), (0.0, 0.5, 1.0), share)[:, None]
         foot = (1.0 - along) * step.heel + along * step.toe + evidence.belt_displacement(step, high_force) - centre
         foot = foot * (1.0, 0.0, 1.0)
-        ratios.append(_size(pressure(plate, high_force) - centre) / _size(foot))
+        ratios.append(_magnitude(pressure_centre(plate, high_force) - centre) / _magnitude(foot))
     return float(np.median(ratios)) if ratios else float("nan")
 
 
@@ -308,7 +310,7 @@ def impossible_load(plates: Sequence[PlateWrench]) -> float | None:
     return None
 
 
-def _size(vectors: np.ndarray) -> float:
+def _magnitude(vectors: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.sum(vectors**2, axis=1))))
 
 

@@ -173,15 +173,15 @@ def _fixed_wrench(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
     root = fit.model.skeleton.root.name
     R_root, p_root = fit.body_pose(root)
     static = _static_attitudes(fit.model)
-    facing = _facing(R_root, rate_hz)
+    facing = _smoothed_heading(R_root, rate_hz)
     g = np.array(fit.model.multibody.gravity_W)
     for name, (mass, centre, inertia) in groups.items():
         R_WB, p_WB = fit.body_pose(name)
-        upright = facing @ (_facing_of(static[root]).T @ static[name])
+        upright = facing @ (_heading_rotation(static[root]).T @ static[name])
         wrenches = []
         for R in (R_WB, upright):
             lever = R @ centre
-            pull = mass * (_second(p_WB + lever, rate_hz) - g)
+            pull = mass * (_second_derivative(p_WB + lever, rate_hz) - g)
             wrenches.append((pull, _spin_rate(R, inertia, rate_hz) + np.cross(p_WB + lever - p_root, pull)))
         force += wrenches[0][0] - wrenches[1][0]
         moment += wrenches[0][1] - wrenches[1][1]
@@ -204,10 +204,10 @@ def _fixed_groups(model: SubjectModel) -> dict[str, tuple[float, FloatArray, Flo
         R, p = pose[name]
         part = (body.inertia.mass, p + R @ body.inertia.com, R @ body.inertia.tensor @ R.T)
         parts.setdefault(bearer[name], []).append(part)
-    return {name: _combined(part) for name, part in parts.items()}
+    return {name: _combine_bodies(part) for name, part in parts.items()}
 
 
-def _combined(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[float, FloatArray, FloatArray]:
+def _combine_bodies(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[float, FloatArray, FloatArray]:
     """Combine rigid bodies by the parallel-axis theorem."""
     mass = sum(part[0] for part in parts)
     centre = np.sum([part[0] * part[1] for part in parts], axis=0) / mass
@@ -227,13 +227,13 @@ def _static_attitudes(model: SubjectModel) -> dict[str, FloatArray]:
     return R_WB
 
 
-def _facing_of(R_WB: FloatArray) -> FloatArray:
+def _heading_rotation(R_WB: FloatArray) -> FloatArray:
     """Return the rotation (..., 3, 3) about the vertical from World's X to the horizontal direction of a segment's X."""
     x = R_WB[..., :, 0]
     return _about_vertical(np.arctan2(-x[..., 2], x[..., 0]))
 
 
-def _facing(R_WB: FloatArray, rate_hz: float) -> FloatArray:
+def _smoothed_heading(R_WB: FloatArray, rate_hz: float) -> FloatArray:
     """Return the rotation of `_facing_of` averaged over about a stride, interpolated over NaN frames."""
     # Averaging time of the facing direction of the pelvis, about a stride.
     facing_s = 1.0
@@ -251,12 +251,12 @@ def _about_vertical(angle: FloatArray) -> FloatArray:
     return np.stack(rows, axis=-2)
 
 
-def _second(p: FloatArray, rate_hz: float) -> FloatArray:
+def _second_derivative(p: FloatArray, rate_hz: float) -> FloatArray:
     """Return the second time derivative by finite differences of low-pass filtered data."""
-    return _first(_first(p, rate_hz), rate_hz)
+    return _first_derivative(_first_derivative(p, rate_hz), rate_hz)
 
 
-def _first(p: FloatArray, rate_hz: float) -> FloatArray:
+def _first_derivative(p: FloatArray, rate_hz: float) -> FloatArray:
     if len(p) < 2:
         return np.full_like(p, np.nan)
     return np.asarray(np.gradient(p, 1.0 / rate_hz, axis=0))
@@ -264,6 +264,6 @@ def _first(p: FloatArray, rate_hz: float) -> FloatArray:
 
 def _spin_rate(R: FloatArray, inertia: FloatArray, rate_hz: float) -> FloatArray:
     """d/dt of the angular momentum about the centre of mass: L = R I R^T w, skew(w) = dR/dt R^T."""
-    W = _first(R, rate_hz) @ np.swapaxes(R, 1, 2)
+    W = _first_derivative(R, rate_hz) @ np.swapaxes(R, 1, 2)
     w = np.stack([W[:, 2, 1], W[:, 0, 2], W[:, 1, 0]], axis=1)
-    return _first(np.einsum("tij,jk,tlk,tl->ti", R, inertia, R, w), rate_hz)
+    return _first_derivative(np.einsum("tij,jk,tlk,tl->ti", R, inertia, R, w), rate_hz)

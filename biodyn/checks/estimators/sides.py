@@ -36,16 +36,16 @@ def sides_exchanged(
     static: (3,) m by label in a frame with Y up; landmarks: landmark to label; bodies: label to segment; still: segments with
     little relative motion (pelvis and trunk), for the mirror test.
     """
-    parts = handedness({name: static[label] for name, label in landmarks.items() if label in static})
-    wrong, right = _judged(parts)
+    parts = left_right_sine({name: static[label] for name, label in landmarks.items() if label in static})
+    wrong, right = _clear_parts(parts)
     static_is_wrong = len(wrong) > len(right)
-    walk_wrong, walk_right = _judged(handedness_of_walk(markers, landmarks))
+    walk_wrong, walk_right = _clear_parts(handedness_of_walk(markers, landmarks))
     differs = bool(right and not wrong and walk_wrong and not walk_right)
-    if differs or mirrored(markers, static, bodies, still):
+    if differs or is_mirror_image(markers, static, bodies, still):
         known = "static trial" if static_is_wrong else "walk" if right else ""
         hint = f"Rename the markers of the {known}" if known else "Rename the markers in one of the two files"
         return (
-            _note(
+            _swap_note(
                 "Left-right labels are swapped: the walk is the mirror image of the static trial"
                 + (f", and the labels of the {known} are wrong." if known else "."),
                 None,
@@ -54,7 +54,7 @@ def sides_exchanged(
         )
     if static_is_wrong and not right:
         return (
-            _note(
+            _swap_note(
                 f"Left-right labels are swapped in both walk and static trial ({', '.join(wrong)}): markers labelled right are "
                 "on the left of the facing direction. All other findings are consequences.",
                 float(min(parts[part] for part in wrong)),
@@ -65,7 +65,7 @@ def sides_exchanged(
     return ()
 
 
-def _judged(parts: Mapping[str, float]) -> tuple[list[str], list[str]]:
+def _clear_parts(parts: Mapping[str, float]) -> tuple[list[str], list[str]]:
     """Return the parts with clearly swapped sides and the parts with clearly correct sides."""
     return [part for part, sine in parts.items() if sine < -CLEAR], [
         part for part, sine in parts.items() if sine > CLEAR
@@ -78,20 +78,20 @@ def handedness_of_walk(markers: Markers, landmarks: Mapping[str, str]) -> dict[s
     points = {
         name: frames[:, markers.labels.index(label)] for name, label in landmarks.items() if label in markers.labels
     }
-    sines = {part: sine[np.isfinite(sine)] for part, sine in _sines(points).items()}
+    sines = {part: sine[np.isfinite(sine)] for part, sine in _facing_sines(points).items()}
     return {part: float(np.median(known)) for part, known in sines.items() if len(known)}
 
 
-def handedness(points: Mapping[str, FloatArray]) -> dict[str, float]:
+def left_right_sine(points: Mapping[str, FloatArray]) -> dict[str, float]:
     """Return the sine of the horizontal angle from the facing direction to the left-right line, by part of the body.
 
     points: (3,) m by landmark, Y up. Parts with a missing landmark group are omitted.
     """
-    sines = _sines({name: point[None] for name, point in points.items() if np.isfinite(point).all()})
+    sines = _facing_sines({name: point[None] for name, point in points.items() if np.isfinite(point).all()})
     return {part: float(sine[0]) for part, sine in sines.items() if np.isfinite(sine[0])}
 
 
-def _sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+def _facing_sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """Return the sines of `handedness` for every frame (T,), from points (T, 3); NaN for missing points or short lines."""
     sines = {}
     for part in load_table("checks/checks")["facing"]:
@@ -110,7 +110,7 @@ def _sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return sines
 
 
-def mirrored(
+def is_mirror_image(
     markers: Markers, static: Mapping[str, FloatArray], bodies: Mapping[str, str], still: Sequence[str]
 ) -> bool:
     """Return whether the walk is the mirror image of the static trial (sign of det of the cross-covariance, Kabsch 1976)."""
@@ -132,6 +132,6 @@ def mirrored(
     return bool(np.median(np.linalg.det(covariance)) < 0.0)
 
 
-def _note(message: str, value: float | None, hint: str) -> Diagnostic:
+def _swap_note(message: str, value: float | None, hint: str) -> Diagnostic:
     limit = None if value is None else CLEAR
     return Diagnostic(CODE, "error", f"{message} Nothing was changed.", value=value, limit=limit, hint=hint)

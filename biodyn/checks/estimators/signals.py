@@ -57,8 +57,8 @@ def gaps_left(
     worth = [gap for gap in gaps if (gap.last - gap.first + 1) / rate_hz > worth_s]
     unfilled = [gap for gap in worth if gap.method == "left"]
     notes = []
-    for together in _vanished_together(unfilled):
-        notes.append(_many_missing(together, labels, rate_hz, worth_s, _grave(together, long)))
+    for together in _simultaneous_gaps(unfilled):
+        notes.append(_many_missing(together, labels, rate_hz, worth_s, _severity_of_gaps(together, long)))
         unfilled = [gap for gap in unfilled if gap not in together]
     guessed = [gap for gap in worth if gap.method != "left"]
     for kind in (unfilled, guessed):
@@ -66,22 +66,22 @@ def gaps_left(
         for gap in kind:
             by_marker.setdefault(gap.marker, []).append(gap)
         notes += [
-            _missing(marker_gaps, labels[marker], rate_hz, worth_s, _grave(marker_gaps, long))
+            _gap_note(marker_gaps, labels[marker], rate_hz, worth_s, _severity_of_gaps(marker_gaps, long))
             for marker, marker_gaps in by_marker.items()
         ]
     return tuple(notes)
 
 
-def _grave(gaps: Sequence[Gap], long: Sequence[Gap]) -> Severity:
+def _severity_of_gaps(gaps: Sequence[Gap], long: Sequence[Gap]) -> Severity:
     return "warning" if any(gap in long for gap in gaps) else "info"
 
 
-def _vanished_together(unfilled: Sequence[Gap]) -> list[list[Gap]]:
+def _simultaneous_gaps(unfilled: Sequence[Gap]) -> list[list[Gap]]:
     """Return groups of gaps of many markers over nearly the same frames."""
     together = 0.8  # overlap of simultaneous gaps
     groups: list[list[Gap]] = []
     for gap in unfilled:
-        group = next((group for group in groups if _shared(gap, group[0]) > together), None)
+        group = next((group for group in groups if _overlap_share(gap, group[0]) > together), None)
         if group is None:
             groups.append([gap])
         else:
@@ -89,7 +89,7 @@ def _vanished_together(unfilled: Sequence[Gap]) -> list[list[Gap]]:
     return [group for group in groups if len(group) > _SINGLE]
 
 
-def _shared(a: Gap, b: Gap) -> float:
+def _overlap_share(a: Gap, b: Gap) -> float:
     """Return the overlap of two gaps as a share of their union."""
     return (min(a.last, b.last) - max(a.first, b.first) + 1) / (max(a.last, b.last) - min(a.first, b.first) + 1)
 
@@ -120,7 +120,7 @@ def _many_missing(
     )
 
 
-def _missing(gaps: Sequence[Gap], label: str, rate_hz: float, worth_s: float, severity: Severity) -> Diagnostic:
+def _gap_note(gaps: Sequence[Gap], label: str, rate_hz: float, worth_s: float, severity: Severity) -> Diagnostic:
     is_unfilled = gaps[0].method == "left"
     longest = max(gaps, key=lambda gap: gap.last - gap.first)
     length = (longest.last - longest.first + 1) / rate_hz
@@ -143,7 +143,7 @@ def _missing(gaps: Sequence[Gap], label: str, rate_hz: float, worth_s: float, se
     )
 
 
-def spikes(markers: Markers, off: FloatArray, limit_m: FloatArray) -> tuple[Diagnostic, ...]:
+def find_spikes(markers: Markers, off: FloatArray, limit_m: FloatArray) -> tuple[Diagnostic, ...]:
     """Report markers that jump for one or two frames; off: their `jumps` (T, M) m, limit_m: (M,)."""
     notes = []
     for column in np.flatnonzero((off > limit_m).any(axis=0)):
@@ -221,7 +221,7 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
     notes = []
     for coordinate in fit.model.coordinates:
         low, high = coordinate.range_rad
-        angle, resting = _values(fit, coordinate), rests(fit, coordinate)
+        angle, resting = _coordinate_values(fit, coordinate), frames_at_limit(fit, coordinate)
         share = float(resting.mean())
         if share <= LIMIT_SHARE:
             continue
@@ -250,14 +250,14 @@ def _markers_of(fit: Fit, body: str) -> str:
     return f"Markers of {body} ({', '.join(labels)})" if labels else f"Markers beyond {body}"
 
 
-def rests(fit: Fit, coordinate: Coordinate) -> BoolArray:
+def frames_at_limit(fit: Fit, coordinate: Coordinate) -> BoolArray:
     """Return the frames (T,) with a coordinate at a limit of its range."""
     low, high = coordinate.range_rad
-    angle = _values(fit, coordinate)
+    angle = _coordinate_values(fit, coordinate)
     return np.asarray((angle < low + _AT_LIMIT_RAD) | (angle > high - _AT_LIMIT_RAD))
 
 
-def _values(fit: Fit, coordinate: Coordinate) -> FloatArray:
+def _coordinate_values(fit: Fit, coordinate: Coordinate) -> FloatArray:
     return fit.values[:, fit.model.coordinates.index(coordinate)]
 
 

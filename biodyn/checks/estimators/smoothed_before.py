@@ -35,7 +35,7 @@ def force_content(plates: Sequence[PlateWrench], weight_n: float) -> float:
             continue
         if np.count_nonzero(np.abs(force) > 0.1 * weight_n) >= 0.25 * plate.rate_hz:
             ratios.append(
-                _ratio(np.diff(force * _tapered(len(force), plate.rate_hz))[:, None], plate.rate_hz, force_bands_hz)
+                _band_ratio(np.diff(force * _taper(len(force), plate.rate_hz))[:, None], plate.rate_hz, force_bands_hz)
             )
     return float(np.median([ratio for _, ratio in ratios])) if ratios else math.nan
 
@@ -55,20 +55,20 @@ def marker_content(markers: Markers) -> float:
         first, stop = max(stretches, key=lambda ends: ends[1] - ends[0], default=(0, 0))
         if stop - first >= _LEAST_S * rate_hz:
             bend = np.diff(path[first:stop], 2, axis=0) * rate_hz**2
-            ratios.append(_ratio(bend * np.hanning(len(bend))[:, None], rate_hz, marker_bands_hz))
+            ratios.append(_band_ratio(bend * np.hanning(len(bend))[:, None], rate_hz, marker_bands_hz))
     ratios.sort(reverse=True)
     fastest = [ratio for _, ratio in ratios[: max(_FEWEST, len(ratios) // _FASTEST)]]
     return float(np.median(fastest)) if len(fastest) >= _FEWEST else math.nan
 
 
-def _tapered(count: int, rate_hz: float) -> FloatArray:
+def _taper(count: int, rate_hz: float) -> FloatArray:
     """Weights (count,) that rise from 0 at both ends."""
     taper_s = 0.1
     edge = np.minimum(np.arange(count), np.arange(count)[::-1]) / (taper_s * rate_hz)
     return np.asarray(np.sin(0.5 * np.pi * np.minimum(edge, 1.0)) ** 2)
 
 
-def _ratio(signal: FloatArray, rate_hz: float, bands_hz: tuple[tuple[float, float], ...]) -> tuple[float, float]:
+def _band_ratio(signal: FloatArray, rate_hz: float, bands_hz: tuple[tuple[float, float], ...]) -> tuple[float, float]:
     """Mean power of a signal (T, k) in the lower band, and the amplitude in the upper over it."""
     count = max(len(signal), round(4.0 * rate_hz))  # lines of a quarter Hz and finer
     power = (np.abs(np.fft.rfft(signal, count, axis=0)) ** 2).sum(axis=1)
@@ -85,7 +85,7 @@ def forces_smoothed(content: float, limit: float) -> tuple[Diagnostic, ...]:
         "small."
     )
     hint = "Export the forces unfiltered, at the plates' own rate."
-    return _finding("forces-smoothed-before", text, hint, content, limit)
+    return _smoothing_finding("forces-smoothed-before", text, hint, content, limit)
 
 
 def markers_smoothed(content: float, limit: float) -> tuple[Diagnostic, ...]:
@@ -96,8 +96,8 @@ def markers_smoothed(content: float, limit: float) -> tuple[Diagnostic, ...]:
         "motion and of the joint torques are lost."
     )
     hint = "Export the trajectories without a filter, or with a cut-off of 6 Hz or more."
-    return _finding("markers-smoothed-before", text, hint, content, limit)
+    return _smoothing_finding("markers-smoothed-before", text, hint, content, limit)
 
 
-def _finding(code: str, text: str, hint: str, content: float, limit: float) -> tuple[Diagnostic, ...]:
+def _smoothing_finding(code: str, text: str, hint: str, content: float, limit: float) -> tuple[Diagnostic, ...]:
     return (Diagnostic(code, "warning", text, value=content, limit=limit, hint=hint),) if content < limit else ()

@@ -96,13 +96,13 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     steps, search_s = 49, 0.12  # number and range of tested delays
     times = np.arange(len(evidence.measured)) / evidence.rate_hz
     curve = CubicSpline(times, np.nan_to_num(evidence.measured[:, 4]))
-    rows = _inside(evidence.complete, round(search_s * evidence.rate_hz))
+    rows = _interior_rows(evidence.complete, round(search_s * evidence.rate_hz))
     if rows.sum() < least_s * evidence.rate_hz:
         return None
     required_n = evidence.required[rows, 4]
     level = np.column_stack([required_n, np.ones(len(required_n))])
     shifts = np.linspace(-search_s, search_s, steps)
-    costs = np.array([_cost(level, curve(times[rows] + shift)) for shift in shifts])
+    costs = np.array([_fit_cost(level, curve(times[rows] + shift)) for shift in shifts])
     best = int(np.argmin(costs))
     if best in (0, len(shifts) - 1):
         return None
@@ -117,7 +117,7 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     error_n = load_table("checks/checks")["body"]["vertical_force_sd"] * evidence.weight_n
     explained = 1.0 - middle / total if total > 0.0 else 0.0
     pushed = CubicSpline(times, np.nan_to_num(evidence.measured[:, 3]))(times[rows] + late)
-    swing, forward_swing = _swings(evidence.required[rows], curve(times[rows] + late), pushed)
+    swing, forward_swing = _force_changes(evidence.required[rows], curve(times[rows] + late), pushed)
     change = float(np.std(required_n))
     return TimeOffset(
         late,
@@ -129,7 +129,7 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     )
 
 
-def _swings(required: FloatArray, pressed: FloatArray, pushed: FloatArray) -> tuple[float, float]:
+def _force_changes(required: FloatArray, pressed: FloatArray, pushed: FloatArray) -> tuple[float, float]:
     """Return the ratios of measured to required (N, 6) changes of the vertical force (N,) N and of the force along the walk."""
     ahead, up = required[:, 3], required[:, 4]
     (scale, _), *_ = np.linalg.lstsq(np.column_stack([up, np.ones(len(up))]), pressed, rcond=None)
@@ -137,12 +137,12 @@ def _swings(required: FloatArray, pressed: FloatArray, pushed: FloatArray) -> tu
     return float(scale) * weights, float(ahead @ pushed / (ahead @ ahead)) * weights if ahead.any() else np.nan
 
 
-def _cost(columns: FloatArray, values: FloatArray) -> float:
+def _fit_cost(columns: FloatArray, values: FloatArray) -> float:
     solution, *_ = np.linalg.lstsq(columns, values, rcond=None)
     return float(np.sum((columns @ solution - values) ** 2))
 
 
-def _inside(rows: BoolArray, margin: int) -> BoolArray:
+def _interior_rows(rows: BoolArray, margin: int) -> BoolArray:
     """Return the rows at least `margin` frames from the ends of their interval."""
     inner = np.zeros_like(rows)
     for first, stop in finite_stretches(rows):

@@ -149,7 +149,7 @@ def _side_layers(side: str, curves: CycleCurves, error: FloatArray | None) -> li
         layers.append(Area(PERCENT, mean - around, mean + around, color, 0.18))
     if 1 < count < _SPREAD_FROM or (error is not None and count > 1):
         layers.append(Line(PERCENT, curves.values, color, SINGLE, 0.5))
-    return [*layers, Line(*broken(mean, curves.values), color, MEAN)]
+    return [*layers, Line(*break_curve(mean, curves.values), color, MEAN)]
 
 
 def percent_axis(label: str = "") -> Axis:
@@ -209,7 +209,7 @@ def stance_known(curves: CycleCurves | None, foot_off_percent: float) -> bool:
     return bool(known.any() and known[stance].mean() >= 0.5)
 
 
-def broken(mean: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def break_curve(mean: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return percent and mean with a break where the number of cycles changes, which may cause a step."""
     at = np.flatnonzero(np.diff(np.isfinite(values).sum(axis=0))) + 1
     return np.insert(PERCENT, at, np.nan), np.insert(mean, at, np.nan)
@@ -297,7 +297,7 @@ def stance_curves(
     return found
 
 
-def unmeasured(ground_reaction: pd.DataFrame, sides: Sequence[str] = SIDES) -> Shade:
+def shade_unmeasured(ground_reaction: pd.DataFrame, sides: Sequence[str] = SIDES) -> Shade:
     """Grey where the ground reaction on one of the sides is unknown, from half-way between frames to half-way."""
     time_s = ground_reaction["time_s"].to_numpy(dtype=np.float64)
     measured = [ground_reaction[f"measured_{side}"].to_numpy(dtype=bool) for side in sides]

@@ -28,7 +28,7 @@ from biodyn.output.figures.description import (
     Strip,
     Text,
 )
-from biodyn.output.figures.style import INK, MUTED, SMALL, TEXT, TITLE, color, fitting_size, shortened, words_width
+from biodyn.output.figures.style import INK, MUTED, SMALL, TEXT, TITLE, color, fitting_size, shorten, words_width
 
 #: Size of a single panel in a grid of the page, pixels.
 SMALL_WIDTH, SMALL_HEIGHT = 196.0, 132.0
@@ -104,11 +104,11 @@ class Place:
 
     def px(self, x: FloatArray | float) -> FloatArray:
         """Return pixels from the left edge of the figure."""
-        return self.left + self.width * _share(x, self.xlim, self.panel.x.log)
+        return self.left + self.width * _fractions(x, self.xlim, self.panel.x.log)
 
     def py(self, y: FloatArray | float) -> FloatArray:
         """Return pixels from the upper edge of the figure."""
-        return self.bottom - self.height * _share(y, self.ylim, self.panel.y.log)
+        return self.bottom - self.height * _fractions(y, self.ylim, self.panel.y.log)
 
 
 @dataclass(frozen=True)
@@ -134,12 +134,12 @@ class Layout:
 
 def layout(figure: Figure) -> Layout:
     """Place the panels in a grid, row by row, with legends above rows and below all."""
-    columns = max(min(figure.columns, sum(_span(panel) for panel in figure.panels)), 1)
+    columns = max(min(figure.columns, sum(_column_span(panel) for panel in figure.panels)), 1)
     pitch = figure.width / columns
     places: list[Place] = []
     rows: list[KeyRow] = []
     top = 0.0
-    for row in _rows(figure.panels, columns):
+    for row in _grid_rows(figure.panels, columns):
         legend = row[0].legend if row[0] is not None else None
         if legend is not None:
             rows += _key_rows(legend.keys, figure.width, top, legend.title)
@@ -150,12 +150,12 @@ def layout(figure: Figure) -> Layout:
         column, bottom = 0, plot_top
         for panel in row:
             if panel is not None:
-                place = _placed(
+                place = _place_panel(
                     panel, column * pitch + Spacing.LEFT, plot_top, _plot_width(panel, pitch), figure.height, second
                 )
                 places.append(place)
                 bottom = max(bottom, place.label_below + 4.0 - (0.0 if panel.x.label else Spacing.LABEL))
-            column += _span(panel)
+            column += _column_span(panel)
         top = bottom + Spacing.GAP
     if figure.keys:
         rows += _key_rows(figure.keys, figure.width, top)
@@ -166,7 +166,7 @@ def layout(figure: Figure) -> Layout:
 def small_place(panel: Panel) -> Place:
     """Place a single small panel: text above the plot, tick labels at the left, no axis labels."""
     x_left, x_right, y_top, y_bottom = small_plot()
-    place = _placed(panel, x_left, y_top, x_right - x_left, y_bottom - y_top, False)
+    place = _place_panel(panel, x_left, y_top, x_right - x_left, y_bottom - y_top, False)
     return replace(
         place,
         yticks=place.yticks if panel.y.ticks is not None else _small_ticks(panel.y, place.ylim, x_left - TICK_GAP),
@@ -178,10 +178,10 @@ def small_place(panel: Panel) -> Place:
 def _small_ticks(axis: Axis, limits: tuple[float, float], width: float) -> Ticks:
     """Return at least two ticks whose labels fit; fewer ticks have fewer digits. Otherwise return the fitting ticks."""
     for most in (3.6, 2.4, 1.6, 1.0, 5.5):
-        candidates = ticks(axis, limits, most)
+        candidates = axis_ticks(axis, limits, most)
         if len(candidates) > 1 and all(words_width(words, SMALL) <= width for _, words in candidates):
             return candidates
-    fewest = ticks(axis, limits, 1.0)
+    fewest = axis_ticks(axis, limits, 1.0)
     return tuple((value, words) for value, words in fewest if words_width(words, SMALL) <= width) or ((0.0, "0"),)
 
 
@@ -191,7 +191,7 @@ def small_plot() -> tuple[float, float, float, float]:
     return margins[0], SMALL_WIDTH - margins[1], margins[2], SMALL_HEIGHT - margins[3]
 
 
-def _span(panel: Panel | None) -> int:
+def _column_span(panel: Panel | None) -> int:
     return 1 if panel is None else panel.span
 
 
@@ -199,10 +199,10 @@ def _plot_width(panel: Panel, pitch: float) -> float:
     return pitch * panel.span - Spacing.LEFT - Spacing.RIGHT
 
 
-def _rows(panels: Sequence[Panel | None], columns: int) -> Iterator[list[Panel | None]]:
+def _grid_rows(panels: Sequence[Panel | None], columns: int) -> Iterator[list[Panel | None]]:
     row: list[Panel | None] = []
     for panel in panels:
-        if row and sum(map(_span, row)) + _span(panel) > columns:
+        if row and sum(map(_column_span, row)) + _column_span(panel) > columns:
             yield row
             row = []
         row.append(panel)
@@ -214,16 +214,16 @@ def _fits_beside(panel: Panel, width: float) -> bool:
     return not panel.corner or words_width(panel.title, TITLE, True) + words_width(panel.corner, SMALL) + 8.0 <= width
 
 
-def _placed(panel: Panel, left: float, top: float, width: float, height: float, second: bool) -> Place:
-    xlim = panel.x.limits or _limits(panel.x, _reached(panel.layers, 0), tight=True)
-    ylim = panel.y.limits or _limits(panel.y, _reached(panel.layers, 1), tight=False)
+def _place_panel(panel: Panel, left: float, top: float, width: float, height: float, second: bool) -> Place:
+    xlim = panel.x.limits or _axis_limits(panel.x, _layer_values(panel.layers, 0), tight=True)
+    ylim = panel.y.limits or _axis_limits(panel.y, _layer_values(panel.layers, 1), tight=False)
     if panel.equal:
         xlim, ylim = _same_scale(xlim, ylim, width, height)
-    yticks = panel.y.ticks if panel.y.ticks is not None else ticks(panel.y, ylim, 5.5)
+    yticks = panel.y.ticks if panel.y.ticks is not None else axis_ticks(panel.y, ylim, 5.5)
     return Place(
         panel=panel, left=left, top=top, width=width, height=height, xlim=xlim, ylim=ylim,
-        xticks=panel.x.ticks if panel.x.ticks is not None else ticks(panel.x, xlim, 6.0),
-        yticks=tuple((value, shortened(words, 54.0, SMALL)) for value, words in yticks),  # pixels left of the plot
+        xticks=panel.x.ticks if panel.x.ticks is not None else axis_ticks(panel.x, xlim, 6.0),
+        yticks=tuple((value, shorten(words, 54.0, SMALL)) for value, words in yticks),  # pixels left of the plot
         title_size=fitting_size(panel.title, width, TITLE, True),
         label_size=fitting_size(panel.y.label, height + Spacing.GAP, TEXT),
         title_above=7.5 + (Spacing.CORNER if second else 0.0),
@@ -231,7 +231,7 @@ def _placed(panel: Panel, left: float, top: float, width: float, height: float, 
     )  # fmt: skip
 
 
-def _reached(layers: Sequence[Layer], along: int) -> FloatArray:
+def _layer_values(layers: Sequence[Layer], along: int) -> FloatArray:
     """Return all finite values of the layers along x (0) or y (1)."""
     parts: list[FloatArray] = []
     for layer in layers:
@@ -258,7 +258,7 @@ def _reached(layers: Sequence[Layer], along: int) -> FloatArray:
     return values[np.isfinite(values)]
 
 
-def _limits(axis: Axis, values: FloatArray, tight: bool) -> tuple[float, float]:
+def _axis_limits(axis: Axis, values: FloatArray, tight: bool) -> tuple[float, float]:
     known = np.concatenate([values, np.array(axis.holds), np.array([] if axis.floor is None else [axis.floor])])
     if axis.log:
         known = np.log10(known[known > 0.0])
@@ -281,7 +281,7 @@ def _same_scale(
     return (x - half_x, x + half_x), (y - half_y, y + half_y)
 
 
-def _share(values: FloatArray | float, limits: tuple[float, float], log: bool) -> FloatArray:
+def _fractions(values: FloatArray | float, limits: tuple[float, float], log: bool) -> FloatArray:
     low, high = limits
     values = np.asarray(values, dtype=np.float64)
     if not log:
@@ -291,12 +291,12 @@ def _share(values: FloatArray | float, limits: tuple[float, float], log: bool) -
     return shares
 
 
-def ticks(axis: Axis, limits: tuple[float, float], most: float) -> Ticks:
+def axis_ticks(axis: Axis, limits: tuple[float, float], most: float) -> Ticks:
     """Return round numbers within the limits, with the necessary digits."""
     low, high = limits
     if axis.log:
-        return _decades(low, high, most)
-    step = _step(high - low, most)
+        return _log_ticks(low, high, most)
+    step = _tick_step(high - low, most)
     if axis.counts:
         step = float(np.ceil(max(step, 1.0)))
     first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
@@ -305,7 +305,7 @@ def ticks(axis: Axis, limits: tuple[float, float], most: float) -> Ticks:
     return tuple((value, f"{value + 0.0:.{digits}f}".replace("-", "−")) for value in values)
 
 
-def _decades(low: float, high: float, most: float) -> Ticks:
+def _log_ticks(low: float, high: float, most: float) -> Ticks:
     first, last = int(np.ceil(np.log10(low) - 1e-9)), int(np.floor(np.log10(high) + 1e-9))
     powers = range(first, last + 1, max(1, -(-(last - first + 1) // int(most + 2))))
     if powers and first >= -3 and last <= 4:
@@ -314,7 +314,7 @@ def _decades(low: float, high: float, most: float) -> Ticks:
     return tuple((10.0**power, f"10{str(power).translate(raised)}") for power in powers)
 
 
-def _step(span: float, most: float) -> float:
+def _tick_step(span: float, most: float) -> float:
     raw = span / most
     power = 10.0 ** np.floor(np.log10(raw))
     return float(next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= raw * (1 - 1e-9)))
@@ -347,13 +347,13 @@ def key_words_left(left: float) -> float:
     return left + SAMPLE + Spacing.AFTER_SAMPLE
 
 
-def runs(known: BoolArray) -> list[tuple[int, int]]:
+def known_runs(known: BoolArray) -> list[tuple[int, int]]:
     """Return first and one past the last index of each run of known values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
 
-def joined(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def join_curves(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return curves (..., n) over x (n,) joined to one, separated by NaN."""
     curves = y.reshape(-1, y.shape[-1])
     if len(curves) == 1:
@@ -444,14 +444,14 @@ def draw_plot(pen: Pen, place: Place) -> None:
     with pen.inside(place):
         for layer in panel.layers:
             if isinstance(layer, Shade):
-                pen.fill([_shaded(layer, place, *span) for span in layer.spans], layer.color)
-        _grid(pen, place)
+                pen.fill([_shade_box(layer, place, *span) for span in layer.spans], layer.color)
+        _draw_grid(pen, place)
         for layer in panel.layers:
-            _layer(pen, layer, place)
+            _draw_layer(pen, layer, place)
     corner = np.array([[place.left, place.top], [place.left, place.bottom], [place.right, place.bottom]])
     pen.stroke([corner], Stroke("axis", 0.8))
     for number, strip in enumerate(panel.strips):
-        _strip(pen, strip, place, place.strip_top(number))
+        _draw_strip(pen, strip, place, place.strip_top(number))
     middle = place.left + place.width / 2
     pen.text(middle, place.top + place.height / 2, panel.note, TextStyle(TEXT, anchor="middle", italic=True))
     for value, words in place.yticks:
@@ -477,54 +477,54 @@ def draw_sample(pen: Pen, key: Key, x: float, y: float) -> None:
         if key.point:
             pen.dots(np.array([[x + SAMPLE / 2, y]]), 5.0, key.color)
     elif key.kind == "outline":
-        pen.stroke([_box(x, y - 5.0, SAMPLE, 10.0)], Stroke(key.color, 1.0), closed=True)
+        pen.stroke([_box_path(x, y - 5.0, SAMPLE, 10.0)], Stroke(key.color, 1.0), closed=True)
     else:
-        pen.fill([_box(x, y - 5.0, SAMPLE, 10.0)], key.color, key.opacity)
+        pen.fill([_box_path(x, y - 5.0, SAMPLE, 10.0)], key.color, key.opacity)
 
 
-def _box(x: float, y: float, width: float, height: float) -> FloatArray:
+def _box_path(x: float, y: float, width: float, height: float) -> FloatArray:
     return np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]])
 
 
-def _shaded(shade: Shade, place: Place, start: float, end: float) -> FloatArray:
+def _shade_box(shade: Shade, place: Place, start: float, end: float) -> FloatArray:
     """Return a stretch of x or y as a box within the plot."""
     if shade.along == "x":
         x0, x1 = np.clip(place.px(np.array([start, end])), place.left, place.right).tolist()
-        return _box(x0, place.top, x1 - x0, place.height)
+        return _box_path(x0, place.top, x1 - x0, place.height)
     bottom, top = np.clip(place.py(np.array([start, end])), place.top, place.bottom).tolist()
-    return _box(place.left, top, place.width, bottom - top)
+    return _box_path(place.left, top, place.width, bottom - top)
 
 
-def _grid(pen: Pen, place: Place) -> None:
+def _draw_grid(pen: Pen, place: Place) -> None:
     """Draw lines at the ticks; the line at zero is darker."""
     for value, _ in place.yticks if place.panel.y.grid else ():
-        pen.stroke([_across(place, value, "y")], Stroke("axis" if value == 0.0 else "grid", 0.7))
+        pen.stroke([_line_across(place, value, "y")], Stroke("axis" if value == 0.0 else "grid", 0.7))
     for value, _ in place.xticks if place.panel.x.grid else ():
-        pen.stroke([_across(place, value, "x")], Stroke("grid", 0.7))
+        pen.stroke([_line_across(place, value, "x")], Stroke("grid", 0.7))
 
 
-def _across(place: Place, value: float, along: str) -> FloatArray:
+def _line_across(place: Place, value: float, along: str) -> FloatArray:
     """Return the line across the plot at a value of x or y."""
     if along == "x":
         return np.array([[float(place.px(value)), place.top], [float(place.px(value)), place.bottom]])
     return np.array([[place.left, float(place.py(value))], [place.right, float(place.py(value))]])
 
 
-def _layer(pen: Pen, layer: Layer, place: Place) -> None:
+def _draw_layer(pen: Pen, layer: Layer, place: Place) -> None:
     match layer:
         case Line():
             x, curves = place.px(layer.x), place.py(layer.y).reshape(-1, layer.y.shape[-1])
-            pieces = [np.stack([x[a:b], y[a:b]], axis=1) for y in curves for a, b in runs(np.isfinite(y + x))]
+            pieces = [np.stack([x[a:b], y[a:b]], axis=1) for y in curves for a, b in known_runs(np.isfinite(y + x))]
             pen.stroke(pieces, Stroke(layer.color, layer.width, layer.dash, layer.opacity))
         case Area():
             x, low, high = place.px(layer.x), place.py(layer.low), place.py(layer.high)
             pieces = [
                 np.concatenate([np.stack([x[a:b], low[a:b]], axis=1), np.stack([x[a:b], high[a:b]], axis=1)[::-1]])
-                for a, b in runs(np.isfinite(low + high))
+                for a, b in known_runs(np.isfinite(low + high))
             ]
             pen.fill(pieces, layer.color, layer.opacity)
         case Bars():
-            _bars(pen, layer, place)
+            _draw_bars(pen, layer, place)
         case Points():
             points = np.stack([place.px(layer.x), place.py(layer.y)], axis=1)
             pen.dots(points[np.isfinite(points).all(axis=1)], layer.size, layer.color)
@@ -537,7 +537,7 @@ def _layer(pen: Pen, layer: Layer, place: Place) -> None:
             first, last = place.xlim if layer.along == "x" else place.ylim
             if first <= layer.at <= last:
                 stroke = Stroke(layer.color, layer.width, layer.dash, layer.opacity)
-                pen.stroke([_across(place, layer.at, layer.along)], stroke)
+                pen.stroke([_line_across(place, layer.at, layer.along)], stroke)
         case Text():
             at = float(place.px(layer.x)), float(place.py(layer.y))
             pen.text(*at, layer.words, TextStyle(hue=color(layer.color), anchor=layer.anchor))
@@ -545,7 +545,7 @@ def _layer(pen: Pen, layer: Layer, place: Place) -> None:
             pass  # behind the grid
 
 
-def _bars(pen: Pen, bars: Bars, place: Place) -> None:
+def _draw_bars(pen: Pen, bars: Bars, place: Place) -> None:
     def points(at: list[float], height: list[float]) -> FloatArray:
         x, y = (height, at) if bars.lying else (at, height)
         return np.stack([place.px(np.array(x)), place.py(np.array(y))], axis=1)
@@ -564,9 +564,9 @@ def _bars(pen: Pen, bars: Bars, place: Place) -> None:
     pen.stroke(whiskers, Stroke("ink", 0.9))
 
 
-def _strip(pen: Pen, strip: Strip, place: Place, top: float) -> None:
-    pen.fill([_box(place.left, top, place.width, STRIP_HEIGHT)], "grid")
+def _draw_strip(pen: Pen, strip: Strip, place: Place, top: float) -> None:
+    pen.fill([_box_path(place.left, top, place.width, STRIP_HEIGHT)], "grid")
     pen.text(place.left - TICK_GAP, top + 0.5 * STRIP_HEIGHT + ENDING.baseline, strip.label, ENDING)
     for span in strip.spans:
         x, width = place.strip_span(span)
-        pen.fill([_box(x, top, width, STRIP_HEIGHT)], span.color or strip.color, title=span.words)
+        pen.fill([_box_path(x, top, width, STRIP_HEIGHT)], span.color or strip.color, title=span.words)

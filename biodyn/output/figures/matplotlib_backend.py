@@ -31,7 +31,7 @@ from biodyn.output.figures.description import (
     Shade,
     Text,
 )
-from biodyn.output.figures.drawing import STRIP_HEIGHT, KeyRow, Layout, Place, joined, layout, runs
+from biodyn.output.figures.drawing import STRIP_HEIGHT, KeyRow, Layout, Place, join_curves, known_runs, layout
 from biodyn.output.figures.style import AXIS, DPI, GRID, INK, MUTED, POINTS_A_PIXEL, SMALL, TEXT, WIDTH, WIDTH_IN, color
 
 #: What `draw_into` draws into.
@@ -45,7 +45,7 @@ def draw(figure: Figure) -> ShownFigure:
     drawing = ShownFigure(figsize=(placed.width * _INCH, placed.height * _INCH), dpi=DPI, facecolor="white")
     FigureCanvasAgg(drawing)
     for place in placed.places:
-        _panel(drawing, placed, place)
+        _draw_panel(drawing, placed, place)
     for row in placed.rows:
         _key_row(drawing, placed, row)
     return drawing
@@ -71,30 +71,30 @@ def drawing_png(drawing: Drawing, dpi: int = DPI) -> bytes:
     return stream.getvalue()
 
 
-def _panel(drawing: Drawing, placed: Layout, place: Place) -> None:
+def _draw_panel(drawing: Drawing, placed: Layout, place: Place) -> None:
     panel = place.panel
     x, y = place.left / placed.width, 1.0 - place.bottom / placed.height
     ax = drawing.add_axes((x, y, place.width / placed.width, place.height / placed.height))
-    _dress(ax, place)
+    _format_axes(ax, place)
     for order, layer in enumerate(panel.layers):
-        for artist in artists(ax, layer):
+        for artist in add_artists(ax, layer):
             artist.set_zorder((0.5 if isinstance(layer, Shade) else 2.0) + 0.001 * order)
     for number, strip in enumerate(panel.strips):
         top = place.strip_top(number)
         _strip_part(ax, place, place.left, place.width, top, GRID)
         for span in strip.spans:
             _strip_part(ax, place, *place.strip_span(span), top, color(span.color or strip.color))
-        _words(
+        _add_text(
             ax, place, place.left - 4.5, top + STRIP_HEIGHT / 2, strip.label, SMALL, ha="right", va="center_baseline"
         )
     if panel.corner:
-        _words(ax, place, place.right, place.top - place.corner_above, panel.corner, SMALL, ha="right")
+        _add_text(ax, place, place.right, place.top - place.corner_above, panel.corner, SMALL, ha="right")
     if panel.note:
         x, y = place.left + place.width / 2, place.top + place.height / 2
-        _words(ax, place, x, y, panel.note, TEXT, ha="center", style="italic")
+        _add_text(ax, place, x, y, panel.note, TEXT, ha="center", style="italic")
 
 
-def _dress(ax: Axes, place: Place) -> None:
+def _format_axes(ax: Axes, place: Place) -> None:
     """Limits, ticks, grid, title and labels at their places: looking for places would measure every word twice."""
     panel = place.panel
     for axis, described, limits, ticks, set_scale, set_limits in (
@@ -109,36 +109,49 @@ def _dress(ax: Axes, place: Place) -> None:
         axis.set_minor_locator(NullLocator())
         axis.set_minor_formatter(NullFormatter())
         if described.grid:
-            axis.grid(True, color=GRID, linewidth=_pt(0.7))
+            axis.grid(True, color=GRID, linewidth=_to_pt(0.7))
     if panel.y.grid and any(value == 0.0 for value, _ in place.yticks):
         _add(
             ax,
             Line2D(
-                [0.0, 1.0], [0.0, 0.0], transform=ax.get_yaxis_transform(), color=AXIS, linewidth=_pt(0.7), zorder=1.0
+                [0.0, 1.0],
+                [0.0, 0.0],
+                transform=ax.get_yaxis_transform(),
+                color=AXIS,
+                linewidth=_to_pt(0.7),
+                zorder=1.0,
             ),
         )
     ax.set_axisbelow(True)
-    ax.tick_params(labelsize=_pt(SMALL), colors=MUTED, left=False, bottom=False, pad=_pt(4.5))
+    ax.tick_params(labelsize=_to_pt(SMALL), colors=MUTED, left=False, bottom=False, pad=_to_pt(4.5))
     ax.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set_color(AXIS)
-        ax.spines[side].set_linewidth(_pt(0.8))
+        ax.spines[side].set_linewidth(_to_pt(0.8))
     for tick in ax.xaxis.get_major_ticks() if panel.strips else ():
         tick.label1.set_y(-(place.below - place.bottom) / place.height)
     above = 1.0 + place.title_above / place.height
-    ax.set_title(panel.title, fontsize=_pt(place.title_size), color=INK, loc="left", y=above, pad=0, fontweight="bold")
-    ax.set_ylabel(panel.y.label, fontsize=_pt(place.label_size), color=MUTED, va="baseline")
+    ax.set_title(
+        panel.title,
+        fontsize=_to_pt(place.title_size),
+        color=INK,
+        loc="left",
+        y=above,
+        pad=0,
+        fontweight="bold",
+    )
+    ax.set_ylabel(panel.y.label, fontsize=_to_pt(place.label_size), color=MUTED, va="baseline")
     ax.yaxis.set_label_coords(-48.0 / place.width, 0.5)
-    ax.set_xlabel(panel.x.label, fontsize=_pt(TEXT), color=MUTED, va="baseline")
+    ax.set_xlabel(panel.x.label, fontsize=_to_pt(TEXT), color=MUTED, va="baseline")
     ax.xaxis.set_label_coords(0.5, (place.bottom - place.label_below) / place.height)
 
 
-def artists(ax: Axes, layer: Layer) -> list:  # type: ignore[type-arg]  # artists have no common useful type
+def add_artists(ax: Axes, layer: Layer) -> list:  # type: ignore[type-arg]  # artists have no common useful type
     """Add a layer to axes as artists, and return them."""
     match layer:
         case Line():
-            pen = _pen(layer.color, layer.width, layer.dash, layer.opacity)
-            return [_add(ax, Line2D(*joined(layer.x, layer.y), **pen))]
+            pen = _line_style(layer.color, layer.width, layer.dash, layer.opacity)
+            return [_add(ax, Line2D(*join_curves(layer.x, layer.y), **pen))]
         case Area():
             pieces = [
                 np.concatenate(
@@ -147,19 +160,19 @@ def artists(ax: Axes, layer: Layer) -> list:  # type: ignore[type-arg]  # artist
                         np.stack([layer.x[start:end], layer.high[start:end]], axis=1)[::-1],
                     ]
                 )
-                for start, end in runs(np.isfinite(layer.low) & np.isfinite(layer.high))
+                for start, end in known_runs(np.isfinite(layer.low) & np.isfinite(layer.high))
             ]
             filled = PolyCollection(pieces, facecolors=color(layer.color), alpha=layer.opacity, linewidths=0)
             return [ax.add_collection(filled, autolim=False)]
         case Bars():
-            return _bars(ax, layer)
+            return _add_bars(ax, layer)
         case Points():
-            size = _pt(layer.size)
+            size = _to_pt(layer.size)
             dots = Line2D(layer.x, layer.y, linestyle="none", marker="o", color=color(layer.color), markersize=size)
             dots.set_markeredgewidth(0.0)
             return [_add(ax, dots)]
         case Outline():
-            pen = _pen(layer.color, layer.width, layer.dash, layer.opacity)
+            pen = _line_style(layer.color, layer.width, layer.dash, layer.opacity)
             patch = Polygon(layer.points, closed=True, fill=bool(layer.fill), edgecolor=pen.pop("color"), **pen)
             if layer.fill:
                 patch.set_facecolor(color(layer.fill))
@@ -168,14 +181,14 @@ def artists(ax: Axes, layer: Layer) -> list:  # type: ignore[type-arg]  # artist
             span = ax.axvspan if layer.along == "x" else ax.axhspan
             return [span(start, end, color=color(layer.color), linewidth=0) for start, end in layer.spans]
         case Rule():
-            pen = _pen(layer.color, layer.width, layer.dash, layer.opacity)
+            pen = _line_style(layer.color, layer.width, layer.dash, layer.opacity)
             ends = ([layer.at, layer.at], [0.0, 1.0])
             if layer.along == "x":
                 return [_add(ax, Line2D(*ends, transform=ax.get_xaxis_transform(), **pen))]
             return [_add(ax, Line2D(*ends[::-1], transform=ax.get_yaxis_transform(), **pen))]
         case Text():
             side = {"start": "left", "middle": "center", "end": "right"}[layer.anchor]
-            size = _pt(SMALL)
+            size = _to_pt(SMALL)
             return [
                 ax.text(layer.x, layer.y, layer.words, fontsize=size, color=color(layer.color), ha=side, va="baseline")
             ]
@@ -187,7 +200,7 @@ def _add(ax: Axes, line: Line2D) -> Line2D:
     return line
 
 
-def _bars(ax: Axes, bars: Bars) -> list:  # type: ignore[type-arg]
+def _add_bars(ax: Axes, bars: Bars) -> list:  # type: ignore[type-arg]
     half = bars.width / 2.0
     boxes, whiskers = [], []
     for i in bars.drawn:
@@ -200,10 +213,12 @@ def _bars(ax: Axes, bars: Bars) -> list:  # type: ignore[type-arg]
     hue = color(bars.color)
     faces, edges = ("none", hue) if bars.outline else (hue, "none")
     drawn: list = [
-        ax.add_collection(PolyCollection(boxes, facecolors=faces, edgecolors=edges, linewidths=_pt(1.0)), autolim=False)
+        ax.add_collection(
+            PolyCollection(boxes, facecolors=faces, edgecolors=edges, linewidths=_to_pt(1.0)), autolim=False
+        )
     ]  # type: ignore[type-arg]
     if whiskers:
-        drawn.append(_add(ax, Line2D(*np.concatenate(whiskers).T, color=INK, linewidth=_pt(0.9))))
+        drawn.append(_add(ax, Line2D(*np.concatenate(whiskers).T, color=INK, linewidth=_to_pt(0.9))))
     return drawn
 
 
@@ -216,22 +231,22 @@ def _strip_part(ax: Axes, place: Place, left: float, width: float, top: float, h
     ax.add_patch(box)
 
 
-def _words(ax: Axes, place: Place, x: float, y: float, words: str, size: float, **style: str) -> None:
+def _add_text(ax: Axes, place: Place, x: float, y: float, words: str, size: float, **style: str) -> None:
     """Words at a place in pixels of the page."""
     at = ((x - place.left) / place.width, (place.bottom - y) / place.height)
     style = {"va": "baseline", "color": MUTED, **style}
-    ax.text(*at, words, transform=ax.transAxes, fontsize=_pt(size), **style)  # type: ignore[arg-type]
+    ax.text(*at, words, transform=ax.transAxes, fontsize=_to_pt(size), **style)  # type: ignore[arg-type]
 
 
 def _key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
-    handles = [_sample(key) for key, _ in row.keys]
+    handles = [_legend_sample(key) for key, _ in row.keys]
     y = 1.0 - row.y / placed.height
     if row.title:
         drawing.text(
             row.title_left / placed.width,
             y,
             row.title,
-            fontsize=_pt(TEXT),
+            fontsize=_to_pt(TEXT),
             color=INK,
             fontweight="bold",
             va="center",
@@ -244,7 +259,7 @@ def _key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
         bbox_to_anchor=(anchor, y),
         ncols=len(handles),
         frameon=False,
-        fontsize=_pt(TEXT),
+        fontsize=_to_pt(TEXT),
         labelcolor=INK,
         borderpad=0.0,
         borderaxespad=0.0,
@@ -254,16 +269,16 @@ def _key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
     )
 
 
-def _sample(key: Key) -> Line2D | Patch:
+def _legend_sample(key: Key) -> Line2D | Patch:
     label = as_text(key.words)
     if key.kind == "line":
-        pen = _pen(key.color, key.width, key.dash, key.opacity)
+        pen = _line_style(key.color, key.width, key.dash, key.opacity)
         if key.point:
-            pen |= {"marker": "o", "markersize": _pt(5.0), "markeredgewidth": 0}
+            pen |= {"marker": "o", "markersize": _to_pt(5.0), "markeredgewidth": 0}
         return Line2D([], [], label=label, **pen)
     hue = color(key.color)
     if key.kind == "outline":
-        return Patch(facecolor="none", edgecolor=hue, linewidth=_pt(1.0), label=label)
+        return Patch(facecolor="none", edgecolor=hue, linewidth=_to_pt(1.0), label=label)
     return Patch(color=hue, alpha=key.opacity, linewidth=0, label=label)
 
 
@@ -272,15 +287,15 @@ def as_text(words: str) -> str:
     return words.replace("$", r"\$")
 
 
-def _pen(name: str, width: float, dash: Dash, opacity: float) -> dict:  # type: ignore[type-arg]
-    pen: dict = {"color": color(name), "linewidth": _pt(width), "alpha": opacity}  # type: ignore[type-arg]
+def _line_style(name: str, width: float, dash: Dash, opacity: float) -> dict:  # type: ignore[type-arg]
+    pen: dict = {"color": color(name), "linewidth": _to_pt(width), "alpha": opacity}  # type: ignore[type-arg]
     if dash:
         # matplotlib counts dashes in line widths, the page in pixels
         pen["linestyle"] = (0, tuple(part / width for part in dash))
     return pen
 
 
-def _pt(pixels: float) -> float:
+def _to_pt(pixels: float) -> float:
     return pixels * POINTS_A_PIXEL
 
 
@@ -294,11 +309,11 @@ def draw_into(ax: Axes, figure: Figure) -> Axes:
     panel, drawn_before = place.panel, ax.has_data()
     xlim, ylim = place.xlim, place.ylim
     if drawn_before:
-        xlim, ylim = _both(xlim, ax.get_xlim()), _both(ylim, ax.get_ylim())
+        xlim, ylim = _merge_keys(xlim, ax.get_xlim()), _merge_keys(ylim, ax.get_ylim())
     keys = list(figure.keys)
     for layer in panel.layers:
-        made = artists(ax, layer)
-        _label(made, layer, keys)
+        made = add_artists(ax, layer)
+        _label_artist(made, layer, keys)
     ax.set_xlim(*xlim)
     ax.set_ylim(*ylim)
     for said, say, words in (
@@ -314,11 +329,11 @@ def draw_into(ax: Axes, figure: Figure) -> Axes:
     return ax
 
 
-def _both(new: Sequence[float], old: Sequence[float]) -> tuple[float, float]:
+def _merge_keys(new: Sequence[float], old: Sequence[float]) -> tuple[float, float]:
     return min(*new, *old), max(*new, *old)
 
 
-def _label(made: Iterable[Artist], layer: Layer, keys: list[Key]) -> None:
+def _label_artist(made: Iterable[Artist], layer: Layer, keys: list[Key]) -> None:
     """Give artists the words of the first key of their kind and pen, and take that key from the list."""
     for key in keys:
         line = isinstance(layer, Line | Rule) and key.kind == "line" and key.width == layer.width

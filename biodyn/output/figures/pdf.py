@@ -20,7 +20,7 @@ from biodyn.output.figures.drawing import (
     draw_small_panel,
     layout,
 )
-from biodyn.output.figures.style import FONT, TEXT, color, settable, shortened
+from biodyn.output.figures.style import FONT, TEXT, color, displayable_text, shorten
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -42,7 +42,7 @@ def draw_small(pages: FPDF, panel: Panel, left: float, top: float, scale: float)
 def draw_keys(pages: FPDF, keys: Sequence[Key], left: float, top: float, width: float, scale: float) -> float:
     """Draw a legend, and return its height, mm."""
     room = width / scale - SAMPLE - 30.0
-    short = tuple(replace(key, words=shortened(settable(key.words), room, TEXT)) for key in keys)
+    short = tuple(replace(key, words=shorten(displayable_text(key.words), room, TEXT)) for key in keys)
     placed = layout(Figure("", (), short, width=width / scale))
     draw_figure(_PdfPen(pages, left, top, scale), placed)
     return scale * placed.height
@@ -84,7 +84,7 @@ class _PdfPen:
     def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if not words:
             return
-        pages, shown = self.pages, settable(words)
+        pages, shown = self.pages, displayable_text(words)
         pages.set_font(FONT, "B" if style.bold else "", style.size * self.scale * 72.0 / 25.4)  # points
         pages.set_text_color(style.hue)
         ((across, down),) = self._points(np.array([[x, y]]))

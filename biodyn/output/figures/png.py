@@ -25,7 +25,7 @@ from biodyn.output.figures.style import DPI, POINTS_A_PIXEL, WIDTH, WIDTH_IN, co
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 
 
-def png(figure: Figure, dpi: int = DPI) -> bytes:
+def render_png(figure: Figure, dpi: int = DPI) -> bytes:
     """Draw a figure as PNG, `dpi` dots per inch of paper."""
     placed = layout(figure)
     pen = _PngPen(placed.width, placed.height, dpi)
@@ -65,14 +65,14 @@ class _PngPen:
         gc = self._context(name, opacity)
         gc.set_linewidth(0.0)
         for piece in pieces:
-            self.renderer.draw_path(gc, self._path(piece, True), IdentityTransform(), _rgb(name))
+            self.renderer.draw_path(gc, self._path(piece, True), IdentityTransform(), _rgb_colour(name))
 
     def dots(self, points: FloatArray, diameter: float, name: str) -> None:
         gc = self._context(name)
         gc.set_linewidth(0.0)
         size = Affine2D().scale(0.5 * diameter * self.scale)
         self.renderer.draw_markers(
-            gc, Path.unit_circle(), size, Path(self._pixels(points)), IdentityTransform(), _rgb(name)
+            gc, Path.unit_circle(), size, Path(self._pixels(points)), IdentityTransform(), _rgb_colour(name)
         )
 
     def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
@@ -124,6 +124,6 @@ def _write_upright(
     picture.paste(hue, (round(x) - above, round(y - length / 2)), level.transpose(Image.Transpose.ROTATE_90))
 
 
-def _rgb(name: str) -> tuple[float, float, float]:
+def _rgb_colour(name: str) -> tuple[float, float, float]:
     red, green, blue = (int(color(name)[at : at + 2], 16) / 255.0 for at in (1, 3, 5))
     return red, green, blue

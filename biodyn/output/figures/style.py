@@ -83,7 +83,7 @@ def fitting_size(words: str, room: float, size: float, bold: bool = False, min_s
     return size if wide <= room else max(size * room / wide, min_size)
 
 
-def shortened(words: str, room: float, size: float) -> str:
+def shorten(words: str, room: float, size: float) -> str:
     """Return a text shortened to a width, with an ellipsis."""
     if words_width(words, size) <= room:
         return words
@@ -112,7 +112,7 @@ def _code_points() -> frozenset[int]:
     return frozenset.intersection(*(frozenset(FT2Font(str(font_file(style))).get_charmap()) for style in ("", "B")))
 
 
-def settable(text: object, longest: int = 1200) -> str:
+def displayable_text(text: object, longest: int = 1200) -> str:
     """Return text that the font can show: one line of limited length, missing letters as their numbers (`\\u5f20`)."""
     words = printable(" ".join(str(text).split()))
     words = words if len(words) <= longest else f"{words[:longest]}…"

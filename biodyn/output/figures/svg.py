@@ -40,7 +40,7 @@ def alt_text(figure: Figure, max_letters: int = 1500) -> str:
     length = 0
     panels = [panel for panel in figure.panels if panel is not None]
     for number, panel in enumerate(panels):
-        values = "; ".join(_values(panel, figure.keys))
+        values = "; ".join(_extents(panel, figure.keys))
         sentence = f"{panel.title}{f' ({panel.y.label})' if panel.y.label else ''}: {values or panel.note}."
         length += len(sentence)
         if length > max_letters:
@@ -50,13 +50,13 @@ def alt_text(figure: Figure, max_letters: int = 1500) -> str:
     return " ".join(sentences)
 
 
-def _values(panel: Panel, keys: Sequence[Key], min_width: float = 1.5) -> Iterator[str]:
+def _extents(panel: Panel, keys: Sequence[Key], min_width: float = 1.5) -> Iterator[str]:
     """Yield range or heights of each curve and row of bars; lines below `min_width` are single cycles."""
     digits = _digits(panel)
     for layer in panel.layers:
         if isinstance(layer, Line) and layer.width >= min_width and np.isfinite(layer.y).any():
             low, high = float(np.nanmin(layer.y)), float(np.nanmax(layer.y))
-            yield f"{_key_words(keys, layer.color, layer.dash)}{_number(low, digits)} to {_number(high, digits)}"
+            yield f"{_key_words(keys, layer.color, layer.dash)}{_format_number(low, digits)} to {_format_number(high, digits)}"
         elif isinstance(layer, Bars) and not layer.outline and layer.drawn:
             yield f"{_key_words(keys, layer.color, ())}{', '.join(_bar_heights(panel, layer, digits))}"
 
@@ -68,7 +68,7 @@ def _bar_heights(panel: Panel, bars: Bars, digits: int) -> Iterator[str]:
     for i in bars.drawn:
         near = int(np.abs(positions - bars.at[i]).argmin()) if len(positions) else -1
         label = ticks[near][1].replace("\n", " ") + " " if near >= 0 and abs(positions[near] - bars.at[i]) < 0.5 else ""
-        yield f"{label}{_number(float(bars.top[i]), digits)}"
+        yield f"{label}{_format_number(float(bars.top[i]), digits)}"
 
 
 def _key_words(keys: Sequence[Key], color: str, dash: Dash) -> str:
@@ -86,14 +86,14 @@ def _digits(panel: Panel) -> int:
     return min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0.0 else 0
 
 
-def _number(value: float, digits: int) -> str:
+def _format_number(value: float, digits: int) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 _ANCHORS = {"start": "", "middle": ' text-anchor="middle"', "end": ' text-anchor="end"'}
 
 
-def svg(figure: Figure) -> Markup:
+def render_svg(figure: Figure) -> Markup:
     """Draw a figure as an SVG element, with escaped text and an alternative text (`alt_text`) in `<desc>`."""
     placed, words, pen = layout(figure), alt_text(figure), _SvgPen()
     for place in placed.places:
@@ -104,8 +104,8 @@ def svg(figure: Figure) -> Markup:
         draw_key_row(pen, row)
     width = f' style="max-width:{figure.width:.0f}px"' if figure.width < WIDTH else ""
     return Markup(
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart"{width} viewBox="0 0 {_u(placed.width)} {_u(placed.height)}" '
-        f'role="img" font-family="{escape(FONTS)}" font-size="{_u(TEXT)}" fill="{MUTED}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart"{width} viewBox="0 0 {_px(placed.width)} {_px(placed.height)}" '
+        f'role="img" font-family="{escape(FONTS)}" font-size="{_px(TEXT)}" fill="{MUTED}">'
         f"<title>{escape(figure.title)}</title>{f'<desc>{escape(words)}</desc>' if words else ''}{pen}</svg>"
     )
 
@@ -115,14 +115,15 @@ def small_svg(panel: Panel, words: str) -> Markup:
     pen = _SvgPen()
     draw_small_panel(pen, panel)
     return Markup(
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="panel" viewBox="0 0 {_u(SMALL_WIDTH)} {_u(SMALL_HEIGHT)}" '
-        f'role="img" aria-label="{escape(words)}" font-family="{escape(FONTS)}" font-size="{_u(TEXT)}" fill="{MUTED}">{pen}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="panel" viewBox="0 0 {_px(SMALL_WIDTH)} {_px(SMALL_HEIGHT)}" '
+        f'role="img" aria-label="{escape(words)}" font-family="{escape(FONTS)}" font-size="{_px(TEXT)}" '
+        f'fill="{MUTED}">{pen}</svg>'
     )
 
 
 def small_keys(keys: Sequence[Key]) -> Markup:
     """Return the legend of a grid as text of the page with samples."""
-    box = f'class="sample" aria-hidden="true" width="{SAMPLE:g}" height="10" viewBox="0 0 {_u(SAMPLE)} 100"'
+    box = f'class="sample" aria-hidden="true" width="{SAMPLE:g}" height="10" viewBox="0 0 {_px(SAMPLE)} 100"'
     drawn = []
     for key in keys:
         pen = _SvgPen()
@@ -150,7 +151,7 @@ class _SvgPen:
         if not place.clipped:
             yield
             return
-        x, y, width, height = (_u(value) for value in (place.left, place.top, place.width, place.height))
+        x, y, width, height = (_px(value) for value in (place.left, place.top, place.width, place.height))
         box = f'x="{x}" y="{y}" width="{width}" height="{height}" viewBox="{x} {y} {width} {height}"'
         self.parts.append(f"<svg {box}>")
         yield
@@ -159,31 +160,33 @@ class _SvgPen:
     def stroke(self, pieces: Sequence[FloatArray], stroke: Stroke, *, closed: bool = False) -> None:
         name, width, dash, opacity = stroke
         dashes = f' stroke-dasharray="{" ".join(f"{10.0 * part:g}" for part in dash)}"' if dash else ""
-        pen = f'stroke="{color(name)}" stroke-width="{10.0 * width:g}"{dashes}{_faint(opacity)}'
+        pen = f'stroke="{color(name)}" stroke-width="{10.0 * width:g}"{dashes}{_opacity_attribute(opacity)}'
         if pieces:
-            self.parts.append(f'<path d="{_data(pieces, closed)}" fill="none" stroke-linejoin="round" {pen}/>')
+            self.parts.append(f'<path d="{_path_data(pieces, closed)}" fill="none" stroke-linejoin="round" {pen}/>')
 
     def fill(self, pieces: Sequence[FloatArray], name: str, opacity: float = 1.0, title: str = "") -> None:
         shown = f"><title>{escape(title)}</title></path>" if title else "/>"
         if pieces:
-            self.parts.append(f'<path d="{_data(pieces, True)}" fill="{color(name)}"{_faint(opacity)}{shown}')
+            self.parts.append(
+                f'<path d="{_path_data(pieces, True)}" fill="{color(name)}"{_opacity_attribute(opacity)}{shown}'
+            )
 
     def dots(self, points: FloatArray, diameter: float, name: str) -> None:
-        radius = f'r="{_u(diameter / 2)}" fill="{color(name)}"'
-        self.parts += [f'<circle cx="{_u(x)}" cy="{_u(y)}" {radius}/>' for x, y in points.tolist()]
+        radius = f'r="{_px(diameter / 2)}" fill="{color(name)}"'
+        self.parts += [f'<circle cx="{_px(x)}" cy="{_px(y)}" {radius}/>' for x, y in points.tolist()]
 
     def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if not words:
             return
-        at = f'transform="translate({_u(x)} {_u(y)}) rotate(-90)"' if style.upright else f'x="{_u(x)}" y="{_u(y)}"'
+        at = f'transform="translate({_px(x)} {_px(y)}) rotate(-90)"' if style.upright else f'x="{_px(x)}" y="{_px(y)}"'
         attributes = _ANCHORS[style.anchor]
-        attributes += f' font-size="{_u(style.size)}"' if style.size != TEXT else ""
+        attributes += f' font-size="{_px(style.size)}"' if style.size != TEXT else ""
         attributes += f' fill="{style.hue}"' if style.hue != MUTED else ""
         attributes += ' font-weight="600"' if style.bold else ' font-style="italic"' if style.italic else ""
         self.parts.append(f"<text {at}{attributes}>{escape(words)}</text>")
 
 
-def _data(pieces: Sequence[FloatArray], closed: bool) -> str:
+def _path_data(pieces: Sequence[FloatArray], closed: bool) -> str:
     """Return the `d` of a path: first point of each piece, then relative steps, which are half as long as positions."""
     parts = []
     for piece in pieces:
@@ -193,11 +196,11 @@ def _data(pieces: Sequence[FloatArray], closed: bool) -> str:
     return "".join(parts)
 
 
-def _faint(opacity: float) -> str:
+def _opacity_attribute(opacity: float) -> str:
     return f' opacity="{opacity:g}"' if opacity != 1.0 else ""
 
 
-def _u(pixels: float) -> int:
+def _px(pixels: float) -> int:
     """Return pixels in whole units."""
     return round(10.0 * pixels)
 
@@ -222,23 +225,23 @@ def standard_rows(known: Collection[str]) -> list[tuple[str, str, list[str]]]:
 
 def standard_grid(known: Collection[str], describe: Callable[[str], Described], keys: Sequence[Key]) -> Markup:
     """Return the grid of the standard page; "" without `known` variables."""
-    rows = [_row(title, side, names, describe) for title, side, names in standard_rows(known)]
-    return _grid(rows) + small_keys(keys) if rows else Markup()
+    rows = [_cursor_row(title, side, names, describe) for title, side, names in standard_rows(known)]
+    return _plot_edges(rows) + small_keys(keys) if rows else Markup()
 
 
 def further_grid(names: Sequence[str], describe: Callable[[str], Described]) -> Markup:
     """Return panels of further variables, three per row."""
-    rows = [_row("", "motion", names[i : i + 3], describe) for i in range(0, len(names), 3)]
-    return _grid(rows) if rows else Markup()
+    rows = [_cursor_row("", "motion", names[i : i + 3], describe) for i in range(0, len(names), 3)]
+    return _plot_edges(rows) if rows else Markup()
 
 
-def _grid(rows: Sequence[Markup]) -> Markup:
+def _plot_edges(rows: Sequence[Markup]) -> Markup:
     """Return the rows, with the edges of the plots in units of the panels for the cursor."""
     plot = " ".join(f"{10.0 * edge:.0f}" for edge in (SMALL_WIDTH, *small_plot()))
     return Markup('<div class="standard-grid" data-plot="{}">{}</div>').format(plot, Markup("").join(rows))
 
 
-def _row(title: str, side: str, names: Sequence[str], describe: Callable[[str], Described]) -> Markup:
+def _cursor_row(title: str, side: str, names: Sequence[str], describe: Callable[[str], Described]) -> Markup:
     cells = [
         Markup('<div class="cell" data-name="{}">{}</div>').format(name, small_svg(*describe(name)))
         if name

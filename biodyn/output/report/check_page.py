@@ -12,12 +12,19 @@ from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError
 from biodyn.output.figures.style import COLORS, LEVEL_COLORS, SIDE_COLORS
-from biodyn.output.report.page import Fact, Frame, framed, section
-from biodyn.output.report.scene import MOST_BYTES, SCENE_TEMPLATE, millimetres, scene_context, scene_of, whole
+from biodyn.output.report.page import Fact, Frame, frame_page, section
+from biodyn.output.report.scene import (
+    MOST_BYTES,
+    SCENE_TEMPLATE,
+    encode_integers,
+    encode_positions,
+    scene_context,
+    scene_values,
+)
 from biodyn.processing.contacts.loading import centre_of_pressure
 
 
-def segments(file: FileFacts) -> dict[str, str]:
+def segment_of_markers(file: FileFacts) -> dict[str, str]:
     """Return the segment of every marker by label, "" for unknown markers, in the order of the file."""
     mapping = file.mapping
     bodies = {} if isinstance(mapping, MarkerSetError) else {role.label: role.body for role in mapping.roles}
@@ -26,7 +33,7 @@ def segments(file: FileFacts) -> dict[str, str]:
 
 def recording_scene(file: FileFacts) -> dict[str, Any] | None:
     """Return the values of the 3-D view of a recording, in World; None if no marker is ever visible."""
-    markers, bodies = file.recording.markers, segments(file)
+    markers, bodies = file.recording.markers, segment_of_markers(file)
     positions = markers.positions
     visible = np.isfinite(positions[..., 0])
     if not visible.any():
@@ -46,30 +53,30 @@ def recording_scene(file: FileFacts) -> dict[str, Any] | None:
         "cycles": [],
         "centre": np.round(centre, 3).tolist(),
         "top": round(float(np.nanpercentile(in_view[:, on_body, 1], 99.0)), 2),
-        "points": millimetres(follow[:, None] - centre),
+        "points": encode_positions(follow[:, None] - centre),
         "count": 1,
         "spindles": [],
         "bones": [],
         "ghost": None,
         "markers": {
             "labels": list(bodies),
-            "measured": millimetres(in_view - centre),
+            "measured": encode_positions(in_view - centre),
             "apart": None,
-            "colors": [_color(body) for body in bodies.values()],
-            "links": links(positions, list(bodies.values())),
+            "colors": [_body_colour(body) for body in bodies.values()],
+            "links": marker_links(positions, list(bodies.values())),
         },
         "plates": [
             {"number": plate.number, "corners": np.round(plate.corners - centre, 3).tolist(), "contacts": []}
             for plate in file.recording.plates
             if plate.outlined and np.isfinite(plate.corners).all()
         ],
-        "forces": _forces(file, rows, centre),
+        "forces": _plate_forces(file, rows, centre),
         "residual": None,
     }
-    return scene_of([person])
+    return scene_values([person])
 
 
-def links(positions: FloatArray, bodies: Sequence[str]) -> list[list[int]]:
+def marker_links(positions: FloatArray, bodies: Sequence[str]) -> list[list[int]]:
     """Return pairs of markers that are connected by lines: the minimum spanning tree of each segment.
 
     Prim's algorithm with median distances of `positions` (T, M, 3).
@@ -79,7 +86,7 @@ def links(positions: FloatArray, bodies: Sequence[str]) -> list[list[int]]:
         remaining = [i for i, name in enumerate(bodies) if name == body]
         connected = [remaining.pop(0)]
         while remaining:
-            lengths = {(i, j): _distance(positions, i, j)[0] for i in connected for j in remaining}
+            lengths = {(i, j): _distance_statistics(positions, i, j)[0] for i in connected for j in remaining}
             pair = min(lengths, key=lambda edge: lengths[edge])
             if not np.isfinite(lengths[pair]):
                 break  # never visible in the same frame
@@ -95,15 +102,15 @@ def marker_motions(file: FileFacts) -> list[dict[str, Any]]:
     The jump is the second difference of three consecutive positions, which is small for smooth motion and large for swapped
     labels. The variation is the standard deviation of the distances to connected markers of the segment.
     """
-    markers, bodies = file.recording.markers, segments(file)
-    pairs = links(markers.positions, list(bodies.values()))
+    markers, bodies = file.recording.markers, segment_of_markers(file)
+    pairs = marker_links(markers.positions, list(bodies.values()))
     rows = []
     for number, (label, body) in enumerate(bodies.items()):
         trajectory = markers.positions[:, number]
         jumps = np.linalg.norm(trajectory[2:] - 2.0 * trajectory[1:-1] + trajectory[:-2], axis=1)
         frame = int(np.nanargmax(jumps)) if np.isfinite(jumps).any() else -1
         jump_m = float(jumps[frame]) if frame >= 0 else np.nan
-        spreads = [_distance(markers.positions, *pair)[1] for pair in pairs if number in pair]
+        spreads = [_distance_statistics(markers.positions, *pair)[1] for pair in pairs if number in pair]
         row: dict[str, Any] = {
             "label": label,
             "body": body,
@@ -126,21 +133,21 @@ def _mean_position(positions: FloatArray) -> FloatArray:
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
-def _distance(positions: FloatArray, i: int, j: int) -> tuple[float, float]:
+def _distance_statistics(positions: FloatArray, i: int, j: int) -> tuple[float, float]:
     """Return median (inf if unknown) and standard deviation (NaN below two frames) of the distance of two markers."""
     distances = np.linalg.norm(positions[:, i] - positions[:, j], axis=1)
     known = distances[np.isfinite(distances)]
     return float(np.median(known)) if len(known) else np.inf, float(known.std()) if len(known) > 1 else np.nan
 
 
-def _color(body: str) -> str:
+def _body_colour(body: str) -> str:
     side = body.rpartition("_")[2]
     if side in SIDE_NAMES:
         return SIDE_COLORS[side]
     return "#0b6e4f" if body else COLORS["muted"]
 
 
-def _forces(file: FileFacts, rows: np.ndarray, centre: FloatArray) -> list[Mapping[str, Any]]:
+def _plate_forces(file: FileFacts, rows: np.ndarray, centre: FloatArray) -> list[Mapping[str, Any]]:
     """Return the force of every readable plate in the frames of the view; below 20 N the centre of pressure is noise."""
     rate_hz = file.recording.markers.rate_hz
     forces: list[Mapping[str, Any]] = []
@@ -153,8 +160,8 @@ def _forces(file: FileFacts, rows: np.ndarray, centre: FloatArray) -> list[Mappi
             {
                 "name": f"plate {wrench.number}",
                 "color": LEVEL_COLORS[number % len(LEVEL_COLORS)],
-                "place": millimetres(cop - centre),
-                "force": whole(wrench.wrench[samples, 3:]),
+                "place": encode_positions(cop - centre),
+                "force": encode_integers(wrench.wrench[samples, 3:]),
             }
         )
     return forces
@@ -197,4 +204,4 @@ def check_page(file: FileFacts, lines: Sequence[str], findings: Sequence[Diagnos
         program=program,
         foot="This page needs no network.",
     )
-    return framed(frame, sections)
+    return frame_page(frame, sections)

@@ -22,20 +22,29 @@ from biodyn.output.figures.curves import (
 )
 from biodyn.output.figures.description import Area, Axis, Bars, Figure, Key, Layer, Line, Panel
 from biodyn.output.figures.style import LEVEL_COLORS, SIDE_COLORS
-from biodyn.output.figures.svg import Described, standard_grid, standard_names, svg
+from biodyn.output.figures.svg import Described, render_svg, standard_grid, standard_names
 from biodyn.output.figures.trial import TrialView
-from biodyn.output.report.numbers import rounded
-from biodyn.output.report.page import Fact, Frame, Section, framed, page_environment, resource, script_json, section
+from biodyn.output.report.numbers import round_for_page
+from biodyn.output.report.page import (
+    Fact,
+    Frame,
+    Section,
+    frame_page,
+    load_resource,
+    page_environment,
+    script_json,
+    section,
+)
 from biodyn.output.report.scene import (
     MOST_BYTES,
     PERSON_COLORS,
     SCENE_TEMPLATE,
     drawn_words,
     scene_context,
-    scene_of,
     scene_person,
+    scene_values,
 )
-from biodyn.output.tables.optional_tables import causes_in
+from biodyn.output.tables.optional_tables import ordered_causes_of
 from biodyn.variables import PERCENT, is_known, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.meaning import positive_about_transverse_axis
@@ -81,7 +90,7 @@ def multi_trial_scene(
     persons = [
         scene_person(view.arrays, view.tables, view.record.get("contacts"), name, share) for name, view in views.items()
     ]
-    scene = scene_of(persons, one_place)
+    scene = scene_values(persons, one_place)
     if scene is None:
         return None
     on_poses = any(view.record["static"].get("source") == "poses" for view in views.values())
@@ -112,28 +121,28 @@ def pair_curves(
     their `keys`.
     """
     first, other = means
-    shared = [name for name in standard_names() if _sides(first, other, name)]
+    shared = [name for name in standard_names() if _common_sides(first, other, name)]
     if not shared:
         return None
     legend = [Key(name, color, width=2.0) for name, color in zip(names, PERSON_COLORS, strict=False)]
 
     def grid(side: str) -> Markup:
-        known = [name for name in shared if side in _sides(first, other, name)]
-        return standard_grid(known, lambda name: _panel(name, side, means, behind(name)), [*legend, *keys])
+        known = [name for name in shared if side in _common_sides(first, other, name)]
+        return standard_grid(known, lambda name: _mean_panel(name, side, means, behind(name)), [*legend, *keys])
 
     grids = [(side, SIDE_NAMES[side], drawn) for side in SIDES if (drawn := grid(side))]
     return {
         "grids": grids,
         "store": script_json(cursor_data(names, shared, means, cycles)),
-        "script": resource("cursor.js"),
+        "script": load_resource("cursor.js"),
     }
 
 
-def _sides(first: Means, other: Means, name: str) -> list[str]:
+def _common_sides(first: Means, other: Means, name: str) -> list[str]:
     return [side for side in SIDES if side in first.get(name, {}) and side in other.get(name, {})]
 
 
-def _panel(name: str, side: str, means: tuple[Means, Means], behind: Sequence[Layer]) -> Described:
+def _mean_panel(name: str, side: str, means: tuple[Means, Means], behind: Sequence[Layer]) -> Described:
     shown, layers = variable(name), list(behind)
     words = [f"{shown.title}, {SIDE_NAMES[side]}"]  # type: ignore[index]
     for curves, color in zip(means, PERSON_COLORS, strict=False):
@@ -158,7 +167,7 @@ def cursor_data(
     for name in shared:
         entry = variable_entry(name, next(iter(means[0][name].values())).unit)
         trials = [
-            {side: {"mean": rounded(curve.mean, entry["digits"])} for side, curve in trial[name].items()}
+            {side: {"mean": round_for_page(curve.mean, entry["digits"])} for side, curve in trial[name].items()}
             for trial in means
         ]
         listing.append({**entry, **({"each": trials} if len(trials) > 1 else trials[0])})
@@ -198,17 +207,19 @@ def differences_figure(
     moments = [difference for difference in differences if difference.quantity == "moment"] or list(differences)
     panels = [
         Panel(
-            _title(moment),
+            _difference_title(moment),
             time_axis(time_s, "time (s)"),
             Axis(_unit_and_sign(moment), holds=(0.0,), grid=True),
             (Line(time_s, moment.first, "ink", 2.0), Line(time_s, moment.other, "limit", 1.8)),
             corner=f"RMS {moment.rms:.2g} {moment.unit}",
         )
-        for moment in _largest([moment for moment in moments if moment.plane == moments[0].plane], max_curves)
+        for moment in _largest_differences(
+            [moment for moment in moments if moment.plane == moments[0].plane], max_curves
+        )
     ]
     causes = [
         cause
-        for cause in causes_in(moments)
+        for cause in ordered_causes_of(moments)
         if cause == UNEXPLAINED or any(abs(moment.shares.get(cause, 0.0)) > min_share for moment in moments)
     ]
     colors = dict(zip(causes, (*LEVEL_COLORS, "#0072B2", "#D55E00", "#8c6d31", "#b3de69", "#999999"), strict=False))
@@ -219,17 +230,21 @@ def differences_figure(
     )
     divided = [moment for moment in moments if moment.shares]
     for plane in dict.fromkeys(moment.plane for moment in divided):
-        panels.append(_bars(_largest([moment for moment in divided if moment.plane == plane], max_bars), colors))
+        panels.append(
+            _difference_bars(
+                _largest_differences([moment for moment in divided if moment.plane == plane], max_bars), colors
+            )
+        )
     return Figure("Differences and their causes", tuple(panels), keys, columns=3)
 
 
-def _largest(differences: Sequence[Difference], count: int) -> list[Difference]:
+def _largest_differences(differences: Sequence[Difference], count: int) -> list[Difference]:
     """Return the largest differences in their original order."""
     order = sorted(range(len(differences)), key=lambda i: -differences[i].rms)[:count]
     return [differences[i] for i in sorted(order)]
 
 
-def _title(difference: Difference) -> str:
+def _difference_title(difference: Difference) -> str:
     if difference.of_coordinate:
         return difference.title
     side = SIDE_NAMES.get(difference.side, "")
@@ -242,7 +257,7 @@ def _unit_and_sign(difference: Difference) -> str:
     return f"{difference.unit}, {positive} +" if positive else difference.unit
 
 
-def _bars(rows: Sequence[Difference], colors: dict[str, str]) -> Panel:
+def _difference_bars(rows: Sequence[Difference], colors: dict[str, str]) -> Panel:
     """Draw a horizontal bar per difference, as long as its RMS and divided by causes; negative shares are left of zero."""
     at = -np.arange(len(rows), dtype=np.float64)
     positive, negative = np.zeros(len(rows)), np.zeros(len(rows))
@@ -291,7 +306,7 @@ def compare_page(
         if curves is not None:
             sections.append(section("curves", "Curves over the gait cycle", CURVES_TEMPLATE, **curves))
     drawing = "<figure>{{ drawn }}</figure>"
-    sections.append(section("causes", "Causes", drawing, drawn=svg(figure), folded=len(sections) > 1))
+    sections.append(section("causes", "Causes", drawing, drawn=render_svg(figure), folded=len(sections) > 1))
     table = '{% from "macros.html.j2" import table %}{{ table(heads, rows, "tight") }}'
     heads = ("difference in", "#RMS", "#RMS of the first", "causes")
     cells = [(*row[:3], row[3] or "–") for row in rows]
@@ -304,4 +319,4 @@ def compare_page(
         program=program,
         foot="This page needs no network.",
     )
-    return framed(frame, sections)
+    return frame_page(frame, sections)

@@ -65,17 +65,17 @@ def evidence_words(name: str, value: float) -> str:
     return f"{name.replace('_', ' ')} {value:.3g}"
 
 
-def signed(value: float, digits: int = 1) -> str:
+def format_signed(value: float, digits: int = 1) -> str:
     """Return a difference with its sign; zero after rounding has none."""
     return f"{value:+z.{digits}f}" if round(value, digits) else f"{0.0:.{digits}f}"
 
 
-def rounded(values: FloatArray, digits: int) -> list[float | None]:
+def round_for_page(values: FloatArray, digits: int) -> list[float | None]:
     """Return rounded numbers for the script of a page; None for NaN."""
     return [round(value, digits) + 0.0 if np.isfinite(value) else None for value in values.tolist()]
 
 
-def decimal(value: float | None, digits: int = 1) -> str:
+def format_decimal(value: float | None, digits: int = 1) -> str:
     """Return a number with the given decimals, "-" for None; zero after rounding has no sign."""
     return "-" if value is None else f"{value:z.{digits}f}"
 
@@ -103,7 +103,7 @@ class NumberRow:
         if not np.isfinite(value):
             return "–"
         outside = self.norm is not None and abs(self.z[side]) > 1.96
-        return f"{decimal(value, self.digits)}" + ((" ↑" if self.z[side] > 0 else " ↓") if outside else "")
+        return f"{format_decimal(value, self.digits)}" + ((" ↑" if self.z[side] > 0 else " ↓") if outside else "")
 
     @property
     def digits(self) -> int:
@@ -115,8 +115,8 @@ class NumberRow:
         """Mean and range of 95 % of the subjects."""
         if self.norm is None:
             return "–"
-        low, high = self.norm.range95
-        return f"{decimal(self.norm.mean, self.digits)} ({decimal(low, self.digits)} to {decimal(high, self.digits)})"
+        mean, low, high = (format_decimal(value, self.digits) for value in (self.norm.mean, *self.norm.range95))
+        return f"{mean} ({low} to {high})"
 
     @property
     def unit_text(self) -> str:
@@ -135,7 +135,7 @@ def number_rows(strides: Strides, curves: Curves, walker: Walker, norms: Sequenc
         group = next((group for group in norms if name in group.scalars), None)
         scalar = None if group is None else group.scalars[name]
         if scalar is not None and scalar.variable:
-            values = {str(side): _of_curve(curves.get(scalar.variable, {}).get(side), scalar) for side in SIDES}
+            values = {str(side): _curve_value(curves.get(scalar.variable, {}).get(side), scalar) for side in SIDES}
         if not any(np.isfinite(value) for value in values.values()):
             continue
         if group is None or scalar is None:
@@ -147,7 +147,7 @@ def number_rows(strides: Strides, curves: Curves, walker: Walker, norms: Sequenc
     return rows
 
 
-def _of_curve(curve: FloatArray | None, scalar: NormScalar) -> float:
+def _curve_value(curve: FloatArray | None, scalar: NormScalar) -> float:
     """Return peak or range of a mean curve; NaN if the curve is incomplete."""
     if curve is None or not np.isfinite(curve).all():
         return float("nan")
@@ -180,12 +180,12 @@ def windowed_rows(view: TrialView, names: Sequence[str] | None = None) -> list[P
     rows = []
     for sides in cycles.values():
         first = next(iter(sides.values()))[0]
-        cells: dict[str, str] = {side: _cell(view, sides.get(side, [])) for side in SIDES}
+        cells: dict[str, str] = {side: _parameter_cell(view, sides.get(side, [])) for side in SIDES}
         rows.append(ParameterRow(first["title"], unit_words(first["unit"]), cells))
     return rows
 
 
-def _cell(view: TrialView, cycles: Sequence[Mapping[str, Any]]) -> str:
+def _parameter_cell(view: TrialView, cycles: Sequence[Mapping[str, Any]]) -> str:
     """Return the mean of a parameter over the cycles of a side, "–" without any."""
     if not cycles:
         return "–"
@@ -198,10 +198,10 @@ def _cell(view: TrialView, cycles: Sequence[Mapping[str, Any]]) -> str:
     if band is not None and np.isfinite(at) and np.isfinite(band[round(at)]):
         error = band[round(at)]
     shown = f" ± {error:.{digits}f}" if np.isfinite(error) else ""
-    return f"{decimal(values.mean(), digits)}{shown}" + (f" at {at:.0f} %" if np.isfinite(at) else "")
+    return f"{format_decimal(values.mean(), digits)}{shown}" + (f" at {at:.0f} %" if np.isfinite(at) else "")
 
 
-def _short(title: str) -> str:
+def _short_title(title: str) -> str:
     """Return a title without "Peak": the instant says that it is one."""
     short = title.removeprefix("Peak ")
     return short[:1].upper() + short[1:]
@@ -211,7 +211,7 @@ def peak_lines(view: TrialView) -> list[str]:
     """Return a line per parameter of the screen (`screen` in display.toml); empty without gait cycles."""
     names = display_table()["screen"]
     rows = [
-        (f"{_short(row.title)}, {row.unit}", *(f"{SIDE_NAMES[side]} {row.cells[side]}" for side in SIDES))
+        (f"{_short_title(row.title)}, {row.unit}", *(f"{SIDE_NAMES[side]} {row.cells[side]}" for side in SIDES))
         for row in windowed_rows(view, names)
     ]
     if not rows:

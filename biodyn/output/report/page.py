@@ -69,11 +69,11 @@ class Frame:
     script: str = ""
 
 
-def framed(frame: Frame, sections: Sequence[Section]) -> str:
+def frame_page(frame: Frame, sections: Sequence[Section]) -> str:
     """Return a page: head, navigation, sections and foot."""
     template = page_environment().get_template("frame.html.j2")
-    style = resource("style.css") + frame.style
-    return template.render(frame=frame, sections=sections, style=style, folding=resource("folding.js"))
+    style = load_resource("style.css") + frame.style
+    return template.render(frame=frame, sections=sections, style=style, folding=load_resource("folding.js"))
 
 
 def section(
@@ -95,7 +95,7 @@ def section(
 def page_environment(*packages: str) -> jinja2.Environment:
     """Return the templates of the packages in order, then the shared templates; all values are escaped."""
     return jinja2.Environment(
-        loader=_loader(*packages),
+        loader=_template_loader(*packages),
         undefined=jinja2.StrictUndefined,
         autoescape=True,
         trim_blocks=True,
@@ -106,17 +106,19 @@ def page_environment(*packages: str) -> jinja2.Environment:
 @cache
 def text_environment(*packages: str) -> jinja2.Environment:
     """Return the templates for plain text, without escaping; filters `bare` and `sentence` remove and set full stops."""
-    environment = jinja2.Environment(loader=_loader(*packages), undefined=jinja2.StrictUndefined, autoescape=False)
+    environment = jinja2.Environment(
+        loader=_template_loader(*packages), undefined=jinja2.StrictUndefined, autoescape=False
+    )
     environment.filters["bare"] = lambda text: str(text).strip().rstrip(".")
     environment.filters["sentence"] = lambda text: str(text).strip().rstrip(".") + "."
     return environment
 
 
 @cache
-def resource(name: str, *packages: str) -> Markup:
+def load_resource(name: str, *packages: str) -> Markup:
     """Return a style sheet, script or template source unchanged, from the templates of the packages."""
     environment = page_environment(*packages)
-    return Markup(_loader(*packages).get_source(environment, name)[0])
+    return Markup(_template_loader(*packages).get_source(environment, name)[0])
 
 
 def script_json(data: Any) -> Markup:
@@ -125,7 +127,7 @@ def script_json(data: Any) -> Markup:
     return Markup(re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
-def _loader(*packages: str) -> jinja2.ChoiceLoader:
+def _template_loader(*packages: str) -> jinja2.ChoiceLoader:
     return jinja2.ChoiceLoader([jinja2.PackageLoader(package) for package in (*packages, HOME)])
 
 
@@ -182,7 +184,7 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
         """
 
         def add(data: Source[Of]) -> Source[Of]:
-            source = template or str(resource(f"{name}.html.j2", *self._templates))
+            source = template or str(load_resource(f"{name}.html.j2", *self._templates))
             section = Section(name, title, Markup(), link, css, folded)
             self.add(name, Reportlet(section, self._macros + source, data), place)
             return data
@@ -192,7 +194,7 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
     def compile(self) -> None:
         """Compile all templates in advance."""
         for reportlet in self.values():
-            _compiled(reportlet.template, self._templates)
+            _compile_template(reportlet.template, self._templates)
 
     def of(self, page: Of, only: Collection[str] | None = None) -> list[Section]:
         """Return the sections of a page in order, or `only` the named ones."""
@@ -206,13 +208,15 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
         context = page.context()
         for data in [values] if isinstance(values, Mapping) else values:
             figures = {**context["figures"], **data.get("figures", {})}
-            body = _compiled(reportlet.template, self._templates).render({**context, **data, "figures": figures})
+            body = _compile_template(reportlet.template, self._templates).render(
+                {**context, **data, "figures": figures}
+            )
             overrides = {key: data[key] for key in ("name", "title", "link", "css", "folded") if key in data}
             yield replace(reportlet.section, body=Markup(body), **overrides)
 
 
 @cache
-def _compiled(template: str, packages: tuple[str, ...]) -> jinja2.Template:
+def _compile_template(template: str, packages: tuple[str, ...]) -> jinja2.Template:
     return page_environment(*packages).from_string(template)
 
 
@@ -228,7 +232,7 @@ class Methods:
     references: tuple[str, ...]
 
 
-def methods(
+def methods_text(
     record: Mapping[str, Any],
     template: str = METHODS,
     packages: tuple[str, ...] = (),
@@ -254,7 +258,7 @@ def methods(
     text = (
         text_environment(*packages)
         .get_template(template)
-        .render(record=record, norms=norms, constants=_constants(), **context)
+        .render(record=record, norms=norms, constants=_stated_constants(), **context)
     )
     paragraphs = []
     for part in text.split("## ")[1:]:
@@ -264,7 +268,7 @@ def methods(
     return Methods(tuple(paragraphs), tuple(cited))
 
 
-def _constants() -> dict[str, float]:
+def _stated_constants() -> dict[str, float]:
     """Return the constants of the program that the methods state."""
     from biodyn.estimation import noise_model, on_coordinates
 

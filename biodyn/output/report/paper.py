@@ -22,11 +22,11 @@ from biodyn.output.figures.curves import cycle_keys, display_table
 from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.drawing import SMALL_HEIGHT, SMALL_WIDTH
 from biodyn.output.figures.pdf import draw_in_pdf, draw_keys, draw_small
-from biodyn.output.figures.style import AXIS, FONT, font_file, settable
+from biodyn.output.figures.style import AXIS, FONT, displayable_text, font_file
 from biodyn.output.figures.svg import Described, standard_names, standard_rows
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.page import Fact
-from biodyn.output.report.sections.curves import counted_words, described
+from biodyn.output.report.sections.curves import cycle_counts, describe_panel
 from biodyn.output.report.sections.gait import numbers_against_norms, parameter_rows
 from biodyn.output.report.sections.verdict import verdict_sentence
 from biodyn.output.report.trial_page import TrialPage, analysis_facts, head_facts
@@ -45,11 +45,11 @@ def trial_paper(view: TrialView, head: PaperHead | None = None) -> bytes:
 
     def write(paper: Paper) -> bool:
         paper.page()
-        _first(paper, page)
+        _first_page(paper, page)
         fits = paper.count == 1
-        _curves(paper, page)
-        _numbers(paper, page)
-        _checks(paper, page)
+        _curve_pages(paper, page)
+        _norm_table(paper, page)
+        _check_list(paper, page)
         paper.signature()
         return fits and paper.count <= 3 + paper.longer
 
@@ -57,45 +57,45 @@ def trial_paper(view: TrialView, head: PaperHead | None = None) -> bytes:
     return set_pages(f"{record['subject']['name']}, {file}", foot, head or PaperHead(), write)
 
 
-def _first(paper: Paper, page: TrialPage) -> None:
+def _first_page(paper: Paper, page: TrialPage) -> None:
     """Person, verdict with what decided it, spatio-temporal parameters, and what the numbers rest on."""
     record = page.record
     paper.laboratory()
     paper.title(record["subject"]["name"], 15.0)
-    paper.facts([_labelled(fact) for fact in head_facts(page)])
+    paper.facts([_fact_label(fact) for fact in head_facts(page)])
     paper.title(f"Verdict: {STATUS_WORDS[record['verdict']]}", 13.0)
     paper.paragraph(verdict_sentence(record))
     paper.list([check_sentence(cause) for cause in record.get("verdict_checks") or ()])
     paper.title("Spatio-temporal parameters")
-    _parameters(paper, page)
+    _parameter_table(paper, page)
     paper.title("How it was computed")
-    paper.facts([_labelled(fact) for fact in analysis_facts(page)], with_head=False)
+    paper.facts([_fact_label(fact) for fact in analysis_facts(page)], with_head=False)
     paper.paragraph("Methods, sources and every number: report.html, run.json and tables/ of the result.", smaller=1.0)
 
 
-def _parameters(paper: Paper, page: TrialPage) -> None:
+def _parameter_table(paper: Paper, page: TrialPage) -> None:
     rows = parameter_rows(page.tables["spatiotemporal"])
     if not rows:
         paper.paragraph("No gait cycle was found in this trial.")
         return
     heads = ("", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES))
-    cells = [(row["label"], row["unit"], *(_mean(row[side]) for side in SIDES)) for row in rows]
+    cells = [(row["label"], row["unit"], *(_mean_text(row[side]) for side in SIDES)) for row in rows]
     paper.table(heads, cells, (80, 40, 30, 30))
     counts = ", ".join(f"{SIDE_NAMES[side]} {page.cycle_counts[side]}" for side in SIDES)
     paper.paragraph(f"Mean ± standard deviation over the cycles ({counts}).", smaller=1.5)
 
 
-def _labelled(fact: Fact) -> tuple[str, str]:
+def _fact_label(fact: Fact) -> tuple[str, str]:
     return fact.label, f"{fact.value} ({fact.note})" if fact.note else fact.value
 
 
-def _mean(value: Mapping[str, Any] | None) -> str:
+def _mean_text(value: Mapping[str, Any] | None) -> str:
     if value is None:
         return "–"
     return f"{value['mean']} ± {value['sd']}" if value["sd"] else str(value["mean"])
 
 
-def _curves(paper: Paper, page: TrialPage) -> None:
+def _curve_pages(paper: Paper, page: TrialPage) -> None:
     """The standard page; without cycles the figures through time, one below the other."""
     values = page.view
     known = [name for name in standard_names() if name in page.curves]
@@ -103,13 +103,13 @@ def _curves(paper: Paper, page: TrialPage) -> None:
         shaded = " Shaded: one standard deviation of the input errors." if set(known) & set(values.bands) else ""
         normed = any(name in norms.curves for norms in values.norms for name in known)
         below = (
-            f"0 and 100 %: foot strike. Thick: mean, thin: single cycles ({counted_words(page.curves)}).{shaded} Moments are "
+            f"0 and 100 %: foot strike. Thick: mean, thin: single cycles ({cycle_counts(page.curves)}).{shaded} Moments are "
             "internal net moments, normalised to body mass."
         )
         if not normed:
             below += f" No norms are shown behind these curves. {' '.join(values.norm_reasons)}"
         paper.curves(
-            "Motion and loads over the gait cycle", known, lambda name: described(page, name),
+            "Motion and loads over the gait cycle", known, lambda name: describe_panel(page, name),
             cycle_keys(known, values.norms), below,
         )  # fmt: skip
         return
@@ -122,7 +122,7 @@ def _curves(paper: Paper, page: TrialPage) -> None:
         paper.figure(figure, paper.rest / count)
 
 
-def _numbers(paper: Paper, page: TrialPage) -> None:
+def _norm_table(paper: Paper, page: TrialPage) -> None:
     """Numbers against norms, with which norms these are."""
     paper.page()
     rows = numbers_against_norms(page)
@@ -142,7 +142,7 @@ def _numbers(paper: Paper, page: TrialPage) -> None:
         paper.paragraph(f"{group.words}: {group.citation}. Licence: {group.licence}.", smaller=1.5)
 
 
-def _checks(paper: Paper, page: TrialPage) -> None:
+def _check_list(paper: Paper, page: TrialPage) -> None:
     """Every check, and the warnings."""
     record = page.record
     paper.title("All checks")
@@ -186,7 +186,7 @@ def read_head(path: str | Path) -> PaperHead:
     return PaperHead(**given)
 
 
-def asked_paper(pdf: bool, head: str | Path | None) -> PaperHead | None:
+def paper_format(pdf: bool, head: str | Path | None) -> PaperHead | None:
     """The head of the pages where a PDF is asked for, None where none is; before any work is done.
 
     Raises SettingsError for a head without a PDF, ResultError where the library is not installed.
@@ -243,13 +243,13 @@ def set_pages(title: str, foot: str, head: PaperHead, write: Callable[[Paper], b
     """
     require_library()
     for size, most, longer in _ATTEMPTS:
-        paper = Paper(_pages(title, foot), head, size, most, longer)
+        paper = Paper(_pdf_class(title, foot), head, size, most, longer)
         if write(paper):
             break
     return bytes(paper.pages.output())
 
 
-def _pages(title: str, foot: str) -> FPDF:
+def _pdf_class(title: str, foot: str) -> FPDF:
     from fpdf import FPDF
 
     class Pages(FPDF):
@@ -259,7 +259,7 @@ def _pages(title: str, foot: str) -> FPDF:
             self.set_y(-11)
             self.set_font(FONT, size=7)
             room = self.epw - 20
-            self.cell(room, 5, _short(self, settable(foot, _LONGEST_NAME), room - 2))
+            self.cell(room, 5, _fit_to_width(self, displayable_text(foot, _LONGEST_NAME), room - 2))
             self.cell(20, 5, f"{self.page_no()} / {{nb}}", align="R")
 
     pages = Pages(format="A4")
@@ -269,12 +269,12 @@ def _pages(title: str, foot: str) -> FPDF:
     pages.set_margins(_MARGIN, _MARGIN, _MARGIN)
     pages.c_margin = 0.0
     pages.set_draw_color(AXIS)
-    pages.set_title(settable(title, _LONGEST_NAME))
+    pages.set_title(displayable_text(title, _LONGEST_NAME))
     pages.set_creator("biodyn")
     return pages
 
 
-def _short(pages: FPDF, text: str, room: float) -> str:
+def _fit_to_width(pages: FPDF, text: str, room: float) -> str:
     """A line that keeps to the foot of the page."""
     if pages.get_string_width(text) <= room:
         return text
@@ -313,7 +313,7 @@ class Paper:
         head = self.head
         for line, size, style in ((head.laboratory, 13.0, "B"), (head.address, 8.0, ""), (head.contact, 8.0, "")):
             if line.strip():
-                self._line(settable(line, _LONGEST_NAME), size, style)
+                self._line(displayable_text(line, _LONGEST_NAME), size, style)
         if any(part.strip() for part in (head.laboratory, head.address, head.contact)):
             pages = self.pages
             pages.ln(2)
@@ -345,20 +345,20 @@ class Paper:
                 for label, text in pair:
                     pages.set_font(FONT, size=self.size - 1.0)
                     pages.set_text_color(90)
-                    row.cell(settable(label, _LONGEST_NAME))
+                    row.cell(displayable_text(label, _LONGEST_NAME))
                     pages.set_font(FONT, size=self.size)
                     pages.set_text_color(0)
-                    row.cell(settable(text, 2 * _LONGEST_NAME))
+                    row.cell(displayable_text(text, 2 * _LONGEST_NAME))
 
     def title(self, text: str, size: float = 11.0) -> None:
         """A heading."""
         self.pages.ln(2)
-        self._line(settable(text, _LONGEST_NAME), size, "B")
+        self._line(displayable_text(text, _LONGEST_NAME), size, "B")
         self.pages.ln(1)
 
     def paragraph(self, text: str, *, smaller: float = 0.0, bold: bool = False) -> None:
         """A sentence or more."""
-        self._line(settable(text), self.size - smaller, "B" if bold else "")
+        self._line(displayable_text(text), self.size - smaller, "B" if bold else "")
 
     def list(self, texts: Sequence[str]) -> None:
         """Sentences below each other; how many were left out is said."""
@@ -384,7 +384,7 @@ class Paper:
         ) as table:
             table.row([head.removeprefix("#") for head in heads])
             for row in rows[: self.most]:
-                table.row([settable(cell, 2 * _LONGEST_NAME) for cell in row])
+                table.row([displayable_text(cell, 2 * _LONGEST_NAME) for cell in row])
         if len(rows) > self.most:
             self.paragraph(f"{len(rows) - self.most} more rows: see report.html.", bold=True)
 
@@ -396,7 +396,7 @@ class Paper:
         self.title(title, 10.0)
         pages = self.pages
         x0, top, width = pages.l_margin, pages.get_y(), pages.epw
-        halves = _pairs(standard_rows(known))
+        halves = _pair_rows(standard_rows(known))
         gap, line = 4.0, 4.5
         columns = 6 if any(loads is not None for _, loads in halves) else 3
         room = pages.h - _BOTTOM - top - 7.0 - 2.0 * line  # legend and words below
@@ -411,7 +411,7 @@ class Paper:
         below_grid = top + len(halves) * down
         high = draw_keys(pages, keys, x0, below_grid, width, scale)
         pages.set_xy(x0, below_grid + high + 1.0)
-        self._line(settable(below), min(7.0, self.size - 1.5), "")
+        self._line(displayable_text(below), min(7.0, self.size - 1.5), "")
 
     def figure(self, figure: Figure, height: float) -> None:
         """A figure as wide as the page, at most `height` mm high; on a new page where this one has less than half of that."""
@@ -428,7 +428,7 @@ class Paper:
         pages = self.pages
         pages.ln(12)
         pages.line(pages.l_margin, pages.get_y(), pages.l_margin + 80.0, pages.get_y())
-        self._line(settable(f"Date, signature: {self.head.signed_by}", _LONGEST_NAME), self.size, "")
+        self._line(displayable_text(f"Date, signature: {self.head.signed_by}", _LONGEST_NAME), self.size, "")
 
     def _line(self, text: str, size: float, style: str) -> None:
         self.pages.set_font(FONT, style, size)
@@ -439,7 +439,7 @@ class Paper:
 Row = tuple[str, str, list[str]]
 
 
-def _pairs(rows: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
+def _pair_rows(rows: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
     """Return rows of motion (left) paired with rows of loads (right); rows of one kind only are paired in order."""
     kinds: list[list[Row | None]] = [[row for row in rows if row[1] == side] for side in ("motion", "loads")]
     if not all(kinds):

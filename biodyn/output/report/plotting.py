@@ -18,7 +18,7 @@ from biodyn.output.figures.curves import (
     MEAN,
     CycleCurves,
     bands_first,
-    broken,
+    break_curve,
     cycle_figure,
     cycle_panel,
     labels_below,
@@ -29,12 +29,12 @@ from biodyn.output.figures.curves import (
 )
 from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Panel, Rule
 from biodyn.output.figures.style import LEVEL_COLORS
-from biodyn.output.figures.svg import standard_names, svg
+from biodyn.output.figures.svg import render_svg, standard_names
 from biodyn.output.tables.lazy import CLINICAL, COORDINATES, Signs, TableAttributes, require_signs
 from biodyn.variables import PERCENT, NormCurve, Norms, choose_norms, is_known, load_norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.meaning import nearest_variable
-from biodyn.variables.norms import walker_of
+from biodyn.variables.norms import read_walker
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,11 +152,11 @@ class PlottableResult(TableAttributes):
                     f"'{names[0]}' is a figure of the report with its own axes and signs.",
                     f"ax and signs apply to variables: {', '.join(self.variables[:6])}, ...",
                 )
-            return _drawn(self.view.figures[names[0]], None)
+            return _draw_figure(self.view.figures[names[0]], None)
         figure = self._cycle_figure(names, norms, band, signs)
         if ax is not None and len(names) != 1:
             raise ResultError(f"Axes take one variable, not {len(names)}.", "Draw each variable into separate axes.")
-        return _drawn(figure, ax)
+        return _draw_figure(figure, ax)
 
     def cycles(self, *names: str, side: str | None = None, signs: Signs = COORDINATES) -> pd.DataFrame:
         """Return the gait cycles of variables as a tidy table, in the signs of the table `gait_cycles`.
@@ -174,7 +174,7 @@ class PlottableResult(TableAttributes):
             if name not in variables:
                 raise ResultError(f"'{name}' is not a variable of the gait cycles.", nearest_variable(name, variables))
         selected = names or variables
-        rows = table["variable"].isin(selected) & table["side"].isin(_sides(side))
+        rows = table["variable"].isin(selected) & table["side"].isin(_side_list(side))
         cycles = table[rows].reset_index(drop=True)
         # new dictionaries: older pandas shares the attrs of the whole table
         for key in ("units", "positive"):
@@ -239,7 +239,7 @@ class PlottableResult(TableAttributes):
             raise ResultError(f"norms must be a name, not {name!r}.", 'Use "auto", None, or the name or file of norms.')
         norms = self.view.norms
         if name != "auto":
-            norms = choose_norms(name, walker_of(self.view.record, self.view.speed_m_s)).norms or (load_norms(name),)
+            norms = choose_norms(name, read_walker(self.view.record, self.view.speed_m_s)).norms or (load_norms(name),)
         if signs == CLINICAL:
             return tuple(norms)
         return tuple(
@@ -260,19 +260,19 @@ class PlottableResult(TableAttributes):
         angles = ("hip_flexion", "knee_angle", "ankle_angle")
         names = (*angles, *(f"{angle}_moment" for angle in angles))
         names = tuple(name for name in names if is_known(name) and name in self.view.curves)
-        figure = svg(self._cycle_figure(names, "auto", True)) if names else Markup()
+        figure = render_svg(self._cycle_figure(names, "auto", True)) if names else Markup()
         heading = f"{record.get('input', {}).get('file', 'a walk')}: {record.get('verdict') or 'no verdict'}"
         rows = "".join(f"<br>{escape(line)}" for line in lines)
         return f'<div style="max-width:60em"><p><b>{escape(heading)}</b>{rows}</p>{figure}</div>'
 
 
-def _drawn(figure: Figure, ax: Axes | None) -> ShownFigure | Axes:
+def _draw_figure(figure: Figure, ax: Axes | None) -> ShownFigure | Axes:
     from biodyn.output.figures.matplotlib_backend import draw, draw_into
 
     return draw(figure) if ax is None else draw_into(ax, figure)
 
 
-def _sides(side: str | None) -> tuple[str, ...]:
+def _side_list(side: str | None) -> tuple[str, ...]:
     given: dict[str, str] = {name: side for side in SIDES for name in (side, SIDE_NAMES[side])}
     if side is not None and side not in given:
         raise ResultError(f"'{side}' is not a side.", f"Use {' or '.join(SIDE_NAMES[key] for key in SIDES)}.")
@@ -323,8 +323,8 @@ def overlay(
     and for more than six results.
     """
     require_signs(signs)
-    labelled = _labelled(results, labels)
-    sides = _sides(side)
+    labelled = _by_label(results, labels)
+    sides = _side_list(side)
     curves = {label: result.curves_in(signs) for label, result in labelled.items()}
     known = list(dict.fromkeys(name for by_name in curves.values() for name in by_name))
     for name in names or ("",):
@@ -349,10 +349,10 @@ def overlay(
         if with_curve:
             keys.append(norm_key(f"{group.short}, {group.band}", with_curve[0].sd is not None))
     title = ", ".join(variable(name).title for name in names)
-    return _drawn(Figure(title, tuple(panels), tuple(keys), columns), ax)
+    return _draw_figure(Figure(title, tuple(panels), tuple(keys), columns), ax)
 
 
-def _labelled(results: Sequence[PlottableResult], labels: Sequence[str] | None) -> dict[str, PlottableResult]:
+def _by_label(results: Sequence[PlottableResult], labels: Sequence[str] | None) -> dict[str, PlottableResult]:
     """Return the results by label; equal labels are numbered."""
     if isinstance(results, PlottableResult):
         results = [results]
@@ -411,7 +411,7 @@ def _overlay_panel(
             continue
         units.add(curves.unit)
         mean, sd = nan_statistics(curves.values)
-        layers.append(Line(*broken(mean, curves.values), color, MEAN))
+        layers.append(Line(*break_curve(mean, curves.values), color, MEAN))
         if np.isfinite(sd).any():
             layers.append(Area(PERCENT, mean - sd, mean + sd, color, 0.2))
         foot_off = view.foot_off_percent.get(side, np.nan)

@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.output.figures.style import COLORS, INK, MUTED, SIDE_COLORS
-from biodyn.output.report.page import resource, script_json
+from biodyn.output.report.page import load_resource, script_json
 from biodyn.processing.dynamics.actuated import multibody_from_arrays
 from biodyn.rigid_body import Multibody, body_poses
 from biodyn.rigid_body.kinematics import StickFigure
@@ -35,7 +35,7 @@ _MISSING: Final = -32768
 _LEG, _HIP, _SHOULDER, _CHIN, _NECK, _HEAD_RADIUS = 0.491, 0.53, 0.818, 0.87, 0.75, 0.05
 
 
-def scene_of(persons: Sequence[Mapping[str, Any] | None], one_place: bool = False) -> dict[str, Any] | None:
+def scene_values(persons: Sequence[Mapping[str, Any] | None], one_place: bool = False) -> dict[str, Any] | None:
     """Return the values for the script of the page; None without persons.
 
     one_place: the persons share one World, as two analyses of one recording; otherwise their pelves are superimposed.
@@ -76,23 +76,23 @@ def scene_person(
     return {
         "name": name,
         "times": np.round(time_s[rows], 4).tolist(),
-        "cycles": _cycles(tables),
+        "cycles": _cycle_times(tables),
         "centre": np.round(centre, 3).tolist(),
         "top": round(float(np.nanmax(points[..., 1])), 2),
-        "points": millimetres(points),
+        "points": encode_positions(points),
         "count": shape.count,
         "spindles": shape.with_ghosts(mb.body_names, unmeasured),
         "unmeasured": sorted(set(unmeasured) & set(mb.body_names)),
         "bones": shape.bones,
-        "ghost": _ghost(arrays, rows, shape),
-        "markers": _markers(arrays, rows, R_W, p_W, centre) if markers else None,
-        "plates": _plates(arrays, centre, contacts),
+        "ghost": _band_widths(arrays, rows, shape),
+        "markers": _marker_values(arrays, rows, R_W, p_W, centre) if markers else None,
+        "plates": _plate_values(arrays, centre, contacts),
         "forces": [
-            _force(tables["ground_reaction"], side, rows, centre)
+            _force_values(tables["ground_reaction"], side, rows, centre)
             for side in SIDE_NAMES
             if f"centre_of_pressure_{side}_x_m" in tables["ground_reaction"]
         ],
-        "residual": whole(_residual(tables["joint_torques"])[rows]),
+        "residual": encode_integers(_residual_values(tables["joint_torques"])[rows]),
     }
 
 
@@ -173,7 +173,7 @@ def _headless_trunk(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[
     bodies = figure.bodies.tolist()
     trunk = max(bodies, key=lambda i: mb.bodies[i].mass_kg)
     centre = np.asarray(mb.bodies[trunk].com_m, dtype=np.float64)
-    ways = [_upwards(mb, i) for i in bodies]
+    ways = [_ancestors(mb, i) for i in bodies]
     legs = [way for way, carried in zip(ways, figure.carried, strict=True) if not carried and trunk not in way[:-1]]
     none = 0, np.zeros((0, 3))
     if mb.bodies[trunk].mass_kg < 0.25 * mb.total_mass_kg or not legs or not centre.any():
@@ -199,7 +199,7 @@ def _headless_trunk(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[
     return trunk, np.array([((level - _HIP) * height - base) * axis for level in (_SHOULDER, _CHIN, 1.0)])
 
 
-def _upwards(mb: Multibody, body: int) -> list[int]:
+def _ancestors(mb: Multibody, body: int) -> list[int]:
     """Return a body and its ancestors up to the root."""
     path = []
     while body >= 0:
@@ -208,7 +208,7 @@ def _upwards(mb: Multibody, body: int) -> list[int]:
     return path
 
 
-def _cycles(tables: Mapping[str, pd.DataFrame]) -> list[list[Any]]:
+def _cycle_times(tables: Mapping[str, pd.DataFrame]) -> list[list[Any]]:
     """Return side, start and end, s, of every gait cycle."""
     if "spatiotemporal" not in tables:
         return []
@@ -218,7 +218,7 @@ def _cycles(tables: Mapping[str, pd.DataFrame]) -> list[list[Any]]:
     return cycles
 
 
-def _ghost(arrays: Mapping[str, np.ndarray], rows: np.ndarray, shape: _Shape) -> str | None:
+def _band_widths(arrays: Mapping[str, np.ndarray], rows: np.ndarray, shape: _Shape) -> str | None:
     """Return half the width of the 95 % band of every joint and end, mm up to 255; None if it is unknown."""
     if "place_sd_m" not in arrays:
         return None
@@ -229,10 +229,10 @@ def _ghost(arrays: Mapping[str, np.ndarray], rows: np.ndarray, shape: _Shape) ->
     if shape.count > shape.figure_count:  # further points have the band of the end of the trunk
         end = len(shape.figure.bodies) + shape.figure.bodies.tolist().index(shape.trunk)
         bands = np.hstack([bands, np.repeat(bands[:, [end]], len(shape.extra_m), axis=1)])
-    return _as_text(np.clip(np.round(1000.0 * 1.959964 * bands), 0, 255).astype("u1"))
+    return _base64(np.clip(np.round(1000.0 * 1.959964 * bands), 0, 255).astype("u1"))
 
 
-def _markers(
+def _marker_values(
     arrays: Mapping[str, np.ndarray], rows: np.ndarray, R_W: FloatArray, p_W: FloatArray, centre: FloatArray
 ) -> dict[str, Any]:
     """Return measured markers, and the offsets of the model markers: mm in 8 bits, up to 127 per axis."""
@@ -241,10 +241,10 @@ def _markers(
     measured = np.asarray(arrays["markers_W"], dtype=np.float64)[rows]
     labels = [str(label) for label in arrays["marker_labels"]]
     apart = np.nan_to_num(np.clip(np.round(1000.0 * (fitted - measured)), -127, 127)).astype("<i1")
-    return {"labels": labels, "measured": millimetres(measured - centre), "apart": _as_text(apart), "links": []}
+    return {"labels": labels, "measured": encode_positions(measured - centre), "apart": _base64(apart), "links": []}
 
 
-def _plates(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts: Any) -> list[dict[str, Any]]:
+def _plate_values(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts: Any) -> list[dict[str, Any]]:
     """Return corners of each plate, and times and decisions of its contacts; plates with unknown edges are omitted."""
     outlined = arrays.get("plate_outlined", np.ones(len(arrays["plate_numbers"]), dtype=bool))
     return [
@@ -262,39 +262,39 @@ def _plates(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts: Any)
     ]
 
 
-def _force(table: pd.DataFrame, side: str, rows: np.ndarray, centre: FloatArray) -> dict[str, Any]:
+def _force_values(table: pd.DataFrame, side: str, rows: np.ndarray, centre: FloatArray) -> dict[str, Any]:
     """Return centre of pressure, mm, and force, N, of a foot."""
-    cop = np.stack([_column(table, f"centre_of_pressure_{side}_{axis}_m") for axis in "xyz"], axis=1)[rows]
-    force = np.stack([_column(table, f"ground_force_{side}_{axis}_N") for axis in "xyz"], axis=1)[rows]
+    cop = np.stack([_column_values(table, f"centre_of_pressure_{side}_{axis}_m") for axis in "xyz"], axis=1)[rows]
+    force = np.stack([_column_values(table, f"ground_force_{side}_{axis}_N") for axis in "xyz"], axis=1)[rows]
     return {
         "name": SIDE_NAMES[side],  # type: ignore[index]
         "color": SIDE_COLORS[side],
-        "place": millimetres(cop - centre),
-        "force": whole(force),
+        "place": encode_positions(cop - centre),
+        "force": encode_integers(force),
     }
 
 
-def _residual(table: pd.DataFrame) -> FloatArray:
-    return np.stack([_column(table, f"residual_f{axis}_N") for axis in "xyz"], axis=1)
+def _residual_values(table: pd.DataFrame) -> FloatArray:
+    return np.stack([_column_values(table, f"residual_f{axis}_N") for axis in "xyz"], axis=1)
 
 
-def _column(table: pd.DataFrame, name: str) -> FloatArray:
+def _column_values(table: pd.DataFrame, name: str) -> FloatArray:
     values: FloatArray = table[name].to_numpy(dtype=np.float64)
     return values
 
 
-def millimetres(values_m: FloatArray) -> str:
+def encode_positions(values_m: FloatArray) -> str:
     """Encode positions (..., 3) m for the page."""
-    return whole(1000.0 * values_m)
+    return encode_integers(1000.0 * values_m)
 
 
-def whole(values: FloatArray) -> str:
+def encode_integers(values: FloatArray) -> str:
     """Encode numbers as base64 of little-endian 16-bit integers; missing numbers and those beyond 32767 are -32768."""
     integers = np.where(np.abs(values) <= -_MISSING - 1, np.round(values), _MISSING)
-    return _as_text(integers.astype("<i2"))
+    return _base64(integers.astype("<i2"))
 
 
-def _as_text(values: np.ndarray) -> str:
+def _base64(values: np.ndarray) -> str:
     return base64.b64encode(values.tobytes()).decode("ascii")
 
 
@@ -306,7 +306,7 @@ def static_view(scene: Mapping[str, Any], words: str, dots: bool = True) -> Mark
 
     `words`: alternative text. Empty if no person has a pose.
     """
-    views = (_person(person, dots, len(scene["persons"]) > 1) for person in scene["persons"])
+    views = (_person_svg(person, dots, len(scene["persons"]) > 1) for person in scene["persons"])
     drawn = [view for view in views if view is not None]
     if not drawn:
         return Markup()
@@ -321,9 +321,9 @@ def static_view(scene: Mapping[str, Any], words: str, dots: bool = True) -> Mark
     )
 
 
-def _person(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[float, str] | None:
+def _person_svg(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[float, str] | None:
     """Return the time, s, and the SVG of one person; None without a pose."""
-    points = _decoded(person["points"], person["count"])
+    points = _decode_positions(person["points"], person["count"])
     posed = np.flatnonzero(np.isfinite(points[:, 0]).all(axis=1))
     if not len(posed):
         return None
@@ -331,11 +331,11 @@ def _person(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[float, 
     camera = _Camera.at(points[row, 0], float(person["top"]))
     parts = [
         *_static_plates(person, camera),
-        *_body(person, points[row], camera),
-        *(_dots(person, row, camera) if dots else ()),
+        *_draw_body(person, points[row], camera),
+        *(_draw_markers(person, row, camera) if dots else ()),
     ]
     for foot in person["forces"]:
-        cop, force_kn = _decoded(foot["place"], 1)[row, 0], _decoded(foot["force"], 1)[row, 0]
+        cop, force_kn = _decode_positions(foot["place"], 1)[row, 0], _decode_positions(foot["force"], 1)[row, 0]
         parts += camera.line(cop, cop + force_kn, foot["color"], 3.0)  # 1 m per kN
     if named:
         parts.append(f'<text x="12" y="24" font-size="16" fill="{INK}">{escape(person["name"])}</text>')
@@ -389,7 +389,7 @@ def _static_plates(scene: Mapping[str, Any], camera: _Camera) -> list[str]:
     return parts
 
 
-def _body(scene: Mapping[str, Any], points: FloatArray, camera: _Camera) -> list[str]:
+def _draw_body(scene: Mapping[str, Any], points: FloatArray, camera: _Camera) -> list[str]:
     """Draw segments as thick strokes from back to front, and bones and joints over them."""
     strokes: list[tuple[float, list[str]]] = []
     for start, end, radius_mm, pale in scene["spindles"]:
@@ -402,31 +402,33 @@ def _body(scene: Mapping[str, Any], points: FloatArray, camera: _Camera) -> list
     parts = [part for _, drawn in sorted(strokes, key=lambda stroke: -stroke[0]) for part in drawn]
     for start, end in scene["bones"]:
         parts += camera.line(points[start], points[end], "#3d4852", 2.5)
-        parts += _dot(camera, points[start], 3.0, INK)
+        parts += _draw_dot(camera, points[start], 3.0, INK)
     return parts
 
 
-def _dots(scene: Mapping[str, Any], row: int, camera: _Camera) -> list[str]:
+def _draw_markers(scene: Mapping[str, Any], row: int, camera: _Camera) -> list[str]:
     markers = scene["markers"]
     if markers is None:
         return []
     count = len(markers["labels"])
-    positions = _decoded(markers["measured"], count)[row]
+    positions = _decode_positions(markers["measured"], count)[row]
     colors = markers.get("colors") or ["#0b6e4f"] * count
     parts = [
         part for a, b in markers.get("links") or () for part in camera.line(positions[a], positions[b], "#8a949e", 1.2)
     ]
     return parts + [
-        dot for position, color in zip(positions, colors, strict=True) for dot in _dot(camera, position, 2.2, color)
+        dot
+        for position, color in zip(positions, colors, strict=True)
+        for dot in _draw_dot(camera, position, 2.2, color)
     ]
 
 
-def _dot(camera: _Camera, position: FloatArray, radius: float, color: str) -> list[str]:
+def _draw_dot(camera: _Camera, position: FloatArray, radius: float, color: str) -> list[str]:
     x, y, far = camera.project(position)
     return [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{color}"/>'] if np.isfinite(far) else []
 
 
-def _decoded(text: str, count: int) -> FloatArray:
+def _decode_positions(text: str, count: int) -> FloatArray:
     """Decode positions (T, count, 3) m of the page; missing ones are NaN."""
     values = np.frombuffer(base64.b64decode(text), dtype="<i2").astype(np.float64)
     return np.where(values == _MISSING, np.nan, 0.001 * values).reshape(-1, count, 3)
@@ -469,7 +471,7 @@ def scene_context(data: Mapping[str, Any], seen: str, drawn: str, hidden_dots: b
     return {
         "scene": data,
         "scene_json": script_json(data),
-        "script": resource("scene.js"),
+        "script": load_resource("scene.js"),
         "static_view": static_view(data, seen, dots=not hidden_dots),
         "seen": seen,
         "dots": "points of the poses" if hidden_dots else "markers",

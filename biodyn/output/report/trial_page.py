@@ -15,8 +15,8 @@ from biodyn.output.figures.curves import CycleCurves, curves_by_variable
 from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.figures.trial import TrialView, by_section
 from biodyn.output.report.numbers import parameter_label
-from biodyn.output.report.page import Data, Fact, Frame, Sections, framed
-from biodyn.output.report.scene import scene_of, scene_person
+from biodyn.output.report.page import Data, Fact, Frame, Sections, frame_page
+from biodyn.output.report.scene import scene_person, scene_values
 from biodyn.processing.signals.prepare import is_butterworth_filtered
 
 _FOOT = Markup(
@@ -56,7 +56,7 @@ class TrialPage:
     @property
     def is_on_poses(self) -> bool:
         """True where poses of segments were measured, not markers."""
-        return _on_poses(self.record)
+        return _has_poses(self.record)
 
     @property
     def is_on_model(self) -> bool:
@@ -73,7 +73,7 @@ class TrialPage:
         """What the 3-D view draws; None where the result does not hold it."""
         unmeasured = self.record["model"].get("carried_segments") or ()
         person = scene_person(self.view.arrays, self.tables, self.record.get("contacts"), unmeasured=unmeasured)
-        return scene_of([person])
+        return scene_values([person])
 
     @cached_property
     def cycle_counts(self) -> Mapping[str, int]:
@@ -113,7 +113,7 @@ def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
         program=record["versions"]["biodyn"],
         foot=_FOOT,
     )
-    return framed(frame, SECTIONS.of(page))
+    return frame_page(frame, SECTIONS.of(page))
 
 
 def head_facts(page: TrialPage) -> list[Fact]:
@@ -123,7 +123,7 @@ def head_facts(page: TrialPage) -> list[Fact]:
     return [
         *subject_facts(record),
         *activity,
-        *_headline(page.tables["spatiotemporal"]),
+        *_walking_speed(page.tables["spatiotemporal"]),
         Fact("Strides", ", ".join(f"{page.cycle_counts[side]} {SIDE_NAMES[side]}" for side in SIDES)),
         Fact("File", record["input"]["file"]),
     ]
@@ -136,7 +136,7 @@ def subject_facts(record: Mapping[str, Any]) -> list[Fact]:
     facts = [] if age is None else [Fact("Age", f"{age:.0f} years" if age >= 3 else f"{age:.1f} years")]
     facts += [Fact("Sex", sex)] if sex in ("male", "female") else []
     missing = [name for name, known in (("age", age is not None), ("sex", sex in ("male", "female"))) if not known]
-    facts += [replace(fact, note="") for fact in _body(subject)]
+    facts += [replace(fact, note="") for fact in _body_text(subject)]
     lines = {**(settings.get("header") or {}), **(settings.get("subject") or {})}  # version 0.2 wrote [header]
     facts += [Fact(title, lines[name]) for name, title in _RECORD_LINES.items() if lines.get(name)]
     if missing:
@@ -154,12 +154,12 @@ def analysis_facts(page: TrialPage) -> list[Fact]:
     unknown = f", {len(markers['unknown'])} not in the set" if markers["unknown"] else ""
     return [
         Fact("Recording", f"{record['input']['duration_s']:.2f} s at {record['input']['rate_hz']:g} Hz"),
-        *_activity(record),
-        *_body(subject),
+        *_activity_text(record),
+        *_body_text(subject),
         _measured_fact(record, f"{len(markers['fitted'])} fitted{unknown}"),
         Fact(
-            f"Filter ({_filtered(record)} / forces)",
-            f"{_smoothing(record)} / {_forces_filter(record)}",
+            f"Filter ({_filtered_quantity(record)} / forces)",
+            f"{_smoothing_text(record)} / {_forces_filter(record)}",
             _filter_words(record, page.is_on_model),
         ),
         Fact(
@@ -181,11 +181,11 @@ def plate_check_words(record: Mapping[str, Any]) -> str:
     return f"checked {check['words']}{rest}"
 
 
-def _filtered(record: Mapping[str, Any]) -> str:
+def _filtered_quantity(record: Mapping[str, Any]) -> str:
     """What of the motion is filtered: of a model its coordinates."""
     if record["static"].get("source") == "model":
         return "coordinates"
-    return "poses" if _on_poses(record) else "markers"
+    return "poses" if _has_poses(record) else "markers"
 
 
 def _filter_words(record: Mapping[str, Any], is_on_model: bool) -> str:
@@ -200,10 +200,10 @@ def _filter_words(record: Mapping[str, Any], is_on_model: bool) -> str:
 
 def _forces_filter(record: Mapping[str, Any]) -> str:
     given = record["static"].get("source") == "model" and not record["plates"]
-    return "as given" if given else _hertz(record["force_cutoff_hz"])
+    return "as given" if given else _format_hertz(record["force_cutoff_hz"])
 
 
-def _body(subject: Mapping[str, Any]) -> list[Fact]:
+def _body_text(subject: Mapping[str, Any]) -> list[Fact]:
     """Mass and, where it is known, height, with their sources."""
     facts = [Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject.get("mass_source", ""))]
     height = subject["height_m"]
@@ -212,7 +212,7 @@ def _body(subject: Mapping[str, Any]) -> list[Fact]:
     return facts
 
 
-def _on_poses(record: Mapping[str, Any]) -> bool:
+def _has_poses(record: Mapping[str, Any]) -> bool:
     return bool(record["static"].get("source") == "poses")
 
 
@@ -221,7 +221,7 @@ def _measured_fact(record: Mapping[str, Any], fitted: str) -> Fact:
     measured = record["marker_set"]
     if not measured["fitted"]:
         return Fact("Motion", "coordinates", "given with the model")
-    if _on_poses(record):
+    if _has_poses(record):
         segments = {str(label).rpartition(".")[0] for label in measured["fitted"]}
         return Fact("Poses", measured["title"], f"{len(segments)} segments fitted")
     return Fact("Markers", measured["title"], fitted)
@@ -238,30 +238,30 @@ def _static_fact(static: Mapping[str, Any]) -> Fact:
     return Fact("Static trial", "none", f"Calibrated from {static['from']}. {static['reason']}")
 
 
-def _activity(record: Mapping[str, Any]) -> list[Fact]:
+def _activity_text(record: Mapping[str, Any]) -> list[Fact]:
     """What the person does; nothing for results of versions that did not ask."""
     activity = record.get("activity")
     return [Fact("Activity", activity["kind"], activity["reason"])] if activity else []
 
 
-def _smoothing(record: Mapping[str, Any]) -> str:
+def _smoothing_text(record: Mapping[str, Any]) -> str:
     """How the markers were smoothed: the cut-off of the filter, or the method in words."""
     signals = record["settings"]["signals"]
     cutoff_hz = record.get("cutoff_hz", signals["cutoff_hz"])
     if cutoff_hz and not is_butterworth_filtered(record):
         return str(record["smoothing"])
     chosen = (
-        f" (chosen from the {'poses' if _on_poses(record) else 'markers'})" if record.get("automatic_cutoff") else ""
+        f" (chosen from the {'poses' if _has_poses(record) else 'markers'})" if record.get("automatic_cutoff") else ""
     )
-    return _hertz(cutoff_hz) + chosen
+    return _format_hertz(cutoff_hz) + chosen
 
 
-def _headline(spatiotemporal: pd.DataFrame) -> list[Fact]:
+def _walking_speed(spatiotemporal: pd.DataFrame) -> list[Fact]:
     """Return the mean walking speed over all cycles of both sides."""
     values = spatiotemporal["speed_m_s"].dropna().to_numpy(dtype=float)
     label, unit = parameter_label("speed_m_s")
     return [Fact(label, f"{values.mean():.2f} {unit}")] if len(values) else []
 
 
-def _hertz(cutoff: float | None) -> str:
+def _format_hertz(cutoff: float | None) -> str:
     return f"{cutoff:.4g} Hz" if cutoff else "none"

@@ -121,7 +121,7 @@ def raw_record(folder: Path, name: str = RECORD_NAME) -> Mapping[str, Any] | Non
         content = json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(content, dict) or "biodyn" not in dict_of(content.get("versions")):
+    if not isinstance(content, dict) or "biodyn" not in as_mapping(content.get("versions")):
         return None
     return content
 
@@ -138,7 +138,7 @@ def model_record(folder: Path) -> Mapping[str, Any] | None:
     return record if record is not None and record.get(KIND_ENTRY) == COORDINATES else None
 
 
-def dict_of(value: Any) -> Mapping[str, Any]:
+def as_mapping(value: Any) -> Mapping[str, Any]:
     """Return a mapping unchanged, and an empty one for other values."""
     return value if isinstance(value, Mapping) else {}
 
@@ -302,14 +302,14 @@ def being_written(folder: Path) -> Iterator[None]:
     mark = folder / MARK
     descriptor = os.open(mark, os.O_CREAT | os.O_RDWR, 0o644)
     try:
-        _lock(descriptor)
+        _try_lock(descriptor)
         yield
     finally:
         os.close(descriptor)
     mark.unlink(missing_ok=True)  # Windows does not remove open files
 
 
-def _lock(descriptor: int) -> bool | None:
+def _try_lock(descriptor: int) -> bool | None:
     """Lock an open file; False if another process holds the lock, None if the file system has no locks."""
     try:
         if sys.platform == "win32":
@@ -366,7 +366,7 @@ def _is_abandoned(folder: Path, max_age_s: float = 86_400.0) -> bool:
         return _is_only_written(folder)
     descriptor = os.open(mark, os.O_RDWR)
     try:
-        is_free = _lock(descriptor)
+        is_free = _try_lock(descriptor)
         is_old = time.time() - os.fstat(descriptor).st_mtime > max_age_s
     finally:
         os.close(descriptor)
@@ -436,16 +436,16 @@ def require_possible(folder: Path) -> None:
     if needed <= 200:
         return
     parent = next((parent for parent in target.parents if os.path.isdir(parent)), None)
-    refusal = None if parent is None else _refusal(parent, target.name, needed)
+    refusal = None if parent is None else _path_error(parent, target.name, needed)
     if refusal is not None:
         raise ResultError(
-            f"'{_shortened(folder)}' cannot be written: the paths of its files would have {needed} characters, and this system "
-            f"rejects them ({refusal.strerror or refusal}).",
+            f"'{_shorten_path(folder)}' cannot be written: the paths of its files would have {needed} characters, "
+            f"and this system rejects them ({refusal.strerror or refusal}).",
             f"Choose a shorter --out{', or allow long paths in the settings of Windows' if _WINDOWS else ''}.",
         ) from refusal
 
 
-def _refusal(parent: Path, name: str, needed: int) -> OSError | None:
+def _path_error(parent: Path, name: str, needed: int) -> OSError | None:
     """Create and remove a file with a path of `needed` characters, and return the error, if any."""
     file_name = "x" * LONGEST_NAME
     try:
@@ -466,7 +466,7 @@ def _refusal(parent: Path, name: str, needed: int) -> OSError | None:
     return None
 
 
-def _shortened(folder: Path, max_characters: int = 120) -> str:
+def _shorten_path(folder: Path, max_characters: int = 120) -> str:
     text = str(folder)
     return text if len(text) <= max_characters else f"{text[:max_characters]}..."
 
@@ -488,7 +488,7 @@ def require_free(folder: Path, force: bool, record_name: str = RECORD_NAME) -> N
         remove_unfinished(without_links(folder))  # restores an older result first
         _require_free(folder, force, record_name)
     except OSError as error:  # such as a name that is too long
-        raise _unwritable(folder, error) from error
+        raise _write_error(folder, error) from error
 
 
 def _require_free(folder: Path, force: bool, record_name: str) -> None:
@@ -521,8 +521,10 @@ def _require_free(folder: Path, force: bool, record_name: str) -> None:
         ) from error
 
 
-def _unwritable(folder: Path, error: OSError) -> ResultError:
-    return ResultError(f"'{_shortened(folder)}' cannot be written: {error.strerror or error}.", "Choose another --out.")
+def _write_error(folder: Path, error: OSError) -> ResultError:
+    return ResultError(
+        f"'{_shorten_path(folder)}' cannot be written: {error.strerror or error}.", "Choose another --out."
+    )
 
 
 def without_links(folder: Path) -> Path:
@@ -539,7 +541,7 @@ def default_folder(walk: Path) -> Path:
 
 
 @contextmanager
-def writing(folder: Path, force: bool = False, record_name: str = RECORD_NAME) -> Iterator[Path]:
+def write_folder(folder: Path, force: bool = False, record_name: str = RECORD_NAME) -> Iterator[Path]:
     """Yield a temporary folder that replaces `folder` when the block ends without error.
 
     After an error it is removed and an older result is unchanged. Raises ResultError as `require_free` does.
@@ -547,13 +549,13 @@ def writing(folder: Path, force: bool = False, record_name: str = RECORD_NAME) -
     require_possible(folder)  # the name as given: Windows resolves device names
     folder = without_links(folder)  # the target of a link is replaced, not the link
     require_free(folder, force, record_name)
-    with replacing(folder, partial(trial_files, record_name=record_name)) as temporary:
+    with replace_folder(folder, partial(trial_files, record_name=record_name)) as temporary:
         yield temporary
         require_free(folder, force, record_name)  # another process may have written there meanwhile
 
 
 @contextmanager
-def replacing(folder: Path, written_in: Callable[[Path], IsWritten]) -> Iterator[Path]:
+def replace_folder(folder: Path, written_in: Callable[[Path], IsWritten]) -> Iterator[Path]:
     """Yield a temporary folder that replaces `folder` when the block ends without error.
 
     `written_in`: returns the test for files of the older folder that biodyn wrote, which are removed. Other files stay.
@@ -561,9 +563,9 @@ def replacing(folder: Path, written_in: Callable[[Path], IsWritten]) -> Iterator
     folder = without_links(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _sibling(folder, UNFINISHED)
+        temporary = _sibling_path(folder, UNFINISHED)
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise _write_error(folder, error) from error
     try:
         with being_written(temporary):
             yield temporary
@@ -575,7 +577,7 @@ def replacing(folder: Path, written_in: Callable[[Path], IsWritten]) -> Iterator
 
 
 @contextmanager
-def updating(folder: Path) -> Iterator[Path]:
+def update_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder whose files are moved into `folder` when the block ends without error.
 
     After an error `folder` is unchanged: space and permissions are requested before the first file is moved.
@@ -594,7 +596,7 @@ def updating(folder: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _sibling(folder: Path, suffix: str) -> Path:
+def _sibling_path(folder: Path, suffix: str) -> Path:
     return Path(tempfile.mkdtemp(prefix=f".{short_name(folder.name)}.", suffix=suffix, dir=folder.parent))
 
 
@@ -609,7 +611,7 @@ def _move_into_place(new: Path, folder: Path, written_in: Callable[[Path], IsWri
     if foreign_files(folder, is_written):
         _merge(new, folder, is_written)
         return
-    old = _sibling(folder, REPLACED)
+    old = _sibling_path(folder, REPLACED)
     try:
         os.replace(folder, old / folder.name)
     except OSError:  # on Windows if a program has one of its files open

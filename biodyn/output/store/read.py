@@ -40,11 +40,11 @@ from biodyn.output.store.folder import (
     record_digest,
     table_path,
     version_1,
-    writing,
+    write_folder,
 )
 from biodyn.output.tables.csv import read_csv
 from biodyn.output.tables.lazy import CoordinateVariables, LazyTables
-from biodyn.output.tables.packed import unpacked, unpacked_0_2
+from biodyn.output.tables.packed import from_parquet, from_parquet_0_2
 
 if TYPE_CHECKING:
     from biodyn.output.figures.trial import ReplayView, TrialView
@@ -56,21 +56,26 @@ OLD_CHECK_STATUS: dict[str, Status] = {"good": "pass", "look": "warn", "bad": "f
 OLD_TRIAL_STATUS: dict[str, Status] = {"fine": "pass", "look": "warn", "checks failed": "fail"}
 
 
-def in_current_words(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def to_current_terms(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a `run.json` with verdict and statuses in current words; a current record is returned unchanged."""
     if "verdict" in record:
         return record
     verdict = OLD_TRIAL_STATUS[record["status"]]
-    lists = {name: [_translated(entry) for entry in record.get(name, ())] for name in ("checks", "data_checks")}
-    return {**record, **lists, "verdict": verdict, "verdict_checks": _causes(lists["checks"], record["diagnostics"])}
+    lists = {name: [_translate_entry(entry) for entry in record.get(name, ())] for name in ("checks", "data_checks")}
+    return {
+        **record,
+        **lists,
+        "verdict": verdict,
+        "verdict_checks": _verdict_causes(lists["checks"], record["diagnostics"]),
+    }
 
 
-def _translated(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _translate_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     status = entry["status"]
     return {**entry, "status": OLD_CHECK_STATUS.get(status, status)}
 
 
-def _causes(checks: list[dict[str, Any]], diagnostics: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _verdict_causes(checks: list[dict[str, Any]], diagnostics: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the causes of the verdict of an old result: checks beyond their limits, warnings and errors."""
     causes = [
         {name: check[name] for name in ("code", "title", "status", "text", "hint")}
@@ -95,8 +100,8 @@ _AGAIN = "Run the trial again."
 #: Readers of tables by file suffix; `.packed` was written by version 0.2.
 TABLE_READERS: Mapping[str, Callable[[bytes], pd.DataFrame]] = {
     CSV_SUFFIX: lambda content: read_csv(io.BytesIO(content)),
-    PACKED_SUFFIX: unpacked,
-    ".packed": unpacked_0_2,
+    PACKED_SUFFIX: from_parquet,
+    ".packed": from_parquet_0_2,
 }
 
 
@@ -236,7 +241,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     if missing:
         raise ResultError(f"'{path}' is damaged or was changed: it has no '{missing[0]}'.", _AGAIN)
     try:
-        return dict(in_current_words(record))
+        return dict(to_current_terms(record))
     except (KeyError, TypeError) as error:
         raise ResultError(f"'{path}' is damaged or was changed: it has no outcome of the checks.", _AGAIN) from error
 
@@ -371,7 +376,7 @@ class StoredResult(PlottableResult):
         target = Path(folder)
         listed = listed_files(self.record)
         paths = [path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file()]
-        with writing(target, force) as place:
+        with write_folder(target, force) as place:
             for path in paths:
                 if listed is None or path.as_posix() in listed or path.as_posix() == RECORD_NAME:
                     (place / path).parent.mkdir(parents=True, exist_ok=True)

@@ -46,8 +46,8 @@ def user_file_records(files: Sequence[UserFile]) -> list[dict[str, str]]:
     return [
         {
             "role": file.role,
-            "name": clean(file.name),
-            "path": clean(str(file.path)),
+            "name": clean_name(file.name),
+            "path": clean_name(str(file.path)),
             "sha256": file.sha256,
             "copy": f"{INPUTS_FOLDER}/{name}",
         }
@@ -67,7 +67,7 @@ def copy_names(files: Sequence[UserFile], max_length: int = 80) -> list[str]:
     return names
 
 
-def clean(text: str) -> str:
+def clean_name(text: str) -> str:
     """Return a file name as valid text; undecodable bytes become escape sequences."""
     return os.fsencode(text).decode("utf-8", "backslashreplace")
 
@@ -75,24 +75,24 @@ def clean(text: str) -> str:
 def require_unchanged(files: Sequence[UserFile]) -> None:
     """Raise InputFileError if a file changed since it was read: the analysis may have used two versions of it."""
     for file in files:
-        if _sha256(file.path) != file.sha256:
+        if _file_hash(file.path) != file.sha256:
             raise InputFileError(
                 f"The {file.role} '{file.path}' was changed while it was used.", "Run again when it is complete."
             )
 
 
-def changed_since(record: Mapping[str, Any], folder: Path) -> list[Diagnostic]:
+def changed_file_notes(record: Mapping[str, Any], folder: Path) -> list[Diagnostic]:
     """Return a note for every user file that changed after the analysis, and for every changed copy in `folder`."""
     notes = []
     for entry in record.get("user_files", ()):
         copy = folder / PurePosixPath(entry["copy"])
-        if _sha256(copy) != entry["sha256"]:
+        if _file_hash(copy) != entry["sha256"]:
             problem = "was changed" if copy.is_file() else "is missing"
             text = f"The copy {entry['copy']} of the {entry['role']} used for this result {problem}."
             notes.append(
                 Diagnostic("user-file-changed", "warning", text, hint="The numbers of the result are not affected.")
             )
-        digest = _sha256(Path(entry["path"]))
+        digest = _file_hash(Path(entry["path"]))
         if digest != entry["sha256"]:
             problem = "no longer exists" if digest is None else "was changed since"
             text = f"The {entry['role']} '{entry['path']}' {problem}: this result was computed with {entry['copy']}."
@@ -102,7 +102,7 @@ def changed_since(record: Mapping[str, Any], folder: Path) -> list[Diagnostic]:
     return notes
 
 
-def _sha256(path: Path) -> str | None:
+def _file_hash(path: Path) -> str | None:
     """Return the hash of a file, None if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -127,7 +127,7 @@ def json_ready(value: Any) -> Any:
     return value if value is None else printable(str(value), keep="\n\t")
 
 
-def _fields(value: object, names: str) -> dict[str, Any]:
+def _select_fields(value: object, names: str) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names.split()}
 
 
@@ -155,7 +155,7 @@ def static_record(analysis: TrialAnalysis) -> dict[str, Any]:
     return {
         "file": static.path.name,
         "path": str(static.path),
-        **_fields(static, "sha256 reason source"),
+        **_select_fields(static, "sha256 reason source"),
         "from": SOURCE_WORDS[static.source],
         "frames": [static.first, static.last],
         "movement_m": static.movement_m,
@@ -166,7 +166,7 @@ def activity_record(analysis: TrialAnalysis) -> dict[str, Any]:
     """Return the activity, the reason for its classification, and the direction of progression."""
     activity = analysis.activity
     return {
-        **_fields(activity, "kind reason direction"),
+        **_select_fields(activity, "kind reason direction"),
         "gait_cycles": activity.steps,
         "values": dict(activity.values),
     }
@@ -207,7 +207,7 @@ def model_record(analysis: TrialAnalysis) -> dict[str, Any]:
         "carried_segments": list(model.locked_segments),
         "mass_kg": float(model.multibody.total_mass_kg),
         **({} if analysis.imported is None else {"variables": variables}),
-        "citations": _citations(analysis),
+        "citations": _list_citations(analysis),
     }
 
 
@@ -228,26 +228,29 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         return None
 
     def centre(shift: CentreShift) -> dict[str, Any]:
-        return {"segment": shift.segment, **_mm(shift, "shift_m sd_m prior_sd_m")}
+        return {"segment": shift.segment, **_in_millimetres(shift, "shift_m sd_m prior_sd_m")}
 
     return {
         "trials": len(fit.trials),
         "files": [
-            {**_fields(trial, "name sha256 use frames"), **_mm(trial, "rms_before_m rms_after_m", "marker_")}
+            {
+                **_select_fields(trial, "name sha256 use frames"),
+                **_in_millimetres(trial, "rms_before_m rms_after_m", "marker_"),
+            }
             for trial in fit.trials
         ],
         "functional": [
             {
                 "file": joint.trial,
-                **_fields(joint, "segment method"),
+                **_select_fields(joint, "segment method"),
                 "range_deg": np.rad2deg(joint.range_rad),
-                **_mm(joint, "residual_m off_m"),
+                **_in_millimetres(joint, "residual_m off_m"),
                 "off_deg": None if joint.off_rad is None else np.rad2deg(joint.off_rad),
             }
             for joint in fit.functional
         ],
         "frames": fit.frames,
-        **_mm(fit, "rms_before_m rms_after_m", "marker_"),
+        **_in_millimetres(fit, "rms_before_m rms_after_m", "marker_"),
         "joint_centres": [centre(shift) for shift in fit.centres],
         "postures": [centre(shift) for shift in fit.postures],
         "axes": [
@@ -261,22 +264,22 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         ],
         "markers": [
             {
-                **_fields(marker, "label segment"),
-                **_mm(marker, "shift_m off_m prior_sd_m"),
+                **_select_fields(marker, "label segment"),
+                **_in_millimetres(marker, "shift_m off_m prior_sd_m"),
                 "error_sd_mm": 1e3 * marker.error_m,
-                **_mm(marker, "rms_before_m rms_after_m"),
+                **_in_millimetres(marker, "rms_before_m rms_after_m"),
             }
             for marker in fit.markers
         ],
     }
 
 
-def _mm(value: object, names: str, prefix: str = "") -> dict[str, Any]:
+def _in_millimetres(value: object, names: str, prefix: str = "") -> dict[str, Any]:
     """Return attributes in m as entries in mm."""
     return {f"{prefix}{name}m": 1e3 * getattr(value, name) for name in names.split()}
 
 
-def _citations(analysis: TrialAnalysis) -> dict[str, dict[str, str]]:
+def _list_citations(analysis: TrialAnalysis) -> dict[str, dict[str, str]]:
     """Return title and citation of the library entries used, or of the user's own tables; none for an imported model."""
     if analysis.imported is not None:
         return {}
@@ -290,7 +293,7 @@ def _citations(analysis: TrialAnalysis) -> dict[str, dict[str, str]]:
     citations = {}
     for kind, entry in entries.items():
         title, citation = str(entry["title"]), str(entry["citation"])
-        copy = copies.get(clean(str(user_table_path(getattr(chosen, kind)))))
+        copy = copies.get(clean_name(str(user_table_path(getattr(chosen, kind)))))
         if copy is not None:
             source = f"; source according to the table: {citation}" if citation else ""
             title = f"{title} (own table {copy['name']})"
@@ -334,10 +337,10 @@ def plates_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
         {
             "number": plate.number,
             "corners_W_m": plate.corners,
-            **_fields(plate, "outlined side"),
+            **_select_fields(plate, "outlined side"),
             "notes": [d.message for d in plate.diagnostics],
             "zero": None if plate.zero is None else asdict(plate.zero),
-            **_fields(plate, "saturated_s unrecorded_s"),
+            **_select_fields(plate, "saturated_s unrecorded_s"),
         }
         for plate in analysis.plates
     ]
@@ -351,7 +354,9 @@ def plate_check_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
 
 def contacts_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
     """Return every contact with a plate, the decision on its foot, and the evidence."""
-    return [_fields(contact, "plate side start_s end_s decision reason evidence") for contact in analysis.contacts]
+    return [
+        _select_fields(contact, "plate side start_s end_s decision reason evidence") for contact in analysis.contacts
+    ]
 
 
 def measured_share(analysis: TrialAnalysis) -> dict[str, float]:
@@ -396,13 +401,13 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     bands, plates = analysis.uncertainty, summary.plates
     torque_sd = np.full(len(summary.coordinates), np.nan) if bands is None else finite_rms(bands.total.T)
     return {
-        "residual_raw": _residual(summary.residual_before),
-        "residual_unclosed": _residual(summary.residual_unclosed),
-        "residual_left": _residual(summary.residual_after),
+        "residual_raw": _residual_entries(summary.residual_before),
+        "residual_unclosed": _residual_entries(summary.residual_unclosed),
+        "residual_left": _residual_entries(summary.residual_after),
         "balance_sd": {"force_n": summary.balance_sd[0], "moment_nm": summary.balance_sd[1]},
         "force_cutoff_hz": summary.force_cutoff_hz,
         "markers_moved_mm": {"rms": 1e3 * summary.marker_rms_m, "largest": 1e3 * summary.marker_max_m},
-        **_fields(summary, "mass_change_kg mass_sd_kg"),
+        **_select_fields(summary, "mass_change_kg mass_sd_kg"),
         "segment_masses": [
             {"segment": name, "change_percent": 100.0 * share, "sd_percent": 100.0 * summary.segment_mass_sd[name]}
             for name, share in summary.segment_mass_changes.items()
@@ -440,7 +445,7 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     }
 
 
-def _residual(values: tuple[float, float]) -> dict[str, float]:
+def _residual_entries(values: tuple[float, float]) -> dict[str, float]:
     return {"force_rms_n": values[0], "moment_rms_nm": values[1]}
 
 
@@ -458,10 +463,10 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         known = np.isfinite(bands.total[:, column])
         if not known.any():
             continue
-        by_source = {source: _rms(sd[known, column]) for source, sd in bands.by_source.items()}
+        by_source = {source: _rms_entries(sd[known, column]) for source, sd in bands.by_source.items()}
         coordinates[name] = {
             "peak_nm": np.abs(analysis.dynamics.torques[known, column]).max(),
-            "sd_rms_nm": _rms(bands.total[known, column]),
+            "sd_rms_nm": _rms_entries(bands.total[known, column]),
             "sd_largest_nm": bands.total[known, column].max(),
             "by_source_rms_nm": by_source,
             "largest_source": max(by_source, key=lambda source: by_source[source]),
@@ -481,14 +486,14 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     }
 
 
-def _rms(values: FloatArray) -> float:
+def _rms_entries(values: FloatArray) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
 # -- All parts ------------------------------------------------------------------------------------------------------
 
 
-def walker(analysis: TrialAnalysis) -> Walker:
+def walker_properties(analysis: TrialAnalysis) -> Walker:
     """Return the properties of subject and walk on which the choice of norms depends."""
     subject = analysis.subject
     speeds = [parameters.speed_m_s for _, parameters in analysis.strides]
@@ -497,7 +502,7 @@ def walker(analysis: TrialAnalysis) -> Walker:
     return Walker(subject.age_years, subject.height_m, subject.leg_length_m, speed, analysis.activity.kind)
 
 
-def versions() -> dict[str, str]:
+def program_versions() -> dict[str, str]:
     """Return the versions of this program, of its libraries and of Python, and the platform."""
 
     def installed(package: str) -> str:
@@ -516,7 +521,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "record_version": lambda _: RECORD_VERSION,
     "verdict": lambda analysis: verdict_of(analysis).status,
     "verdict_checks": lambda analysis: [cause.as_cause_dict() for cause in verdict_of(analysis).ordered_causes],
-    "versions": lambda _: versions(),
+    "versions": lambda _: program_versions(),
     "input": input_record,
     "static": static_record,
     "user_files": lambda analysis: user_file_records(analysis.user_files),
@@ -545,7 +550,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "data_checks": lambda analysis: [check.as_data_dict() for check in analysis.data_checks],
     "proof": consistency_record,
     "uncertainty": uncertainty_record,
-    "norms": lambda analysis: norms_record(analysis.settings.report.norms, walker(analysis)),
+    "norms": lambda analysis: norms_record(analysis.settings.report.norms, walker_properties(analysis)),
     "diagnostics": lambda analysis: [diagnostic.as_dict() for diagnostic in analysis.diagnostics],
     "timings_s": lambda analysis: {name: round(float(s), 4) for name, s in analysis.timings.items()},
 }

@@ -34,7 +34,7 @@ from biodyn.output.store.folder import (
     REPORT_NAME,
     TABLES_FOLDER,
     TIMINGS_ENTRY,
-    dict_of,
+    as_mapping,
     foreign_files,
     listed_files,
     packed_table_path,
@@ -43,15 +43,15 @@ from biodyn.output.store.folder import (
     record_digest,
     table_path,
     trial_files,
-    updating,
+    update_folder,
     walk_files,
-    writing,
+    write_folder,
 )
 from biodyn.output.store.record import run_record, write_user_files
 from biodyn.output.tables import trial_tables
 from biodyn.output.tables.csv import DECIMALS, write_csv
 from biodyn.output.tables.lazy import LazyTables
-from biodyn.output.tables.packed import packed
+from biodyn.output.tables.packed import to_parquet
 from biodyn.output.tables.registry import TABLES
 from biodyn.processing.dynamics.imported import ModelMotion
 from biodyn.rigid_body.multibody import Multibody
@@ -236,16 +236,16 @@ def _write_table(name: str, table: pd.DataFrame, folder: Path, pack: bool, min_p
     known = TABLES.get(name)
     decimals, coarser = (DECIMALS, {}) if known is None else (known.decimals, dict(known.coarser))
     if pack and table.size >= min_packed_cells:
-        (folder / packed_table_path(name)).write_bytes(packed(table, decimals, coarser))
+        (folder / packed_table_path(name)).write_bytes(to_parquet(table, decimals, coarser))
     else:
         write_csv(table, folder / table_path(name), decimals, coarser)
 
 
 def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
     """Write run.json, the arrays and copies of the user's files."""
-    (folder / RECORD_NAME).write_text(_text(view.record, pack), encoding="utf-8")
+    (folder / RECORD_NAME).write_text(_json_text(view.record, pack), encoding="utf-8")
     if pack:
-        np.savez_compressed(folder / ARRAYS_NAME, **rounded_arrays(view.arrays))  # type: ignore[arg-type]
+        np.savez_compressed(folder / ARRAYS_NAME, **round_arrays(view.arrays))  # type: ignore[arg-type]
     else:
         # none is of objects; `allow_pickle`, which refuses them, would be one more array with NumPy 1.26
         arrays: dict[str, Any] = dict(view.arrays)
@@ -256,7 +256,7 @@ def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
             (folder / name).write_bytes(content)
 
 
-def rounded_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def round_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the arrays with time series (frames first, two axes or more) rounded to 36 bits, or 14 of single precision.
 
     36 bits are a relative error of 7e-12: with 2e-9 a replay drifts by 4e-4 in 0.1 s. 14 bits are 30 micrometres at 1 m.
@@ -275,7 +275,7 @@ def rounded_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def _text(record: Mapping[str, Any], pack: bool) -> str:
+def _json_text(record: Mapping[str, Any], pack: bool) -> str:
     """Return a record as JSON, indented or on one line."""
     if pack:
         return json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n"
@@ -307,17 +307,17 @@ def write_paper(view: TrialView, folder: Path, head: PaperHead) -> None:
     (folder / PAPER_NAME).write_bytes(trial_paper(view, head))
 
 
-def seal(folder: Path, timings: Mapping[str, float] | None = None, pack: bool = False) -> None:
+def write_manifest(folder: Path, timings: Mapping[str, float] | None = None, pack: bool = False) -> None:
     """Write the manifest of a complete folder into its record, before the folder is renamed.
 
     `timings`: seconds of writing, added to those of the record. `pack`: see `write_view`.
     """
-    files = [_entry(folder, path) for path in walk_files(folder) if path not in (RECORD_NAME, MARK)]
+    files = [_manifest_entry(folder, path) for path in walk_files(folder) if path not in (RECORD_NAME, MARK)]
     _write_list(folder, files, timings, pack)
 
 
 @contextmanager
-def adding(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
+def add_files(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
     """Yield a temporary folder for files of these names, which are moved into an existing result at the end.
 
     After an error the result is unchanged. The manifest lists the files before they are moved; a record of version 0.1.0 gets a
@@ -333,17 +333,17 @@ def adding(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
             "Move them away, and try again.",
         )
     record = raw_record(folder) or {}
-    pack = dict_of(dict_of(record.get("settings")).get("output")).get("tables") == "packed"
+    pack = as_mapping(as_mapping(record.get("settings")).get("output")).get("tables") == "packed"
     listed = listed_files(record)
     if listed is None:
         is_written = trial_files(folder)
         listed = {path: {"path": path} for path in walk_files(folder) if is_written(path) and path != RECORD_NAME}
     others = [entry for path, entry in listed.items() if path not in paths]
-    with updating(folder) as place:
+    with update_folder(folder) as place:
         yield place
         written = [path for path in paths if (place / path).is_file()]
         _write_list(folder, [*others, *({"path": path} for path in written)], pack=pack)
-    _write_list(folder, [*others, *(_entry(folder, path) for path in written)], pack=pack)
+    _write_list(folder, [*others, *(_manifest_entry(folder, path) for path in written)], pack=pack)
 
 
 def _write_list(
@@ -359,14 +359,14 @@ def _write_list(
     content[DIGEST_ENTRY] = record_digest(content)
     temporary = folder / f".{RECORD_NAME}.part"
     try:
-        temporary.write_text(_text(content, pack), encoding="utf-8")
+        temporary.write_text(_json_text(content, pack), encoding="utf-8")
         os.replace(temporary, folder / RECORD_NAME)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def _entry(folder: Path, path: str) -> dict[str, Any]:
+def _manifest_entry(folder: Path, path: str) -> dict[str, Any]:
     data = (folder / path).read_bytes()
     return {"path": path, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
@@ -381,13 +381,13 @@ def write_export(folder: Path, files: Mapping[str, bytes], record: Mapping[str, 
         for name, content in sorted(files.items())
     ]
     text = json.dumps({**record, FILES_ENTRY: listed}, indent=2, allow_nan=False) + "\n"
-    with writing(folder, force, EXPORT_RECORD) as place:
+    with write_folder(folder, force, EXPORT_RECORD) as place:
         for name, content in files.items():
             (place / name).write_bytes(content)
         (place / EXPORT_RECORD).write_text(text, encoding="utf-8")
 
 
-def view_of(analysis: TrialAnalysis, tables: Mapping[str, pd.DataFrame] | None = None) -> TrialView:
+def trial_view(analysis: TrialAnalysis, tables: Mapping[str, pd.DataFrame] | None = None) -> TrialView:
     """Return the stored values of an analysis; `tables` if they exist already."""
     made = trial_tables(analysis) if tables is None else tables
     imported = analysis.imported

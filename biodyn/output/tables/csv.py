@@ -77,10 +77,10 @@ def write_rows(
     `max_cells` are converted at a time, which bounds the memory.
     """
     if header:
-        stream.write((",".join(_quoted(spreadsheet_text(str(name))) for name in frame.columns) + "\n").encode())
+        stream.write((",".join(_quote(spreadsheet_text(str(name))) for name in frame.columns) + "\n").encode())
     if not frame.shape[1]:
         return
-    rows = Rows(list(_columns(frame, coarser or {})), decimals)
+    rows = Rows(list(_group_columns(frame, coarser or {})), decimals)
     count = max(1, max_cells // frame.shape[1])
     for start in range(0, len(frame), count):
         stream.write(rows.text(slice(start, min(start + count, len(frame)))))
@@ -90,7 +90,7 @@ def write_rows(
 Columns = np.ndarray | tuple[np.ndarray, Sequence[str]]
 
 
-def _columns(frame: pd.DataFrame, coarser: Mapping[str, int]) -> Iterator[Columns]:
+def _group_columns(frame: pd.DataFrame, coarser: Mapping[str, int]) -> Iterator[Columns]:
     """Yield the columns in order, neighbouring columns of numbers together (single columns would be much slower)."""
     start = 0
     for is_number, group in groupby(frame.dtypes.tolist(), pd.api.types.is_float_dtype):
@@ -111,21 +111,21 @@ def _columns(frame: pd.DataFrame, coarser: Mapping[str, int]) -> Iterator[Column
 def _codes_and_texts(values: pd.Series) -> tuple[np.ndarray, list[str]]:
     """Return codes of the rows, -1 if missing, and the texts as cells."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        return values.cat.codes.to_numpy(), [_cell(text) for text in values.cat.categories]
+        return values.cat.codes.to_numpy(), [_format_cell(text) for text in values.cat.categories]
     if pd.api.types.is_bool_dtype(values.dtype):
         return values.to_numpy().astype(np.int64), ["false", "true"]
     if pd.api.types.is_integer_dtype(values.dtype):
         numbers, codes = np.unique(values.to_numpy(), return_inverse=True)
         return codes, [str(number) for number in numbers]
     codes, texts = pd.factorize(values.astype(object), use_na_sentinel=True)
-    return codes, [_cell(text) for text in texts]
+    return codes, [_format_cell(text) for text in texts]
 
 
-def _cell(value: Any) -> str:
-    return _quoted(spreadsheet_text(value) if isinstance(value, str) else str(value))
+def _format_cell(value: Any) -> str:
+    return _quote(spreadsheet_text(value) if isinstance(value, str) else str(value))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if set('",\r\n') & set(text) else text
 
 
@@ -134,7 +134,7 @@ class Rows:
 
     def __init__(self, columns: Sequence[Columns], decimals: int) -> None:
         self._decimals = decimals
-        parts = [part for column in columns for part in _writable(column, decimals)]
+        parts = [part for column in columns for part in _replace_unwritable(column, decimals)]
         self._numbers = [part for part in parts if isinstance(part, np.ndarray)]
         self._codes = [part[0] for part in parts if not isinstance(part, np.ndarray)]
         order: list[int] = []  # of each column: number of the numeric column, or -1 - number of the text column
@@ -168,7 +168,7 @@ class Rows:
         return buffer[: text_kernel.write_rows(*columns, self._characters, self._begins, buffer)].data
 
 
-def _writable(column: Columns, decimals: int) -> list[Columns]:
+def _replace_unwritable(column: Columns, decimals: int) -> list[Columns]:
     """Return numbers as texts if they are infinite, or too large for the last decimals of a double."""
     if isinstance(column, tuple):
         return [column]
@@ -177,11 +177,11 @@ def _writable(column: Columns, decimals: int) -> list[Columns]:
     if not is_large.any():
         return [column]
     return [
-        _as_texts(values, decimals) if large else values[:, None]
+        _number_texts(values, decimals) if large else values[:, None]
         for values, large in zip(column.T, is_large, strict=True)
     ]
 
 
-def _as_texts(values: np.ndarray, decimals: int) -> tuple[np.ndarray, list[str]]:
+def _number_texts(values: np.ndarray, decimals: int) -> tuple[np.ndarray, list[str]]:
     texts = ["" if np.isnan(value) else repr(float(value) + 0.0).removesuffix(".0") for value in values.round(decimals)]
     return np.arange(len(texts)), texts

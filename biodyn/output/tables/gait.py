@@ -17,7 +17,13 @@ from biodyn.output.tables.registry import table
 from biodyn.processing.gait import spatiotemporal as stride
 from biodyn.processing.gait.cycle_values import ground_peak_definitions, stance_peaks
 from biodyn.processing.gait.cycles import normalise
-from biodyn.variables.cycle_parameters import default_definitions, operate, signs, unit_of, window_ends
+from biodyn.variables.cycle_parameters import (
+    apply_operation,
+    default_definitions,
+    parameter_unit,
+    side_signs,
+    window_ends,
+)
 
 _EVENT_COLUMNS = ["time_s", "side", "event", "source", "confidence"]
 _CONTACT_COLUMNS = ["plate", "side", "start_s", "end_s", "decision", "reason"]
@@ -77,11 +83,11 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     value = np.concatenate(values) if values else np.empty(0)
 
     def texts(codes: list[int], categories: Sequence[str]) -> pd.Categorical[str]:
-        return pd.Categorical.from_codes(_of_points(codes, np.int16), categories=pd.Index(categories))
+        return pd.Categorical.from_codes(_repeat_for_points(codes, np.int16), categories=pd.Index(categories))
 
     return pd.DataFrame(
         {
-            "cycle": _of_points(numbers, np.int64),
+            "cycle": _repeat_for_points(numbers, np.int64),
             "side": texts(side_codes, SIDES),
             "percent": np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS), len(numbers)),
             "variable": texts(name_codes, list(names)),
@@ -173,7 +179,7 @@ def stride_columns() -> tuple[str, ...]:
     return (*parameters, *(peak.column_name for peak in ground_peak_definitions()))
 
 
-def _of_points(codes: Sequence[int], kind: type[np.integer[Any]]) -> IntArray:
+def _repeat_for_points(codes: Sequence[int], kind: type[np.integer[Any]]) -> IntArray:
     """Return the codes of curves repeated for their points, (curves x 101,)."""
     return np.repeat(np.array(codes, dtype=kind), CYCLE_POINTS)
 
@@ -188,7 +194,7 @@ def _has_estimate(analysis: TrialAnalysis) -> bool:
     return analysis.estimate is not None
 
 
-def _summary(analysis: TrialAnalysis) -> EstimateSummary:
+def _parameter_summary(analysis: TrialAnalysis) -> EstimateSummary:
     if analysis.estimate is None:
         raise ResultError(
             "Motion and forces were not estimated jointly.", 'Set [signals] method = "auto", the default.'
@@ -205,7 +211,7 @@ def _summary(analysis: TrialAnalysis) -> EstimateSummary:
 )
 def residuals(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return residual force and moment on the root in World axes, before (`raw_*`) and after the estimate (`left_*`)."""
-    summary = _summary(analysis)
+    summary = _parameter_summary(analysis)
     columns: dict[str, FloatArray] = {"time_s": analysis.time_s}
     for name, dynamics in (("raw", summary.raw_dynamics), ("left", analysis.dynamics)):
         for i, axis in enumerate(AXES):
@@ -224,7 +230,7 @@ def residuals(analysis: TrialAnalysis) -> pd.DataFrame:
 )
 def estimate(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return RMS and largest correction of each coordinate, deg, RMS change of its torque, and RMS of its SD, Nm."""
-    summary, bands = _summary(analysis), analysis.uncertainty
+    summary, bands = _parameter_summary(analysis), analysis.uncertainty
     count = len(summary.coordinates)
     sd = np.full(count, np.nan)
     if bands is not None:
@@ -255,7 +261,7 @@ def _has_plates(analysis: TrialAnalysis) -> bool:
 )
 def estimate_plates(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return offset along each laboratory axis, cm, gain error, %, and turn, deg, of each plate: suggested, SD, corrected."""
-    plates = _summary(analysis).plates
+    plates = _parameter_summary(analysis).plates
     rows: list[tuple[int, str, str, float, float, float]] = []
     for error in plates.errors:
         for i, axis in enumerate(plates.axes):
@@ -294,22 +300,24 @@ def trial_parameters(
             if definition.variable not in strides:
                 continue
             keys, unit = list(strides.index), definition.unit
-            results = strides[definition.variable].to_numpy(dtype=np.float64) * signs(definition, [k[0] for k in keys])
+            results = strides[definition.variable].to_numpy(dtype=np.float64) * side_signs(
+                definition, [k[0] for k in keys]
+            )
             instants = np.full(len(keys), np.nan)
         else:
             own = np.flatnonzero(variables == definition.variable)
             if not len(own):
                 continue
             keys = [cycles[row] for row in own]
-            turned = values[own] * signs(definition, [key[0] for key in keys])[:, None]
+            turned = values[own] * side_signs(definition, [key[0] for key in keys])[:, None]
             start, end = window_ends(definition.interval, stance_percent[own])
             duration_s = stride_time_s[own]
-            results = operate(turned, start, end, definition, duration_s)
+            results = apply_operation(turned, start, end, definition, duration_s)
             instants = np.full(len(keys), np.nan)
             if definition.operation in ("max", "min"):
                 timed = definition.model_copy(update={"operation": f"time_of_{definition.operation}"})
-                instants = operate(turned, start, end, timed, duration_s)
-            unit = unit_of(definition, units[own[0]])
+                instants = apply_operation(turned, start, end, timed, duration_s)
+            unit = parameter_unit(definition, units[own[0]])
         rows += [
             {
                 "parameter": definition.name,

@@ -29,9 +29,9 @@ class Column(NamedTuple):
 
 
 @cache
-def described(table: str, column: str) -> Column:
+def column_description(table: str, column: str) -> Column:
     """Return unit and meaning of a column of a table (`library/formats/columns.toml`)."""
-    for pattern, tables, unit, meaning in _patterns():
+    for pattern, tables, unit, meaning in _column_patterns():
         match = pattern.fullmatch(column)
         if match and (not tables or table in tables):
             groups = ("", *(group or "" for group in match.groups()))
@@ -40,7 +40,7 @@ def described(table: str, column: str) -> Column:
 
 
 @cache
-def _patterns() -> list[tuple[re.Pattern[str], tuple[str, ...], str, str]]:
+def _column_patterns() -> list[tuple[re.Pattern[str], tuple[str, ...], str, str]]:
     return [
         (re.compile(entry["match"]), tuple(entry.get("tables", ())), entry.get("unit", ""), entry["meaning"])
         for entry in load_table("formats/columns")["column"]
@@ -52,7 +52,7 @@ def set_meaning(name: str, table: pd.DataFrame) -> None:
 
     Units of the tidy table of gait cycles are also by variable.
     """
-    units = {str(column): described(name, str(column)).unit for column in table.columns}
+    units = {str(column): column_description(name, str(column)).unit for column in table.columns}
     units = {column: unit for column, unit in units.items() if unit}
     if {"variable", "unit"} <= set(table.columns):
         pairs = table[["variable", "unit"]].drop_duplicates()
@@ -91,14 +91,14 @@ def set_signs(name: str, table: pd.DataFrame, imported: CoordinateVariables) -> 
     elif name in (*_COLUMNS, _PARTS):
         positive = {
             column: variable(base).as_kept().positive if sign > 0.0 else variable(base).as_kept().negative
-            for column, base, _, sign in _known(name, table, imported)
+            for column, base, _, sign in _signed_columns(name, table, imported)
         }
     else:
         return
     table.attrs.update(signs=COORDINATES, positive=positive)
 
 
-def in_signs(name: str, table: pd.DataFrame, signs: str, imported: CoordinateVariables) -> pd.DataFrame:
+def convert_signs(name: str, table: pd.DataFrame, signs: str, imported: CoordinateVariables) -> pd.DataFrame:
     """Return a table in a sign convention: the table itself, or a copy in clinical signs.
 
     `attrs` hold the meaning of `positive` values. Unknown variables (residual, position of the pelvis) are unchanged. Columns of
@@ -121,7 +121,7 @@ def in_signs(name: str, table: pd.DataFrame, signs: str, imported: CoordinateVar
             f"The table '{name}' has no clinical signs.",
             f"Tables with signs: {', '.join((*_COLUMNS, _PARTS, _CYCLES))}.",
         )
-    known = list(_known(name, table, imported))
+    known = list(_signed_columns(name, table, imported))
     factors = {column: variable(base).clinical(side) * sign for column, base, side, sign in known}
     if name == _PARTS:
         rows = table["coordinate"].astype(str).map(lambda coordinate: factors.get(coordinate, 1.0)).to_numpy()
@@ -134,7 +134,9 @@ def in_signs(name: str, table: pd.DataFrame, signs: str, imported: CoordinateVar
     return converted
 
 
-def _known(name: str, table: pd.DataFrame, imported: CoordinateVariables) -> Iterator[tuple[str, str, str, float]]:
+def _signed_columns(
+    name: str, table: pd.DataFrame, imported: CoordinateVariables
+) -> Iterator[tuple[str, str, str, float]]:
     """Yield column or coordinate, variable, side and factor to the sign of the variable, for known variables.
 
     Midline variables have the right side. Joints have the names of the library in all models, coordinates need not.
@@ -229,7 +231,7 @@ class TableAttributes:
         if "table" not in table.attrs:  # only for users: attrs are copied with every column
             set_meaning(name, table)
             set_signs(name, table, self._coordinate_variables())
-        return in_signs(name, table, signs, self._coordinate_variables())
+        return convert_signs(name, table, signs, self._coordinate_variables())
 
     def _coordinate_variables(self) -> CoordinateVariables:
         """Return the variables of the coordinates of an imported model; empty for models of the library."""

@@ -100,7 +100,7 @@ _REQUEST = "Request it with 'biodyn run --vary FACTORS' or biodyn.vary_trial."
 # -- Sensitivity ----------------------------------------------------------------------------------------------------
 
 
-def _varied(analysis: TrialAnalysis) -> bool:
+def _variations(analysis: TrialAnalysis) -> bool:
     return bool(analysis.variations)
 
 
@@ -108,7 +108,7 @@ def _varied(analysis: TrialAnalysis) -> bool:
     "sensitivity",
     place=130,
     description="Mean moment curves with other choices, tidy.",
-    needs=_varied,
+    needs=_variations,
     request=_REQUEST,
 )
 def sensitivity(analysis: TrialAnalysis) -> pd.DataFrame:
@@ -118,8 +118,8 @@ def sensitivity(analysis: TrialAnalysis) -> pd.DataFrame:
     """
     rows = [
         (factor, level, side, name, curve)
-        for factor, level, varied in _all(analysis)
-        for (side, name), curve in _curves(varied, analysis).items()
+        for factor, level, varied in _all_variations(analysis)
+        for (side, name), curve in _mean_moment_curves(varied, analysis).items()
     ]
     heads = pd.DataFrame([row[:4] for row in rows], columns=["factor", "level", "side", "variable"])
     curves = heads.loc[np.repeat(heads.index, CYCLE_POINTS)].reset_index(drop=True).astype("category")
@@ -133,17 +133,17 @@ def sensitivity(analysis: TrialAnalysis) -> pd.DataFrame:
     "sensitivity_summary",
     place=140,
     description="Change of every moment curve with other choices.",
-    needs=_varied,
+    needs=_variations,
     request=_REQUEST,
 )
 def sensitivity_summary(analysis: TrialAnalysis) -> pd.DataFrame:
     """Change of every mean moment curve: its peak (largest magnitude) and its rms, Nm/kg and per cent of the peak."""
-    base = _curves(analysis, analysis)
+    base = _mean_moment_curves(analysis, analysis)
     rows = []
-    for factor, level, varied in _all(analysis):
+    for factor, level, varied in _all_variations(analysis):
         if (factor, level) == BASE:
             continue
-        for (side, name), curve in _curves(varied, analysis).items():
+        for (side, name), curve in _mean_moment_curves(varied, analysis).items():
             reference = base.get((side, name))
             known = (
                 np.isfinite(curve) & np.isfinite(reference)
@@ -164,13 +164,13 @@ def sensitivity_summary(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "peak_change_percent", "rms_change_percent", "unit"])
 
 
-def _all(analysis: TrialAnalysis) -> Iterator[tuple[str, str, TrialAnalysis]]:
+def _all_variations(analysis: TrialAnalysis) -> Iterator[tuple[str, str, TrialAnalysis]]:
     yield (*BASE, analysis)
     for variation in analysis.variations:
         yield variation.factor, variation.level, variation.analysis
 
 
-def _curves(varied: TrialAnalysis, analysis: TrialAnalysis) -> dict[tuple[str, str], FloatArray]:
+def _mean_moment_curves(varied: TrialAnalysis, analysis: TrialAnalysis) -> dict[tuple[str, str], FloatArray]:
     """Mean curves (101,) of the moments by side and variable, over the cycles of `analysis`."""
     cycles = find_gait_cycles(analysis.gait_events)
     rate_hz = analysis.recording.markers.rate_hz
@@ -193,7 +193,7 @@ def _curves(varied: TrialAnalysis, analysis: TrialAnalysis) -> dict[tuple[str, s
     return curves
 
 
-def causes_in(differences: Sequence[Difference]) -> list[str]:
+def ordered_causes_of(differences: Sequence[Difference]) -> list[str]:
     """Return the causes of the differences in the order of tables; unexplained last."""
     causes = {name for difference in differences for name in difference.shares} - {UNEXPLAINED}
     ordered = [name for name in CAUSES if name in causes]
@@ -204,7 +204,7 @@ def difference_table(differences: Sequence[Difference]) -> pd.DataFrame:
     """Return a row per difference: what, its unit, rms, mean (second minus first), size (RMS of the first),
     unexplained_rms (RMS of what no cause explains), and a column of per cents per cause.
     """
-    causes = causes_in(differences)
+    causes = ordered_causes_of(differences)
     return pd.DataFrame(
         [
             {

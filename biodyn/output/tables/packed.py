@@ -30,7 +30,7 @@ def require_arrow() -> None:
         raise ResultError("Packed tables need pyarrow, not part of the plain installation.", _INSTALL) from error
 
 
-def packed(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[str, int] | None = None) -> bytes:
+def to_parquet(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[str, int] | None = None) -> bytes:
     """Return a table as the bytes of a Parquet file.
 
     Args:
@@ -79,7 +79,7 @@ def packed(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[str, 
     return content.getvalue()
 
 
-def unpacked(content: bytes) -> pd.DataFrame:
+def from_parquet(content: bytes) -> pd.DataFrame:
     """Return the table of `packed`, with the dtypes of its CSV; ValueError for invalid bytes."""
     require_arrow()
     import pyarrow as pa
@@ -91,12 +91,12 @@ def unpacked(content: bytes) -> pd.DataFrame:
         if file.metadata.num_rows * file.metadata.num_columns > most_cells:
             raise OSError("it has more cells than any table of a result")
         table, scales = file.read(), json.loads((file.metadata.metadata or {})[_DECIMALS_KEY])
-        return pd.DataFrame({name: _values(table[name], scales.get(name)) for name in table.column_names})
+        return pd.DataFrame({name: _encode_values(table[name], scales.get(name)) for name in table.column_names})
     except (pa.ArrowException, OSError, KeyError, TypeError) as error:
         raise ValueError(f"it is not a complete packed table ({error})") from error
 
 
-def _values(column: Any, decimals: int | None) -> np.ndarray:
+def _encode_values(column: Any, decimals: int | None) -> np.ndarray:
     import pyarrow as pa
 
     if pa.types.is_string(column.type):
@@ -116,7 +116,7 @@ def _values(column: Any, decimals: int | None) -> np.ndarray:
 MAGIC: Final = b"biodyn packed table 1\n"
 
 
-def unpacked_0_2(content: bytes) -> pd.DataFrame:
+def from_parquet_0_2(content: bytes) -> pd.DataFrame:
     """Return a packed table of version 0.2, with the dtypes of its CSV; ValueError for invalid bytes.
 
     File: `MAGIC`, then a zlib stream of one line of JSON (`decimals`, `rows`, `columns`, `streams`) and the bytes of all columns:

@@ -138,14 +138,14 @@ class StoredCentre:
     body: str
 
 
-def stored_centres(static: Recording) -> tuple[StoredCentre, ...]:
+def read_stored_centres(static: Recording) -> tuple[StoredCentre, ...]:
     """Return the stored joint centres of the recording, one per joint.
 
     To be called before the recording is rotated: computed points stay in the frame of the file.
     """
     centres: dict[str, StoredCentre] = {}
     for _, row in sided_rows("body/computed_centres", "centre"):
-        labels = (_matching(static, re.compile(pattern)) for pattern in row["labels"])
+        labels = (_match_label(static, re.compile(pattern)) for pattern in row["labels"])
         label = next(filter(None, labels), "")
         if label:
             centres.setdefault(row["landmark"], StoredCentre(label, row["landmark"], row["body"]))
@@ -154,7 +154,7 @@ def stored_centres(static: Recording) -> tuple[StoredCentre, ...]:
 
 def with_stored_centres(static: Recording, centres: Sequence[StoredCentre]) -> Recording:
     """Return the recording with its stored joint centres among the markers, to be averaged and rotated with them."""
-    columns = [_metres(static.model_outputs[centre.label])[:, None] for centre in centres]
+    columns = [_to_metres(static.model_outputs[centre.label])[:, None] for centre in centres]
     if not columns:
         return static
     markers = static.markers
@@ -178,21 +178,21 @@ def centre_roles(mapping: MarkerMapping, centres: Sequence[StoredCentre]) -> tup
     return replace(mapping, roles=mapping.roles + roles), [note]
 
 
-def _matching(static: Recording, pattern: re.Pattern[str]) -> str:
+def _match_label(static: Recording, pattern: re.Pattern[str]) -> str:
     """Label of a computed point that matches, is visible, and is within the body."""
     # Largest distance of a joint centre from the nearest marker; a larger one shows another unit or frame.
     farthest_m = 0.3
     for label, output in static.model_outputs.items():
         if output.kind != "virtual_point" or not pattern.fullmatch(_SEPARATORS.sub("", label.upper())):
             continue
-        place = np.nanmedian(_metres(output), axis=0) if np.isfinite(output.values).any() else np.full(3, np.nan)
+        place = np.nanmedian(_to_metres(output), axis=0) if np.isfinite(output.values).any() else np.full(3, np.nan)
         distance = np.linalg.norm(np.nanmedian(static.markers.positions, axis=0) - place, axis=1)
         if np.isfinite(place).all() and np.nanmin(distance) < farthest_m:
             return label
     return ""
 
 
-def _metres(output: ModelOutput) -> FloatArray:
+def _to_metres(output: ModelOutput) -> FloatArray:
     factors = load_table("formats/c3d_names")["length_units"]
     return np.asarray(output.values * factors.get(output.unit.strip().lower(), 0.001))
 
@@ -212,7 +212,7 @@ def with_missing_markers(standing: Standing, walk: Markers, mapping: MarkerMappi
         role.label: (role, place)
         for role in mapping.roles
         if role.label not in standing.points and role.label in walk.labels and not role.soft
-        if (place := _place(role, standing.points, walk, mapping)) is not None
+        if (place := _locate_marker(role, standing.points, walk, mapping)) is not None
     }
     if not places:
         return standing
@@ -221,12 +221,12 @@ def with_missing_markers(standing: Standing, walk: Markers, mapping: MarkerMappi
         points=standing.points | {label: place[0] for label, (_, place) in places.items()},
         diagnostics=(
             *standing.diagnostics,
-            *(_note(role, deviation_m, others) for role, (_, deviation_m, others) in places.values()),
+            *(_added_marker_note(role, deviation_m, others) for role, (_, deviation_m, others) in places.values()),
         ),
     )
 
 
-def _place(
+def _locate_marker(
     missing: MarkerRole, points: Mapping[str, FloatArray], walk: Markers, mapping: MarkerMapping
 ) -> tuple[FloatArray, float, tuple[str, ...]] | None:
     """Position (3,) m of a marker, RMS deviation (m) of its segment from a rigid body, and its other markers."""
@@ -254,7 +254,7 @@ def _place(
     return (place, rms, others) if rms < _MOST_APART_M else None
 
 
-def _note(role: MarkerRole, deviation_m: float, others: Sequence[str]) -> Diagnostic:
+def _added_marker_note(role: MarkerRole, deviation_m: float, others: Sequence[str]) -> Diagnostic:
     return Diagnostic(
         "marker-carried-over",
         "warning",

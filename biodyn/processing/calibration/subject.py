@@ -56,7 +56,7 @@ def known_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstima
 MASS_MISMATCH_SHARE = 0.03
 
 
-def in_kilograms(mass: MassEstimate, standing: MassEstimate | None) -> tuple[MassEstimate, tuple[Diagnostic, ...]]:
+def mass_in_kilograms(mass: MassEstimate, standing: MassEstimate | None) -> tuple[MassEstimate, tuple[Diagnostic, ...]]:
     """Return a stored mass in kg where the file has it in pounds, with its warning.
 
     It is in pounds where this agrees with the load of the plates in the static trial, to the share `MASS_MISMATCH_SHARE`.
@@ -77,7 +77,7 @@ def in_kilograms(mass: MassEstimate, standing: MassEstimate | None) -> tuple[Mas
     return replace(mass, mass_kg=pounds_kg, source=f"{mass.source}, in pounds"), (note,)
 
 
-def stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
+def find_stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
     """Return the first plausible height stored in the files, m, and its source in words."""
     for source in files:
         stored = source.subject.height_m

@@ -91,7 +91,7 @@ def moving_mean(values: FloatArray, width: int) -> FloatArray:
         return np.where(finite, total / count, np.nan)
 
 
-def weight_of(mass_kg: float) -> float:
+def body_weight_n(mass_kg: float) -> float:
     """Return the body weight, N."""
     return mass_kg * STANDARD_GRAVITY_M_S2
 
@@ -110,7 +110,7 @@ class _Scale:
     agreed: bool
 
 
-def unmeasured_bearing(
+def find_unmeasured_bearing(
     contacts: Sequence[PlateContact],
     foot_outlines: Mapping[Side, FootOutline],
     balance: BodyBalance,
@@ -125,18 +125,18 @@ def unmeasured_bearing(
     beyond_a_hand = 0.5
     smear = math.ceil(smear_s * rate_hz)
     usable = {side: _usable_frames(side, contacts, foot_outlines, balance, smear) for side in SIDES}
-    measured = _carried(contacts, balance, smear)
+    measured = _measured_wrench(contacts, balance, smear)
     single_support = {side: alone for side, (_, alone) in usable.items()}
-    scale = _scale(balance, _mass_ratios(contacts, balance, measured, single_support, MIN_CONTACT_S * rate_hz))
+    scale = _weight_factor(balance, _mass_ratios(contacts, balance, measured, single_support, MIN_CONTACT_S * rate_hz))
     if scale is None:
         return dict(foot_outlines)
     on_plates = np.logical_and.reduce([frames for frames, _ in usable.values()])
     _, sustained, _ = missing_force(balance, measured, on_plates, scale, rate_hz)
-    missing = _widened(np.nan_to_num(sustained) > beyond_a_hand, max(smear, round(0.5 * WINDOW_S * rate_hz)))
+    missing = _widen_mask(np.nan_to_num(sustained) > beyond_a_hand, max(smear, round(0.5 * WINDOW_S * rate_hz)))
     result = {}
     for side, sole in foot_outlines.items():
         assigned = assigned_frames(side, contacts, len(missing))
-        result[side] = replace(sole, bearing=sole.bearing | (missing & ~_widened(assigned, smear)))
+        result[side] = replace(sole, bearing=sole.bearing | (missing & ~_widen_mask(assigned, smear)))
     return result
 
 
@@ -155,9 +155,9 @@ def judge_by_balance(
     min_known_s = 0.08
     smear, least_frames = math.ceil(smear_s * rate_hz), min_known_s * rate_hz
     usable = {side: _usable_frames(side, contacts, foot_outlines, balance, smear) for side in SIDES}
-    measured = _carried(contacts, balance, smear)
+    measured = _measured_wrench(contacts, balance, smear)
     single_support = {side: alone for side, (_, alone) in usable.items()}
-    scale = _scale(balance, _mass_ratios(contacts, balance, measured, single_support, least_frames))
+    scale = _weight_factor(balance, _mass_ratios(contacts, balance, measured, single_support, least_frames))
     if scale is None:
         return list(contacts)
     judged: list[PlateContact] = []
@@ -166,7 +166,7 @@ def judge_by_balance(
         if side is None or not (item.contact.decision == "assigned" or item.frame_overhang_m is not None):
             judged.append(item)
             continue
-        on_plates, alone = (mask & _rows(item, len(measured)) for mask in usable[side])
+        on_plates, alone = (mask & _frame_rows(item, len(measured)) for mask in usable[side])
         missing, sustained, arm_m = missing_force(balance, measured, on_plates, scale, rate_hz)
         firm = alone if np.count_nonzero(alone) >= least_frames else on_plates
         known = np.isfinite(missing)
@@ -176,13 +176,13 @@ def judge_by_balance(
             "balance_worst_n": float(np.max(np.abs(sustained[known]))) * scale.weight_n if known.any() else math.nan,
             "balance_arm_m": float(np.nanmedian(arm_m)) if np.isfinite(arm_m).any() else math.nan,
             "balance_told_s": float(np.count_nonzero(known)) / rate_hz,
-            "balance_mass_kg": scale.weight_n / weight_of(1.0),
+            "balance_mass_kg": scale.weight_n / body_weight_n(1.0),
         }
         item = replace(item, contact=replace(item.contact, evidence=evidence))
         if np.count_nonzero(on_plates) < least_frames:
             judged.append(item)
         elif item.frame_overhang_m is not None:
-            judged += _over_the_edge(item, item.frame_overhang_m, side, sustained, scale, rate_hz)
+            judged += _split_at_plate_edge(item, item.frame_overhang_m, side, sustained, scale, rate_hz)
         else:
             judged.append(_whole_sole(item, scale))
     return judged
@@ -208,11 +208,11 @@ def _usable_frames(
             item.frame_overhang_m is not None and item.contact.side == opposite
         ):
             elsewhere[item.first : item.stop] |= other.bearing[item.first : item.stop]
-    on_plates = ~_widened(elsewhere, smear) & balance.known
-    return np.asarray(on_plates), np.asarray(on_plates & ~_widened(other.bearing | ~other.known, smear))
+    on_plates = ~_widen_mask(elsewhere, smear) & balance.known
+    return np.asarray(on_plates), np.asarray(on_plates & ~_widen_mask(other.bearing | ~other.known, smear))
 
 
-def _carried(contacts: Sequence[PlateContact], balance: BodyBalance, smear: int) -> FloatArray:
+def _measured_wrench(contacts: Sequence[PlateContact], balance: BodyBalance, smear: int) -> FloatArray:
     """Sum (T, 6) of the plates, excluding the loads that no foot made."""
     total = np.zeros_like(balance.required)
     for index, wrench in enumerate(balance.plates):
@@ -222,7 +222,7 @@ def _carried(contacts: Sequence[PlateContact], balance: BodyBalance, smear: int)
                 of_feet[item.first : item.stop] = True
             elif item.plate == index and item.contact.decision == "rejected":
                 foreign[item.first : item.stop] = True
-        total += np.where((_widened(foreign & ~of_feet, smear) & ~of_feet)[:, None], 0.0, wrench)
+        total += np.where((_widen_mask(foreign & ~of_feet, smear) & ~of_feet)[:, None], 0.0, wrench)
     return total
 
 
@@ -239,13 +239,13 @@ def _mass_ratios(
         side = item.contact.side
         if side is None or item.contact.decision != "assigned":
             continue
-        rows = single_support[side] & _rows(item, len(measured))
+        rows = single_support[side] & _frame_rows(item, len(measured))
         if np.count_nonzero(rows) >= least_frames:
             ratios.append(float(measured[rows, 4].sum() / balance.required[rows, 4].sum()))
     return ratios
 
 
-def _scale(balance: BodyBalance, ratios: Sequence[float]) -> _Scale | None:
+def _weight_factor(balance: BodyBalance, ratios: Sequence[float]) -> _Scale | None:
     """Factor of the required wrench; None where neither body mass nor a contact determines it."""
     # Contacts agree on body mass within this share; the median then replaces the stated mass.
     mass_agrees = 0.05
@@ -253,11 +253,11 @@ def _scale(balance: BodyBalance, ratios: Sequence[float]) -> _Scale | None:
     near = sum(abs(ratio - middle) <= mass_agrees * abs(middle) for ratio in ratios)
     agreed = len(ratios) >= 2 and 2 * near > len(ratios)
     if balance.mass_known:
-        return _Scale(middle if agreed else 1.0, weight_of(balance.model_mass_kg), agreed)
-    return _Scale(middle, weight_of(middle * balance.model_mass_kg), agreed) if ratios and middle > 0.0 else None
+        return _Scale(middle if agreed else 1.0, body_weight_n(balance.model_mass_kg), agreed)
+    return _Scale(middle, body_weight_n(middle * balance.model_mass_kg), agreed) if ratios and middle > 0.0 else None
 
 
-def _over_the_edge(
+def _split_at_plate_edge(
     item: PlateContact,
     frame_overhang_m: FloatArray,
     side: Side,
@@ -276,27 +276,29 @@ def _over_the_edge(
         f"the plates carry {abs(mean_n):.0f} N {'less' if mean_n >= 0.0 else 'more'} than required by the motion"
     )
     if abs(mean_n) > SUPPORTS * scale.weight_n:
-        return [_rejected(item, f"{overhang}, and {difference}")]
+        return [_reject(item, f"{overhang}, and {difference}")]
     supported = np.abs(np.nan_to_num(sustained[item.first : item.stop], nan=np.inf)) <= SUPPORTS
     accepted = supported | (frame_overhang_m <= OUTLINE_ERROR_M)
     first, stop = max(finite_stretches(accepted), key=lambda run: run[1] - run[0], default=(0, 0))
     if stop - first < max(MIN_CONTACT_S * rate_hz, min_supported_share * len(accepted)):
         supported_ms = 1000 * (stop - first) / rate_hz
-        return [_rejected(item, f"{overhang}; the balance of forces supports only {supported_ms:.0f} ms of it")]
+        return [_reject(item, f"{overhang}; the balance of forces supports only {supported_ms:.0f} ms of it")]
     reason = (
         f"supported by the balance of forces ({difference}, at most "
         f"{item.contact.evidence['balance_worst_n']:.0f} N), although {overhang}"
     )
-    return _cut(item, first, stop, reason, f"{overhang}; the other foot may carry the missing force", rate_hz)
+    return _cut_frames(item, first, stop, reason, f"{overhang}; the other foot may carry the missing force", rate_hz)
 
 
-def _cut(item: PlateContact, first: int, stop: int, reason: str, unknown: str, rate_hz: float) -> list[PlateContact]:
+def _cut_frames(
+    item: PlateContact, first: int, stop: int, reason: str, unknown: str, rate_hz: float
+) -> list[PlateContact]:
     """Cut frames [first, stop) out of a contact and assign them; the rest before and after stays rejected."""
     begin, end = item.first + first, item.first + stop
     begin_s = item.contact.start_s if begin == item.first else begin / rate_hz
     end_s = item.contact.end_s if end == item.stop else end / rate_hz
-    before = replace(_rejected(item, unknown), stop=begin, cut_after=True)
-    after = replace(_rejected(item, unknown), first=end, cut_before=True)
+    before = replace(_reject(item, unknown), stop=begin, cut_after=True)
+    after = replace(_reject(item, unknown), first=end, cut_before=True)
     middle = replace(
         item,
         contact=replace(item.contact, decision="assigned", reason=reason),
@@ -305,13 +307,13 @@ def _cut(item: PlateContact, first: int, stop: int, reason: str, unknown: str, r
         cut_before=item.cut_before or begin > item.first,
         cut_after=item.cut_after or end < item.stop,
     )
-    parts = [_timed(middle, begin_s, end_s)]
+    parts = [_set_times(middle, begin_s, end_s)]
     if begin > item.first:
-        parts.insert(0, _timed(before, item.contact.start_s, begin_s))
-    return [*parts, _timed(after, end_s, item.contact.end_s)] if end < item.stop else parts
+        parts.insert(0, _set_times(before, item.contact.start_s, begin_s))
+    return [*parts, _set_times(after, end_s, item.contact.end_s)] if end < item.stop else parts
 
 
-def _timed(item: PlateContact, start_s: float, end_s: float) -> PlateContact:
+def _set_times(item: PlateContact, start_s: float, end_s: float) -> PlateContact:
     return replace(item, contact=replace(item.contact, start_s=start_s, end_s=end_s), frame_overhang_m=None)
 
 
@@ -332,29 +334,29 @@ def _whole_sole(item: PlateContact, scale: _Scale) -> PlateContact:
     if abs(mean_n) <= limit_n or (mean_n < 0.0 and not scale.agreed):
         return item
     if mean_n < 0.0:
-        return _rejected(
+        return _reject(
             item, f"the plate reads {-mean_n:.0f} N more than required by the motion: not only the foot loads it"
         )
     at_foot = evidence["balance_arm_m"] < same_place_m and scale.agreed
     if at_foot or evidence["overhang_m"] > 0.0 or evidence["cop_to_edge_m"] < near_edge_m:
-        return _rejected(
+        return _reject(
             item, f"the plates carry {mean_n:.0f} N less than required by the motion: part of the foot is not on them"
         )
     reason = f"{item.contact.reason}; an unmeasured support carries {mean_n:.0f} N of the body"
     return replace(item, contact=replace(item.contact, reason=reason))
 
 
-def _rejected(item: PlateContact, reason: str) -> PlateContact:
+def _reject(item: PlateContact, reason: str) -> PlateContact:
     return replace(item, contact=replace(item.contact, decision="rejected", reason=reason))
 
 
-def _rows(item: PlateContact, frames: int) -> BoolArray:
+def _frame_rows(item: PlateContact, frames: int) -> BoolArray:
     rows = np.zeros(frames, dtype=bool)
     rows[item.first : item.stop] = True
     return rows
 
 
-def _widened(mask: BoolArray, frames: int) -> BoolArray:
+def _widen_mask(mask: BoolArray, frames: int) -> BoolArray:
     wide = mask.copy()
     for first, stop in finite_stretches(mask):
         wide[max(first - frames, 0) : stop + frames] = True

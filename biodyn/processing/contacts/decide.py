@@ -38,10 +38,10 @@ from biodyn.processing.contacts.evidence import (
     times_above,
 )
 from biodyn.processing.contacts.feet import FootOutline
-from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, loadings
+from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, find_loads
 from biodyn.processing.contacts.settings import ContactOverride, ContactSettings
 from biodyn.processing.contacts.stances_off_plates import assigned_frames
-from biodyn.processing.contacts.two_feet import Stance, label_stance, stances_of
+from biodyn.processing.contacts.two_feet import Stance, label_stance, split_stances
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 from biodyn.recording.wrenches import ContactDecision
@@ -60,7 +60,7 @@ def with_overrides(
     """
     result = list(contacts)
     for entry in overrides:
-        result = _applied(result, entry, rate_hz)
+        result = _apply_override(result, entry, rate_hz)
     return sorted(result, key=lambda item: (item.contact.start_s, item.contact.plate))
 
 
@@ -97,7 +97,7 @@ def _side_of(entry: ContactOverride) -> Side | None:
     return next((side for side in SIDES if SIDE_NAMES[side] == entry.side), None)
 
 
-def _applied(contacts: list[PlateContact], entry: ContactOverride, rate_hz: float) -> list[PlateContact]:
+def _apply_override(contacts: list[PlateContact], entry: ContactOverride, rate_hz: float) -> list[PlateContact]:
     load = _load_at(contacts, entry)
     if not load:
         return contacts
@@ -113,10 +113,14 @@ def _applied(contacts: list[PlateContact], entry: ContactOverride, rate_hz: floa
     for item in load:
         if item.first < first:
             end = min(item.stop, first)
-            unchanged.append(_part(item, item.first, end, item.contact.start_s, min(item.contact.end_s, begin_s)))
+            unchanged.append(
+                _remaining_part(item, item.first, end, item.contact.start_s, min(item.contact.end_s, begin_s))
+            )
         if item.stop > stop:
             at = max(item.first, stop)
-            unchanged.append(_part(item, at, item.stop, max(item.contact.start_s, stop_s), item.contact.end_s))
+            unchanged.append(
+                _remaining_part(item, at, item.stop, max(item.contact.start_s, stop_s), item.contact.end_s)
+            )
     side = _side_of(entry)
     model = max(load, key=lambda item: min(item.stop, stop) - max(item.first, first))
     contact = replace(
@@ -143,7 +147,7 @@ def _applied(contacts: list[PlateContact], entry: ContactOverride, rate_hz: floa
     return unchanged
 
 
-def _part(item: PlateContact, first: int, stop: int, start_s: float, end_s: float) -> PlateContact:
+def _remaining_part(item: PlateContact, first: int, stop: int, start_s: float, end_s: float) -> PlateContact:
     """Part of a contact before or after the one that the user set."""
     contact = replace(item.contact, start_s=start_s, end_s=end_s)
     return replace(
@@ -264,7 +268,7 @@ def decide_contacts(
         balance: force required by the motion of the whole body; None = not used.
     """
     contacts: list[PlateContact] = []
-    for load, part, level_n in _loads(plates, foot_outlines, rate_hz, settings, smear_s, mass_kg):
+    for load, part, level_n in _load_parts(plates, foot_outlines, rate_hz, settings, smear_s, mass_kg):
         contacts += _decide_part(load, part, level_n)
     contacts.sort(key=lambda item: (item.contact.start_s, item.contact.plate))
     if balance is not None:
@@ -273,7 +277,7 @@ def decide_contacts(
     return with_overrides(contacts, settings.override, rate_hz)
 
 
-def _loads(
+def _load_parts(
     plates: Sequence[PlateSignals],
     foot_outlines: Mapping[Side, FootOutline],
     rate_hz: float,
@@ -288,7 +292,7 @@ def _loads(
         cop = centre_of_pressure(plate.wrench, plate.corners_W, settings.threshold_n)
         raised = float(plate.corners_W[:, 1].mean()) > floor + MAX_SOLE_HEIGHT_M
         windows = contact_windows(plate, foot_outlines, rate_hz)
-        for start_s, end_s in loadings(plate.vertical_force, plate.analog_rate_hz, threshold_n):
+        for start_s, end_s in find_loads(plate.vertical_force, plate.analog_rate_hz, threshold_n):
             parts = parts_of_load(start_s, end_s, windows["any"], rate_hz)
             for number, part in enumerate(parts):
                 first = min(math.ceil(part.start_s * rate_hz), len(cop) - 1)
@@ -328,19 +332,19 @@ def _decide_part(load: Load, part: Part, level_n: float) -> list[PlateContact]:
         if load.plate.side is not None:
             name = SIDE_NAMES[load.plate.side]
             reason = f"the file assigns {mean_force(load.plate, part):.0f} N to the {name} foot, which is in swing"
-        alone = _result(load, None, "rejected", reason, (), feet_evidence(load))
+        alone = _make_contact(load, None, "rejected", reason, (), feet_evidence(load))
         return [replace(alone, cut_before=part.cut_before, cut_after=part.cut_after)]
-    parts = _decide(load)
+    parts = _decide_load(load)
     begin_s, end_s = times_above(load.plate, part, level_n + load.threshold_n)
     # The frames remain the wider part: they contain what the filter spreads of the force.
     first = parts[0]
     parts[0] = replace(first, contact=replace(first.contact, start_s=begin_s), cut_before=part.cut_before)
     last = parts[-1]
     parts[-1] = replace(last, contact=replace(last.contact, end_s=end_s), cut_after=part.cut_after)
-    return [_credible(load, part_contact, level_n) for part_contact in parts]
+    return [_reject_implausible(load, part_contact, level_n) for part_contact in parts]
 
 
-def _credible(load: Load, part_contact: PlateContact, level_n: float) -> PlateContact:
+def _reject_implausible(load: Load, part_contact: PlateContact, level_n: float) -> PlateContact:
     """Reject a contact whose measured force is not from the foot alone, or incomplete."""
     contact = part_contact.contact
     reason = ""
@@ -359,33 +363,33 @@ def _credible(load: Load, part_contact: PlateContact, level_n: float) -> PlateCo
     return replace(part_contact, contact=replace(contact, decision="rejected", reason=reason))
 
 
-def _decide(load: Load) -> list[PlateContact]:
+def _decide_load(load: Load) -> list[PlateContact]:
     """Return one contact, or several where two feet share the plate."""
     feet = feet_evidence(load)
     if load.plate.side is not None:
-        return [_stated_by_file(load, load.plate.side, feet)]
+        return [_decide_by_file(load, load.plate.side, feet)]
     on_plate = {side: feet[side].on_plate for side in SIDES}
     shared = on_plate["r"] & on_plate["l"]
     min_shared = MIN_SHARED_S * load.rate_hz
     takes_turns = all(np.count_nonzero(on_plate[side] & ~shared) >= min_shared for side in SIDES)
     if np.count_nonzero(shared) < min_shared and not takes_turns:
-        return [_single(load, feet)]
+        return [_decide_single_foot(load, feet)]
     return _split(load, on_plate)
 
 
-def _stated_by_file(load: Load, side: Side, feet: Mapping[Side, FootEvidence]) -> PlateContact:
+def _decide_by_file(load: Load, side: Side, feet: Mapping[Side, FootEvidence]) -> PlateContact:
     """Decide about a load with a foot stated by the file, unless the centre of pressure contradicts it."""
     name, other = SIDE_NAMES[side], SIDE_NAMES[other_side(side)]
     if is_near(feet[side]):
         reason = f"the file assigns this force to the {name} foot, and the centre of pressure is within its outline"
-        return _result(load, side, "assigned", reason, (side,), feet)
+        return _make_contact(load, side, "assigned", reason, (side,), feet)
     if is_near(feet[other_side(side)]):
         reason = f"the file assigns this force to the {name} foot, but the centre of pressure is under the {other} foot"
-        return _result(load, None, "ambiguous", reason, SIDES, feet)
+        return _make_contact(load, None, "ambiguous", reason, SIDES, feet)
     return _without_foot(load, feet, side)
 
 
-def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
+def _decide_single_foot(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
     """Decide about a load that at most one foot can have made."""
     near = [side for side in SIDES if is_near(feet[side])]
     best = nearest_foot(feet)
@@ -395,7 +399,7 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
         if len(standing) == 1:
             best = standing[0]
         elif rival < 2.0 * feet[best].distance_median_m + OUTLINE_ERROR_M:
-            return _result(load, None, "ambiguous", "the centre of pressure is under both feet", SIDES, feet)
+            return _make_contact(load, None, "ambiguous", "the centre of pressure is under both feet", SIDES, feet)
     elif near:
         best = near[0]
     else:
@@ -404,11 +408,11 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
     foreign_n = _force_in_swing(load, best)
     if foreign_n > OTHER_LOAD_SHARE * float(np.nanmax(load.plate.wrench[load.first : load.stop, 4])):
         reason = f"while the {name} foot is in swing the plate carries {foreign_n:.0f} N of the other foot"
-        return _result(load, None, "ambiguous", reason, SIDES, feet)
+        return _make_contact(load, None, "ambiguous", reason, SIDES, feet)
     # Even with the centre of pressure far inside: the force of the toes on the floor is missing.
     if evidence.overhang_m > OUTLINE_ERROR_M and not load.raised:
         reason = f"the {name} foot extends {100 * evidence.overhang_m:.1f} cm beyond the plate"
-        rejected = _result(load, best, "rejected", reason, (best,), feet)
+        rejected = _make_contact(load, best, "rejected", reason, (best,), feet)
         return replace(rejected, frame_overhang_m=evidence.frame_overhang_m)
     where = (
         "is on the plate, centre of pressure within its outline"
@@ -416,7 +420,7 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
         else "is at the centre of pressure"
     )
     reason = f"only the {name} foot {where}"
-    return _result(load, best, "assigned", reason, (best,), feet)
+    return _make_contact(load, best, "assigned", reason, (best,), feet)
 
 
 def _force_in_swing(load: Load, side: Side) -> float:
@@ -435,30 +439,32 @@ def _without_foot(load: Load, feet: Mapping[Side, FootEvidence], best: Side) -> 
     if unseen:
         reason = f"the {' and the '.join(unseen)} foot is not visible"
         concerned = tuple(side for side in SIDES if feet[side].known_share < 0.5)
-        return _result(load, None, "rejected", reason, concerned, feet)
+        return _make_contact(load, None, "rejected", reason, concerned, feet)
     numbers = ", ".join(f"{SIDE_NAMES[side]} {100 * feet[side].distance_median_m:.0f} cm" for side in SIDES)
     reason = f"no foot is at the centre of pressure (distance {numbers})"
-    return _result(load, None, "rejected", reason, (best,) if feet[best].on_plate.any() else (), feet)
+    return _make_contact(load, None, "rejected", reason, (best,) if feet[best].on_plate.any() else (), feet)
 
 
 def _split(load: Load, on_plate: Mapping[Side, BoolArray]) -> list[PlateContact]:
     """Cut a load of both feet into the stances of each foot and the parts that cannot be shared."""
     label = label_stance(on_plate["r"], on_plate["l"])
     smear = math.ceil(load.smear_s * load.rate_hz)
-    stances, gaps = stances_of(load, label, smear)
+    stances, gaps = split_stances(load, label, smear)
     if not stances:
         return _without_sharing(load, label, smear)
-    parts = [_of_stance(load, stance) for stance in stances]
+    parts = [_decide_stance(load, stance) for stance in stances]
     for first, stop in gaps:
         part = _frames_of_load(load, first, stop)
-        part_contact = _result(part, None, "ambiguous", "both feet are on the plate", SIDES, feet_evidence(part))
+        part_contact = _make_contact(part, None, "ambiguous", "both feet are on the plate", SIDES, feet_evidence(part))
         parts.append(replace(part_contact, cut_before=first > load.first, cut_after=stop < load.stop))
     return sorted(parts, key=lambda part_contact: part_contact.first)
 
 
-def _of_stance(load: Load, stance: Stance) -> PlateContact:
+def _decide_stance(load: Load, stance: Stance) -> PlateContact:
     """Decide about a stance in a shared load, by the frames in which only this foot is on the plate."""
-    part_contact = _single(_frames_of_load(load, *stance.alone), feet_evidence(_frames_of_load(load, *stance.alone)))
+    part_contact = _decide_single_foot(
+        _frames_of_load(load, *stance.alone), feet_evidence(_frames_of_load(load, *stance.alone))
+    )
     contact = replace(part_contact.contact, start_s=stance.start_s, end_s=stance.end_s)
     if contact.side != stance.side or contact.decision != "assigned":
         contact = replace(contact, side=stance.side, decision="rejected") if contact.decision == "assigned" else contact
@@ -483,7 +489,7 @@ def _of_stance(load: Load, stance: Stance) -> PlateContact:
 
 def _without_sharing(load: Load, label: IntArray, smear: int) -> list[PlateContact]:
     """Stretches of one foot alone and of both, where no double support can be shared."""
-    label = _widened(label, smear)
+    label = _widen_labels(label, smear)
     edges = np.concatenate(([0], np.flatnonzero(np.diff(label)) + 1, [len(label)]))
     parts: list[PlateContact] = []
     for begin, end in pairwise(edges):
@@ -492,9 +498,9 @@ def _without_sharing(load: Load, label: IntArray, smear: int) -> list[PlateConta
         owner: Side | None = {1: SIDES[0], 2: SIDES[1]}.get(int(label[begin]))
         too_short = part.end_s - part.start_s < MIN_CONTACT_S
         if owner is None or too_short or not is_near(feet[owner]):
-            part_contact = _result(part, None, "ambiguous", "both feet are on the plate", SIDES, feet)
+            part_contact = _make_contact(part, None, "ambiguous", "both feet are on the plate", SIDES, feet)
         else:
-            part_contact = _single(part, feet)
+            part_contact = _decide_single_foot(part, feet)
         parts.append(replace(part_contact, cut_before=begin > 0, cut_after=end < len(label)))
     return parts
 
@@ -510,7 +516,7 @@ def _frames_of_load(load: Load, first: int, stop: int) -> Load:
     )
 
 
-def _widened(label: IntArray, smear: int) -> IntArray:
+def _widen_labels(label: IntArray, smear: int) -> IntArray:
     """Label frames within `smear` of a change of feet as frames of both feet (3)."""
     mixed = label == 3
     for edge in np.flatnonzero(np.diff(label)):
@@ -518,7 +524,7 @@ def _widened(label: IntArray, smear: int) -> IntArray:
     return np.where(mixed, 3, label)
 
 
-def _result(
+def _make_contact(
     load: Load,
     side: Side | None,
     decision: ContactDecision,

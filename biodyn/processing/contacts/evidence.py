@@ -13,7 +13,7 @@ import numpy as np
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side, other_side
 from biodyn.geometry.points import lengths, signed_distance
 from biodyn.processing.contacts.feet import FootOutline
-from biodyn.processing.contacts.loading import PlateSignals, loadings, missed_at_edges, plate_surface
+from biodyn.processing.contacts.loading import PlateSignals, find_loads, missed_times, plate_surface
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 
@@ -121,7 +121,7 @@ def times_above(plate: PlateSignals, part: Part, level_n: float) -> tuple[float,
     """
     first = int(part.start_s * plate.analog_rate_hz)
     samples = plate.vertical_force[first : int(part.end_s * plate.analog_rate_hz) + 1]
-    runs = loadings(samples, plate.analog_rate_hz, level_n)
+    runs = find_loads(samples, plate.analog_rate_hz, level_n)
     if not runs:
         return part.start_s, part.end_s
     begin, end = max(runs, key=lambda run: run[1] - run[0])
@@ -244,7 +244,7 @@ class FootEvidence:
 
 def feet_evidence(load: Load) -> dict[Side, FootEvidence]:
     """Measure both feet against a load."""
-    return {side: _of_foot(load, side) for side in SIDES}
+    return {side: _foot_evidence(load, side) for side in SIDES}
 
 
 def nearest_foot(feet: Mapping[Side, FootEvidence]) -> Side:
@@ -268,7 +268,7 @@ def evidence_record(load: Load, side: Side | None, feet: Mapping[Side, FootEvide
     foot, rival = feet[subject], feet[other_side(subject)]
     zero = load.plate.zero
     peak = float(np.nanmax(load.plate.wrench[load.first : load.stop, 4]))
-    start_missed_s, end_missed_s = missed_at_edges(
+    start_missed_s, end_missed_s = missed_times(
         load.plate.vertical_force, load.plate.analog_rate_hz, load.start_s, load.end_s, load.threshold_n
     )
     return {
@@ -292,7 +292,7 @@ def evidence_record(load: Load, side: Side | None, feet: Mapping[Side, FootEvide
     }
 
 
-def _of_foot(load: Load, side: Side) -> FootEvidence:
+def _foot_evidence(load: Load, side: Side) -> FootEvidence:
     """Compare one foot with this load."""
     # Share of the peak force above which the centre of pressure is used.
     cop_force_share = 0.15

@@ -53,22 +53,22 @@ def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:
     outline_W = np.asarray(outline_W, dtype=np.float64)
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
     outline_W = np.where(known[:, None, None], outline_W, np.nan)
-    velocity = _velocity(outline_W, known, rate_hz)
-    speed = lengths(velocity - _of_floor(outline_W, known, velocity))
+    velocity = _point_velocities(outline_W, known, rate_hz)
+    speed = lengths(velocity - _floor_velocity_of(outline_W, known, velocity))
     height = np.full(len(outline_W), np.nan)
     height[known] = outline_W[known, :, 1].min(axis=1)
     low = known[:, None] & (np.nan_to_num(outline_W[..., 1]) <= np.nan_to_num(height)[:, None] + LOW_HEIGHT_M)
-    bearing = _stance(outline_W[..., 1], speed, height, known, rate_hz)
+    bearing = _stance_frames(outline_W[..., 1], speed, height, known, rate_hz)
     return FootOutline(outline_W, speed, low, height, bearing, known)
 
 
 def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:
     """Return the velocity (3,) m/s in World of the surface under the foot: zero, or that of a treadmill's belt."""
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
-    return _of_floor(outline_W, known, _velocity(outline_W, known, rate_hz))
+    return _floor_velocity_of(outline_W, known, _point_velocities(outline_W, known, rate_hz))
 
 
-def _of_floor(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> FloatArray:
+def _floor_velocity_of(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> FloatArray:
     # Overground some sole point of a walking person rests for most of the time; below this share the foot may be on a belt,
     # or the person runs.
     resting_share = 0.2
@@ -114,7 +114,7 @@ def clear_of_plate(corners: FloatArray, sole: FloatArray) -> BoolArray:
     return np.asarray(outside & np.isfinite(sole).all(axis=(1, 2)))
 
 
-def _velocity(outline_W: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray:
+def _point_velocities(outline_W: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray:
     """Velocities (T, K, 3) m/s of the points, by central differences within each known stretch; NaN elsewhere."""
     velocity = np.full_like(outline_W, np.nan)
     for first, stop in finite_stretches(known):
@@ -123,7 +123,7 @@ def _velocity(outline_W: FloatArray, known: BoolArray, rate_hz: float) -> FloatA
     return velocity
 
 
-def _stance(
+def _stance_frames(
     point_height: FloatArray, speed: FloatArray, height: FloatArray, known: BoolArray, rate_hz: float
 ) -> BoolArray:
     """Frames (T,) of stance: around each rest of a sole point, at the height of that rest.

@@ -12,7 +12,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.contacts.balance import BodyBalance, required_wrench, unmeasured_bearing, weight_of
+from biodyn.processing.contacts.balance import BodyBalance, body_weight_n, find_unmeasured_bearing, required_wrench
 from biodyn.processing.contacts.decide import decide_contacts
 from biodyn.processing.contacts.evidence import PlateContact, SharedWrench
 from biodyn.processing.contacts.feet import FootOutline, foot_outline
@@ -20,7 +20,7 @@ from biodyn.processing.contacts.loading import (
     NOISE_FACTOR,
     PlateSignals,
     centre_of_pressure,
-    loadings,
+    find_loads,
     pressure_at_height,
 )
 from biodyn.processing.contacts.settings import ContactSettings
@@ -29,7 +29,7 @@ from biodyn.processing.contacts.stances_off_plates import (
     frames_around_stances,
     loaded_frames,
     pre_strike_force,
-    reasons,
+    unknown_reasons,
     unmeasured_stances,
 )
 from biodyn.processing.kinematics.fit import Fit
@@ -63,10 +63,10 @@ class ContactDecisions:
         """Return the items with shares of loads filtered as the wrenches of `plates`."""
         if tuple(plate.cutoff_hz for plate in plates) == self.cutoff_hz:
             return self.items
-        return tuple(_filtered_as(item, plates[item.plate], rate_hz) for item in self.items)
+        return tuple(_filter_like_plate(item, plates[item.plate], rate_hz) for item in self.items)
 
 
-def decided(
+def make_decisions(
     plates: Sequence[PlateSignals],
     outlines_W: Mapping[Side, FloatArray],
     rate_hz: float,
@@ -90,7 +90,7 @@ def decided(
     outlines = {side: foot_outline(outlines_W[side], rate_hz) for side in SIDES}
     items = decide_contacts(plates, outlines, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg, balance=balance)
     if balance is not None:
-        outlines = unmeasured_bearing(items, outlines, balance, rate_hz, smear_s)
+        outlines = find_unmeasured_bearing(items, outlines, balance, rate_hz, smear_s)
     return ContactDecisions(tuple(items), outlines, tuple(plate.cutoff_hz for plate in plates))
 
 
@@ -123,7 +123,7 @@ def reaction_from_decisions(
     if full_bandwidth is None and full and all(plate.cutoff_hz for plate in full):
         full_bandwidth = ground_reaction(
             full,
-            [_filtered_as(item, full[item.plate], rate_hz) for item in decisions.items],
+            [_filter_like_plate(item, full[item.plate], rate_hz) for item in decisions.items],
             decisions.outlines,
             rate_hz,
             strikes_s=strikes_s,
@@ -133,7 +133,7 @@ def reaction_from_decisions(
     return reaction if full_bandwidth is None else replace(reaction, full_bandwidth=full_bandwidth)
 
 
-def _filtered_as(item: PlateContact, plate: PlateSignals, rate_hz: float) -> PlateContact:
+def _filter_like_plate(item: PlateContact, plate: PlateSignals, rate_hz: float) -> PlateContact:
     """The contact with its share of the load filtered as the wrench of the plate."""
     if item.share is None:
         return item
@@ -166,7 +166,7 @@ def ground_reaction(
     tail = int(np.ceil(max(max_tail_smears * smear_s, min_tail_s) * rate_hz))
     wrench = {side: np.zeros((frames, 6)) for side in SIDES}
     surface = {side: np.zeros(frames) for side in SIDES}
-    spans = supports(plates, contacts, frames, tail)
+    spans = filter_supports(plates, contacts, frames, tail)
     for item, (first, stop) in zip(contacts, spans, strict=True):
         side = item.contact.side
         if side is None or item.contact.decision != "assigned":
@@ -189,7 +189,7 @@ def ground_reaction(
         on_floor[side] = loaded_frames(side, contacts, frames)
         for stance in stances[side]:
             on_floor[side][stance.first : stance.stop] = True
-        reason[side] = reasons(side, stances[side], foot_outlines[side], carried, rate_hz)
+        reason[side] = unknown_reasons(side, stances[side], foot_outlines[side], carried, rate_hz)
         near[side] = np.zeros(frames, dtype=bool)
         for rows, _ in frames_around_stances(stances[side], smear_s + STANCE_DELAY_S, frames, rate_hz):
             near[side][rows[~carried[rows]]] = True
@@ -229,7 +229,7 @@ def _shared_loads(contacts: Sequence[PlateContact]) -> Iterator[SharedLoad]:
             yield SharedLoad(item.contact.plate, side, share.first_sample, share.raw, share.first_frame, share.sd)
 
 
-def supports(
+def filter_supports(
     plates: Sequence[PlateSignals], contacts: Sequence[PlateContact], frames: int, tail: int
 ) -> list[tuple[int, int]]:
     """Return for each contact the frames [first, stop) of its wrench, disjoint on each plate.
@@ -271,7 +271,7 @@ def find_contacts(
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
     """Return every contact of a trial and the ground reaction of both feet; see `contact_decisions`."""
     decisions = contact_decisions(signals, soles_W, settings, mass_kg, fit)
-    return decisions.contacts, reaction_of(decisions, signals, settings)
+    return decisions.contacts, compute_reaction(decisions, signals, settings)
 
 
 def contact_decisions(
@@ -292,8 +292,8 @@ def contact_decisions(
         balance = BodyBalance(
             required_wrench(fit), plates_like_markers(signals), fit.model.mass_kg, mass_known=mass_kg is not None
         )
-    return decided(
-        _plates(signals),
+    return make_decisions(
+        _plate_signals(signals),
         soles_W,
         signals.markers.rate_hz,
         settings,
@@ -303,7 +303,7 @@ def contact_decisions(
     )
 
 
-def reaction_of(
+def compute_reaction(
     decisions: ContactDecisions,
     signals: TrialSignals,
     settings: ContactSettings,
@@ -314,7 +314,7 @@ def reaction_of(
 
     full_bandwidth: that at full bandwidth if already known. strikes_s: see `reaction_from_decisions`.
     """
-    plates = _plates(signals)
+    plates = _plate_signals(signals)
     if full_bandwidth is None:
         full_hz, full = plates_unsmoothed(signals)
         plates = [
@@ -331,7 +331,7 @@ def reaction_of(
     )
 
 
-def _plates(signals: TrialSignals) -> list[PlateSignals]:
+def _plate_signals(signals: TrialSignals) -> list[PlateSignals]:
     return [
         PlateSignals(
             number=plate.number,
@@ -377,7 +377,7 @@ def ground_reaction_from_forces(
     contacts: list[Contact] = []
     measured, reason, on_floor, pressure, free = {}, {}, {}, {}, {}
     for number, (side, wrench) in enumerate(wrenches.items(), start=1):
-        for start_s, end_s in loadings(wrench[:, 4], rate_hz, threshold_n):
+        for start_s, end_s in find_loads(wrench[:, 4], rate_hz, threshold_n):
             contacts.append(Contact(number, start_s, end_s, side, "assigned", _REASON))
         loaded = np.asarray(np.nan_to_num(wrench[:, 4]) >= threshold_n)
         outline = foot_outline(soles_W[side], rate_hz)
@@ -461,7 +461,7 @@ def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnos
     notes = []
     for contact in contacts:
         missing_n = contact.evidence.get("balance_missing_n", math.nan)
-        limit_n = support_share * weight_of(contact.evidence.get("balance_mass_kg", math.nan))
+        limit_n = support_share * body_weight_n(contact.evidence.get("balance_mass_kg", math.nan))
         if contact.decision == "assigned" and missing_n > limit_n:
             notes.append(
                 Diagnostic(

@@ -117,7 +117,7 @@ def plate_surface(corners_W: FloatArray) -> tuple[FloatArray, FloatArray]:
     return corners_W.mean(axis=0), normal if normal[1] > 0 else -normal
 
 
-def loadings(vertical_force: FloatArray, rate_hz: float, threshold_n: float) -> list[tuple[float, float]]:
+def find_loads(vertical_force: FloatArray, rate_hz: float, threshold_n: float) -> list[tuple[float, float]]:
     """Return (start, end) in s of every load above the threshold, sub-sample, with dips below `MAX_DIP_S` bridged."""
     min_load_s = 0.02
     force = np.nan_to_num(np.asarray(vertical_force, dtype=np.float64))
@@ -133,7 +133,7 @@ def loadings(vertical_force: FloatArray, rate_hz: float, threshold_n: float) -> 
     return [(float(start), float(end)) for start, end in runs if end - start >= min_load_s]
 
 
-def missed_at_edges(
+def missed_times(
     vertical_force: FloatArray, rate_hz: float, start_s: float, end_s: float, threshold_n: float
 ) -> tuple[float, float]:
     """Return the times in s by which a load began earlier and ended later than stored, where small forces were stored as zero.
@@ -142,12 +142,12 @@ def missed_at_edges(
     `threshold_n`. 0 where nothing was removed.
     """
     force = np.asarray(vertical_force, dtype=np.float64)
-    forwards = _missed(force, round(np.ceil(start_s * rate_hz)), rate_hz, threshold_n)
-    backwards = _missed(force[::-1], len(force) - 1 - int(end_s * rate_hz), rate_hz, threshold_n)
+    forwards = _missed_time(force, round(np.ceil(start_s * rate_hz)), rate_hz, threshold_n)
+    backwards = _missed_time(force[::-1], len(force) - 1 - int(end_s * rate_hz), rate_hz, threshold_n)
     return forwards, backwards
 
 
-def _missed(force: FloatArray, edge: int, rate_hz: float, threshold_n: float) -> float:
+def _missed_time(force: FloatArray, edge: int, rate_hz: float, threshold_n: float) -> float:
     """Time in s in which the force rose from the threshold to sample `edge`, the first of a load."""
     # Number of equal samples that show that the software stored a constant: real signals have noise.
     cut_samples = 5
@@ -215,13 +215,13 @@ def forces_at_plate_rate(
         side, plate = contact.side, by_number[contact.plate]
         if side not in wrench:
             continue
-        share = _share_of(contact, reaction.shared, plate.rate_hz)
+        share = _foot_share(contact, reaction.shared, plate.rate_hz)
         if share is not None:
             first, part = _shared_part(share, plate.rate_hz, rate_hz, order)
         else:
             if plate.number not in smooth:
                 smooth[plate.number] = _low_passed(plate.wrench, plate.rate_hz, rate_hz, count, order)
-            first, stop = _span(contact, contacts, rate_hz, count)
+            first, stop = _contact_span(contact, contacts, rate_hz, count)
             part = smooth[plate.number][first:stop]
         part = part[: count - first]
         rows = slice(first, first + len(part))
@@ -236,7 +236,7 @@ def forces_at_plate_rate(
             wrench[side][rows_of_contact] = np.nan
     points, moments = {}, {}
     for side in sides:
-        wrench[side][~_known(reaction.measured[side], frame_rate_hz, rate_hz, count)] = np.nan
+        wrench[side][~_known_samples(reaction.measured[side], frame_rate_hz, rate_hz, count)] = np.nan
         loaded[side] &= np.isfinite(wrench[side]).all(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):  # no height without force
             height = surface[side] / wrench[side][:, 4]
@@ -250,7 +250,7 @@ def _low_passed(wrench: FloatArray, own_hz: float, rate_hz: float, count: int, o
     return smooth if own_hz == rate_hz and len(smooth) == count else at_marker_frames(smooth, own_hz, count, rate_hz)
 
 
-def _span(contact: Contact, contacts: Sequence[Contact], rate_hz: float, count: int) -> tuple[int, int]:
+def _contact_span(contact: Contact, contacts: Sequence[Contact], rate_hz: float, count: int) -> tuple[int, int]:
     """Samples [first, stop) of the force of a contact: as far as the filter spreads it, half-way to its neighbours."""
     # At full bandwidth the filter response has decayed after 1.5 periods.
     tail_s = 0.03
@@ -265,7 +265,7 @@ def _span(contact: Contact, contacts: Sequence[Contact], rate_hz: float, count: 
     return max(int(np.ceil(begin_s * rate_hz)), 0), min(int(np.ceil(end_s * rate_hz)), count)
 
 
-def _share_of(contact: Contact, shared: Sequence[SharedLoad], plate_hz: float) -> SharedLoad | None:
+def _foot_share(contact: Contact, shared: Sequence[SharedLoad], plate_hz: float) -> SharedLoad | None:
     """Share of the foot in the load of the plate, where two feet made it."""
     middle = 0.5 * (contact.start_s + contact.end_s) * plate_hz
     for share in shared:
@@ -294,7 +294,7 @@ def _is_part_of_a_whole(contact: Contact, contacts: Sequence[Contact]) -> bool:
     )
 
 
-def _known(measured: BoolArray, frame_rate_hz: float, rate_hz: float, count: int) -> BoolArray:
+def _known_samples(measured: BoolArray, frame_rate_hz: float, rate_hz: float, count: int) -> BoolArray:
     """Samples (count,) with both neighbouring frames measured; after the last frame that frame counts."""
     at = np.arange(count) * (frame_rate_hz / rate_hz)
     last = len(measured) - 1
@@ -336,7 +336,7 @@ def other_loads(
     loads = []
     for contact in contacts:
         distance = contact.evidence.get("cop_distance_median_m", np.nan)
-        if contact.decision != "rejected" or not distance > near_m or not _seen(contact):
+        if contact.decision != "rejected" or not distance > near_m or not _has_distances(contact):
             continue
         force = vertical[contact.plate]
         first, stop = round(contact.start_s * rate_hz), round(contact.end_s * rate_hz) + 1
@@ -350,7 +350,7 @@ def other_loads(
     return tuple(loads)
 
 
-def _seen(contact: Contact) -> bool:
+def _has_distances(contact: Contact) -> bool:
     """Whether the distances of both feet from the centre of pressure are known."""
     rival = contact.evidence.get("rival_cop_distance_median_m", np.nan)
     return bool(np.isfinite(contact.evidence["cop_distance_median_m"]) and np.isfinite(rival))

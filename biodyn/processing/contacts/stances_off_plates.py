@@ -81,7 +81,7 @@ def unmeasured_stances(
         UnmeasuredStance(
             strike_frame(first, stop, strikes_s, delay_s, rate_hz),
             stop,
-            f"{name} foot {_place(sole, plates, first, stop)}",
+            f"{name} foot {_place_of_stance(sole, plates, first, stop)}",
         )
         for first, stop in finite_stretches(_standing_elsewhere(side, plates, contacts, sole, rate_hz))
     ]
@@ -134,7 +134,7 @@ def _standing_elsewhere(
     return elsewhere
 
 
-def reasons(
+def unknown_reasons(
     side: Side, stances: Sequence[UnmeasuredStance], sole: FootOutline, carried: BoolArray, rate_hz: float
 ) -> list[str]:
     """Return for every frame why the wrench on this foot is unknown; "" where it is known. `carried`: by an assigned contact."""
@@ -202,7 +202,7 @@ def _delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline]
     return float(np.median(known)) if known else 0.0
 
 
-def _place(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
+def _place_of_stance(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
     for plate in plates:
         if plate.outlined and np.mean(sole.distance_to(plate.corners_W)[(first + stop) // 2] < 0.0) > 0.5:
             middle = (first + stop) // 2
@@ -258,7 +258,7 @@ def pre_strike_force(
                 (strikes_differ * typical, sd[side][0]),
                 (EVENT_ERROR_S * rate, sd[side][1]),
             ):
-                target[rows] += _in_world(_at(ahead_s * rate_hz, values, at), side, *place)
+                target[rows] += _rotate_to_world(_interpolate_rows(ahead_s * rate_hz, values, at), side, *place)
     return wrenches, sd
 
 
@@ -285,23 +285,23 @@ def _in_foot_axes(
     at = (strike + ahead_s) * rate_hz
     frames = np.arange(len(wrench), dtype=np.float64)
     masked = np.where(((frames >= span[0]) & (frames < span[1]))[:, None], wrench, 0.0)
-    values = _at(frames, masked, at)
+    values = _interpolate_rows(frames, masked, at)
     about = values[:, :3] - cross(p, values[:, 3:])
-    return np.hstack([about @ axes, values[:, 3:] @ axes]) * _mirror(side)
+    return np.hstack([about @ axes, values[:, 3:] @ axes]) * _mirror_signs(side)
 
 
-def _at(known_at: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
+def _interpolate_rows(known_at: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
     """Interpolate columns (n, 6) of values (m, 6) linearly."""
     return np.column_stack([np.interp(at, known_at, column) for column in values.T])
 
 
-def _in_world(values: FloatArray, side: Side, p: FloatArray, axes: FloatArray) -> FloatArray:
-    values = values * _mirror(side)
+def _rotate_to_world(values: FloatArray, side: Side, p: FloatArray, axes: FloatArray) -> FloatArray:
+    values = values * _mirror_signs(side)
     moment, force = values[:, :3] @ axes.T, values[:, 3:] @ axes.T
     return np.hstack([moment + cross(p, force), force])
 
 
-def _mirror(side: Side) -> FloatArray:
+def _mirror_signs(side: Side) -> FloatArray:
     """Signs of a wrench (6,) that make both sides equal: lateral force and the moments about the other axes change sign."""
     sign = SIDE_SIGN[side]
     return np.array([sign, sign, 1.0, 1.0, 1.0, sign])

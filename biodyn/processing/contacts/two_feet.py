@@ -73,14 +73,14 @@ def share_double_support(
     smooth = butterworth_lowpass(wrench, rate_hz, min(pressure["cutoff_hz"], 0.4 * rate_hz))
     if np.min(smooth[:, 4]) < min_force_share * np.max(smooth[:, 4]) or not np.isfinite(smooth).all():
         return None
-    cop = _pressure(smooth, height_m)
-    ends = _ends(cop, rate_hz, rear, lead, middle, pressure)
+    cop = _centre_of_pressure(smooth, height_m)
+    ends = _transfer_ends(cop, rate_hz, rear, lead, middle, pressure)
     if ends is None:
         return None
     first, stop = ends
     progress = np.clip((np.arange(len(wrench)) - first) / (stop - first), 0.0, 1.0)
-    p_rear = _path(rear, _place(cop[first], rear, first), None, pressure["rear_end"], progress)
-    p_lead = _path(lead, None, _place(cop[stop], lead, stop), pressure["lead_start"], progress)
+    p_rear = _pressure_path(rear, _point_in_sole(cop[first], rear, first), None, pressure["rear_end"], progress)
+    p_lead = _pressure_path(lead, None, _point_in_sole(cop[stop], lead, stop), pressure["lead_start"], progress)
     line = p_lead - p_rear
     lever = np.linalg.norm(line, axis=1, keepdims=True)
     along = line / lever
@@ -94,11 +94,11 @@ def share_double_support(
     wrench_lead = _wrench_of_lead(
         wrench, share, progress, p_rear + offset, p_lead + offset, along, height_m, (first, stop), rear_is_right
     )
-    sd = _errors(wrench, share, p_rear, p_lead, along, height_m)
+    sd = _wrench_errors(wrench, share, p_rear, p_lead, along, height_m)
     return DoubleSupport(0, first, stop, wrench_lead, sd, table["error"]["vertical"] * float(wrench[inner, 4].max()))
 
 
-def _pressure(wrench: FloatArray, height_m: float) -> FloatArray:
+def _centre_of_pressure(wrench: FloatArray, height_m: float) -> FloatArray:
     """Centre of pressure (n, 2) m, World x and z, at a height."""
     vertical = wrench[:, 4]
     x = (wrench[:, 2] + height_m * wrench[:, 3]) / vertical
@@ -106,22 +106,22 @@ def _pressure(wrench: FloatArray, height_m: float) -> FloatArray:
     return np.column_stack([x, z])
 
 
-def _axes(sole: Sole) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _sole_axes(sole: Sole) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Heel (n, 2), unit vectors forward and to the right of it seen from above."""
     heel, toe = sole.heel[:, ::2], sole.toe[:, ::2]
     forward = (toe - heel) / np.linalg.norm(toe - heel, axis=1, keepdims=True)
     return heel, forward, np.column_stack([-forward[:, 1], forward[:, 0]])
 
 
-def _ends(
+def _transfer_ends(
     cop: FloatArray, rate_hz: float, rear: Sole, lead: Sole, middle: int, pressure: dict[str, float]
 ) -> tuple[int, int] | None:
     """First and last sample of the transfer: the centre of pressure leaves the rear foot and comes to rest under the other."""
     # Longer double support is standing, not a step.
     max_double_support_s = 0.8
-    heel, forward, _ = _axes(rear)
+    heel, forward, _ = _sole_axes(rear)
     start = heel + pressure["rear_end"] * rear.length_m * forward
-    heel, forward, _ = _axes(lead)
+    heel, forward, _ = _sole_axes(lead)
     line = heel + 0.12 * lead.length_m * forward - start
     way = np.sum((cop - start) * line, axis=1) / np.sum(line**2, axis=1)
     half = np.flatnonzero((way[:-1] < 0.5) & (way[1:] >= 0.5))
@@ -142,14 +142,14 @@ def _ends(
     return (first, stop) if 2 <= stop - first <= max_double_support_s * rate_hz else None
 
 
-def _place(point: FloatArray, sole: Sole, sample: int) -> FloatArray:
+def _point_in_sole(point: FloatArray, sole: Sole, sample: int) -> FloatArray:
     """Coordinates (2,) m of a point in the axes of a sole: forward of the heel, to the right."""
-    heel, forward, right = _axes(sole)
+    heel, forward, right = _sole_axes(sole)
     offset = point - heel[sample]
     return np.array([offset @ forward[sample], offset @ right[sample]])
 
 
-def _path(
+def _pressure_path(
     sole: Sole, begin: FloatArray | None, end: FloatArray | None, known_share: float, progress: FloatArray
 ) -> FloatArray:
     """Centre of pressure (n, 2) under a foot: from `begin` (2,) to the usual end, or from the usual begin to `end`."""
@@ -160,7 +160,7 @@ def _path(
         assert begin is not None
         end = np.array([max(usual, begin[0]), begin[1]])
     local = begin + progress[:, None] * (end - begin)
-    heel, forward, right = _axes(sole)
+    heel, forward, right = _sole_axes(sole)
     return heel + local[:, :1] * forward + local[:, 1:] * right
 
 
@@ -190,39 +190,39 @@ def _wrench_of_lead(
     ):
         total = np.sum(wrench[:, [3, 5]] * axis, axis=1)
         tilt = total / vertical
-        rear = _near(tilt, first, -1) * (1.0 + growth * progress) + rear_change * progress
-        lead = _near(tilt, stop, 1) + lead_change * (1.0 - progress)
+        rear = _mean_near(tilt, first, -1) * (1.0 + growth * progress) + rear_change * progress
+        lead = _mean_near(tilt, stop, 1) + lead_change * (1.0 - progress)
         guess = of_lead * lead
         parts.append(guess + weight * (total - guess - of_rear * rear))
     horizontal = parts[0][:, None] * along + parts[1][:, None] * across
     force = np.column_stack([horizontal[:, 0], of_lead, horizontal[:, 1]])
-    both = wrench[:, 1] - _twist(p_lead, force) - _twist(p_rear, wrench[:, 3:] - force)
-    result = _at(p_lead, height_m, force)
+    both = wrench[:, 1] - _vertical_moment(p_lead, force) - _vertical_moment(p_rear, wrench[:, 3:] - force)
+    result = _wrench_at_points(p_lead, height_m, force)
     result[:, 1] += share * both
     result[:first] = 0.0
     result[stop:] = wrench[stop:]
     return result
 
 
-def _near(values: FloatArray, at: int, sense: int) -> float:
+def _mean_near(values: FloatArray, at: int, sense: int) -> float:
     """Mean of the samples next to `at` in single support, because the raw force rings."""
     width = 8
     part = values[max(at - width, 0) : at + 1] if sense < 0 else values[at : at + width + 1]
     return float(part.mean())
 
 
-def _twist(point: FloatArray, force: FloatArray) -> FloatArray:
+def _vertical_moment(point: FloatArray, force: FloatArray) -> FloatArray:
     """Vertical moment (n,) about the world origin of forces (n, 3) at points (n, 2)."""
     return np.asarray(point[:, 1] * force[:, 0] - point[:, 0] * force[:, 2])
 
 
-def _at(point: FloatArray, height_m: float, force: FloatArray) -> FloatArray:
+def _wrench_at_points(point: FloatArray, height_m: float, force: FloatArray) -> FloatArray:
     """Wrench (n, 6) about the world origin of forces (n, 3) at points (n, 2) of a horizontal plane."""
     place = np.column_stack([point[:, 0], np.full(len(point), height_m), point[:, 1]])
     return np.hstack([cross(place, force), force])
 
 
-def _errors(
+def _wrench_errors(
     wrench: FloatArray, share: FloatArray, p_rear: FloatArray, p_lead: FloatArray, along: FloatArray, height_m: float
 ) -> FloatArray:
     """Standard deviations (6, n, 6) of the wrench of the leading foot.
@@ -239,10 +239,10 @@ def _errors(
     nothing = np.zeros((len(share), 3))
     return np.stack(
         [
-            _at(p_rear, height_m, vertical_sd * up),
-            _at(p_lead, height_m, vertical_sd * up),
-            _at(p_lead, height_m, (table["along"] * size)[:, None] * flat[0]),
-            _at(p_lead, height_m, (table["across"] * size)[:, None] * flat[1]),
+            _wrench_at_points(p_rear, height_m, vertical_sd * up),
+            _wrench_at_points(p_lead, height_m, vertical_sd * up),
+            _wrench_at_points(p_lead, height_m, (table["along"] * size)[:, None] * flat[0]),
+            _wrench_at_points(p_lead, height_m, (table["across"] * size)[:, None] * flat[1]),
             np.hstack([(table["twist_m"] * size)[:, None] * up, nothing]),
             np.hstack([(table["point_m"] * size)[:, None] * flat[0], nothing]),
         ]
@@ -288,14 +288,14 @@ def label_stance(right: BoolArray, left: BoolArray) -> IntArray:
     return np.asarray(label[nearer])
 
 
-def stances_of(load: Load, label: IntArray, smear: int) -> tuple[list[Stance], list[tuple[int, int]]]:
+def split_stances(load: Load, label: IntArray, smear: int) -> tuple[list[Stance], list[tuple[int, int]]]:
     """Return the stances of each foot on the plate with their wrenches, and the stretches of frames that cannot be shared.
 
     Without a double support that can be shared: no stance, and the whole load. `label`: see `label_stance`. `smear`: frames
     over which the filter spreads unknown forces.
     """
     whole = [(load.first, load.stop)]
-    alone = _alone(load, label)
+    alone = _single_support(load, label)
     if load.plate.raw is None or len(alone) < 2:
         return [], whole
     double_supports = [_double_support(load, a, b) for a, b in pairwise(alone)]
@@ -319,11 +319,11 @@ def stances_of(load: Load, label: IntArray, smear: int) -> tuple[list[Stance], l
         known_to = ends if number == len(alone) - 1 else double_supports[number] is not None
         inner = (first if known_from else first + smear, stop if known_to else stop - smear)
         if inner[1] > inner[0]:
-            stances.append(_stance(load, side, inner, before[number], after[number], known_from, known_to))
+            stances.append(_combine_stance(load, side, inner, before[number], after[number], known_from, known_to))
     return stances, gaps
 
 
-def _alone(load: Load, label: IntArray) -> list[tuple[Side, int, int]]:
+def _single_support(load: Load, label: IntArray) -> list[tuple[Side, int, int]]:
     """Stretches (side, first, stop) of frames with one foot on the plate, without those that are too short."""
     edges = np.concatenate(([0], np.flatnonzero(np.diff(label)) + 1, [len(label)]))
     stretches: list[tuple[Side, int, int]] = []
@@ -351,7 +351,9 @@ def _double_support(load: Load, rear: tuple[Side, int, int], lead: tuple[Side, i
             return None
     ratio = load.plate.analog_rate_hz / load.rate_hz
     begin, end = round(first * ratio), min(round((stop - 1) * ratio) + 1, len(raw))
-    soles = [_sole(load.foot_outlines[side], first, stop, np.arange(begin, end) / ratio) for side in (rear[0], lead[0])]
+    soles = [
+        _sole_line(load.foot_outlines[side], first, stop, np.arange(begin, end) / ratio) for side in (rear[0], lead[0])
+    ]
     if soles[0] is None or soles[1] is None:
         return None
     height = float(plate_surface(load.plate.corners_W)[0][1])
@@ -362,7 +364,7 @@ def _double_support(load: Load, rear: tuple[Side, int, int], lead: tuple[Side, i
     return None if shared is None else replace(shared, sample=begin)
 
 
-def _sole(foot: FootOutline, first: int, stop: int, at: FloatArray) -> Sole | None:
+def _sole_line(foot: FootOutline, first: int, stop: int, at: FloatArray) -> Sole | None:
     """Middle line of the sole at the frames `at` (n,), between `first` and `stop`; None if unknown."""
     outline = foot.outline_W[first:stop]
     if not np.isfinite(outline).all() or stop - first < 2:
@@ -374,7 +376,7 @@ def _sole(foot: FootOutline, first: int, stop: int, at: FloatArray) -> Sole | No
     return Sole(heel, toe, float(np.median(np.linalg.norm(ends[1] - ends[0], axis=1))))
 
 
-def _stance(
+def _combine_stance(
     load: Load,
     side: Side,
     alone: tuple[int, int],

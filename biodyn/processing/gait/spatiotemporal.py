@@ -86,25 +86,18 @@ def stride_parameters(
     turning_rad = math.radians(15.0)
     side, opposite = cycle.side, other_side(cycle.side)
     duration = cycle.duration_s
-    stride = _interpolate_position(heel_W[side], cycle.end_s, rate_hz) - _interpolate_position(
-        heel_W[side], cycle.start_s, rate_hz
-    )
-    displacement = _interpolate_position(pelvis_W, cycle.end_s, rate_hz) - _interpolate_position(
-        pelvis_W, cycle.start_s, rate_hz
-    )
+    stride = _position_at(heel_W[side], cycle.end_s, rate_hz) - _position_at(heel_W[side], cycle.start_s, rate_hz)
+    displacement = _position_at(pelvis_W, cycle.end_s, rate_hz) - _position_at(pelvis_W, cycle.start_s, rate_hz)
     turns = _foot_turn_rad(cycle, toe_W[side] - heel_W[side], rate_hz) > turning_rad
     forward = _unit_direction(stride if turns else displacement)
     local = (
-        _unit_direction(
-            _interpolate_position(pelvis_W, cycle.off_s, rate_hz)
-            - _interpolate_position(pelvis_W, cycle.start_s, rate_hz)
-        )
+        _unit_direction(_position_at(pelvis_W, cycle.off_s, rate_hz) - _position_at(pelvis_W, cycle.start_s, rate_hz))
         if turns
         else forward
     )
     ahead, local = _relative_directions(toe_W[side] - heel_W[side], cycle, forward, local, rate_hz)
     right = cross(ahead, (0.0, 1.0, 0.0))
-    step = _interpolate_position(heel_W[side], cycle.end_s, rate_hz) - _interpolate_position(
+    step = _position_at(heel_W[side], cycle.end_s, rate_hz) - _position_at(
         heel_W[opposite], cycle.opposite_strike_s, rate_hz
     )
     stride_length = float(stride @ forward)
@@ -193,13 +186,11 @@ def cycle_displacement(
 ) -> FloatArray:
     """Return the displacement (3,) m of the pelvis (T, 3) over the floor from the begin of the cycle to its end; NaN if
     unknown."""
-    displacement = _interpolate_position(pelvis_W, cycle.end_s, rate_hz) - _interpolate_position(
-        pelvis_W, cycle.start_s, rate_hz
-    )
+    displacement = _position_at(pelvis_W, cycle.end_s, rate_hz) - _position_at(pelvis_W, cycle.start_s, rate_hz)
     return displacement - cycle.duration_s * np.asarray(floor_velocity_W)
 
 
-def _interpolate_position(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:
+def _position_at(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:
     """Position (3,) at a time between two frames; NaN outside the recording or next to a gap."""
     frame = time_s * rate_hz
     # tolerance for the rounding of times of frames
@@ -220,9 +211,7 @@ def _unit_direction(displacement: FloatArray) -> FloatArray:
 
 def _foot_turn_rad(cycle: GaitCycle, foot_W: FloatArray, rate_hz: float) -> float:
     """Angle between the directions of the foot at the two strikes of a cycle; 0 if unknown."""
-    first, second = (
-        _unit_direction(_interpolate_position(foot_W, time_s, rate_hz)) for time_s in (cycle.start_s, cycle.end_s)
-    )
+    first, second = (_unit_direction(_position_at(foot_W, time_s, rate_hz)) for time_s in (cycle.start_s, cycle.end_s))
     return float(np.nan_to_num(np.arccos(np.clip(first @ second, -1.0, 1.0))))
 
 

@@ -20,8 +20,8 @@ from biodyn.session import (
     choose_static,
     judge_role,
     judge_static,
-    motion_of,
     preview_of_file,
+    read_motion_facts,
 )
 from biodyn.session.inventory import FoundFile, take_inventory
 from biodyn.session.labels import Labels, label_files, laboratory_names
@@ -383,7 +383,7 @@ def _findings(files: Sequence[FoundFile], root: Path, given: Mapping[Path, str],
 
     def motion(p: SubjectAssignment) -> MotionFacts | None:
         if p.file.path not in motions:
-            motions[p.file.path] = motion_of(root / p.file.path)
+            motions[p.file.path] = read_motion_facts(root / p.file.path)
         return motions[p.file.path]
 
     assignments = assign_subjects(files, root.name or "study", given)

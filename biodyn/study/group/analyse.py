@@ -17,7 +17,7 @@ from biodyn.errors import ResultError, SettingsError
 from biodyn.library.load import suggest_name
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.output.store.folder import group_files, replacing
+from biodyn.output.store.folder import group_files, replace_folder
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.gait import stride_columns
 from biodyn.processing.gait.spatiotemporal import variable_names
@@ -63,7 +63,7 @@ from biodyn.study.options import AnalysisOptions, all_definitions, group_table, 
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import STRIDES_NAME, excluded_trials, read_strides, without_trials
 from biodyn.variables import Walker, load_norm_set, unknown_norms
-from biodyn.variables.cycle_parameters import operate, signs, unit_of, window_ends
+from biodyn.variables.cycle_parameters import apply_operation, parameter_unit, side_signs, window_ends
 from biodyn.variables.norms import AUTO, NONE
 
 PARAMETER_COLUMNS = [*CYCLE_KEYS, "parameter", "value", "unit"]
@@ -88,7 +88,7 @@ def parameter_table(
     matrix = parameter_matrix(data, definitions) if matrix is None else matrix
     known = [number for number, definition in enumerate(definitions) if has_variable(data, definition)]
     names = pd.Index([definitions[number].name for number in known])
-    units = [unit_of(definitions[n], data.units.get(definitions[n].variable, "")) for n in known]
+    units = [parameter_unit(definitions[n], data.units.get(definitions[n].variable, "")) for n in known]
     codes = np.repeat(np.arange(len(known)), len(matrix))
     levels = pd.Index(list(dict.fromkeys(units)))
     table: dict[str, Any] = {name: _tiled(data.cycles[name], len(known)) for name in CYCLE_KEYS}
@@ -115,12 +115,12 @@ def has_variable(data: SubjectCycles, definition: ParameterDefinition) -> bool:
 
 def parameter_values(data: SubjectCycles, definition: ParameterDefinition) -> FloatArray:
     """Return one parameter of every cycle (N,)."""
-    sign = signs(definition, data.cycles["side"].astype(str).tolist())
+    sign = side_signs(definition, data.cycles["side"].astype(str).tolist())
     if definition.operation == "stride":
         return sign * data.stride(definition.variable)
     curves = data.curves(definition.variable) * sign[:, None]
     start, end = window_ends(definition.interval, data.stride(STANCE))
-    return operate(curves, start, end, definition, data.stride(STRIDE_TIME))
+    return apply_operation(curves, start, end, definition, data.stride(STRIDE_TIME))
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def analyse_frames(
     the people, by whom the norms are chosen.
     """
     options = options or AnalysisOptions()
-    with replacing(out / FOLDER_NAME, group_files) as folder, ExitStack() as open_files:
+    with replace_folder(out / FOLDER_NAME, group_files) as folder, ExitStack() as open_files:
         stream = _Stream(options, folder, open_files, possible or Possible(), walkers)
         for frame in frames:
             data = subject_cycles(frame)
@@ -360,7 +360,8 @@ class _Stream:
                 "name": [definition.name for definition in self.definitions],
                 "title": [definition.label for definition in self.definitions],
                 "unit": [
-                    unit_of(definition, self.variables.get(definition.variable, "")) for definition in self.definitions
+                    parameter_unit(definition, self.variables.get(definition.variable, ""))
+                    for definition in self.definitions
                 ],
                 "source": [definition.source for definition in self.definitions],
                 "cycles": self.known,

@@ -27,7 +27,7 @@ from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_an
 from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial
 from biodyn.variables import NormChoice, Walker, choose_norms, same_side
-from biodyn.variables.norms import AUTO, ENTRY, walker_of
+from biodyn.variables.norms import AUTO, ENTRY, read_walker
 
 FOLDER_NAME = "group"
 PARAMETERS_NAME = "parameters.csv"
@@ -279,7 +279,7 @@ def walkers_of(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
         if ENTRY not in record:  # of an older version
             continue
         speed = record[ENTRY]["speed"]["m_s"]
-        by_subject.setdefault(trial.subject, []).append(walker_of(record, np.nan if speed is None else speed))
+        by_subject.setdefault(trial.subject, []).append(read_walker(record, np.nan if speed is None else speed))
     return tuple(mean_of_person(walkers) for walkers in by_subject.values())
 
 

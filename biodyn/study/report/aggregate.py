@@ -18,8 +18,8 @@ from biodyn.checks.registry import finding_title
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, IntArray
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.library.load import load_table
-from biodyn.output.report.page import Methods, methods
-from biodyn.output.store.read import OLD_TRIAL_STATUS, in_current_words
+from biodyn.output.report.page import Methods, methods_text
+from biodyn.output.store.read import OLD_TRIAL_STATUS, to_current_terms
 from biodyn.output.tables.csv import with_original_texts
 from biodyn.processing.signals.prepare import stored_method
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
@@ -201,7 +201,7 @@ class Findings:
 
     def add(self, trial: Trial, record: Mapping[str, Any]) -> None:
         """Take in the run.json of one trial."""
-        record = in_current_words(record)
+        record = to_current_terms(record)
         seen: set[tuple[str, str]] = set()
         for check in record["checks"]:
             if check["status"] in ("warn", "fail"):
@@ -391,7 +391,7 @@ def study_methods(source: StudySource, facts: RunFacts) -> Methods | None:
     """Paragraphs and sources; None where no trial has a result."""
     if not facts.variants:
         return None
-    return methods(
+    return methods_text(
         facts.usual.record,
         _TEMPLATE,
         (PACKAGE,),

@@ -17,7 +17,7 @@ from biodyn.output.figures.curves import (
     FOOT_OFF_KEY,
     SINGLE,
     bands_first,
-    broken,
+    break_curve,
     display_table,
     foot_off_layer,
     labels_below,
@@ -28,7 +28,7 @@ from biodyn.output.figures.curves import (
 )
 from biodyn.output.figures.description import Area, Axis, Bars, Figure, Key, Layer, Line, Panel, Rule, Span, Strip
 from biodyn.output.figures.style import DASHED, LEVEL_COLORS
-from biodyn.output.figures.svg import svg
+from biodyn.output.figures.svg import render_svg
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.compare_page import multi_trial_scene
 from biodyn.output.report.scene import MOST_BYTES
@@ -254,7 +254,7 @@ def subject_panel(
         mean, sd = nan_statistics(values[known])
         if known.sum() > 1:
             thin.insert(0, Area(PERCENT, mean - sd, mean + sd, color, 0.16))
-        bold.append(Line(*broken(mean, values[known]), color, _MEAN))
+        bold.append(Line(*break_curve(mean, values[known]), color, _MEAN))
         if len(values) > 1:  # a single cycle is its own mean
             bold.append(Line(PERCENT, values[side_cycles.representative], f"{color}_dark", 1.5))
         words.append(
@@ -311,7 +311,7 @@ def quality_figure(trials: Sequence[Trial], marker_limit_mm: float) -> Markup:
         Key("RMS of a trial", "bar", "area"), Key("largest value of a trial", "ink", "outline"),
         Key("limit", "limit", width=1.0, dash=DASHED), *(Key(side, side, "area") for side in SIDE_NAMES.values()),
     ]  # fmt: skip
-    return svg(Figure("Quality over all trials", tuple(panels), tuple(keys), height=125.0))
+    return render_svg(Figure("Quality over all trials", tuple(panels), tuple(keys), height=125.0))
 
 
 def _known(values: Sequence[float] | FloatArray) -> FloatArray:

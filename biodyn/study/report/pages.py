@@ -19,11 +19,11 @@ from biodyn.errors import ResultError
 from biodyn.output.figures.curves import unit_words
 from biodyn.output.figures.svg import standard_names
 from biodyn.output.report.compare_page import CURVES_TEMPLATE, MeanCurve, Means, pair_curves
-from biodyn.output.report.page import Data, Fact, Frame, Section, Sections, framed, page_environment, resource
+from biodyn.output.report.page import Data, Fact, Frame, Section, Sections, frame_page, load_resource, page_environment
 from biodyn.output.report.paper import PaperHead, is_own_paper
 from biodyn.output.report.scene import MOST_BYTES, SCENE_TEMPLATE
 from biodyn.output.report.trial_page import subject_facts
-from biodyn.output.store.folder import PAPER_NAME, replacing, subject_pages
+from biodyn.output.store.folder import PAPER_NAME, replace_folder, subject_pages
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.collecting.read import subjects as subjects_with_cycles
 from biodyn.study.group.registry import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_walker
@@ -47,7 +47,7 @@ from biodyn.study.report.figures import (
 )
 from biodyn.study.report.source import Names, StudySource, Table, Trial, number, rows_of, spread, table
 from biodyn.variables import Walker, variable
-from biodyn.variables.norms import walker_of
+from biodyn.variables.norms import read_walker
 
 if TYPE_CHECKING:
     from biodyn.study.session_change import SessionChange
@@ -111,7 +111,7 @@ def _framed(
     source: StudySource, title: str, heading: str, line: str, facts: Sequence[Fact], sections: Sequence[Section]
 ) -> str:
     """Return a page; `line`: the outcome in the head, "" for the page of one subject in a study."""
-    return framed(
+    return frame_page(
         Frame(
             title=title,
             heading=heading,
@@ -121,8 +121,8 @@ def _framed(
             program=source.record["program"],
             foot="This page needs no network; links lead to the results of the trials.",
             up=("", "") if line else ("../report.html", source.record["name"]),
-            style=resource("study.css", PACKAGE),
-            script=resource("sorting.js", PACKAGE),
+            style=load_resource("study.css", PACKAGE),
+            script=load_resource("sorting.js", PACKAGE),
         ),
         sections,
     )
@@ -354,7 +354,7 @@ def write_study_report(out: Path, paper: PaperHead | None = None) -> Path:
         text = session_page(page, people[0])
         pages = None if paper is None else session_paper(page, people[0], paper)
     else:
-        with replacing(source.out / SUBJECTS_NAME, subject_pages) as folder:
+        with replace_folder(source.out / SUBJECTS_NAME, subject_pages) as folder:
             for person in _people(page):
                 (folder / f"{person.subject}.html").write_text(subject_page(person), encoding="utf-8")
         text = study_page(page)
@@ -435,7 +435,7 @@ def _people(page: StudyPage) -> Iterator[SubjectPage]:
 def _walker(source: StudySource, trials: Sequence[Trial]) -> Walker | None:
     """Return the mean over the included walks of a person, or None."""
     counted = [trial for trial in trials if trial.done and not trial.excluded]
-    return mean_walker([walker_of(source.run_record(trial), trial.number("speed_m_s")) for trial in counted])
+    return mean_walker([read_walker(source.run_record(trial), trial.number("speed_m_s")) for trial in counted])
 
 
 def with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:

@@ -17,8 +17,8 @@ from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, 
 from biodyn.io import file_sha256, files_of, read_many, remembered_sha256
 from biodyn.library.subject import subject_record_file
 from biodyn.model.from_library.user_tables import load_user_tables, user_table_name
-from biodyn.output.store.folder import REPORT_NAME, remove_unfinished, replacing, trial_files
-from biodyn.output.store.write import seal, write_report, write_view
+from biodyn.output.store.folder import REPORT_NAME, remove_unfinished, replace_folder, trial_files
+from biodyn.output.store.write import write_manifest, write_report, write_view
 from biodyn.recording import Recording
 from biodyn.session import static_candidates
 from biodyn.settings import PATH_ENTRIES, Settings, settings_from
@@ -282,13 +282,13 @@ def _write(task: Task, record: TrialRecord, result: TrialResult) -> None:
     folder = task.folder
     remove_unfinished(folder)
     output = result.analysis.settings.output
-    with replacing(folder, trial_files) as place:
+    with replace_folder(folder, trial_files) as place:
         write_view(result.view, place, output.packed)
         report = output.report or task.wants_report(record.status)
         write_report(result.view, place, figures=output.figures, report=report)
         write_cycles(result, place)
         write_record(record, place)
-        seal(place, pack=output.packed)
+        write_manifest(place, pack=output.packed)
 
 
 def _with_report(task: Task, previous: Outcome) -> Outcome | None:

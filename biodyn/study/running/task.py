@@ -16,7 +16,7 @@ import filelock
 from pydantic import TypeAdapter
 
 from biodyn.errors import StudyError
-from biodyn.output.store.folder import RECORD_NAME, remove_unfinished, replacing, trial_files
+from biodyn.output.store.folder import RECORD_NAME, remove_unfinished, replace_folder, trial_files
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, FAILED, Status, TrialRecord, read_record, write_record
 from biodyn.version import VERSION
@@ -118,7 +118,7 @@ def kept_record(task: Task, key: str) -> TrialRecord | None:
 def write_failed(folder: Path, record: TrialRecord, trace: str = "") -> None:
     """Put the record of a failure where the trial's result would be."""
     remove_unfinished(folder)
-    with replacing(folder, trial_files) as place:
+    with replace_folder(folder, trial_files) as place:
         if trace:
             (place / TRACEBACK_NAME).write_text(trace, encoding="utf-8")
         write_record(record, place)

@@ -55,7 +55,7 @@ from biodyn.trial.files import NO_STATIC
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.result import TrialResult
 from biodyn.uncertainty.bands import TorqueUncertainty
-from biodyn.uncertainty.imported import ImportedInputs, as_it_was, imported_bands, redone
+from biodyn.uncertainty.imported import ImportedInputs, imported_bands, recompute_draw, unchanged_draw
 from biodyn.uncertainty.inputs import TrialInputs, stride_time
 
 #: Settings that such a trial follows: entries, and sections with all of theirs.
@@ -109,11 +109,11 @@ def run_on_model(
     estimate = settings.signals.method == ESTIMATE
 
     def whole(torques: CoordinateResult) -> ModelResult | None:
-        return completed(torques, settings, model, settings.subject.height_m, clock)
+        return complete_result(torques, settings, model, settings.subject.height_m, clock)
 
     if coordinates:
         clock.begin("estimate" if estimate else "inverse dynamics")
-        torques = _on_coordinates(request.path, model, request.forces, cutoff_hz, estimate)
+        torques = _torques_of_coordinates(request.path, model, request.forces, cutoff_hz, estimate)
         result = whole(torques)
     else:
         inputs = (request.path, model, request.forces, request.ik_setup, *sizes, cutoff_hz, settings)
@@ -153,7 +153,7 @@ def _require_supported(request: TrialRequest, scales_coordinates: bool) -> None:
         )
 
 
-def _on_coordinates(
+def _torques_of_coordinates(
     motion: Path,
     model: Path,
     forces: str | Path | None,
@@ -186,7 +186,7 @@ def whole_result(request: TrialRequest, progress: Callable[[str], None] | None =
 # -- from the torques of the coordinates to the whole analysis ----------------------------------------------------------
 
 
-def completed(
+def complete_result(
     own: CoordinateResult,
     settings: Settings,
     model_path: Path,
@@ -208,13 +208,13 @@ def completed(
     method = BUTTERWORTH if own.estimated is None else ESTIMATE
     filters = settings.signals.model_copy(update={"cutoff_hz": own.cutoff_hz, "method": method})
     settings = settings.model_copy(update={"signals": filters})  # as this trial followed them
-    R_WG = _heading(own, model)
+    R_WG = _travel_heading(own, model)
     motion = own.motion(R_WG)
     edge_s = 0.5 / own.cutoff_hz if own.cutoff_hz else 0.0
     labels, solution = ((), None) if fit is None else (fit.labels, fit.solution)
     body_fit = imported_fit(model, motion, source.recording.markers.time_s, edge_s, labels, solution)
     recording = source.recording.rotated(R_WG)
-    mapping = _mapping(model, recording)
+    mapping = _marker_mapping(model, recording)
     signals = prepare_signals(replace(recording, plates=()), mapping, settings.signals)
     on_plates = None if source.on_plates is None else source.on_plates.rotated(R_WG)
     if on_plates is not None:
@@ -226,7 +226,7 @@ def completed(
         contacts, reaction = on_plates.contacts, on_plates.reaction
     else:
         contacts, reaction = _given_ground(own, source.loads, model, points, wrenches, signals, settings)
-    activity, events, notes = _events(points, contacts, recording, settings, own.cutoff_hz)
+    activity, events, notes = _find_events(points, contacts, recording, settings, own.cutoff_hz)
     covered = source.loads.covered
     covered = covered if covered.ndim == 2 else np.repeat(covered[:, None], len(motion.names), axis=1)
     bodies = [model.multibody.body_index(own.model.multibody.body_names[body]) for body in source.loads.bodies]
@@ -243,9 +243,9 @@ def completed(
     )
     analysis = TrialAnalysis(
         recording=recording,
-        static=StaticFacts(model_path, file_sha256(model_path), _sized(own), 0, 0, 0.0, source="model"),
+        static=StaticFacts(model_path, file_sha256(model_path), _size_source(own), 0, 0, 0.0, source="model"),
         settings=settings,
-        subject=_subject(source.recording, model.mass_kg, height_m, settings),
+        subject=_subject_facts(source.recording, model.mass_kg, height_m, settings),
         R_WL=R_WG @ source.R_GL,
         world_reason=_world_words(R_WG),
         mapping=mapping,
@@ -260,39 +260,39 @@ def completed(
         dynamics=dynamics,
         events=events,
         activity=activity,
-        diagnostics=(*own.findings, *notes, *_reversed(model)),
+        diagnostics=(*own.findings, *notes, *_reversed_note(model)),
         timings={},
         propagation=inputs,
         imported=ImportedModelData(
-            motion, _record(own, source.recording), own.model_file or _content(model_path), own.motion_file
+            motion, _run_record(own, source.recording), own.model_file or _file_content(model_path), own.motion_file
         ),
     )
     clock.begin("uncertainty")
-    bands = _bands(own, model, motion, inputs, np.nan_to_num(wrenches_G), settings)
+    bands = _torque_bands(own, model, motion, inputs, np.nan_to_num(wrenches_G), settings)
     clock.begin("checks")
     return ModelResult(judge(examine(replace(analysis, uncertainty=bands))), own=own)
 
 
-def _record(own: CoordinateResult, recording: Recording) -> dict[str, Any]:
+def _run_record(own: CoordinateResult, recording: Recording) -> dict[str, Any]:
     record = {name: value for name, value in own.record.items() if name not in _TOLD_OTHERWISE}
     return {**record, "input": {**record["input"], "start_s": recording.start_s}}
 
 
-def _sized(own: CoordinateResult) -> str:
+def _size_source(own: CoordinateResult) -> str:
     """How the model got its size, in words."""
     if own.estimated is not None:
         return "its masses and a mass centre were estimated"
     return "it is scaled to the person" if own.scaling else "it is taken as it is"
 
 
-def _content(path: Path) -> bytes:
+def _file_content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
         raise InputFileError(f"'{path}' cannot be read: {error.strerror}.") from error
 
 
-def _bands(
+def _torque_bands(
     own: CoordinateResult,
     model: ImportedModel,
     motion: ModelMotion,
@@ -319,11 +319,11 @@ def _bands(
     if (
         own.estimated is not None
     ):  # no less certain than the filtered motion that it starts from: its bands are that one's
-        trial = replace(trial, tau=redone(trial, as_it_was(trial))[1])
+        trial = replace(trial, tau=recompute_draw(trial, unchanged_draw(trial))[1])
     return imported_bands(trial, settings.uncertainty)
 
 
-def _heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
+def _travel_heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
     """The turn (3, 3) about the vertical, by quarters, that makes X the direction of travel of the root.
 
     With plates it is that of every recording with plates. Else who hardly goes anywhere counts as going where he faces; where
@@ -346,7 +346,7 @@ def _heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
     return np.round(axis_angle(np.array([0.0, 1.0, 0.0]), 0.5 * np.pi * quarter)) + 0.0
 
 
-def _mapping(model: ImportedModel, recording: Recording) -> MarkerMapping:
+def _marker_mapping(model: ImportedModel, recording: Recording) -> MarkerMapping:
     """What each marker is for: it moves with the body that the model has it on."""
     roles = tuple(MarkerRole(m.label, "", m.body, m.weight, False, "model") for m in model.markers)
     known = {role.label for role in roles}
@@ -379,7 +379,7 @@ def _given_ground(
     return ground_reaction_from_forces(by_side, heights, points.sole, covered, rate_hz, threshold_n)
 
 
-def _events(
+def _find_events(
     points: GaitPoints, contacts: Sequence[Contact], recording: Recording, settings: Settings, cutoff_hz: float
 ) -> tuple[Activity, tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Return the activity, the events of the feet, and findings; no events for a model without two known feet."""
@@ -408,7 +408,7 @@ def _events(
     return activity, events, notes
 
 
-def _subject(recording: Recording, mass_kg: float, height_m: float | None, settings: Settings) -> SubjectFacts:
+def _subject_facts(recording: Recording, mass_kg: float, height_m: float | None, settings: Settings) -> SubjectFacts:
     subject = recording.subject
     age, age_source = known_age(settings.subject.age, (recording,))
     leg, leg_source = leg_length(settings.subject.measures, (recording,), {})
@@ -444,7 +444,7 @@ def _world_words(R_WG: FloatArray) -> str:
     return "the ground of the model"
 
 
-def _reversed(model: ImportedModel) -> list[Diagnostic]:
+def _reversed_note(model: ImportedModel) -> list[Diagnostic]:
     """Say which coordinates count the other way than the variables that figures and cycles show."""
     opposite = model.reversed_coordinates()
     if not opposite:

@@ -18,7 +18,7 @@ from biodyn.processing.kinematics.opensim_inverse_kinematics import ModelFit
 from biodyn.processing.signals.derivatives import LEAST_ROWS, spline_derivatives
 from biodyn.processing.signals.filtering import finite_rms, finite_stretches
 from biodyn.rigid_body import OpenSimModel
-from biodyn.trial.bodies.opensim_loads import UNBORNE, Loads, unborne
+from biodyn.trial.bodies.opensim_loads import UNBORNE, Loads, unbalanced_rows
 
 # Beyond these an estimate no longer corrects errors of measurement: something else is wrong.
 _MOST_MOVED_RAD: Final = np.radians(2.0)
@@ -98,7 +98,7 @@ def even_times(time_s: FloatArray, name: str) -> FloatArray:
     return np.asarray(time_s[0] + np.arange(len(time_s)) / rate_hz)
 
 
-def balanced(
+def balance_motion(
     model: OpenSimModel,
     time_s: FloatArray,
     given: FloatArray,
@@ -129,7 +129,7 @@ def balanced(
     covered = loads.covered if loads.covered.ndim == 1 else np.asarray(loads.covered[:, at[root]].all(axis=1))
     if not covered.any():
         raise InputFileError("There is nothing to balance: in no row all forces on the feet were measured.")
-    missing = _stances(_in_every(model, at, tau) & covered, _LOADING_S * rate_hz) & covered
+    missing = _long_stretches(_unbalanced_rows(model, at, tau) & covered, _LOADING_S * rate_hz) & covered
     if not (covered & ~missing).any():
         share = f"{100 * UNBORNE:.0f} % of body weight"
         raise InputFileError(
@@ -158,14 +158,14 @@ def balanced(
     return replace(result, notes=(*_left_out(missing), *result.notes), marked=markers is not None)
 
 
-def _in_every(model: OpenSimModel, at: IntArray, tau: FloatArray) -> BoolArray:
+def _unbalanced_rows(model: OpenSimModel, at: IntArray, tau: FloatArray) -> BoolArray:
     """Rows in which forces are missing by the torques (T, n free) of the coordinates `at`."""
     every = np.zeros((len(tau), len(model.coordinates)))
     every[:, at] = tau
-    return unborne(model, every)
+    return unbalanced_rows(model, every)
 
 
-def _stances(rows: BoolArray, frames: float) -> BoolArray:
+def _long_stretches(rows: BoolArray, frames: float) -> BoolArray:
     """Stretches of rows (T,) that last longer than so many frames, and as many on either side of them."""
     stances = np.zeros_like(rows)
     for first, stop in finite_stretches(rows):
@@ -215,10 +215,10 @@ def _balanced_motion(
         trunk=trunk,
         notes=(),
     )
-    return replace(result, notes=tuple(_notes(result, estimate)))
+    return replace(result, notes=tuple(_change_notes(result, estimate)))
 
 
-def _notes(result: BalancedMotion, estimate: CoordinateEstimate) -> list[Diagnostic]:
+def _change_notes(result: BalancedMotion, estimate: CoordinateEstimate) -> list[Diagnostic]:
     """What was changed by more than errors of measurement explain."""
     notes = []
     turning = np.array([coordinate.rotational for coordinate in result.model.coordinates])
@@ -227,28 +227,28 @@ def _notes(result: BalancedMotion, estimate: CoordinateEstimate) -> list[Diagnos
     if value > _MOST_MOVED_RAD:
         name = result.model.coordinates[farthest].name
         text = f"The estimate moved {name} by {np.degrees(value):.1f} degrees RMS to balance the forces."
-        notes.append(_large(text, np.degrees(value), np.degrees(_MOST_MOVED_RAD), "deg"))
+        notes.append(_large_change_note(text, np.degrees(value), np.degrees(_MOST_MOVED_RAD), "deg"))
     slid = int(np.argmax(np.where(turning, 0.0, result.moved_rms)))
     if not turning[slid] and (far := float(result.moved_rms[slid])) > _MOST_SLID_M:
         text = (
             f"The estimate moved {result.model.coordinates[slid].name} by {100 * far:.1f} cm RMS to balance the forces."
         )
-        notes.append(_large(text, far, _MOST_SLID_M, "m"))
+        notes.append(_large_change_note(text, far, _MOST_SLID_M, "m"))
     body, share = max(result.mass_change.items(), key=lambda item: abs(item[1]), default=("", 0.0))
     if abs(share) > _MOST_MASS:
         text = f"The estimate changed the mass of '{body}' by {100 * share:+.0f} %."
-        notes.append(_large(text, abs(share), _MOST_MASS, ""))
+        notes.append(_large_change_note(text, abs(share), _MOST_MASS, ""))
     shift = float(np.linalg.norm(result.centre_shift_m))
     if shift > _MOST_CENTRE_M:
         text = f"The estimate moved the mass centre of '{result.trunk}' by {100 * shift:.1f} cm."
-        notes.append(_large(text, shift, _MOST_CENTRE_M, "m"))
+        notes.append(_large_change_note(text, shift, _MOST_CENTRE_M, "m"))
     if not estimate.settled:
         text = f"The estimate had not settled after {estimate.steps} steps."
         notes.append(Diagnostic("estimate-not-settled", "warning", text, value=float(estimate.steps)))
     return notes
 
 
-def _large(text: str, value: float, limit: float, unit: str) -> Diagnostic:
+def _large_change_note(text: str, value: float, limit: float, unit: str) -> Diagnostic:
     hint = "Look for the cause: forces of another trial or clock, a plate out of place, masses of another person."
     return Diagnostic("estimate-moved-far", "warning", text, value=value, limit=limit, unit=unit, hint=hint)
 
@@ -279,7 +279,7 @@ class BalancedFit:
         return all_rows
 
 
-def balanced_fit(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, cutoff_hz: float, loads: Loads) -> BalancedFit:
+def balance_fit(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, cutoff_hz: float, loads: Loads) -> BalancedFit:
     """Return the motion and inertias that explain markers and forces best together.
 
     time_s: (T,) of the recording, even. cutoff_hz: of the fitted motion that the estimate starts from and deviates from.
@@ -301,14 +301,14 @@ def balanced_fit(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, cutoff_
     given = fit.q[rows].copy()
     for k in range(given.shape[1]):
         given[:, k] = np.interp(time_s[rows], time_s[seen], fit.q[seen, k])
-    balanced_motion = balanced(
-        model, time_s[rows], given, cutoff_hz, loads.only(rows), _measured(model, fit, rows, given)
+    balanced_motion = balance_motion(
+        model, time_s[rows], given, cutoff_hz, loads.only(rows), _measured_markers(model, fit, rows, given)
     )
     whole = BalancedFit(balanced_motion, rows, seen, fit)
-    return replace(whole, fit=_as_estimated(whole, len(time_s)))
+    return replace(whole, fit=_estimated_fit(whole, len(time_s)))
 
 
-def _measured(model: OpenSimModel, fit: ModelFit, rows: slice, given: FloatArray) -> FittedMarkers:
+def _measured_markers(model: OpenSimModel, fit: ModelFit, rows: slice, given: FloatArray) -> FittedMarkers:
     names, coupled = model.independent()
     every = [coordinate.name for coordinate in model.coordinates]
     q = given[:, [every.index(name) for name in names]]
@@ -320,7 +320,7 @@ def _measured(model: OpenSimModel, fit: ModelFit, rows: slice, given: FloatArray
     return FittedMarkers(followed, followed.positions(coupled, q), fit.pulls, q)
 
 
-def _as_estimated(balanced_result: BalancedFit, frames: int) -> ModelFit:
+def _estimated_fit(balanced_result: BalancedFit, frames: int) -> ModelFit:
     """The fit with the distances of the markers from the estimated motion."""
     fit, model = balanced_result.fit, balanced_result.motion.model
     assert fit.followed is not None

@@ -102,12 +102,12 @@ class TableLoads(Loads):
             first, last = np.searchsorted(table.time_s, (when[0], when[-1]))
             near = slice(max(int(first) - _AROUND, 0), int(last) + _AROUND)
         for k, load in enumerate(self.forces.loads):
-            unknown = _unknown(table, load)
+            unknown = _unknown_rows(table, load)
             force, point, moment = (
-                _at(table, names, near, when, unknown) for names in (load.force, load.point, load.moment)
+                _load_columns(table, names, near, when, unknown) for names in (load.force, load.point, load.moment)
             )
-            force, moment = (_in_world(self.model, q, load.force_in, vector, None) for vector in (force, moment))
-            point = _in_world(self.model, q, load.point_in, point, load)
+            force, moment = (_rotate_to_world(self.model, q, load.force_in, vector, None) for vector in (force, moment))
+            point = _rotate_to_world(self.model, q, load.point_in, point, load)
             wrenches_G[:, k, :3], wrenches_G[:, k, 3:] = moment + np.cross(point, force), force
         return wrenches_G
 
@@ -116,8 +116,10 @@ class TableLoads(Loads):
         heights_m = super().heights(rows, q)
         for k, load in enumerate(self.forces.loads):
             if load.point and load.point_in.lower() == "ground":
-                unknown = _unknown(self.forces.table, load)
-                heights_m[:, k] = _at(self.forces.table, load.point, slice(None), self.time_s[rows], unknown)[:, 1]
+                unknown = _unknown_rows(self.forces.table, load)
+                heights_m[:, k] = _load_columns(self.forces.table, load.point, slice(None), self.time_s[rows], unknown)[
+                    :, 1
+                ]
         return heights_m
 
 
@@ -130,7 +132,7 @@ def table_loads(model: OpenSimModel, forces: ExternalForces, time_s: FloatArray)
     slack = float(np.median(np.diff(table.time_s)))
     covered = (time_s >= table.time_s[0] - slack) & (time_s <= table.time_s[-1] + slack)
     for load in forces.loads:
-        for row in np.flatnonzero(_unknown(table, load)):  # between two other rows
+        for row in np.flatnonzero(_unknown_rows(table, load)):  # between two other rows
             covered &= (time_s <= table.time_s[row - 1]) | (time_s >= table.time_s[row + 1])
     bodies = tuple(model.multibody.body_index(load.body) for load in forces.loads)
     return TableLoads(bodies, covered, model, forces, time_s)
@@ -141,7 +143,7 @@ def no_loads(rows: int) -> Loads:
     return Loads((), np.ones(rows, dtype=np.bool_))
 
 
-def torques(
+def torques_with_proof(
     model: OpenSimModel, q: FloatArray, v: FloatArray, vdot: FloatArray, loads: Loads
 ) -> tuple[FloatArray, float]:
     """Return tau (T, n) and the proof: the largest difference to mass matrix times acceleration plus bias, over the largest tau.
@@ -155,24 +157,24 @@ def torques(
         tau[at], other = model.coupled.inverse_dynamics_two_ways(
             q[at], v[at], vdot[at], loads.wrenches(at, q[at]), loads.bodies
         )
-        difference, largest = max(difference, _largest(other - tau[at])), max(largest, _largest(tau[at]))
+        difference, largest = max(difference, _largest_value(other - tau[at])), max(largest, _largest_value(tau[at]))
     tau[~loads.covered] = np.nan
     return tau, difference / max(largest, 1e-12)
 
 
-def unborne(model: OpenSimModel, tau: FloatArray) -> BoolArray:
+def unbalanced_rows(model: OpenSimModel, tau: FloatArray) -> BoolArray:
     """Rows of tau (T, n) in which the joint to ground bears more than `UNBORNE` of body weight: forces are missing or wrong."""
     root = [k for k, c in enumerate(model.coordinates) if c.to_ground and not c.rotational]
     limit_n = UNBORNE * model.multibody.total_mass_kg * STANDARD_GRAVITY_M_S2
     return np.asarray(np.linalg.norm(tau[:, root], axis=1) > limit_n)
 
 
-def _largest(values: FloatArray) -> float:
+def _largest_value(values: FloatArray) -> float:
     magnitudes = np.abs(values)
     return float(np.max(magnitudes, initial=0.0, where=np.isfinite(magnitudes)))
 
 
-def _unknown(table: Storage, load: ExternalForce) -> BoolArray:
+def _unknown_rows(table: Storage, load: ExternalForce) -> BoolArray:
     """Rows (T,) of the table that do not tell the load although there is one."""
     if not load.force:
         return np.zeros(len(table.time_s), dtype=np.bool_)
@@ -181,7 +183,9 @@ def _unknown(table: Storage, load: ExternalForce) -> BoolArray:
     return unknown_rows(force, point, _LEAST_N)
 
 
-def _at(table: Storage, names: Sequence[str], near: slice, when: FloatArray, unknown: BoolArray) -> FloatArray:
+def _load_columns(
+    table: Storage, names: Sequence[str], near: slice, when: FloatArray, unknown: BoolArray
+) -> FloatArray:
     """Three columns (B, 3) at times (B,), by OpenSim's splines through a part of the table's rows, straight over unknown ones."""
     if not names:
         return np.zeros((len(when), 3))
@@ -195,7 +199,7 @@ def _at(table: Storage, names: Sequence[str], near: slice, when: FloatArray, unk
     return np.column_stack([spline.at(when[None])[0] for spline in splines])
 
 
-def _in_world(
+def _rotate_to_world(
     model: OpenSimModel, q: FloatArray, body: str, vectors: FloatArray, place: ExternalForce | None
 ) -> FloatArray:
     """Return vectors (B, 3) of a body's axes in the world's, as places where they are some."""
@@ -248,10 +252,10 @@ class OnPlates:
             if c.end_s > begin_s and c.start_s < end_s
         )
         raw, plates = (
-            tuple(_cut(plate, begin_s, stop - first, rate_hz) for plate in plate_wrenches)
+            tuple(_cut_plate(plate, begin_s, stop - first, rate_hz) for plate in plate_wrenches)
             for plate_wrenches in (self.signals.raw_plates, self.signals.plates)
         )
-        reaction = _rows_of(self.reaction, rows)
+        reaction = _select_reaction(self.reaction, rows)
         return replace(
             self,
             loads=self.loads.only(rows),
@@ -297,27 +301,27 @@ def plate_loads(
     wrenches = np.stack([np.nan_to_num(reaction.wrench[side]) for side in SIDES], axis=1)
     known = np.ones((len(q), q.shape[1]), dtype=np.bool_)
     for side, body in feet.items():
-        known &= np.asarray(reaction.measured[side])[:, None] | ~_moves(model, body)[None]
+        known &= np.asarray(reaction.measured[side])[:, None] | ~_moved_coordinates(model, body)[None]
     bodies = tuple(model.multibody.body_index(feet[side]) for side in SIDES)
     named = tuple((f"plates, {side} foot", feet[side]) for side in SIDES)
     notes = [*signals.diagnostics, *contact_diagnostics(contacts, markers.rate_hz)]
     return OnPlates(MeasuredLoads(bodies, known, wrenches), named, signals, contacts, reaction), notes
 
 
-def _cut(plate: PlateWrench, begin_s: float, frames: int, rate_hz: float) -> PlateWrench:
+def _cut_plate(plate: PlateWrench, begin_s: float, frames: int, rate_hz: float) -> PlateWrench:
     first, count = round(begin_s * plate.rate_hz), round(frames * plate.rate_hz / rate_hz)
     return replace(plate, wrench=plate.wrench[first : first + count])
 
 
-def _rows_of(reaction: GroundReaction, rows: slice) -> GroundReaction:
+def _select_reaction(reaction: GroundReaction, rows: slice) -> GroundReaction:
     """The reaction in some frames; what belongs to samples of the whole recording is left out."""
     names = ("wrench", "measured", "reason", "on_floor", "centre_of_pressure", "free_moment", "near_unmeasured")
     parts = {name: {side: values[rows] for side, values in getattr(reaction, name).items()} for name in names}
-    full = None if reaction.full_bandwidth is None else _rows_of(reaction.full_bandwidth, rows)
+    full = None if reaction.full_bandwidth is None else _select_reaction(reaction.full_bandwidth, rows)
     return replace(reaction, **parts, shared=(), expected_sd={}, full_bandwidth=full)
 
 
-def _moves(model: OpenSimModel, body: str) -> BoolArray:
+def _moved_coordinates(model: OpenSimModel, body: str) -> BoolArray:
     """Return which coordinates (n,) move a body: its load changes their torques."""
     q = model.default_configuration()
     displaced = np.concatenate([q[None], q + _STEP * np.eye(len(q))])

@@ -30,14 +30,14 @@ from biodyn.recording.recording import StoredMotion
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.osim.write import osim_text
 from biodyn.settings import Settings, settings_from
-from biodyn.trial.bodies.opensim_estimate import balanced, balanced_fit, even_times
-from biodyn.trial.bodies.opensim_loads import Loads, OnPlates, no_loads, plate_loads, table_loads, torques
+from biodyn.trial.bodies.opensim_estimate import balance_fit, balance_motion, even_times
+from biodyn.trial.bodies.opensim_loads import Loads, OnPlates, no_loads, plate_loads, table_loads, torques_with_proof
 from biodyn.trial.bodies.opensim_reading import (
     Points,
     ScaledModel,
     read_points,
-    scaled_by_markers,
-    scaled_by_setup,
+    scale_by_markers,
+    scale_by_setup,
     tasks_of,
 )
 from biodyn.trial.bodies.opensim_result import CoordinateResult, Source
@@ -72,7 +72,7 @@ def run_coordinates(
     Raises InputFileError, ModelError: a file that cannot be read, a load on a body the model does not have, too few rows, gaps.
     """
     body, (table, own_columns) = from_osim(model), _motion_table(Path(motion))
-    given, notes = coordinates_of(body, table)
+    given, notes = read_coordinates(body, table)
     if len(table.time_s) < LEAST_ROWS:
         raise InputFileError(
             f"'{table.path.name}' has {len(table.time_s)} rows; accelerations need at least {LEAST_ROWS}."
@@ -83,7 +83,7 @@ def run_coordinates(
     loads = own_columns if forces is None else None if str(forces) == NO_FORCES else read_external_loads(forces)
     time_s = even_times(table.time_s, table.path.name) if estimate else table.time_s
     acting = no_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
-    balanced_motion = balanced(body, time_s, given, cutoff_hz, acting) if estimate else None
+    balanced_motion = balance_motion(body, time_s, given, cutoff_hz, acting) if estimate else None
     if balanced_motion is None:
         q, v, vdot = spline_derivatives(time_s, given, cutoff_hz)
     else:
@@ -94,7 +94,7 @@ def run_coordinates(
             balanced_motion.vdot,
             [*notes, *balanced_motion.notes],
         )
-    tau, proof = torques(body, q, v, vdot, acting)
+    tau, proof = torques_with_proof(body, q, v, vdot, acting)
     files = {"motion": table.path, "model": Path(model)}
     return CoordinateResult(
         model=body,
@@ -116,7 +116,7 @@ def run_coordinates(
         proof=proof,
         estimated=balanced_motion,
         model_file=None if balanced_motion is None else osim_text(body).encode(),
-        source=_source(table, acting),
+        source=_load_source(table, acting),
     )
 
 
@@ -171,7 +171,7 @@ def forces_unusable(motion: Path, error: BiodynError) -> Diagnostic:
     return Diagnostic("forces-unusable", "warning", text, hint=error.hint)
 
 
-def _source(table: Storage, acting: Loads) -> Source | None:
+def _load_source(table: Storage, acting: Loads) -> Source | None:
     recording = recording_of_rows(table.path, table.time_s) if len(table.time_s) <= MOST_ROWS else None
     return None if recording is None else Source(recording, np.eye(3), acting)
 
@@ -186,7 +186,7 @@ def too_short(covered: BoolArray) -> tuple[Diagnostic, ...]:
     return (Diagnostic("forces-incomplete", "warning", message, value=float(missing)),)
 
 
-def coordinates_of(model: OpenSimModel, table: Storage) -> tuple[FloatArray, list[Diagnostic]]:
+def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, list[Diagnostic]]:
     """Return (T, n) rad and m of every coordinate of the model."""
     named = [c for c in model.coordinates if c.name in table.names]
     if not named:
@@ -305,7 +305,7 @@ def follow_markers(
     Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
     """
     progress("reading")
-    sized = _sized(model, static, scale_setup, mass_kg)
+    sized = _scale_model(model, static, scale_setup, mass_kg)
     body = from_osim(model) if sized is None else sized.model
     setup = None if ik_setup is None else read_ik_setup(ik_setup)
     files = {"motion": Path(walk), "model": Path(model), **({} if sized is None else sized.files)}
@@ -319,7 +319,7 @@ def follow_markers(
     fitting = options.inverse_kinematics
     tasks = _with_weights(tasks_of(setup, body, time_s), body, points.labels, fitting.marker_weights)
     tasks = replace(tasks, fade_s=fitting.visibility_ramp_s)
-    filled = replace(points, positions=_filled(body, points, options.signals))
+    filled = replace(points, positions=_fill_markers(body, points, options.signals))
     fit = fit_model(body, points.labels, filled.positions[rows], time_s, tasks)
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
@@ -335,14 +335,14 @@ def followed_torques(
     """Return the joint torques of a model that follows markers.
 
     estimate: motion, masses and the trunk's mass centre become what explains markers and forces best together
-    (`balanced_fit`), starting from the coordinates low-passed so; False = the low-passed coordinates are used.
+    (`balance_fit`), starting from the coordinates low-passed so; False = the low-passed coordinates are used.
     """
     model, fit, time_s, hz = followed.model, followed.fit, followed.time_s, followed.cutoff_hz
     progress("contacts")
-    loads, named, files, notes, on_plates = _loads(followed)
+    loads, named, files, notes, on_plates = _find_loads(followed)
     progress("estimate" if estimate else "inverse dynamics")
     problem = (model, fit, time_s, loads, hz)
-    result = estimated(*problem) if estimate else solved(*problem)
+    result = torques_of_estimate(*problem) if estimate else torques_of_fit(*problem)
     points, kept, sized = followed.points, followed.kept, followed.sized
     recording = points.recording
     markers = Markers(points.labels, followed.positions, recording.markers.rate_hz)
@@ -369,7 +369,7 @@ def followed_torques(
     )
 
 
-def _filled(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatArray:
+def _fill_markers(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatArray:
     """Positions (T, M, 3) m without spikes, short gaps filled; the markers of a body of the model fill each other's."""
     bodies = {marker.name: marker.body for marker in model.markers}
     groups: dict[str, list[int]] = {}
@@ -383,7 +383,7 @@ def _filled(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatA
     return fill_gaps(seen, rate_hz, mates, gaps.spline_gap_s, gaps.rigid_gap_s).positions
 
 
-def _loads(
+def _find_loads(
     followed: Followed,
 ) -> tuple[Loads, Sequence[tuple[str, str]], Mapping[str, Path], Sequence[Diagnostic], OnPlates | None]:
     """Loads of a file of forces, else of the plates of the recording; name and body of each, files, notes, and the plates."""
@@ -408,14 +408,14 @@ def _loads(
     return found.loads.only(kept), found.named, files, notes, found
 
 
-def _sized(
+def _scale_model(
     model: str | Path, static: str | Path | None, scale_setup: str | Path | None, mass_kg: float | None
 ) -> ScaledModel | None:
     """Return the model scaled to the person, None where nothing was given to do it by."""
     if scale_setup is not None:
-        return scaled_by_setup(model, scale_setup, static, mass_kg)
+        return scale_by_setup(model, scale_setup, static, mass_kg)
     if static is not None:
-        return scaled_by_markers(model, static, mass_kg)
+        return scale_by_markers(model, static, mass_kg)
     if mass_kg is not None:
         raise SettingsError(
             "A body mass alone scales no model: it says nothing of the lengths.",
@@ -438,7 +438,9 @@ def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diag
     return Diagnostic("model-cutoff", "info", message, value=automatic.cutoff_hz, unit="Hz")
 
 
-def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads, cutoff_hz: float) -> CoordinateResult:
+def torques_of_fit(
+    model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads, cutoff_hz: float
+) -> CoordinateResult:
     """Return the torques of a fitted motion (T, n) under loads; frames without coordinates have none."""
     q, v, vdot = (np.full_like(fit.q, np.nan) for _ in range(3))
     runs = finite_stretches(np.asarray(np.isfinite(fit.q).all(axis=1)))
@@ -449,10 +451,10 @@ def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads,
         )
     for at in stretches:
         q[at], v[at], vdot[at] = spline_derivatives(time_s[at], fit.q[at], cutoff_hz)
-    return _result(model, fit, (time_s, q, v, vdot), loads, cutoff_hz, fit.notes)
+    return _torque_result(model, fit, (time_s, q, v, vdot), loads, cutoff_hz, fit.notes)
 
 
-def estimated(
+def torques_of_estimate(
     model: OpenSimModel,
     fit: ModelFit,
     time_s: FloatArray,
@@ -460,14 +462,16 @@ def estimated(
     cutoff_hz: float,
 ) -> CoordinateResult:
     """Return the torques of motion and inertias that explain markers and forces best together."""
-    balanced_result = balanced_fit(model, fit, time_s, cutoff_hz, loads)
+    balanced_result = balance_fit(model, fit, time_s, cutoff_hz, loads)
     motion = balanced_result.motion
     motion_rows = (time_s, *(balanced_result.of_recording(part) for part in (motion.q, motion.v, motion.vdot)))
-    result = _result(motion.model, balanced_result.fit, motion_rows, loads, cutoff_hz, (*fit.notes, *motion.notes))
+    result = _torque_result(
+        motion.model, balanced_result.fit, motion_rows, loads, cutoff_hz, (*fit.notes, *motion.notes)
+    )
     return replace(result, model_file=osim_text(motion.model).encode(), estimated=motion)
 
 
-def _result(
+def _torque_result(
     model: OpenSimModel,
     fit: ModelFit,
     motion: tuple[FloatArray, ...],
@@ -477,7 +481,7 @@ def _result(
 ) -> CoordinateResult:
     """The torques of a motion (times, q, v, vdot) that was fitted to markers."""
     time_s, q, v, vdot = motion
-    tau, proof = torques(model, q, v, vdot, loads)
+    tau, proof = torques_with_proof(model, q, v, vdot, loads)
     return CoordinateResult(
         model=model,
         files={},

@@ -63,10 +63,10 @@ def read_points(
     """
     recorded = read(path, None if forces_beside else NO_FORCES)
     recorded = recorded if plates is None else with_calibrated_plates(recorded, plates)
-    recording, R_WL, notes = _upright(recorded, not forces_beside)
+    recording, R_WL, notes = _with_y_up(recorded, not forces_beside)
     time_s = recording.start_s + np.arange(recording.markers.frame_count) / recording.markers.rate_hz
     labels, positions = model_points(recording, model, R_WL)
-    return Points(recording, labels, positions, time_s, (*_of_reading(recording, labels), *notes), R_WL)
+    return Points(recording, labels, positions, time_s, (*_reading_notes(recording, labels), *notes), R_WL)
 
 
 def model_points(recording: Recording, model: OpenSimModel, R_WL: FloatArray) -> tuple[tuple[str, ...], FloatArray]:
@@ -109,13 +109,13 @@ def tasks_of(setup: IkSetup | None, model: OpenSimModel, time_s: FloatArray) -> 
     return Tasks(setup.markers or None, coordinates)
 
 
-def _of_reading(recording: Recording, labels: tuple[str, ...]) -> list[Diagnostic]:
+def _reading_notes(recording: Recording, labels: tuple[str, ...]) -> list[Diagnostic]:
     """Return the notes of reading but the one on computed points, where the model follows them."""
     followed = len(labels) > len(recording.markers.labels)
     return [note for note in recording.diagnostics if not (followed and note.code == "computed-points")]
 
 
-def _upright(recording: Recording, keep_heading: bool) -> tuple[Recording, FloatArray, list[Diagnostic]]:
+def _with_y_up(recording: Recording, keep_heading: bool) -> tuple[Recording, FloatArray, list[Diagnostic]]:
     """Return the recording in a frame with Y up, as models have it, and its turn (3, 3): the unit matrix where Y is up.
 
     A file that does not tell its vertical axis (.trc) is taken as it is, unless a body is upright along Z in it.
@@ -158,7 +158,7 @@ class ScaledModel:
     notes: tuple[Diagnostic, ...]
 
 
-def scaled_by_setup(
+def scale_by_setup(
     model: str | Path, setup: str | Path, static: str | Path | None = None, mass_kg: float | None = None
 ) -> ScaledModel:
     """Return a generic model scaled, and its markers placed, as an OpenSim ScaleTool set-up says.
@@ -177,28 +177,28 @@ def scaled_by_setup(
     measuring = given or scale_setup.scale_markers
     for what in scale_setup.order:
         if what == "measurements" and scale_setup.measurements:
-            notes += _measure(scale_setup, generic, _standing(measuring, scale_setup.path, generic), factors)
-            files["static"] = _named(measuring, scale_setup.path)
+            notes += _fill_factors(scale_setup, generic, _read_standing(measuring, scale_setup.path, generic), factors)
+            files["static"] = _named_path(measuring, scale_setup.path)
         elif what == "manualScale":
             factors |= scale_setup.by_hand
         elif what != "measurements":
             raise InputFileError(
                 f"'{scale_setup.path.name}' scales by '{what}', which is neither measurements nor manualScale."
             )
-    notes += _unknown(factors, generic)
+    notes += _drop_unknown(factors, generic)
     mass = scale_setup.mass_kg if mass_kg is None else mass_kg
     document = scaled(document, factors, mass, scale_setup.keep_shares)
     moved_markers: tuple[str, ...] = ()
     if scale_setup.place:
         standing = given or scale_setup.place_markers
-        files["static"] = _named(standing, scale_setup.path)
-        moved_markers = _place(document, scale_setup, _standing(standing, scale_setup.path, generic))
+        files["static"] = _named_path(standing, scale_setup.path)
+        moved_markers = _place_markers(document, scale_setup, _read_standing(standing, scale_setup.path, generic))
     made = model_of(document)
     content = model_bytes(document, version)
-    return ScaledModel(made, content, _record(factors, made, moved_markers), files, tuple(notes))
+    return ScaledModel(made, content, _scaling_record(factors, made, moved_markers), files, tuple(notes))
 
 
-def scaled_by_markers(model: str | Path, static: str | Path, mass_kg: float | None = None) -> ScaledModel:
+def scale_by_markers(model: str | Path, static: str | Path, mass_kg: float | None = None) -> ScaledModel:
     """Return a generic model scaled by what the markers on each of its bodies tell of a static trial.
 
     Each body has one factor for all axes (`factors_by_body`); then its markers are placed where the static trial has them, in
@@ -206,11 +206,11 @@ def scaled_by_markers(model: str | Path, static: str | Path, mass_kg: float | No
     """
     document, version = model_document(model)
     generic = model_of(document)
-    standing = _standing(Path(static), Path(static), generic)
+    standing = _read_standing(Path(static), Path(static), generic)
     by_body, overall, measured = factors_by_body(generic, standing)
     factors = {body: np.full(3, factor) for body, factor in by_body.items()}
     document = scaled(document, factors, mass_kg)
-    moved_markers = _move(document, standing.mean(), standing.labels, fit_to(document, standing))
+    moved_markers = _move_markers(document, standing.mean(), standing.labels, fit_to(document, standing))
     made = model_of(document)
     total = made.multibody.total_mass_kg
     mass_words = ", the generic model's own" if mass_kg is None else ""
@@ -222,7 +222,7 @@ def scaled_by_markers(model: str | Path, static: str | Path, mass_kg: float | No
     hint = "An OpenSim scale set-up (--scale-setup) says more." + (" Give --mass." if mass_kg is None else "")
     note = Diagnostic("model-scaling", "warning" if mass_kg is None else "info", message, value=overall, hint=hint)
     content = model_bytes(document, version)
-    return ScaledModel(made, content, _record(factors, made, moved_markers), {"static": Path(static)}, (note,))
+    return ScaledModel(made, content, _scaling_record(factors, made, moved_markers), {"static": Path(static)}, (note,))
 
 
 def fit_to(document: ET.Element, standing: StandingMarkers, setup: IkSetup | None = None) -> FloatArray:
@@ -236,7 +236,7 @@ def fit_to(document: ET.Element, standing: StandingMarkers, setup: IkSetup | Non
     return np.asarray(fit.q[0])
 
 
-def _standing(path: Path | None, setup: Path, model: OpenSimModel) -> StandingMarkers:
+def _read_standing(path: Path | None, setup: Path, model: OpenSimModel) -> StandingMarkers:
     if path is None:
         raise InputFileError(
             f"'{setup.name}' names no marker file to measure the person in.", "Give it with --static STATIC.trc."
@@ -245,11 +245,11 @@ def _standing(path: Path | None, setup: Path, model: OpenSimModel) -> StandingMa
     return StandingMarkers(points.labels, points.positions, points.time_s)
 
 
-def _named(path: Path | None, setup: Path) -> Path:
+def _named_path(path: Path | None, setup: Path) -> Path:
     return setup if path is None else path
 
 
-def _measure(
+def _fill_factors(
     scale_setup: ScaleSetup, generic: OpenSimModel, standing: StandingMarkers, factors: dict[str, FloatArray]
 ) -> list[Diagnostic]:
     """Fill factors by the measurements; say which could not be taken."""
@@ -276,7 +276,7 @@ def _measure(
     return [Diagnostic("model-scaling", "warning", message, value=float(len(lacking)))]
 
 
-def _unknown(factors: dict[str, FloatArray], model: OpenSimModel) -> list[Diagnostic]:
+def _drop_unknown(factors: dict[str, FloatArray], model: OpenSimModel) -> list[Diagnostic]:
     """Take out factors of bodies that the model does not have, and name them."""
     body_names = set(model.multibody.body_names)
     unknown = [name for name in factors if name not in body_names]
@@ -288,13 +288,13 @@ def _unknown(factors: dict[str, FloatArray], model: OpenSimModel) -> list[Diagno
     return [Diagnostic("model-scaling", "info", message, value=float(len(unknown)))]
 
 
-def _place(document: ET.Element, scale_setup: ScaleSetup, standing: StandingMarkers) -> tuple[str, ...]:
+def _place_markers(document: ET.Element, scale_setup: ScaleSetup, standing: StandingMarkers) -> tuple[str, ...]:
     part = standing.part(scale_setup.place_range_s)
     setup = IkSetup(scale_setup.path, scale_setup.weights, scale_setup.tasks, scale_setup.coordinate_file)
-    return _move(document, part.mean(), part.labels, fit_to(document, part, setup))
+    return _move_markers(document, part.mean(), part.labels, fit_to(document, part, setup))
 
 
-def _move(document: ET.Element, mean: FloatArray, labels: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
+def _move_markers(document: ET.Element, mean: FloatArray, labels: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
     """Place every marker that is not fixed where the recording has it (M, 3) in the pose q; return those moved."""
     model = model_of(document)
     R, p = model.coupled.body_poses(q[None])
@@ -317,7 +317,9 @@ def _move(document: ET.Element, mean: FloatArray, labels: tuple[str, ...], q: Fl
     return tuple(moved_markers)
 
 
-def _record(factors: Mapping[str, FloatArray], model: OpenSimModel, moved_markers: tuple[str, ...]) -> dict[str, Any]:
+def _scaling_record(
+    factors: Mapping[str, FloatArray], model: OpenSimModel, moved_markers: tuple[str, ...]
+) -> dict[str, Any]:
     return {
         "factors": {body: [float(value) for value in values] for body, values in factors.items()},
         "mass_kg": model.multibody.total_mass_kg,

@@ -27,10 +27,10 @@ from biodyn.output.store.folder import (
     TABLES_FOLDER,
     TIMINGS_ENTRY,
     table_path,
-    writing,
+    write_folder,
 )
-from biodyn.output.store.record import versions
-from biodyn.output.store.write import seal
+from biodyn.output.store.record import program_versions
+from biodyn.output.store.write import write_manifest
 from biodyn.output.tables.csv import write_csv
 from biodyn.processing.dynamics.actuated import ActuatedMotion
 from biodyn.processing.dynamics.imported import ModelMotion
@@ -43,7 +43,7 @@ from biodyn.rigid_body.marker_fit import STOPPED, UNDETERMINED, UNSEEN
 from biodyn.rigid_body.osim.document import parse_document
 from biodyn.rigid_body.osim.model import model_element, model_of
 from biodyn.trial.bodies.opensim_estimate import BalancedMotion
-from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, UNBORNE, Loads, OnPlates, unborne
+from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, UNBORNE, Loads, OnPlates, unbalanced_rows
 
 _UNBORNE_FRAMES = 0.05  # share of frames without the forces that carried the body that is reported
 
@@ -145,7 +145,7 @@ class CoordinateResult:
     def findings(self) -> tuple[Diagnostic, ...]:
         """The notes, and a warning about missing forces that carried the body."""
         known = np.isfinite(self.tau).all(axis=1)
-        share = float(np.mean(unborne(self.model, self.tau[known]))) if known.any() else 0.0
+        share = float(np.mean(unbalanced_rows(self.model, self.tau[known]))) if known.any() else 0.0
         if share <= _UNBORNE_FRAMES:
             return self.notes
         message = (
@@ -161,7 +161,7 @@ class CoordinateResult:
         return {
             "record_version": RECORD_VERSION,
             KIND_ENTRY: COORDINATES,
-            "versions": versions(),
+            "versions": program_versions(),
             "input": {
                 "frames": len(self.time_s),
                 **{name: {"name": path.name, "sha256": file_sha256(path)} for name, path in self.files.items()},
@@ -180,7 +180,7 @@ class CoordinateResult:
 
     def save(self, folder: str | Path, force: bool = False) -> Path:
         """Write run.json and the tables; ResultError where the folder cannot become a result (see `writing`)."""
-        with writing(Path(folder), force) as place:
+        with write_folder(Path(folder), force) as place:
             (place / TABLES_FOLDER).mkdir()
             for name, table in self.tables.items():
                 write_csv(table, place / table_path(name))
@@ -190,7 +190,7 @@ class CoordinateResult:
                 (place / MOTION_NAME).write_bytes(self.motion_file)
             text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
             (place / RECORD_NAME).write_text(text, encoding="utf-8")
-            seal(place)
+            write_manifest(place)
         return Path(folder)
 
     def summary(self) -> list[str]:
@@ -268,7 +268,7 @@ def model_motion(
     v = arrays["own_v"][:, [all_names.index(name) for name in names]]
     vdot = arrays["own_vdot"][:, [all_names.index(name) for name in names]]
     known = np.isfinite(q).all(axis=1)
-    free = _free(model, names, q[known])
+    free = _moving_coordinates(model, names, q[known])
     places = np.array([names.index(name) for name in free], dtype=np.int64)
     held = np.nanmean(q[known], axis=0)
     reduced = ReducedTree(tree, coupled.layers, free, places, held)
@@ -281,12 +281,12 @@ def model_motion(
         q=configurations,
         v=speeds,
         vdot=np.hstack([stored.vdot[:, :6], vdot[:, places]]),
-        tau=_forces(reduced, configurations, speeds, stored.tau),
+        tau=_coordinate_forces(reduced, configurations, speeds, stored.tau),
     )
     return actuated, {name: (7 + k, 6 + k) for k, name in enumerate(free)}
 
 
-def _free(model: OpenSimModel, names: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
+def _moving_coordinates(model: OpenSimModel, names: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
     """Coordinates that move: without coordinates between root and ground, and without locked ones."""
     coordinates = {c.name: c for c in model.coordinates}
     still = dict(zip(names, np.ptp(q, axis=0) < _STILL, strict=True))
@@ -298,7 +298,7 @@ def _free(model: OpenSimModel, names: tuple[str, ...], q: FloatArray) -> tuple[s
     )
 
 
-def _forces(reduced: ReducedTree, q: FloatArray, v: FloatArray, tau: FloatArray) -> FloatArray:
+def _coordinate_forces(reduced: ReducedTree, q: FloatArray, v: FloatArray, tau: FloatArray) -> FloatArray:
     """The forces (T, nv) along the free coordinates of those along the joints of the tree."""
     forces = np.full_like(v, np.nan)
     rows = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1))

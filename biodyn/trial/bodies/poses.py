@@ -111,7 +111,7 @@ class PoseBody:
             mass=mass,
             scaling=scaling,
             model=replace(model, uncertain_turns={}),
-            model_notes=(*map(_of_poses, notes), *_apart(figure.apart_m)),
+            model_notes=(*map(_reword_for_poses, notes), *_distance_text(figure.apart_m)),
         )
 
     def landmark_roles(self, mapping: MarkerMapping) -> tuple[MarkerRole, ...]:
@@ -141,7 +141,7 @@ def with_origins(recording: Recording) -> Recording:
     return recording.with_markers(Markers(labels, poses.origins[:, columns], poses.rate_hz, virtual=True))
 
 
-def _of_poses(note: Diagnostic) -> Diagnostic:
+def _reword_for_poses(note: Diagnostic) -> Diagnostic:
     """Return the findings of scaling about missing markers in words for poses."""
     if note.code == "assumed-measure" and note.about:
         text = f"The file does not tell {note.about}; it was placed by the segments of the foot as people have them."
@@ -151,7 +151,7 @@ def _of_poses(note: Diagnostic) -> Diagnostic:
     return note
 
 
-def _apart(apart_m: Mapping[str, float]) -> list[Diagnostic]:
+def _distance_text(apart_m: Mapping[str, float]) -> list[Diagnostic]:
     far = {body: apart for body, apart in apart_m.items() if apart > _APART_M}
     if not far:
         return []
@@ -206,7 +206,7 @@ def pose_errors(
     some = SegmentPoses(poses.labels, poses.rotations[rows], poses.origins[rows], poses.rate_hz, None, poses.landmarks)
     base = _Base(model, pose_figure(some, system, skeleton, model.height_m), some, system, skeleton)
     offsets = tuple(
-        _offset(base, body, segments[body].label, turns, axis)
+        _segment_step(base, body, segments[body].label, turns, axis)
         for body in fitted
         for turns in (False, True)
         for axis in np.eye(3)
@@ -214,7 +214,7 @@ def pose_errors(
     return PoseErrors(size, magnitudes.pose_shares, offsets, assumed)
 
 
-def _offset(base: _Base, body: str, label: str, turns: bool, axis: FloatArray) -> PoseOffset:
+def _segment_step(base: _Base, body: str, label: str, turns: bool, axis: FloatArray) -> PoseOffset:
     """What a step of one segment along or about an axis of the body makes of the model and of the points."""
     step = _STEP_RAD if turns else _STEP_M
     V = base.system.R_VB @ axis  # the same in the segment's own axes
@@ -230,30 +230,30 @@ def _offset(base: _Base, body: str, label: str, turns: bool, axis: FloatArray) -
     for m, marker in enumerate(base.model.markers):
         if marker.body == body:
             R, p = base.figure.known[body]
-            arm = R.T @ (base.figure.points[marker.label] - p) - _origin(base, body)
+            arm = R.T @ (base.figure.points[marker.label] - p) - _points_origin(base, body)
             moved_L[m] = base.model.frames[body].R_LB @ (step * np.cross(axis, arm) if turns else step * axis)
-    return PoseOffset(body, turns, step, _refigured(base, figure), moved_L)
+    return PoseOffset(body, turns, step, _apply_figure(base, figure), moved_L)
 
 
-def _origin(base: _Base, body: str) -> FloatArray:
+def _points_origin(base: _Base, body: str) -> FloatArray:
     """Origin (3,) m of a body's segment in the body's axes: the middle of its virtual points."""
     R, p = base.figure.known[body]
     points = [base.figure.points[m.label] for m in base.model.markers if m.body == body]
     return np.asarray(R.T @ (np.mean(points, axis=0) - p))
 
 
-def _refigured(base: _Base, figure: PoseFigure) -> SubjectModel:
+def _apply_figure(base: _Base, figure: PoseFigure) -> SubjectModel:
     """The model with joint centres, fixed angles and points on segments changed as the figure changed."""
     before, after = base.figure.known, figure.known
-    bodies = tuple(_changed(body, before, after) for body in base.model.bodies)
+    bodies = tuple(_change_body(body, before, after) for body in base.model.bodies)
     markers = tuple(
-        replace(m, p_BM=m.p_BM + _local(figure, m.body, m.label) - _local(base.figure, m.body, m.label))
+        replace(m, p_BM=m.p_BM + _in_body_axes(figure, m.body, m.label) - _in_body_axes(base.figure, m.body, m.label))
         for m in base.model.markers
     )
     return replace(with_bodies(base.model, bodies), markers=markers)
 
 
-def _local(figure: PoseFigure, body: str, label: str) -> FloatArray:
+def _in_body_axes(figure: PoseFigure, body: str, label: str) -> FloatArray:
     R, p = figure.known[body]
     return np.asarray(R.T @ (figure.points[label] - p))
 
@@ -261,11 +261,11 @@ def _local(figure: PoseFigure, body: str, label: str) -> FloatArray:
 _Known = Mapping[str, tuple[FloatArray, FloatArray]]
 
 
-def _changed(body: ScaledBody, before: _Known, after: _Known) -> ScaledBody:
+def _change_body(body: ScaledBody, before: _Known, after: _Known) -> ScaledBody:
     name, parent = body.definition.name, body.definition.parent
     if name not in before or parent not in before:
         return body
-    (R_old, p_old), (R_new, p_new) = (_in_parent(known, name, parent) for known in (before, after))
+    (R_old, p_old), (R_new, p_new) = (_pose_in_parent(known, name, parent) for known in (before, after))
     R_PB = body.R_PB @ R_old.T @ R_new
     angles = tuple(
         angle + (new - old if step.coordinate is None else 0.0)
@@ -280,6 +280,6 @@ def _changed(body: ScaledBody, before: _Known, after: _Known) -> ScaledBody:
     return replace(body, R_PB=R_PB, p_PB=body.p_PB + p_new - p_old, static_angles_rad=angles)
 
 
-def _in_parent(known: _Known, name: str, parent: str) -> tuple[FloatArray, FloatArray]:
+def _pose_in_parent(known: _Known, name: str, parent: str) -> tuple[FloatArray, FloatArray]:
     (R_WP, p_WP), (R_WB, p_WB) = known[parent], known[name]
     return R_WP.T @ R_WB, R_WP.T @ (p_WB - p_WP)

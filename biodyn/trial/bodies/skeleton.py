@@ -33,11 +33,11 @@ from biodyn.processing.calibration.standing import (
     centre_roles,
     flat_frames,
     quiet_standing,
-    stored_centres,
+    read_stored_centres,
     with_missing_markers,
     with_stored_centres,
 )
-from biodyn.processing.calibration.subject import in_kilograms, known_mass, standing_mass, stored_height
+from biodyn.processing.calibration.subject import find_stored_height, known_mass, mass_in_kilograms, standing_mass
 from biodyn.processing.signals.orientation import (
     MIRROR,
     are_corners_reversed,
@@ -73,7 +73,7 @@ class MarkerBody:
         static = find_world(with_corrected_vertical(trial.static, trial.walk))
         world = find_world(trial.walk, facing_from_static(trial.walk, trial.static, static))
         walk = trial.walk.rotated(world.R_WL)
-        centres = stored_centres(trial.static) if trial.settings.model.stored_centres else ()
+        centres = read_stored_centres(trial.static) if trial.settings.model.stored_centres else ()
         in_world = with_stored_centres(trial.static, centres).rotated(static.R_WL)
         return next_stage(trial, Oriented, walk=walk, static=in_world, world=world, centres=centres).noted(
             *walk.diagnostics, *world.diagnostics
@@ -95,14 +95,14 @@ class MarkerBody:
                     raise
                 by_place = label_recordings(walk, static, points, settings.marker_set, error)
             except MarkerSetError as refusal:
-                found = _sparingly(labels, settings.marker_set, refusal)
+                found = _recognise_partial(labels, settings.marker_set, refusal)
             else:
                 walk, static, points, found = by_place.walk, by_place.static, by_place.points, by_place.mapping
                 notes += by_place.notes
         if settings.geometry:
             corrected = correct_labels(walk, static, points, found)
             if corrected.all_sides and are_corners_reversed(trial.walk.plates):
-                trial = _mirrored(trial)
+                trial = _mirror_note(trial)
                 points = {label: MIRROR @ point for label, point in points.items()}
                 corrected = correct_labels(walk.rotated(MIRROR), static.rotated(MIRROR), points, found)
             # where no static trial exists, the walk is both
@@ -127,7 +127,7 @@ class MarkerBody:
             plates_mass, mass_notes = standing_mass(trial.static, standing, trial.mapping, foot_bodies(skeleton))
         mass = known_mass(settings.subject.mass_kg, (trial.walk, trial.static)) or plates_mass
         if mass is not None:
-            mass, in_pounds = in_kilograms(mass, plates_mass)
+            mass, in_pounds = mass_in_kilograms(mass, plates_mass)
             mass_notes += in_pounds
         options = replace(
             options,
@@ -157,7 +157,7 @@ class MarkerBody:
         return None
 
 
-def _sparingly(labels: Sequence[str], marker_set: str, refusal: MarkerSetError) -> MarkerMapping:
+def _recognise_partial(labels: Sequence[str], marker_set: str, refusal: MarkerSetError) -> MarkerMapping:
     """The set, if only what an analysis can do without is missing; else the refusal of the whole set."""
     try:
         return recognise_marker_set(labels, marker_set, sparing=True)
@@ -165,7 +165,7 @@ def _sparingly(labels: Sequence[str], marker_set: str, refusal: MarkerSetError) 
         raise refusal from None
 
 
-def _mirrored(trial: Oriented) -> Oriented:
+def _mirror_note(trial: Oriented) -> Oriented:
     world = replace(trial.world, R_WL=MIRROR @ trial.world.R_WL)
     walk, static = trial.walk.rotated(MIRROR), trial.static.rotated(MIRROR)
     return replace(trial, world=world, walk=walk, static=static).noted(mirror_note())
@@ -182,7 +182,7 @@ def scaling_options(trial: Prepared) -> ScalingOptions:
     diameter = stored.get("marker_diameter", settings.marker_diameter_mm / 1000.0)
     return ScalingOptions(
         mass_kg=1.0,
-        height_m=trial.settings.subject.height_m or stored_height((walk, static))[0],
+        height_m=trial.settings.subject.height_m or find_stored_height((walk, static))[0],
         sex=trial.settings.subject.sex or walk.subject.sex or static.subject.sex or "mean",
         measures={**stored, **given},
         given={name: stored.get(name) for name in given},
@@ -221,7 +221,7 @@ def calibrate(
     seen = points_by_frame(walk.labels, walk.positions[evenly_spaced(frames_with_markers(walk.positions), _FRAMES)])
     options = with_estimated_height(skeleton, mapping, seen, replace(options, joint_offsets_rad=offsets))
     offsets = estimate_offsets(skeleton, mapping, seen, options)
-    standing = _assembled(walk, skeleton, mapping, replace(options, joint_offsets_rad=offsets))
+    standing = _assemble_standing(walk, skeleton, mapping, replace(options, joint_offsets_rad=offsets))
     return Calibration(source, standing, offsets, is_seen=False)
 
 
@@ -255,13 +255,15 @@ def _quiet_part(
     return standing if is_upright(skeleton, mapping, standing.points, options) else None
 
 
-def _assembled(walk: Markers, skeleton: SkeletonRecipe, mapping: MarkerMapping, options: ScalingOptions) -> Standing:
-    flat = {foot: _flat(walk, mapping, foot) for foot in foot_bodies(skeleton)}
+def _assemble_standing(
+    walk: Markers, skeleton: SkeletonRecipe, mapping: MarkerMapping, options: ScalingOptions
+) -> Standing:
+    flat = {foot: _flat_frames(walk, mapping, foot) for foot in foot_bodies(skeleton)}
     points, spread_m = assemble_posture(skeleton, mapping, walk.labels, walk.positions, flat, options)
     return Standing(points, 0, walk.frame_count - 1, spread_m, ())
 
 
-def _flat(walk: Markers, mapping: MarkerMapping, foot: str) -> BoolArray:
+def _flat_frames(walk: Markers, mapping: MarkerMapping, foot: str) -> BoolArray:
     labels = [role.label for role in mapping.roles if role.body == foot and role.label in walk.labels]
     if not labels:
         return np.zeros(walk.frame_count, dtype=bool)

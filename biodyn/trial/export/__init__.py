@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from biodyn.errors import ResultError
 from biodyn.output.store.folder import ARRAYS_NAME, listed_files, model_record
 from biodyn.output.store.read import StoredResult, coordinates_view
-from biodyn.output.store.record import versions
+from biodyn.output.store.record import program_versions
 from biodyn.output.store.write import write_export
 from biodyn.trial.export.c3d import c3d_file
 from biodyn.trial.export.opensim import model_files, opensim_files
@@ -103,7 +103,7 @@ def export(
     record = {
         "export": to,
         "convention": convention,
-        "versions": versions(),
+        "versions": program_versions(),
         "of": {name: made.get(name) for name in ("file", "sha256")},
         "notes": list(notes),
     }

@@ -82,10 +82,10 @@ def convention_named(name: str) -> Mapping[str, Any]:
     return library_entry("conventions", name)
 
 
-def channels(view: TrialView, name: str) -> tuple[Channel, ...]:
+def convention_channels(view: TrialView, name: str) -> tuple[Channel, ...]:
     """Return the channels of a convention that the result holds; NaN where it holds no number."""
     convention = convention_named(name)
-    curves = _curves(view)
+    curves = _curves_by_name(view)
     mass_kg = view.record["subject"].get("mass_kg")
     exported = []
     for kind in convention.get("each", ()):
@@ -109,7 +109,7 @@ def channels(view: TrialView, name: str) -> tuple[Channel, ...]:
     return tuple(exported)
 
 
-def _curves(view: TrialView) -> dict[str, FloatArray]:
+def _curves_by_name(view: TrialView) -> dict[str, FloatArray]:
     """Every curve of a result by the name that conventions have for it, in the tables' units."""
     tables, curves = view.tables, {}
     for table, kinds in (("joint_angles", ("angle", "position")), ("joint_torques", ("torque",))):
@@ -127,10 +127,10 @@ def _curves(view: TrialView) -> dict[str, FloatArray]:
         place = f"{joint}_{side}" if isinstance(side, str) and side else str(joint)
         for axis in AXES:
             curves[f"{quantity}/{place}/{frame}/{axis}"] = rows[axis].to_numpy(dtype=np.float64)
-    return curves | _ground(view)
+    return curves | _ground_forces(view)
 
 
-def _ground(view: TrialView) -> dict[str, FloatArray]:
+def _ground_forces(view: TrialView) -> dict[str, FloatArray]:
     """Forces on the feet in World and in the laboratory's axes."""
     table, R_WL = view.tables["ground_reaction"], np.asarray(view.record["world"]["R_WL"], dtype=np.float64)
     curves = {}
@@ -157,18 +157,18 @@ def c3d_file(view: TrialView, convention: str, recording: Path | None) -> tuple[
     Raises ResultError where the recording is not found, or is not the one that was analysed; InputFileError where it cannot
     be added to.
     """
-    path = _recording(view, recording)
+    path = _find_recording(view, recording)
     points = [
         NewPoint(exported.name, _GROUPS[exported.group], exported.unit, exported.meaning, exported.triple)
-        for exported in channels(view, convention or USUAL)
+        for exported in convention_channels(view, convention or USUAL)
         if exported.group in _GROUPS
     ]
     made = view.record["input"]
-    content, notes = appended(path, points, _events(view), made.get("first_frame"))
+    content, notes = appended(path, points, _event_list(view), made.get("first_frame"))
     return {path.name: content}, notes
 
 
-def _recording(view: TrialView, given: Path | None) -> Path:
+def _find_recording(view: TrialView, given: Path | None) -> Path:
     """The walk's own file: the one that was named, else where it was analysed; it must be the same still."""
     made = view.record["input"]
     path = given if given is not None else Path(str(made.get("path", "")))
@@ -192,7 +192,9 @@ def _shown_as(path: Path) -> Path | None:
     for part in path.parts[1:] if path.anchor else path.parts:
         exact = folder / part
         try:
-            named = [exact] if exact.exists() else [entry for entry in folder.iterdir() if part in _shown(entry.name)]
+            named = (
+                [exact] if exact.exists() else [entry for entry in folder.iterdir() if part in _file_label(entry.name)]
+            )
         except OSError:
             return None
         if len(named) != 1:
@@ -201,11 +203,11 @@ def _shown_as(path: Path) -> Path | None:
     return folder
 
 
-def _shown(name: str) -> tuple[str, str]:
+def _file_label(name: str) -> tuple[str, str]:
     return printable(name), printable(name, keep="\n\t")
 
 
-def _events(view: TrialView) -> list[NewEvent]:
+def _event_list(view: TrialView) -> list[NewEvent]:
     table = view.tables["events"]
     return [
         NewEvent(float(time_s), _CONTEXTS[str(side)], _LABELS[str(event)])

@@ -56,9 +56,15 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
     turning = np.array([coordinate.rotational for coordinate in motion.model.coordinates])
     title = component_name(str(view.record["input"].get("file", "walk")).rsplit(".", 1)[0])
     text = {
-        MODEL: osim_text(motion.model, _credits(view)),
-        **_tables(
-            f"{title} ", MODEL, motion.time_s, (names, turning), motion.q, motion.tau, _loads(view, actuated, motion)
+        MODEL: osim_text(motion.model, _credit_text(view)),
+        **_motion_tables(
+            f"{title} ",
+            MODEL,
+            motion.time_s,
+            (names, turning),
+            motion.q,
+            motion.tau,
+            _load_columns(view, actuated, motion),
         ),
     }
     notes = list(motion.notes)
@@ -69,7 +75,7 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
     return {name: content.encode() for name, content in text.items()}, tuple(notes)
 
 
-def _tables(
+def _motion_tables(
     title: str,
     model: str,
     time_s: FloatArray,
@@ -143,7 +149,7 @@ def opensim_motion(view: TrialView, actuated: ActuatedMotion) -> OpenSimMotion:
             f"Only the longest part without gaps is written ({time_s[0]:.2f}-{time_s[-1]:.2f} s); "
             f"{missing_frames} more frames have a pose."
         )
-    base, coordinates, valid = _named(view)
+    base, coordinates, valid = _named_coordinates(view)
     at_q = [int(i) for i in (*arrays["coordinate_q"], *arrays.get("assumed_coordinate_q", ()))]
     at_v = [coordinate.v_index for coordinate in coordinates]
     R = matrices_from_quaternions(actuated.q[rows, 3:7])
@@ -152,24 +158,26 @@ def opensim_motion(view: TrialView, actuated: ActuatedMotion) -> OpenSimMotion:
     tau = np.column_stack([_base_forces(R, angles, actuated.tau[rows, :6]), actuated.tau[rows][:, at_v]])
     known = np.column_stack([np.repeat(arrays["residual_valid"][rows, None], 6, axis=1), valid[rows]])
     tau[~known] = np.nan
-    base = [_standing(coordinate, q[0, k]) for k, coordinate in enumerate(base)]
-    coordinates = [_standing(coordinate, q[0, 6 + k]) for k, coordinate in enumerate(coordinates)]
-    model = with_cardan_base(actuated.multibody, base, coordinates, _model_markers(arrays, actuated), _title(view))
+    base = [_with_default(coordinate, q[0, k]) for k, coordinate in enumerate(base)]
+    coordinates = [_with_default(coordinate, q[0, 6 + k]) for k, coordinate in enumerate(coordinates)]
+    model = with_cardan_base(
+        actuated.multibody, base, coordinates, _model_markers(arrays, actuated), _model_title(view)
+    )
     return OpenSimMotion(model, rows, time_s, q, tau, tuple(notes))
 
 
-def _title(view: TrialView) -> str:
+def _model_title(view: TrialView) -> str:
     return f"biodyn_{view.record['subject'].get('name') or 'subject'}"
 
 
-def _standing(coordinate: NamedCoordinate, value: float) -> NamedCoordinate:
+def _with_default(coordinate: NamedCoordinate, value: float) -> NamedCoordinate:
     """The coordinate with its first value as its default, so that the model opens in the walk's first pose."""
     return NamedCoordinate(
         coordinate.name, coordinate.joint, coordinate.v_index, float(value), coordinate.lower, coordinate.upper
     )
 
 
-def _named(view: TrialView) -> tuple[list[NamedCoordinate], list[NamedCoordinate], np.ndarray]:
+def _named_coordinates(view: TrialView) -> tuple[list[NamedCoordinate], list[NamedCoordinate], np.ndarray]:
     """The base's six coordinates, all others (assumed ones last), and the frames (T, C) in which their torque is valid."""
     arrays = view.arrays
     columns = [name.rsplit("_", 1)[0] for name in view.tables["joint_angles"].columns[1:7]]
@@ -245,7 +253,7 @@ def _markers_text(view: TrialView, motion: OpenSimMotion) -> str:
     return trc_text(MARKERS, marker_names(view.arrays["marker_labels"]), positions, motion.time_s, first)
 
 
-def _loads(
+def _load_columns(
     view: TrialView, actuated: ActuatedMotion, motion: OpenSimMotion
 ) -> tuple[dict[str, tuple[str, str]], dict[str, FloatArray]]:
     """The loads (body and prefix of columns by name) and their columns."""
@@ -257,20 +265,20 @@ def _loads(
         body = component_name(actuated.multibody.body_names[int(actuated.wrench_bodies[k])])
         prefix = f"ground_force_{side}"
         loads[f"{SIDE_NAMES[side]}_foot"] = (body, prefix)
-        point = point_of_application(wrench, _height(view, side, motion.rows))
+        point = point_of_application(wrench, _ground_height(view, side, motion.rows))
         torque = wrench[:, :3] - np.cross(point, wrench[:, 3:])
         for word, vectors in (("v", wrench[:, 3:]), ("p", point), ("m", torque)):
             columns |= {f"{prefix}_{word}{axis}": vectors[:, i] for i, axis in enumerate("xyz")}
     return loads, columns
 
 
-def _height(view: TrialView, side: str, rows: slice) -> FloatArray:
+def _ground_height(view: TrialView, side: str, rows: slice) -> FloatArray:
     """Return the height (T,) m of the ground under the foot, interpolated between stances."""
     table = view.tables["ground_reaction"]
     heights = np.asarray(table[f"centre_of_pressure_{side}_y_m"], dtype=np.float64)[rows]
     corners = np.asarray(view.arrays.get("plate_corners_W", np.zeros((0, 4, 3))))
     floor = float(corners[..., 1].mean()) if corners.size else 0.0
-    return _between(heights, floor)
+    return _interpolate_gaps(heights, floor)
 
 
 def point_of_application(wrench: FloatArray, height: FloatArray) -> FloatArray:
@@ -283,11 +291,11 @@ def point_of_application(wrench: FloatArray, height: FloatArray) -> FloatArray:
         x = (moment[:, 2] + height * force[:, 0]) / force[:, 1]
         z = (height * force[:, 2] - moment[:, 0]) / force[:, 1]
     loaded = force[:, 1] > _LEAST_N
-    x, z = (_between(np.where(loaded, values, np.nan), 0.0) for values in (x, z))
+    x, z = (_interpolate_gaps(np.where(loaded, values, np.nan), 0.0) for values in (x, z))
     return np.stack([x, height, z], axis=1)
 
 
-def _between(values: FloatArray, otherwise: float) -> FloatArray:
+def _interpolate_gaps(values: FloatArray, otherwise: float) -> FloatArray:
     """Return numbers (T,) with gaps interpolated linearly; `otherwise` if all are missing."""
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
@@ -295,7 +303,7 @@ def _between(values: FloatArray, otherwise: float) -> FloatArray:
     return np.interp(np.arange(len(values)), known, values[known])
 
 
-def _credits(view: TrialView) -> str:
+def _credit_text(view: TrialView) -> str:
     record = view.record
     skeleton = record.get("model", {}).get("citations", {}).get("skeleton", {})
     version = dict(record.get("versions") or {}).get("biodyn", "")
@@ -319,7 +327,7 @@ def model_files(view: TrialView, model_file: bytes) -> tuple[dict[str, bytes], t
     time_s = start_s + arrays["time_s"][rows]
     coordinates = [str(name) for name in arrays["own_coordinates"]], np.asarray(arrays["own_rotational"], dtype=bool)
     q, tau = arrays["own_q"][rows], arrays["own_tau"][rows]
-    text = _tables("", MODEL_NAME, time_s, coordinates, q, tau, _model_loads(view, rows))
+    text = _motion_tables("", MODEL_NAME, time_s, coordinates, q, tau, _model_loads(view, rows))
     if "markers_W" in arrays and len(arrays["marker_labels"]):
         positions = np.asarray(arrays["markers_W"], dtype=np.float64)[rows] @ arrays["own_R_WG"]
         begin = int(view.record["input"].get("first_frame") or 1) + rows.start

@@ -16,8 +16,8 @@ from scipy.io import savemat
 
 from biodyn.errors import ResultError, printable
 from biodyn.output.tables import TABLES
-from biodyn.output.tables.lazy import Column, described
-from biodyn.trial.export.c3d import channels, convention_named
+from biodyn.output.tables.lazy import Column, column_description
+from biodyn.trial.export.c3d import convention_channels, convention_named
 
 if TYPE_CHECKING:
     from biodyn.output.figures.trial import TrialView
@@ -37,17 +37,17 @@ class Sheet:
     rows: pd.DataFrame
 
 
-def sheets(view: TrialView, convention: str = "") -> list[Sheet]:
+def make_sheets(view: TrialView, convention: str = "") -> list[Sheet]:
     """Return every table of a result; with a convention its curves in that one, and the tables that know no signs.
 
     Raises ResultError for an unknown convention.
     """
     if not convention:
-        return [_as_it_is(name, table) for name, table in view.tables.items()]
+        return [_unchanged_sheet(name, table) for name, table in view.tables.items()]
     convention_table = convention_named(convention)
-    exported = channels(view, convention)
+    exported = convention_channels(view, convention)
     columns, curves = (
-        [described("joint_angles", "time_s")],
+        [column_description("joint_angles", "time_s")],
         {"time_s": view.tables["joint_angles"]["time_s"].to_numpy()},
     )
     for channel in exported:
@@ -57,12 +57,12 @@ def sheets(view: TrialView, convention: str = "") -> list[Sheet]:
             curves[name] = values
     about = f"The curves as {convention_table['title']} names, signs and scales them ({convention_table['citation']})."
     first = Sheet("curves", about, columns, pd.DataFrame(curves))
-    return [first, *(_as_it_is(name, view.tables[name]) for name in _WITHOUT_SIGNS if name in view.tables)]
+    return [first, *(_unchanged_sheet(name, view.tables[name]) for name in _WITHOUT_SIGNS if name in view.tables)]
 
 
-def _as_it_is(name: str, table: pd.DataFrame) -> Sheet:
+def _unchanged_sheet(name: str, table: pd.DataFrame) -> Sheet:
     about = TABLES[name].description if name in TABLES else ""
-    return Sheet(name, about, [described(name, str(column)) for column in table.columns], table)
+    return Sheet(name, about, [column_description(name, str(column)) for column in table.columns], table)
 
 
 _MOST_ROWS: Final = 1_048_575  # Excel's, without the header
@@ -92,7 +92,7 @@ def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple
     first.append([])
     first.append([text_cell(first, text, bold=True) for text in ("sheet", "column", "unit", "meaning")])
     notes = []
-    for sheet in sheets(view, convention):
+    for sheet in make_sheets(view, convention):
         if len(sheet.rows) > _MOST_ROWS or len(sheet.columns) > _MOST_COLUMNS:
             notes.append(f"The table '{sheet.name}' has {len(sheet.rows):,} rows, more than a sheet holds: left out.")
             continue
@@ -102,14 +102,14 @@ def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple
         page = book.create_sheet(sheet.name)
         page.freeze_panes = "B2"
         page.append([text_cell(page, column.name, bold=True) for column in sheet.columns])
-        for row in zip(*(_plain(sheet.rows[column.name]) for column in sheet.columns), strict=True):
+        for row in zip(*(_cell_values(sheet.rows[column.name]) for column in sheet.columns), strict=True):
             page.append([text_cell(page, value) if isinstance(value, str) else value for value in row])
     stream = BytesIO()
     book.save(stream)
     return {f"{Path(file).stem}.xlsx": stream.getvalue()}, tuple(notes)
 
 
-def _plain(series: pd.Series[Any]) -> list[Any]:
+def _cell_values(series: pd.Series[Any]) -> list[Any]:
     """Return the values for a sheet; None for missing ones."""
     values = series.astype(object).to_numpy()
     return [
@@ -167,9 +167,9 @@ def mat_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[
     A struct has a field a column ((T, 1) numbers, NaN where missing; cells of text) and `columns`, a struct array with the
     name, unit and meaning of each, and the field that holds it.
     """
-    content: dict[str, Any] = {"info": _info(view, convention)}
-    for sheet in sheets(view, convention):
-        content[sheet.name] = _struct(sheet)
+    content: dict[str, Any] = {"info": _info_sheet(view, convention)}
+    for sheet in make_sheets(view, convention):
+        content[sheet.name] = _matlab_struct(sheet)
     stream: Any = BytesIO()  # the stubs know paths alone
     savemat(stream, content, long_field_names=True, oned_as="column", do_compression=True)
     # the header's text has the time of writing: the same result gives the same bytes
@@ -177,7 +177,7 @@ def mat_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[
     return {f"{Path(str(view.record['input'].get('file', 'result'))).stem}.mat": data}, ()
 
 
-def _info(view: TrialView, convention: str) -> dict[str, Any]:
+def _info_sheet(view: TrialView, convention: str) -> dict[str, Any]:
     record = view.record
     subject = dict(record.get("subject") or {})
     return {
@@ -186,27 +186,29 @@ def _info(view: TrialView, convention: str) -> dict[str, Any]:
         "biodyn": str(dict(record.get("versions") or {}).get("biodyn", "")),
         "verdict": str(record.get("verdict", "")),
         "convention": convention or "biodyn",
-        "mass_kg": _number(subject.get("mass_kg")),
-        "height_m": _number(subject.get("height_m")),
+        "mass_kg": _format_number(subject.get("mass_kg")),
+        "height_m": _format_number(subject.get("height_m")),
         "missing": "NaN: not measured or not computable, never zero",
     }
 
 
-def _number(value: Any) -> float:
+def _format_number(value: Any) -> float:
     return float("nan") if value is None else float(value)
 
 
-def _struct(sheet: Sheet) -> dict[str, Any]:
+def _matlab_struct(sheet: Sheet) -> dict[str, Any]:
     fields = field_names([column.name for column in sheet.columns])
     kinds = [("field", object), ("name", object), ("unit", object), ("meaning", object)]
     columns = np.empty((len(fields), 1), dtype=kinds)
     for k, (field, column) in enumerate(zip(fields, sheet.columns, strict=True)):
         columns[k, 0] = (field, column.name, column.unit, column.meaning)
-    values = {field: _values(sheet.rows[column.name]) for field, column in zip(fields, sheet.columns, strict=True)}
+    values = {
+        field: _array_values(sheet.rows[column.name]) for field, column in zip(fields, sheet.columns, strict=True)
+    }
     return {"about": sheet.about, **values, "columns": columns}
 
 
-def _values(series: pd.Series[Any]) -> np.ndarray:
+def _array_values(series: pd.Series[Any]) -> np.ndarray:
     if pd.api.types.is_bool_dtype(series.dtype):
         return series.to_numpy(dtype=bool)
     if pd.api.types.is_numeric_dtype(series.dtype):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import ResultError
-from biodyn.output.store.write import seal
+from biodyn.output.store.write import write_manifest
 from biodyn.study.collecting.cycles import read_cycle_table, write_cycles
 from biodyn.study.record import STRIDES_NAME
 from biodyn.trial.result import TrialResult
@@ -23,7 +23,7 @@ def folder(walk_result: TrialResult, tmp_path: Path) -> Path:
     (tmp_path / STRIDES_NAME).write_text(STRIDES, encoding="utf-8")
     (tmp_path / "run.json").write_text(json.dumps(walk_result.record), encoding="utf-8")
     write_cycles(walk_result, tmp_path)
-    seal(tmp_path, pack=True)
+    write_manifest(tmp_path, pack=True)
     return tmp_path
 
 

@@ -12,7 +12,7 @@ from support.shards import cycle_rows, stored_rows
 
 from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE
 from biodyn.errors import ResultError
-from biodyn.output.store.write import seal
+from biodyn.output.store.write import write_manifest
 from biodyn.study.collecting.cycles import (
     CYCLE_COLUMNS,
     DECIMALS,
@@ -101,7 +101,7 @@ def test_the_same_result_gives_the_same_bytes(walk_result: TrialResult, tmp_path
 def test_no_damaged_byte_goes_unseen(walk_result: TrialResult, tmp_path: Path) -> None:
     write_cycles(walk_result, tmp_path)
     (tmp_path / "run.json").write_text(json.dumps(walk_result.record), encoding="utf-8")
-    seal(tmp_path)
+    write_manifest(tmp_path)
     assert read_cycle_table(tmp_path).num_rows == len(stored_rows(tmp_path))
     content = (tmp_path / CYCLES_NAME).read_bytes()
     for at in np.random.default_rng(7).integers(0, len(content), 40).tolist():

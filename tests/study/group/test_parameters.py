@@ -12,7 +12,7 @@ from biodyn.errors import SettingsError
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.output.tables.gait import trial_parameters
 from biodyn.study.options import all_definitions, require_known
-from biodyn.variables.cycle_parameters import default_definitions, operate, unit_of, window_ends
+from biodyn.variables.cycle_parameters import apply_operation, default_definitions, parameter_unit, window_ends
 
 PERCENT = np.linspace(0.0, 100.0, CYCLE_POINTS)
 # between two samples everything is a straight line; results of straight lines are exact to round-off
@@ -26,7 +26,7 @@ def defined(operation: str, **entries: object) -> ParameterDefinition:
 def computed(curve: FloatArray, stance: float = 60.0, duration_s: float = 1.0, **entries: object) -> float:
     definition = defined(**entries)  # type: ignore[arg-type]
     start, end = window_ends(definition.interval, np.array([stance]))
-    return float(operate(curve[None], start, end, definition, np.array([duration_s]))[0])
+    return float(apply_operation(curve[None], start, end, definition, np.array([duration_s]))[0])
 
 
 RAMP = PERCENT / 10.0 - 5.0  # -5 at 0 %, 0 at 50 %, 5 at 100 %
@@ -139,7 +139,7 @@ def test_without_the_time_of_the_stride_there_is_no_impulse() -> None:
     ],
 )
 def test_units_follow_from_the_variable(operation: str, unit: str, expected: str) -> None:
-    assert unit_of(defined(operation), unit) == expected
+    assert parameter_unit(defined(operation), unit) == expected
 
 
 def test_a_definition_that_contradicts_itself_is_refused() -> None:

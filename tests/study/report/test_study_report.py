@@ -16,7 +16,7 @@ from support.made_folder import MadeTrial, made_folder, two_by_two
 
 from biodyn.errors import ResultError
 from biodyn.output.figures.description import Area, Axis, Figure, Key, Line, Panel
-from biodyn.output.figures.svg import svg
+from biodyn.output.figures.svg import render_svg
 from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import StudyFile
 from biodyn.study.report import write_study_report
@@ -373,7 +373,7 @@ def test_lines_break_where_values_are_missing() -> None:
     whole = np.array([[3.0, 1.0, 0.0, 0.0, 7.0]])
     for curves, runs in ((values, [2, 2]), (whole, [5])):
         panel = Panel("t", Axis("x", ticks=()), Axis("y", ticks=()), (Line(x, curves, "x", 3.3),))
-        (line,) = re.findall(r'd="([^"]*)"[^>]*stroke-width="33"', svg(Figure("t", (panel,))))
+        (line,) = re.findall(r'd="([^"]*)"[^>]*stroke-width="33"', render_svg(Figure("t", (panel,))))
         assert [1 + len(part.split("l")[1].split()) // 2 for part in line.split("M")[1:]] == runs
 
 
@@ -382,9 +382,9 @@ def test_a_figure_of_nothing_is_a_figure() -> None:
     empty = np.full(101, np.nan)
     layers = (Line(x, empty, "ink"), Area(x, empty, empty, "ink"))
     panel = Panel("T", Axis(), Axis("y"), layers, note="none")
-    assert "none" in svg(Figure("alt <", (panel,), (Key("k", "ink"),)))
-    assert "alt &lt;" in svg(Figure("alt <", (panel,)))
-    assert "svg" in svg(Figure("nothing", ()))
+    assert "none" in render_svg(Figure("alt <", (panel,), (Key("k", "ink"),)))
+    assert "alt &lt;" in render_svg(Figure("alt <", (panel,)))
+    assert "svg" in render_svg(Figure("nothing", ()))
 
 
 def test_words_of_numbers() -> None:

@@ -13,7 +13,7 @@ from biodyn.io.formats.c3d.header import continued
 from biodyn.io.length_units import PlateUnit
 from biodyn.io.names import letters, names
 from biodyn.recording import ForcePlate
-from biodyn.recording.plates import CopCorrection, sides_of
+from biodyn.recording.plates import CopCorrection, plate_sides
 
 COUNT = 12
 
@@ -195,7 +195,7 @@ def _plate(
     notes: tuple[Diagnostic, ...] = ()
     if kind in _CORRECTED_BY_POLYNOMIAL and (values := _column(group, "FPCOPPOLY", number, COUNT)) is not None:
         dims = [int(d) for d in group["FPCOPPOLY"].get("dims", [])]
-        correction, notes = cop_correction(number, values, dims, sides_of(corners) / 2.0, unit.corners)
+        correction, notes = cop_correction(number, values, dims, plate_sides(corners) / 2.0, unit.corners)
     plate = {
         "number": number,
         "type": kind,

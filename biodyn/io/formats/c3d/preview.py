@@ -21,7 +21,7 @@ from biodyn.io.names import names
 from biodyn.io.positions import require_markers, unseen_as_nan, without_impossible
 from biodyn.io.segment_poses import require_known, virtual_points
 from biodyn.recording import FileFacts, Markers, Preview
-from biodyn.recording.stillness import preview_frames, preview_of
+from biodyn.recording.stillness import make_preview, preview_frames
 
 _PERSON_MEASURE = "leg_length"
 # Parameters of POINT and ANALOG that tell how long a frame is and how many there are.
@@ -122,7 +122,7 @@ def _of_poses(header: C3dHeader, layout: DataLayout) -> Preview:
     height_m = subject_parameters(groups).height_m
     scale = length_unit(unit, names()["length_units"], some, person=height_m is not None)
     poses = replace(stored, origins=stored.origins * scale.markers)
-    return preview_of(virtual_points(poses, system))
+    return make_preview(virtual_points(poses, system))
 
 
 def _points(header: C3dHeader, layout: DataLayout, frames: list[int]) -> DataSection:

@@ -152,18 +152,18 @@ class TrialView:
 
         Figures over the gait cycle are omitted: the report shows the standard grid and further panels instead.
         """
-        from biodyn.output.figures.svg import picture, svg
+        from biodyn.output.figures.svg import picture, render_svg
 
         images = {} if self.replay is None else self.replay.figures
         in_grid = {figure["name"] for figure in display_table()["figure"]} if self.curves else set()
-        drawn = {name: svg(figure) for name, figure in self.figures.items() if name not in in_grid}
+        drawn = {name: render_svg(figure) for name, figure in self.figures.items() if name not in in_grid}
         return drawn | {f"replay_{name}": picture(image, f"Forward replay, {name}") for name, image in images.items()}
 
     def figures_png(self) -> dict[str, bytes]:
         """Return all figures as PNG."""
-        from biodyn.output.figures.png import png
+        from biodyn.output.figures.png import render_png
 
-        return {name: png(figure) for name, figure in self.figures.items()}
+        return {name: render_png(figure) for name, figure in self.figures.items()}
 
 
 Describe = Callable[[TrialView], Figure | None]

@@ -21,11 +21,11 @@ from biodyn.output.figures.curves import (
     force_lines,
     labels_below,
     seen_from_above,
+    shade_unmeasured,
     side_key,
     stance_curves,
     time_axis,
     unit_words,
-    unmeasured,
     value_axis,
 )
 from biodyn.output.figures.description import Axis, Figure, Key, Layer, Line, Outline, Panel, Points, Span, Strip, Text
@@ -44,34 +44,34 @@ _PLACES = (
 
 def figure_over_time(trial: TrialView, title: str, names: Sequence[str]) -> Figure | None:
     """A panel a variable over time; None where the tables hold none of them."""
-    panels = _panels(trial, names, COLUMNS)
+    panels = _time_panels(trial, names, COLUMNS)
     if not panels:
         return None
     keys: list[Key] = [*(side_key(side) for side in SIDES), UNMEASURED_KEY]
     return Figure(title, tuple(panels), tuple(keys), min(COLUMNS, len(panels)), caption=_CAPTION)
 
 
-def _panels(trial: TrialView, names: Sequence[str], columns: int, both_sides: bool = False) -> list[Panel]:
+def _time_panels(trial: TrialView, names: Sequence[str], columns: int, both_sides: bool = False) -> list[Panel]:
     """Return a panel over time for each variable that the tables hold, in a grid of `columns`; grey behind loads: not measured.
 
     `both_sides`: leave out variables of the midline.
     """
-    available = {name: lines for name in names if (lines := _lines(trial, name, both_sides))}
-    outside = unmeasured(trial.tables["ground_reaction"], trial.sides)
+    available = {name: lines for name in names if (lines := _curve_lines(trial, name, both_sides))}
+    outside = shade_unmeasured(trial.tables["ground_reaction"], trial.sides)
     panels = []
     for (name, lines), label in zip(available.items(), labels_below("time (s)", len(available), columns), strict=True):
-        suffix, *_, unit = _table_of(name)
+        suffix, *_, unit = _table_name(name)
         layers: tuple[Layer, ...] = (outside, *lines) if suffix else lines
-        panels.append(Panel(_title(name), time_axis(lines[0].x, label), _axis(unit), layers))
+        panels.append(Panel(_panel_title(name), time_axis(lines[0].x, label), _axis_label(unit), layers))
     return panels
 
 
-def _table_of(name: str) -> tuple[str, str, str, str]:
+def _table_name(name: str) -> tuple[str, str, str, str]:
     return next(place for place in _PLACES if name.endswith(place[0]))
 
 
-def _lines(trial: TrialView, name: str, both_sides: bool) -> tuple[Line, ...]:
-    ending, table_name, unit_ending, unit = _table_of(name)
+def _curve_lines(trial: TrialView, name: str, both_sides: bool) -> tuple[Line, ...]:
+    ending, table_name, unit_ending, unit = _table_name(name)
     table: pd.DataFrame | None = trial.tables.get(table_name)
     if table is None:
         return ()
@@ -135,8 +135,8 @@ def centre_of_pressure(trial: TrialView) -> Figure | None:
             layers.append(Outline(seen_from_above(plate), "plate_edge", fill="plate"))
         x, y = seen_from_above(plate).min(axis=0) + 0.015  # m from the edge
         layers.append(Text(float(x), float(y), f"plate {number}" + ("" if known else " (edges not known)")))
-    for contact, outlines in zip(trial.tables["contacts"].to_dict("records"), _outlines(trial), strict=False):
-        layers += _contact(trial, contact, outlines, low, high)
+    for contact, outlines in zip(trial.tables["contacts"].to_dict("records"), _sole_outlines(trial), strict=False):
+        layers += _contact_layers(trial, contact, outlines, low, high)
     panel = Panel(
         "Centre of pressure (top view)",
         Axis("forward, direction of World X (m)", limits=(float(low[0]), float(high[0])), grid=True),
@@ -151,14 +151,14 @@ def centre_of_pressure(trial: TrialView) -> Figure | None:
     return Figure("Centre of pressure", (panel,), tuple(keys), 1, height, caption=_TOP_VIEW_CAPTION)
 
 
-def _outlines(trial: TrialView) -> list[FloatArray]:
+def _sole_outlines(trial: TrialView) -> list[FloatArray]:
     """Outlines (2, K, 3) m in World of the right and the left sole, contact by contact."""
     outlines = list(trial.arrays["contact_soles_W"])
     unknown = np.full((len(SIDES), 1, 3), np.nan)
     return outlines + [unknown] * (len(trial.tables["contacts"]) - len(outlines))
 
 
-def _contact(
+def _contact_layers(
     trial: TrialView, contact: Mapping[Any, Any], outlines: FloatArray, low: FloatArray, high: FloatArray
 ) -> list[Layer]:
     side, assigned = str(contact["side"]), str(contact["decision"]) == "assigned"
@@ -204,7 +204,7 @@ def ground_reaction(trial: TrialView) -> Figure | None:
         lines = force_lines(ground, name, trial.weight_n)
         x = time_axis(lines[0].x)
         above.append(
-            Panel(f"{shown.title}, trial", x, value_axis(shown, "BW"), (unmeasured(ground, trial.sides), *lines))
+            Panel(f"{shown.title}, trial", x, value_axis(shown, "BW"), (shade_unmeasured(ground, trial.sides), *lines))
         )
         stance = replace(shown, title=f"{shown.title}, stance")
         below.append(cycle_panel(stance, stances[name], {}, label=label))
@@ -231,10 +231,10 @@ def whole_trial(trial: TrialView) -> Figure | None:
         return None
     ground = trial.tables["ground_reaction"]
     time_s = ground["time_s"].to_numpy()
-    layers: tuple[Layer, ...] = (unmeasured(ground, trial.sides), *force_lines(ground, _FORCE, trial.weight_n))
+    layers: tuple[Layer, ...] = (shade_unmeasured(ground, trial.sides), *force_lines(ground, _FORCE, trial.weight_n))
     strips = contact_strips(trial.tables["contacts"])
-    force = Panel(_title(_FORCE), time_axis(time_s), _axis("BW"), layers, strips, span=2)
-    angles, moments = (_panels(trial, _OVERVIEW[kind], 1, both_sides=True) for kind in ("angles", "moments"))
+    force = Panel(_panel_title(_FORCE), time_axis(time_s), _axis_label("BW"), layers, strips, span=2)
+    angles, moments = (_time_panels(trial, _OVERVIEW[kind], 1, both_sides=True) for kind in ("angles", "moments"))
     pairs = [panel for pair in zip_longest(angles, moments) for panel in pair]
     keys = (*(side_key(side) for side in SIDES), Key("contact not used", "limit", "area"), UNMEASURED_KEY)
     return Figure(_OVERVIEW["title"], (force, *pairs), keys, 2, height=118.0, caption=_OVERVIEW_CAPTION)
@@ -252,9 +252,9 @@ def contact_strips(contacts: pd.DataFrame) -> tuple[Strip, ...]:
     return tuple(Strip(f"plate {plate}", "limit", tuple(of_plate)) for plate, of_plate in sorted(spans.items()))
 
 
-def _title(name: str) -> str:
+def _panel_title(name: str) -> str:
     return f"{variable(name).title} ({variable(name).positive} +)"
 
 
-def _axis(unit: str) -> Axis:
+def _axis_label(unit: str) -> Axis:
     return Axis(unit_words(unit), holds=(0.0,), grid=True)

@@ -13,8 +13,8 @@ from biodyn.output.figures.curves import (
     display_table,
     labels_below,
     percent_axis,
+    shade_unmeasured,
     time_axis,
-    unmeasured,
     value_axis,
 )
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Layer, Legend, Line, Panel, Points, Rule, Shade
@@ -94,8 +94,8 @@ def residual(trial: TrialView) -> Figure | None:
         return None
     limits = trial.record["residual_limits"]
     panels = (
-        _panel(trial, "Pelvis residual force", "f", "N", limits["force_n"]),
-        _panel(trial, "Pelvis residual moment", "m", "Nm", limits["moment_nm"]),
+        _residual_panel(trial, "Pelvis residual force", "f", "N", limits["force_n"]),
+        _residual_panel(trial, "Pelvis residual moment", "m", "Nm", limits["moment_nm"]),
     )
     keys = (
         *(Key(words, axis, width=1.5) for axis, words in _AXIS_NAMES.items()),
@@ -119,7 +119,7 @@ def _has_raw(trial: TrialView) -> bool:
     return "residuals" in trial.tables and _RAW in trial.tables["residuals"]
 
 
-def _panel(trial: TrialView, title: str, letter: str, unit: str, limit: float | None) -> Panel:
+def _residual_panel(trial: TrialView, title: str, letter: str, unit: str, limit: float | None) -> Panel:
     raw = _has_raw(trial)
     table = trial.tables["residuals" if raw else "joint_torques"]
     first = "raw" if raw else "residual"
@@ -130,7 +130,7 @@ def _panel(trial: TrialView, title: str, letter: str, unit: str, limit: float | 
     if limit is not None and np.isfinite(limit):
         layers.append(Shade(((-limit, limit),), "allowed", "y"))
         layers += [Rule(sign * limit, "y", "limit", 1.2, DASHED) for sign in (-1.0, 1.0)]
-    layers.append(unmeasured(trial.tables["ground_reaction"], trial.sides))
+    layers.append(shade_unmeasured(trial.tables["ground_reaction"], trial.sides))
     layers += [Line(time_s, vector[:, i], axis, 1.3) for i, axis in enumerate(_AXIS_NAMES)]
     layers.append(Line(time_s, size, "ink", 2.2))
     if raw:
@@ -309,7 +309,7 @@ def _drift_panel(case: str, found: OpenLoop, rate_hz: float, angle_deg: float) -
     median, worst = (np.full(len(time_s), np.nan) for _ in range(2))
     for k in np.flatnonzero(part.inside.any(axis=0)):
         median[k], worst[k] = np.median(inside[part.inside[:, k], k]), np.max(inside[part.inside[:, k], k])
-    low = np.nanmin(np.append(_finite(median[1:]), angle_deg))
+    low = np.nanmin(np.append(_finite_values(median[1:]), angle_deg))
     return Panel(
         case,
         time_axis(time_s, "time since start of the window (s)"),
@@ -317,8 +317,8 @@ def _drift_panel(case: str, found: OpenLoop, rate_hz: float, angle_deg: float) -
         (
             Rule(angle_deg, "y", "limit", 1.3, DASHED),
             Rule(found.prediction_horizon_s, "x", "muted", 1.2, DOTTED),
-            Line(time_s[1:], _finite(worst[1:]), "y", 2.0),
-            Line(time_s[1:], _finite(median[1:]), "x", 2.6),
+            Line(time_s[1:], _finite_values(worst[1:]), "y", 2.0),
+            Line(time_s[1:], _finite_values(median[1:]), "x", 2.6),
         ),
     )
 
@@ -367,5 +367,5 @@ def convergence_figure(cases: Sequence[Convergence]) -> Figure:
     return Figure("Convergence of the integrators", (panel,), tuple(keys), 1, height=258.0, width=600.0)
 
 
-def _finite(values: FloatArray) -> FloatArray:
+def _finite_values(values: FloatArray) -> FloatArray:
     return np.where(np.isfinite(values) & (values > 0.0), values, np.nan)

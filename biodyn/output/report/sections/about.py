@@ -10,7 +10,7 @@ import pandas as pd
 from biodyn.output.figures.curves import CycleCurves, display_table, unit_words
 from biodyn.output.figures.trial import ReplayView
 from biodyn.output.report.page import METHODS, Data
-from biodyn.output.report.page import methods as written_methods
+from biodyn.output.report.page import methods_text as written_methods
 from biodyn.output.report.trial_page import SECTIONS, TrialPage, analysis_facts
 from biodyn.variables import coordinate_title, is_known, variable
 
@@ -52,7 +52,7 @@ def _drift_rows(view: ReplayView) -> dict[str, list[tuple[str, ...]]]:
             (
                 f"{row['window_s']:g}",
                 f"{row['windows']:d}",
-                *(_error(row[key]) for key in ("joint_median_deg", "joint_worst_deg", "position_worst_cm")),
+                *(_format_error(row[key]) for key in ("joint_median_deg", "joint_worst_deg", "position_worst_cm")),
                 f"{100.0 * row['share_within_tolerance']:.0f}",
                 coordinate_title(str(row["most_drifted"])),
             )
@@ -76,13 +76,13 @@ def _feedback_rows(feedback: pd.DataFrame) -> list[tuple[str, ...]]:
             coordinate_title(name),
             f"{peaks.loc[name, 'recorded_Nm']:.1f}",
             f"{peaks.loc[name, 'feedback_Nm']:.2g}",
-            _error(float(peaks.loc[name, "error_deg"])),
+            _format_error(float(peaks.loc[name, "error_deg"])),
         )
         for name in names
     ]
 
 
-def _error(value: float) -> str:
+def _format_error(value: float) -> str:
     """Return an error with two digits, or "lost" for a replay that diverged."""
     return f"{value:.2g}" if np.isfinite(value) else "lost"
 

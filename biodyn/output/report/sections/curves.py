@@ -24,8 +24,8 @@ from biodyn.output.figures.description import Axis, Line, Panel
 from biodyn.output.figures.style import BAND
 from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names
 from biodyn.output.report.compare_page import cursor_sides, variable_entry
-from biodyn.output.report.numbers import decimal, rounded, windowed_rows
-from biodyn.output.report.page import Data, resource, script_json
+from biodyn.output.report.numbers import format_decimal, round_for_page, windowed_rows
+from biodyn.output.report.page import Data, load_resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE, SEEN, drawn_words, scene_context
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import PERCENT, Norms, is_known, variable
@@ -53,16 +53,16 @@ def standard(page: TrialPage) -> Data | None:
         return None
     view = page.view
     return {
-        "grid": standard_grid(names, lambda name: described(page, name), cycle_keys(names, view.norms)),
-        "counted": counted_words(page.curves),
+        "grid": standard_grid(names, lambda name: describe_panel(page, name), cycle_keys(names, view.norms)),
+        "counted": cycle_counts(page.curves),
         "normed": any(name in norms.curves for norms in view.norms for name in names),
         "shaded": any(name in view.bands for name in names),
         "fixed": (page.record["settings"].get("report") or {}).get("axes", "clinical") == "clinical",
-        "script": resource("cursor.js"),
+        "script": load_resource("cursor.js"),
     }
 
 
-def described(page: TrialPage, name: str) -> Described:
+def describe_panel(page: TrialPage, name: str) -> Described:
     """Return the panel of a variable, and its extremes in words."""
     view, sides = page.view, page.curves[name]
     shown = variable(name)
@@ -84,7 +84,7 @@ def described(page: TrialPage, name: str) -> Described:
     return panel, "; ".join(words)
 
 
-def counted_words(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
+def cycle_counts(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
     """Return the number of cycles by side: "motion: right 2, left 2; loads: right 1 (2 in part), left 2".
 
     A cycle with known stance and swing counts as complete, a cycle with unknown stance as partial. Its end may be missing:
@@ -95,11 +95,11 @@ def counted_words(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
         rows = [row["panels"] for row in display_table()["standard"] if row["side"] == part]
         names = [name for panels in rows for name in panels if name in curves]
         if names:
-            parts.append(f"{part}: {', '.join(_counted(curves, names, side) for side in SIDES)}")
+            parts.append(f"{part}: {', '.join(_count_cycles(curves, names, side) for side in SIDES)}")
     return "; ".join(parts)
 
 
-def _counted(curves: Mapping[str, Mapping[str, CycleCurves]], names: Iterable[str], side: Side) -> str:
+def _count_cycles(curves: Mapping[str, Mapping[str, CycleCurves]], names: Iterable[str], side: Side) -> str:
     shares = [np.isfinite(curves[name][side].values).mean(axis=1) for name in names if side in curves[name]]
     complete = _count_range(int((share >= WHOLE_CYCLE).sum()) for share in shares)
     partial = _count_range(int((share < WHOLE_CYCLE).sum()) for share in shares)
@@ -131,7 +131,7 @@ def further(page: TrialPage) -> Data | None:
     heads = ["parameter", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES)]
     rows = [(row.title, row.unit, *(row.cells[side] for side in SIDES)) for row in windowed_rows(page.view)]
     others = [name for name in names if name not in standard_names()]
-    return {"grid": further_grid(others, lambda name: described(page, name)), "heads": heads, "rows": rows}
+    return {"grid": further_grid(others, lambda name: describe_panel(page, name)), "heads": heads, "rows": rows}
 
 
 def curve_ranges(
@@ -156,9 +156,9 @@ def curve_ranges(
             mean, digits = np.round(curve.mean, 4), 1 if unit == "deg" else 2
             high, low = int(np.nanargmax(mean)), int(np.nanargmin(mean))
             row[side] = {
-                "max": decimal(mean[high], digits),
+                "max": format_decimal(mean[high], digits),
                 "max_at": high,
-                "min": decimal(mean[low], digits),
+                "min": format_decimal(mean[low], digits),
                 "min_at": low,
                 "whole": bool(np.isfinite(mean).all()),
             }
@@ -176,7 +176,7 @@ def explorer(page: TrialPage) -> Data | None:
     return {
         "band": band,
         "curves": script_json(explorer_data(page.curves, page.tables["spatiotemporal"], band)),
-        "script": resource("explorer.js"),
+        "script": load_resource("explorer.js"),
     }
 
 
@@ -192,12 +192,19 @@ def explorer_data(
         digits = entry["digits"]
         for side, curve in sides.items():
             mean, sd = nan_statistics(curve.values)
-            entry[side] = {"n": len(curve.values), "mean": rounded(mean, digits), "sd": rounded(sd, digits)}
+            entry[side] = {
+                "n": len(curve.values),
+                "mean": round_for_page(mean, digits),
+                "sd": round_for_page(sd, digits),
+            }
         norm = None if band is None else band.curves.get(name)
         half = None if norm is None else norm.half_width
         if norm is not None and half is not None:
             centre = variable(name).clinical(SIDES[0]) * norm.mean
-            entry["norm"] = {"low": rounded(centre - half, digits), "high": rounded(centre + half, digits)}
+            entry["norm"] = {
+                "low": round_for_page(centre - half, digits),
+                "high": round_for_page(centre + half, digits),
+            }
         listing.append(entry)
     return {
         "variables": listing,

@@ -11,7 +11,7 @@ import pandas as pd
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.figures.curves import display_table
 from biodyn.output.figures.trial.quality import level_words
-from biodyn.output.report.numbers import decimal, signed
+from biodyn.output.report.numbers import format_decimal, format_signed
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import variable
@@ -59,15 +59,18 @@ def residuals(page: TrialPage) -> Data | None:
     axes = list(plates[0]["shift_cm"]) if plates else []
     return {
         "estimate": estimate,
-        "number": decimal,
-        "signed": signed,
+        "number": format_decimal,
+        "signed": format_signed,
         "unclosed": "estimated" in stages,
         "residual_heads": ("residual at the pelvis, RMS", *(f"#{stage}" for stage in stages)),
-        "residual_rows": [(title, *(decimal(stage[key]) for stage in stages.values())) for title, key in quantities],
-        "centre_rows": [
-            (row["segment"], *map(signed, row["shift_cm"]), decimal(row["sd_cm"])) for row in estimate["mass_centres"]
+        "residual_rows": [
+            (title, *(format_decimal(stage[key]) for stage in stages.values())) for title, key in quantities
         ],
-        "masses": _masses(estimate),
+        "centre_rows": [
+            (row["segment"], *map(format_signed, row["shift_cm"]), format_decimal(row["sd_cm"]))
+            for row in estimate["mass_centres"]
+        ],
+        "masses": _mass_changes(estimate),
         "plate_heads": (
             "force plate",
             *(f"#suggested offset along {axis} (cm)" for axis in axes),
@@ -86,8 +89,8 @@ def residuals(page: TrialPage) -> Data | None:
         "coordinates": [
             (
                 name,
-                decimal(row["moved_rms_deg"], 2),
-                *(decimal(row[key]) for key in ("moved_max_deg", "torque_change_rms_nm", "torque_sd_rms_nm")),
+                format_decimal(row["moved_rms_deg"], 2),
+                *(format_decimal(row[key]) for key in ("moved_max_deg", "torque_change_rms_nm", "torque_sd_rms_nm")),
             )
             for name, row in coordinates[:12]
         ],
@@ -95,14 +98,14 @@ def residuals(page: TrialPage) -> Data | None:
 
 
 def _with_sd(value: float, sd: float) -> str:
-    return f"{signed(value)} ± {decimal(sd)}"
+    return f"{format_signed(value)} ± {format_decimal(sd)}"
 
 
-def _masses(estimate: Mapping[str, Any]) -> str:
+def _mass_changes(estimate: Mapping[str, Any]) -> str:
     """Return the largest changes of segment masses of at least 0.05 %, as text."""
     changes = [(row["change_percent"], row["segment"]) for row in estimate.get("segment_masses", [])]
     largest = sorted((change for change in changes if abs(change[0]) >= 0.05), key=lambda change: -abs(change[0]))
-    return ", ".join(f"{signed(percent)} % ({segment})" for percent, segment in largest[:6])
+    return ", ".join(f"{format_signed(percent)} % ({segment})" for percent, segment in largest[:6])
 
 
 @SECTIONS.section("subject_fit", place=75, title="Changes of the subject model by the walk", folded=True)
@@ -114,7 +117,7 @@ def subject_fit(page: TrialPage) -> Data | None:
 
     def marker_rms(row: Mapping[str, Any]) -> tuple[str, str]:
         prefix = "marker_rms" if "marker_rms_before_mm" in row else "rms"
-        return decimal(row[f"{prefix}_before_mm"]), decimal(row[f"{prefix}_after_mm"])
+        return format_decimal(row[f"{prefix}_before_mm"]), format_decimal(row[f"{prefix}_after_mm"])
 
     before, after = marker_rms(fit)
     return {
@@ -125,23 +128,28 @@ def subject_fit(page: TrialPage) -> Data | None:
         "centres": [
             (
                 row["segment"],
-                decimal(math.hypot(*row["shift_mm"])),
-                *map(signed, row["shift_mm"]),
-                ", ".join(map(decimal, row["prior_sd_mm"])),
-                ", ".join(map(decimal, row["sd_mm"])),
+                format_decimal(math.hypot(*row["shift_mm"])),
+                *map(format_signed, row["shift_mm"]),
+                ", ".join(map(format_decimal, row["prior_sd_mm"])),
+                ", ".join(map(format_decimal, row["sd_mm"])),
             )
             for row in fit["joint_centres"]
         ],
         "turns": [
-            (row["segment"], signed(row["turn_deg"]), decimal(row["prior_sd_deg"]), decimal(row["sd_deg"]))
+            (
+                row["segment"],
+                format_signed(row["turn_deg"]),
+                format_decimal(row["prior_sd_deg"]),
+                format_decimal(row["sd_deg"]),
+            )
             for row in fit["axes"]
         ],
         "markers": [
             (
                 row["label"],
                 row["segment"],
-                decimal(math.hypot(*row["shift_mm"])),
-                decimal(math.hypot(*row["off_mm"])),
+                format_decimal(math.hypot(*row["shift_mm"])),
+                format_decimal(math.hypot(*row["off_mm"])),
                 *marker_rms(row),
             )
             for row in fit["markers"]

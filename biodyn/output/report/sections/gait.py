@@ -10,13 +10,13 @@ import pandas as pd
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.library.load import load_table
 from biodyn.output.figures.style import SIDE_COLORS
-from biodyn.output.report.numbers import NumberRow, decimal, evidence_words, number_rows, parameter_label
+from biodyn.output.report.numbers import NumberRow, evidence_words, format_decimal, number_rows, parameter_label
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.processing.signals.prepare import FULL_BANDWIDTH_HZ
 from biodyn.statistics.gait_measures import gait_profile_score, gait_variable_score
 from biodyn.variables import score_reference, variable
-from biodyn.variables.norms import walker_of
+from biodyn.variables.norms import read_walker
 
 
 @SECTIONS.section("gait", place=15.5, title="Gait parameters", link="Parameters")
@@ -56,8 +56,8 @@ def _mean_sd(values: FloatArray, unit: str) -> dict[str, Any] | None:
     if not len(values):
         return None
     digits = 3 if unit == "BW" else 1 if unit.startswith("%") or unit in ("degrees", "steps/min") else 2
-    sd = decimal(values.std(ddof=1), digits) if len(values) > 1 else ""
-    return {"mean": decimal(values.mean(), digits), "sd": sd, "n": len(values)}
+    sd = format_decimal(values.std(ddof=1), digits) if len(values) > 1 else ""
+    return {"mean": format_decimal(values.mean(), digits), "sd": sd, "n": len(values)}
 
 
 @SECTIONS.section("contacts", place=40, title="Foot-plate contacts and gait events", folded=True)
@@ -107,7 +107,7 @@ def ground(page: TrialPage) -> Data | None:
 @SECTIONS.section("norms", place=22, title="Norms", link="Norms", folded=True)
 def norms(page: TrialPage) -> Data:
     """Return the reasons of the choice of norms, the comparison, and the sources."""
-    walker = walker_of(page.record, page.view.speed_m_s)
+    walker = read_walker(page.record, page.view.speed_m_s)
     source = page.record["subject"].get("leg_length_source", "not known")
     source = source if walker.leg_length_m else "0.530 of the body height"
     return {
@@ -129,7 +129,7 @@ def numbers_against_norms(page: TrialPage) -> list[NumberRow]:
         for side, cycles in ((side, strides[strides["side"].astype(str) == side]) for side in SIDES)
     }
     curves = {name: {side: cycles.mean for side, cycles in sides.items()} for name, sides in page.curves.items()}
-    return number_rows(means, curves, walker_of(page.record, view.speed_m_s), view.norms)
+    return number_rows(means, curves, read_walker(page.record, view.speed_m_s), view.norms)
 
 
 @SECTIONS.section(
@@ -146,7 +146,7 @@ def scores(page: TrialPage) -> Data | None:
         return None
     user_norms = next((norms for norms in view.norms if norms.name == setting), None)
     reference_norms, reference_words, of_another_age = score_reference(
-        "auto" if user_norms is None else setting, walker_of(page.record, view.speed_m_s)
+        "auto" if user_norms is None else setting, read_walker(page.record, view.speed_m_s)
     )
     norms = reference_norms if user_norms is None else user_norms
     rows: list[tuple[str, ...]] = []
@@ -162,11 +162,11 @@ def scores(page: TrialPage) -> Data | None:
         pelvis += [len(rows)] if entry.get("once") else []
         for side in SIDES:
             by_side[side].append(score[side])
-        rows.append((known.title, *(_degrees(score[side]) for side in SIDES), _degrees(usual)))
-    profile = [_degrees(float(gait_profile_score(by_side[side]))) for side in SIDES]
+        rows.append((known.title, *(_format_degrees(score[side]) for side in SIDES), _format_degrees(usual)))
+    profile = [_format_degrees(float(gait_profile_score(by_side[side]))) for side in SIDES]
     without_pelvis = [value for k, value in enumerate(by_side["r"]) if k not in pelvis]
     rows.append(("Gait profile score (GPS)", *profile, ""))
-    overall = _degrees(float(gait_profile_score([*by_side["l"], *without_pelvis])))
+    overall = _format_degrees(float(gait_profile_score([*by_side["l"], *without_pelvis])))
     words = reference_words if user_norms is None else norms.words
     return {
         "heads": ("variable", *(f"#{SIDE_NAMES[side]}, degrees" for side in SIDES), "#reference people, degrees"),
@@ -177,5 +177,5 @@ def scores(page: TrialPage) -> Data | None:
     }
 
 
-def _degrees(value: float) -> str:
+def _format_degrees(value: float) -> str:
     return f"{value:.1f}" if np.isfinite(value) else "–"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from biodyn.checks.registry import checks
+from biodyn.checks.registry import checks_of_kind
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
@@ -38,17 +38,17 @@ def all_checks(page: TrialPage) -> Data:
     """Return the number of checks of each status and of findings of each severity."""
     severities = {"error": ("error", "errors"), "warning": ("warning", "warnings"), "info": ("note", "notes")}
     return {
-        "counted": _counted(
+        "counted": _count_text(
             [str(check["status"]) for check in page.record["checks"]],
             {status: (word, word) for status, word in STATUS_WORDS.items()},
         ),
-        "noted": _counted([str(note["severity"]) for note in page.record["diagnostics"]], severities),
+        "noted": _count_text([str(note["severity"]) for note in page.record["diagnostics"]], severities),
         "frames_words": frames_words,
         "rate_hz": float(page.record["input"]["rate_hz"]),
     }
 
 
-def _counted(kinds: Sequence[str], words: Mapping[str, tuple[str, str]]) -> str:
+def _count_text(kinds: Sequence[str], words: Mapping[str, tuple[str, str]]) -> str:
     """Return counts per kind, with singular and plural words: "10 pass, 1 warn"."""
     counts = {kind: kinds.count(kind) for kind in words}
     return ", ".join(f"{count} {words[kind][count > 1]}" for kind, count in counts.items() if count)
@@ -66,7 +66,7 @@ def data_check_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     entries = {entry["key"]: entry for entry in record.get("data_checks", ())}
     rate_hz = float(record["input"]["rate_hz"])
     rows = []
-    for check in checks("recording"):
+    for check in checks_of_kind("recording"):
         entry = entries.get(check.code)
         if entry is None:
             continue

@@ -74,7 +74,7 @@ def marker_information(
     weights = marker_weight * all_finite(seen_W)
     root = np.sqrt(weights)[..., None]
     residual = root * np.nan_to_num(seen_W - at.p_WM)
-    follows = _followed(root[..., None] * free)
+    follows = _followed_errors(root[..., None] * free)
     J = joint_jacobian(model, unknowns, q, at)
     n, affected = unknowns.count + skin.count, np.any(J, axis=(0, 2))
     information, gradient = np.zeros((n, n)), np.zeros(n)
@@ -111,25 +111,25 @@ def without_soft_tissue(evidence: InformationForm, skin: SoftTissue) -> Informat
     )
 
 
-def redundancy(free: FloatArray, weights: FloatArray) -> FloatArray:
+def marker_redundancy(free: FloatArray, weights: FloatArray) -> FloatArray:
     """Return (T, M) how many of a marker's three errors the coordinates cannot follow; weights (T, M), 0 where missing.
 
     The trace of 1 - H with the hat matrix H of the fit with `free_columns` `free`.
     """
-    follows = _followed(np.sqrt(weights)[..., None, None] * free)
+    follows = _followed_errors(np.sqrt(weights)[..., None, None] * free)
     return np.where(weights > 0.0, 3.0 - np.sum(follows**2, axis=(2, 3)), 0.0)
 
 
-def _followed(columns: FloatArray) -> FloatArray:
+def _followed_errors(columns: FloatArray) -> FloatArray:
     """Orthonormal basis (T, M, 3, nv) of the marker errors that the coordinates follow, for the derivatives `columns`.
 
     columns L^-T with the Cholesky factor L of the normal matrix: its square is the hat matrix of the fit.
     """
     flat = columns.reshape(len(columns), -1, columns.shape[3])
-    return np.asarray(flat @ inverse_factors(_normal(flat)).swapaxes(1, 2)).reshape(columns.shape)
+    return np.asarray(flat @ inverse_factors(_normal_matrices(flat)).swapaxes(1, 2)).reshape(columns.shape)
 
 
-def _normal(columns: FloatArray) -> FloatArray:
+def _normal_matrices(columns: FloatArray) -> FloatArray:
     """Normal matrices (T, nv, nv) of (T, N, nv), regularised in undetermined directions."""
     normal = columns.transpose(0, 2, 1) @ columns
     return np.asarray(normal + 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(normal.shape[1]))
@@ -152,7 +152,7 @@ def prior_information(unknowns: Unknowns, priors: Priors, theta: FloatArray, mea
     """
     share = np.ones(unknowns.count)
     for at in unknowns.markers.values():
-        share[at : at + 3] = _student(float(np.linalg.norm(theta[at : at + 3] / unknowns.sd[at])), 3) ** 0.5
+        share[at : at + 3] = _student_weight(float(np.linalg.norm(theta[at : at + 3] / unknowns.sd[at])), 3) ** 0.5
     information = share[:, None] * unknowns.information * share
     rows, values, sizes = [], [], []
     figure = unknowns.figure(theta)
@@ -161,14 +161,14 @@ def prior_information(unknowns: Unknowns, priors: Priors, theta: FloatArray, mea
             difference = figure.length(right) - figure.length(left)
             rows.append(_length_row(unknowns, figure, right) - _length_row(unknowns, figure, left))
             values.append(difference)
-            sizes.append(priors.length_m**-2 * _student(difference / priors.length_m, 1))
+            sizes.append(priors.length_m**-2 * _student_weight(difference / priors.length_m, 1))
     A, b, w = np.array(rows).reshape(-1, unknowns.count), np.array(values), np.array(sizes)
     off = theta - mean
     cost = 0.5 * float(off @ information @ off + w @ b**2)
     return InformationForm(information + A.T @ (w[:, None] * A), -information @ off - A.T @ (w * b), cost)
 
 
-def _student(distance: float, dimensions: int) -> float:
+def _student_weight(distance: float, dimensions: int) -> float:
     """Weight of a deviation in standard deviations, relative to a normal distribution."""
     # Degrees of freedom of the Student t distribution: large deviations are accepted rather than pulled back.
     student = 3.0
@@ -352,7 +352,7 @@ class _Problem:
         """Return distances (T, M) m and errors (T, M, 3) m in segment axes of the markers of each trial; NaN where missing."""
         errors = []
         for f in frames:
-            solved = _solved(model, self.configurations(model, marker_m, f), f)
+            solved = _solved_frames(model, self.configurations(model, marker_m, f), f)
             R = np.stack([solved.at.R_WB[marker.body] for marker in model.markers], axis=1)
             local = (R.swapaxes(2, 3) @ (solved.seen_W - solved.at.p_WM)[..., None])[..., 0]
             errors.append((solved.distance_m, local))
@@ -362,12 +362,12 @@ class _Problem:
         """Return the solved frames without markers that are far off, with configurations without these."""
         # Markers farther off are excluded from a step: exchanged, ghosts, or a still wrong model.
         outlier_m = 0.06
-        first = _solved(model, self.configurations(model, marker_m, frames), frames)
+        first = _solved_frames(model, self.configurations(model, marker_m, frames), frames)
         far = first.distance_m > outlier_m
         if not far.any():
             return first
         remaining = replace(frames, seen_W=np.where(far[..., None], np.nan, first.seen_W))
-        return _solved(model, self.configurations(model, marker_m, remaining), remaining)
+        return _solved_frames(model, self.configurations(model, marker_m, remaining), remaining)
 
     def _marker_errors(
         self, model: SubjectModel, marker_m: FloatArray, solved: Sequence[_Solved], free: Sequence[FloatArray]
@@ -385,7 +385,7 @@ class _Problem:
             share = f.independent / len(f.q)
             weights = np.isfinite(f.distance_m) * marker_m**-2.0
             squares += share * np.nansum((f.distance_m / believed) ** 2, axis=0)
-            counts += share * redundancy(columns, weights).sum(axis=0)
+            counts += share * marker_redundancy(columns, weights).sum(axis=0)
         scale = np.ones(len(believed))
         for body in {marker.body for marker in model.markers}:
             of_body = np.array([marker.body == body for marker in model.markers])
@@ -394,7 +394,7 @@ class _Problem:
         return believed * scale
 
 
-def _solved(model: SubjectModel, q: FloatArray, frames: Frames) -> _Solved:
+def _solved_frames(model: SubjectModel, q: FloatArray, frames: Frames) -> _Solved:
     good = np.isfinite(q).all(axis=1)
     seen, at = frames.seen_W[good], model_poses(model, q[good])
     return _Solved(frames.trial, seen, frames.independent, q[good], at, lengths(seen - at.p_WM))

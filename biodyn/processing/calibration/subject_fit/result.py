@@ -68,14 +68,14 @@ def functional_joints(trials: Sequence[CalibrationTrial], model: SubjectModel) -
             if not definition.side or definition.name in soles:
                 continue
             free = sum(c.body == definition.name for c in model.coordinates)
-            relative = _relative(trial, model, definition.parent, definition.name)
+            relative = _relative_poses(trial, model, definition.parent, definition.name)
             if relative is None or not free:
                 continue
             if definition.parent == root and free >= ball:
-                joint = _centre(trial.name, definition.name, *relative, body.p_PB)
+                joint = _estimate_centre(trial.name, definition.name, *relative, body.p_PB)
             elif free < ball:
                 axis = np.asarray(definition.rotations[0].axis, dtype=float)
-                joint = _axis(trial.name, definition.name, *relative, body.p_PB, axis)
+                joint = _estimate_axis(trial.name, definition.name, *relative, body.p_PB, axis)
             else:
                 joint = None
             if joint is not None:
@@ -83,7 +83,7 @@ def functional_joints(trials: Sequence[CalibrationTrial], model: SubjectModel) -
     return tuple(joints)
 
 
-def _relative(
+def _relative_poses(
     trial: CalibrationTrial, model: SubjectModel, above: str, below: str
 ) -> tuple[FloatArray, FloatArray] | None:
     """Poses R (K, 3, 3), p (K, 3) m of a segment in the axes of the one above, None with too few markers."""
@@ -104,7 +104,7 @@ def _relative(
     return turned @ R_b, (turned @ (p_b - p_a)[..., None])[..., 0]
 
 
-def _solved(R: FloatArray, p: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, float]:
+def _solve_centre(R: FloatArray, p: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, float]:
     """Centre (3,) m in the segment above, right singular vectors, and RMS distance m: least |c_a - R c_b - p|."""
     A = np.concatenate([np.broadcast_to(np.eye(3), R.shape), -R], axis=2).reshape(-1, 6)
     U, size, V = np.linalg.svd(A, full_matrices=False)
@@ -113,7 +113,7 @@ def _solved(R: FloatArray, p: FloatArray, rank: int) -> tuple[FloatArray, FloatA
     return both[:3], V, float(np.sqrt(np.mean(np.sum(apart**2, axis=1))))
 
 
-def _ranges(R: FloatArray) -> tuple[float, float]:
+def _rotation_ranges(R: FloatArray) -> tuple[float, float]:
     """Largest and second range of the rotation, rad, about perpendicular axes."""
     rotations = Rotation.from_matrix(R)
     turns = (rotations.mean().inv() * rotations).as_rotvec()
@@ -121,24 +121,26 @@ def _ranges(R: FloatArray) -> tuple[float, float]:
     return float(np.ptp(turns @ axes[0])), float(np.ptp(turns @ axes[1]))
 
 
-def _centre(trial: str, segment: str, R: FloatArray, p: FloatArray, believed: FloatArray) -> FunctionalJoint | None:
+def _estimate_centre(
+    trial: str, segment: str, R: FloatArray, p: FloatArray, believed: FloatArray
+) -> FunctionalJoint | None:
     # Least second and largest range of rotation: smaller ones determine no centre, no axis.
     least_second_rad = np.deg2rad(15.0)
-    ranges = _ranges(R)
+    ranges = _rotation_ranges(R)
     if ranges[1] < least_second_rad:
         return None
-    centre, _, residual = _solved(R, p, 6)
+    centre, _, residual = _solve_centre(R, p, 6)
     return FunctionalJoint(trial, segment, "SCoRE", ranges, residual, float(np.linalg.norm(believed - centre)))
 
 
-def _axis(
+def _estimate_axis(
     trial: str, segment: str, R: FloatArray, p: FloatArray, believed: FloatArray, axis: FloatArray
 ) -> FunctionalJoint | None:
     least_first_rad = np.deg2rad(30.0)
-    ranges = _ranges(R)
+    ranges = _rotation_ranges(R)
     if ranges[0] < least_first_rad:
         return None
-    point, V, residual = _solved(R, p, 5)
+    point, V, residual = _solve_centre(R, p, 5)
     along = V[5, :3] / np.linalg.norm(V[5, :3])
     off = believed - point
     angle = float(np.arccos(min(1.0, abs(float(along @ axis)) / float(np.linalg.norm(axis)))))
@@ -254,7 +256,7 @@ def fit_summary(
 
     seen = [i for i, marker in enumerate(model.markers) if marker.label in unknowns.markers]
     old, new = (np.concatenate([distance_m for distance_m, _ in errors]) for errors in (before, after))
-    mean_m = _mean(np.concatenate([local_m for _, local_m in after]))
+    mean_m = _mean_error(np.concatenate([local_m for _, local_m in after]))
     markers = []
     for i in seen:
         label, at = model.markers[i].label, unknowns.markers[model.markers[i].label]
@@ -268,8 +270,8 @@ def fit_summary(
                 error_m=float(marker_m[i]),
                 off_m=shift + mean_m[i],
                 soft=model.markers[i].label in unknowns.soft,
-                rms_before_m=_rms(old[:, i]),
-                rms_after_m=_rms(new[:, i]),
+                rms_before_m=_rms_error(old[:, i]),
+                rms_after_m=_rms_error(new[:, i]),
             )
         )
     return SubjectFit(
@@ -279,29 +281,29 @@ def fit_summary(
             AxisTurn(n, float(theta[at]), float(unknowns.sd[at]), float(sd[at])) for n, at in unknowns.turns.items()
         ),
         markers=tuple(markers),
-        rms_before_m=_rms(old[:, seen]),
-        rms_after_m=_rms(new[:, seen]),
+        rms_before_m=_rms_error(old[:, seen]),
+        rms_after_m=_rms_error(new[:, seen]),
         trials=tuple(
             FittedTrial(
                 trial.name,
                 trial.sha256,
                 trial.use,
                 len(old_m),
-                _rms(old_m[:, seen]),
-                _rms(new_m[:, seen]),
+                _rms_error(old_m[:, seen]),
+                _rms_error(new_m[:, seen]),
             )
             for trial, (old_m, _), (new_m, _) in zip(trials, before, after, strict=True)
         ),
     )
 
 
-def _mean(errors: FloatArray) -> FloatArray:
+def _mean_error(errors: FloatArray) -> FloatArray:
     """Mean over the frames (T, M, 3) with the marker; zero without any."""
     known = np.isfinite(errors)
     return np.asarray(np.where(known, errors, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
 
 
-def _rms(error: FloatArray) -> float:
+def _rms_error(error: FloatArray) -> float:
     seen = error[np.isfinite(error)]
     return float(np.sqrt(np.mean(seen**2))) if len(seen) else float("nan")
 
@@ -366,10 +368,10 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                     about=marker.label,
                 )
             )
-    return notes + [note for joint in fit.functional if (note := _disagreement(joint)) is not None]
+    return notes + [note for joint in fit.functional if (note := _disagreement_note(joint)) is not None]
 
 
-def _disagreement(joint: FunctionalJoint) -> Diagnostic | None:
+def _disagreement_note(joint: FunctionalJoint) -> Diagnostic | None:
     """Finding about a joint with different positions in a functional trial alone and in the fitted model."""
     # Soft tissue causes errors of SCoRE and SARA of about half of these.
     functional_m = 0.020

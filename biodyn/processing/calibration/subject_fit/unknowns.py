@@ -197,7 +197,7 @@ def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: M
     since = {name: R @ figure.R_WB[name].T for name, R in at.R_WB.items()}  # turns since standing
     carried = {name: figure.distal_segments(name) for name in figure.parent}
     on = {name: np.array([i for i, m in enumerate(model.markers) if m.body in carried[name]]) for name in figure.parent}
-    hinges = _hinges(model, figure, q, at, on)
+    hinges = _hinge_derivatives(model, figure, q, at, on)
 
     for name, column in unknowns.centres.items():
         above = figure.parent[name]
@@ -227,7 +227,7 @@ def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: ModelPoses) -> 
     return unknowns.markers[marker.label] + np.arange(3), R_WB
 
 
-def _hinges(
+def _hinge_derivatives(
     model: SubjectModel, figure: StaticFigure, q: FloatArray, at: ModelPoses, on: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
     """By segment with a joint other than a ball: (T, m, 3, 3) movement of the markers beyond for a rotation w of the axes above.
@@ -294,24 +294,24 @@ def load_priors() -> Priors:
     table = load_table("body/subject_fit")
     markers, symmetry = table["markers"], table["symmetry"]
     return Priors(
-        centre_m={name: 1e-3 * np.array(mm, dtype=float) for name, mm in _sided(table["centre_mm"])},
-        turn_rad={name: float(np.deg2rad(deg)) for name, deg in _sided(table["turn_deg"])},
+        centre_m={name: 1e-3 * np.array(mm, dtype=float) for name, mm in _pair_sides(table["centre_mm"])},
+        turn_rad={name: float(np.deg2rad(deg)) for name, deg in _pair_sides(table["turn_deg"])},
         symmetry=float(symmetry["correlation"]),
-        posture_m={name: 1e-3 * float(mm) for name, mm in _sided(table["posture_mm"])},
+        posture_m={name: 1e-3 * float(mm) for name, mm in _pair_sides(table["posture_mm"])},
         length_m=1e-3 * float(symmetry["length_mm"]),
         placement_m=1e-3 * float(markers["placement_mm"]),
-        marker_m={name: 1e-3 * float(mm) for name, mm in _sided(markers["sd_mm"])},
+        marker_m={name: 1e-3 * float(mm) for name, mm in _pair_sides(markers["sd_mm"])},
         offset_share=float(markers["offset_share"]),
         soft_m=1e-3 * float(markers["soft_mm"]),
         independent_s=float(markers["independent_s"]),
         most_independent=float(markers["most_independent"]),
         most_independent_walks=float(markers["most_independent_walks"]),
-        skin_m_rad={name: 1e-3 * float(mm) for name, mm in _sided(table["skin_mm_rad"])},
+        skin_m_rad={name: 1e-3 * float(mm) for name, mm in _pair_sides(table["skin_mm_rad"])},
         skin_common=float(markers["skin_common"]),
     )
 
 
-def _sided(rows: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _pair_sides(rows: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [(name, value) for pattern, value in rows.items() for _, name in expand_sides(pattern)]
 
 
@@ -360,7 +360,7 @@ class Placement:
         moved: dict[str, FloatArray] = {}
         for label, direction, slide in zip(self.labels, self.directions_W, slides, strict=True):
             moved[label] = moved.get(label, np.zeros(3)) + self.sd_m * slide * direction
-        exact = _change(self.unknowns, self.base, self.scaling.poses(self.chain, self.height_m, moved))
+        exact = _recipe_change(self.unknowns, self.base, self.scaling.poses(self.chain, self.height_m, moved))
         return exact - self.effect @ slides
 
 
@@ -385,7 +385,7 @@ def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, 
             others = [p for owner, p in markers.values() if owner == body]
             for direction in _along_skin(place, body, others, start):
                 shifted_poses = scaling.poses(chain, model.height_m, {label: step_m * direction})
-                columns.append(_change(unknowns, base, shifted_poses) * placement_m / step_m)
+                columns.append(_recipe_change(unknowns, base, shifted_poses) * placement_m / step_m)
                 labels.append(label)
                 directions.append(direction)
     A = np.array(columns).reshape(-1, unknowns.count).T
@@ -405,7 +405,7 @@ def _along_skin(place: FloatArray, body: str, others: Collection[FloatArray], fi
     return np.linalg.svd(outward[None])[2][1:]
 
 
-def _change(unknowns: Unknowns, before: Mapping[str, _Pose], after: Mapping[str, _Pose]) -> FloatArray:
+def _recipe_change(unknowns: Unknowns, before: Mapping[str, _Pose], after: Mapping[str, _Pose]) -> FloatArray:
     """Change of the recipes as a step (P,) of the unknowns."""
     step = np.zeros(unknowns.count)
     for name, at in unknowns.centres.items():
@@ -460,13 +460,13 @@ def select_frames(trials: Sequence[CalibrationTrial], model: SubjectModel, prior
     all_frames = 180
     few_frames = 16
     most = int(np.clip(all_frames // max(len(trials), 1), few_frames, _FRAMES))
-    samples = [frames for trial in trials if (frames := _chosen(trial, model, priors, most)) is not None]
+    samples = [frames for trial in trials if (frames := _choose_frames(trial, model, priors, most)) is not None]
     walked = sum(frames.independent for frames in samples if frames.trial.use == "walk")
     share = min(1.0, max(priors.most_independent, priors.most_independent_walks) / max(walked, 1.0))
     return [Frames(f.trial, f.seen_W, f.independent * (share if f.trial.use == "walk" else 1.0)) for f in samples]
 
 
-def _chosen(trial: CalibrationTrial, model: SubjectModel, priors: Priors, most: int) -> Frames | None:
+def _choose_frames(trial: CalibrationTrial, model: SubjectModel, priors: Priors, most: int) -> Frames | None:
     shown = 0.8  # share of the largest number of visible markers in a frame of the trial
     markers = trial.markers
     columns = np.array([markers.labels.index(m.label) if m.label in markers.labels else -1 for m in model.markers])

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from biodyn.conventions import SIDES
 from biodyn.output.figures.curves import unit_words
-from biodyn.output.figures.svg import svg
+from biodyn.output.figures.svg import render_svg
 from biodyn.output.report.page import Data
 from biodyn.study.group.registry import MEAN_OF_SIDES
 from biodyn.study.group.statistics.gait_scores import score_variables
@@ -323,7 +323,7 @@ def _figures(page: StudyPage, view: View) -> list[tuple[str, Markup]]:
     return [
         (
             str(entry["title"]),
-            svg(group_figure(page.curves, view, entry["panels"], page.norms, f"{entry['title']}, {view.title}")),
+            render_svg(group_figure(page.curves, view, entry["panels"], page.norms, f"{entry['title']}, {view.title}")),
         )
         for entry in display_figures()
         if any(name in page.curves.units for name in entry["panels"])
@@ -509,7 +509,7 @@ def scores(page: StudyPage) -> Data | None:
         return None
     if not len(gait_scores):
         return {"scores": None, "link": ""}
-    figures = {"profile": svg(profile_figure(gait_scores, page.curves.cells, page.names))}
+    figures = {"profile": render_svg(profile_figure(gait_scores, page.curves.cells, page.names))}
     return {"scores": score_table(gait_scores, page.names), "figures": figures}
 
 

@@ -15,10 +15,10 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.figures.curves import unit_words
 from biodyn.output.figures.description import Figure, Key
-from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names, svg
+from biodyn.output.figures.svg import Described, further_grid, render_svg, standard_grid, standard_names
 from biodyn.output.report.compare_page import MeanCurve, cursor_data
 from biodyn.output.report.numbers import NumberRow, number_rows
-from biodyn.output.report.page import Data, resource, script_json
+from biodyn.output.report.page import Data, load_resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE
 from biodyn.output.store.read import OLD_TRIAL_STATUS
 from biodyn.study.collecting.cycles import NOT_RUN
@@ -149,7 +149,12 @@ def curves(page: SubjectPage) -> Data:
     means = _means(page.data)
     shown = [name for name in dict.fromkeys((*standard_names(), *means)) if name in means]
     store = cursor_data([""], shown, [means], page.scene["scene"]["persons"][0]["cycles"])
-    return {"parts": figure_parts, "outliers": outliers, "store": script_json(store), "script": resource("cursor.js")}
+    return {
+        "parts": figure_parts,
+        "outliers": outliers,
+        "store": script_json(store),
+        "script": load_resource("cursor.js"),
+    }
 
 
 def _means(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
@@ -380,7 +385,7 @@ def scores(page: SubjectPage) -> Data | None:
     content = score_table(page.tables["gait_scores"], page.names, of_one=True)
     if not content:
         return None
-    figures = {"profile": svg(profile(page))}
+    figures = {"profile": render_svg(profile(page))}
     errors = error_table(page.means)
     return {
         "scores": content,
