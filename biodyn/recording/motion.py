@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -52,6 +53,21 @@ class Markers:
     def rotated(self, R: FloatArray) -> Markers:
         """Return the same markers with every position multiplied by R (3, 3)."""
         return replace(self, positions=self.positions @ R.T)
+
+    def spelled_as(self, others: tuple[str, ...]) -> Markers:
+        """Return the markers with labels as in `others` if they differ in spelling only: R_Asis, RAsis and R.ASIS are one."""
+        counts = [Counter(map(bare_label, labels)) for labels in (others, self.labels)]
+        spelled = {bare_label(label): label for label in others if counts[0][bare_label(label)] == 1}
+        labels = tuple(
+            label if label in others or counts[1][bare_label(label)] > 1 else spelled.get(bare_label(label), label)
+            for label in self.labels
+        )
+        return self if labels == self.labels else replace(self, labels=labels)
+
+
+def bare_label(label: str) -> str:
+    """Return the letters and digits of a label in lower case."""
+    return "".join(character for character in label if character.isalnum()).casefold()
 
 
 def person_is_there(seen: BoolArray) -> BoolArray:

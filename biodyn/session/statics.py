@@ -21,6 +21,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.recording import FileFacts, Markers, Preview, Recording
+from biodyn.recording.motion import bare_label
 from biodyn.recording.stillness import make_preview, median_over_frames
 from biodyn.session.role import motion_facts, preview_of_file, read_motion_facts
 from biodyn.session.same_person import (
@@ -411,7 +412,8 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     reasons: list[str] = []
     difference, same_name, doubt = compare_persons(walk, other, neighbours)
     walk_words, other_words = own_words(walk.path), own_words(path)
-    common = len(bare_labels(walk.labels) & bare_labels(other.labels))
+    mine, theirs = (frozenset(map(bare_label, bare_labels(facts.labels))) for facts in (walk, other))
+    common = len(mine & theirs)
     if not difference and common < _LEAST_COMMON_MARKERS * min(len(walk.labels), len(other.labels)):
         difference = f"only {common} of the walk's {len(walk.labels)} point labels are in it"
     if difference:
@@ -455,7 +457,7 @@ def _choose_candidate(
         except (InputFileError, OSError) as error:
             checked.append(replace(candidate, rejected=str(getattr(error, "message", error))))
             continue
-        standing[candidate.path] = preview.quiet_markers()
+        standing[candidate.path] = preview.quiet_markers().spelled_as(markers.labels)
         checked.append(_check_candidate(walk, markers, candidate, preview, standing[candidate.path]))
     usable = [c for c in checked if not c.rejected]
     if not same_person:

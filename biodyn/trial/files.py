@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -166,19 +165,8 @@ def unify_spelling(files: TrialFiles) -> TrialFiles:
     walk, static = files.walk.motion.markers, files.static.motion.markers
     if walk is None or static is None or files.static is files.walk:
         return files
-
-    def bare(label: str) -> str:
-        return "".join(character for character in label if character.isalnum()).casefold()
-
-    counts = [Counter(map(bare, markers.labels)) for markers in (walk, static)]
-    spelled = {bare(label): label for label in walk.labels if counts[0][bare(label)] == 1}
-    labels = tuple(
-        label if label in walk.labels or counts[1][bare(label)] > 1 else spelled.get(bare(label), label)
-        for label in static.labels
-    )
-    if labels == static.labels:
-        return files
-    return replace(files, static=files.static.with_markers(replace(static, labels=labels)))
+    spelled = static.spelled_as(walk.labels)
+    return files if spelled is static else replace(files, static=files.static.with_markers(spelled))
 
 
 def _stray_labels(markers: Markers, unknown: Sequence[str]) -> list[str]:
