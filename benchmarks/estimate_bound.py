@@ -28,7 +28,7 @@ from simulator.rough_walks import RoughRecording, class_of, hinged_model, rough_
 from simulator.skin import soft_tissue
 from simulator.tables import load_data
 from simulator.walking import Walk
-from simulator.wobble import bulging, swinging
+from simulator.wobble import swinging
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, without_side
 from biodyn.estimation.noise_model import NoiseModel, kinds_of, shown_changes, similar_times, since_strikes
@@ -127,7 +127,7 @@ def skin(scene: Scene, draws: int) -> Unknown:
     for seed in range(10_000, 10_000 + draws):
         moved = soft_tissue(walk.body, truth.q, phase, seed)
         if options.wobble:
-            moved = moved + swinging(walk.body, time_s, struck, seed) + bulging(walk.body, phase, seed)
+            moved = moved + swinging(walk.body, time_s, struck, seed)
         found.append(moved)
     of = {m.label: m.body for m in scene.model.markers}
     own = [scene.model.markers[i].label for i in scene.columns]

@@ -5,11 +5,11 @@ joints and plates than the analysis believes) are analysed by the program's own 
 class: RMS error of the torques in N m/kg, its ratio to the best equal Butterworth filter that hindsight finds for the class and
 torque, and to the filter with 6 Hz; what of the error the same model does not make of the motion without noise, skin and errors
 of the plates (`beside the model`); error of the early peaks; share of the frames whose truth the 95 % band holds (of all classes
-together for every coordinate, the trunk's too); base residual.
+together for every coordinate, the trunk's too, and for every joint power); base residual.
 
 Methods: `butterworth:6`, `butterworth:8/50` (markers/forces), `butterworth:auto`, `spline`, `estimate`, or settings of [signals]
-as `cutoff_hz=8,filter_order=2`. What the program takes as a limit may be chosen on the seeds 0 to 19 only; what is reported comes
-from 100 to 149.
+as `cutoff_hz=8,filter_order=2`. What the program takes as a limit may be chosen on the seeds 0 to 39 only; what is reported comes
+from 200 to 239.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, tell
-from common.coverage import Rows, add_covered, print_covered
+from common.coverage import Rows, add_covered, add_powers, print_covered
 from simulator.files import write_c3d
 from simulator.rough_walks import (
     DEVELOPMENT_SEEDS,
@@ -209,6 +209,7 @@ class Tally:
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     covered: dict[str, Rows] = field(default_factory=lambda: defaultdict(dict))
+    powers: dict[str, Rows] = field(default_factory=lambda: defaultdict(dict))
     residual: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     failed: list[str] = field(default_factory=list)
@@ -250,6 +251,7 @@ def measure(name: str, seed: int, methods: Sequence[str], sweep: Sequence[str], 
             found[method] = series_of(analysis, mass_kg)
             if bands and own:
                 add_covered(tally.covered[method], analysis, recording.truth)
+                add_powers(tally.powers[method], analysis, recording.truth)
             if exact is None:
                 steps = steps_with(analysis.model)
                 exact = without_errors(recording, analysis.model, static, folder)
@@ -353,6 +355,7 @@ def show(name: str, tally: Tally, methods: Sequence[str], sweep: Sequence[str], 
     for method, covered_rows in tally.covered.items() if name == _OVERALL else ():
         tell(f"\n{method}: true torque inside the 95 % band, every coordinate in all frames of its own")
         print_covered(covered_rows)
+        print_covered(tally.powers[method], "joint power", "W")
     for line in tally.failed:
         tell(f"  failed: {line}")
     return rows
@@ -380,9 +383,10 @@ def overall(tallies: Mapping[str, Tally]) -> Tally:
         for method, left in tally.residual.items():
             total.residual[method] += left
             total.seconds[method] += tally.seconds[method]
-        for method, covered_rows in tally.covered.items():
-            for coordinate, found in covered_rows.items():
-                total.covered[method].setdefault(coordinate, []).extend(found)
+        for mine, theirs in ((total.covered, tally.covered), (total.powers, tally.powers)):
+            for method, covered_rows in theirs.items():
+                for coordinate, found in covered_rows.items():
+                    mine[method].setdefault(coordinate, []).extend(found)
         total.people += tally.people
     return total
 
@@ -408,7 +412,7 @@ def main() -> None:
     """Print the tables."""
     parser = parser_of(__doc__, only="")
     parser.add_argument("--method", nargs="+", default=[BASE], metavar="METHOD", help="what to hold against the truth")
-    parser.add_argument("--seeds", default="held-out", help="development (0-19), held-out (100-149), or FIRST-LAST")
+    parser.add_argument("--seeds", default="held-out", help="development (0-39), held-out (200-239), or FIRST-LAST")
     parser.add_argument(
         "--every", action="store_true", help="every class with every seed, not each seed in its own class"
     )

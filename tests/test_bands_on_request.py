@@ -17,7 +17,7 @@ from biodyn.output.store.read import read_view
 from biodyn.output.tables import TABLES
 from biodyn.trial.result import TrialResult
 
-BAND_TABLE = "joint_torques_sd"
+BAND_TABLE, POWER_TABLE = "joint_torques_sd", "joint_powers_sd"
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["without bands", "with bands"])
@@ -48,7 +48,7 @@ def test_the_table_is_there_exactly_where_bands_were_computed(folder: Path, band
     written = {path.stem for path in (folder / "tables").iterdir()}
     always = {name for name, table in TABLES.items() if table.needs is None} | {"ground_reaction_full_rate"}
     estimated = {"residuals", "estimate", "estimate_plates"}
-    assert written == always | estimated | ({BAND_TABLE} if banded else set())
+    assert written == always | estimated | ({BAND_TABLE, POWER_TABLE} if banded else set())
     assert _shown(folder / "report.html") == (banded, banded)
 
 
@@ -58,6 +58,9 @@ def test_what_was_not_computed_is_not_made_up(result: TrialResult, banded: bool)
         known = np.isfinite(total.to_numpy())
         assert known.any()
         assert (total.to_numpy()[known] > 0.0).all()
+        powers = result.joint_powers_sd.filter(regex="^(hip|knee|ankle)_._W_sd$").to_numpy()
+        assert powers.shape[1] == 6
+        assert (powers[np.isfinite(powers)] > 0.0).all()
     else:
         with pytest.raises(ResultError) as caught:
             _ = result.joint_torques_sd

@@ -9,6 +9,7 @@ from simulator.trial import SimulatedTrial
 from simulator.uncertain import covered
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import FloatArray
 from biodyn.rigid_body.kinematics import StickFigure
 
 #: Of each kind of coordinate, a row a trial and side: share inside, mean square of error and of band, frames.
@@ -29,6 +30,32 @@ def add_covered(rows: Rows, analysis: TrialAnalysis, truth: SimulatedTrial) -> N
         inside = covered(error, sd[known, column])
         row = (float(inside.mean()), float(np.mean(error**2)), float(np.mean(sd[known, column] ** 2)), int(known.sum()))
         rows.setdefault(coordinate.name.removesuffix(f"_{coordinate.side}"), []).append(row)
+
+
+def add_powers(rows: Rows, analysis: TrialAnalysis, truth: SimulatedTrial) -> None:
+    """Add the rows of the joint powers of a trial whose truth is known."""
+    bands = analysis.uncertainty
+    assert bands is not None
+    true_of = true_powers(truth)
+    power_of = {
+        f"{load.joint}_{load.side}" if load.side else load.joint: load.power for load in analysis.dynamics.joints
+    }
+    for name, sd in zip(bands.joints, bands.total_power.T, strict=True):
+        known = np.isfinite(power_of[name]) & np.isfinite(sd)
+        if known.any() and name in true_of:
+            error = (power_of[name] - true_of[name])[known]
+            inside = covered(error, sd[known])
+            row = (float(inside.mean()), float(np.mean(error**2)), float(np.mean(sd[known] ** 2)), int(known.sum()))
+            rows.setdefault(name.removesuffix("_r").removesuffix("_l"), []).append(row)
+
+
+def true_powers(truth: SimulatedTrial) -> dict[str, FloatArray]:
+    """Return the power (T,) W of each joint by name with its side, the knee's own turns and glides included."""
+    powers: dict[str, FloatArray] = {}
+    for coordinate in truth.body.model.coordinates:
+        of_coordinate = truth.tau[:, coordinate.v_index] * truth.v[:, coordinate.v_index]
+        powers[coordinate.joint] = powers.get(coordinate.joint, 0.0) + of_coordinate
+    return powers
 
 
 def add_placed(rows: Rows, analysis: TrialAnalysis, truth: SimulatedTrial) -> None:

@@ -58,7 +58,7 @@ def draw(
         raw[:, columns] += noise_m[:, None] * rng.normal(size=raw[:, columns].shape)
     if "soft_tissue" in sources:
         raw = raw.copy()
-        raw[:, columns] += drawn_skin(inputs, magnitudes, rng)
+        raw[:, columns] += skin_movement(inputs, magnitudes, [marker.body for marker in model.markers], rng)
     if "joint_centres" in sources:
         for body in inputs.model.moving_segments:
             sd = inputs.centre_sd(body.definition.name, magnitudes)
@@ -80,12 +80,6 @@ def draw(
         change += size * wrench_bias
         bias = size * marker_bias
     return Drawn(raw, model, change, cutoff_hz, bias)
-
-
-def drawn_skin(inputs: TrialInputs, magnitudes: Magnitudes, rng: np.random.Generator) -> FloatArray:
-    """Draw movements of the fitted markers against the bone (T, M, 3) m in World."""
-    sd = np.array([magnitudes.soft_tissue_m.get(marker.body, 0.0) for marker in inputs.model.markers])
-    return skin_movement(inputs, magnitudes, sd, rng)
 
 
 def drawn_inertias(model: SubjectModel, magnitudes: Magnitudes, rng: np.random.Generator) -> SubjectModel:

@@ -11,10 +11,11 @@ import numpy as np
 
 from biodyn.errors import SettingsError
 from biodyn.library.load import suggest_name
+from biodyn.library.tables import expand_sides
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.inputs import Magnitudes, load_magnitudes
 from simulator.files import write_c3d, write_truth
 from simulator.kinds import Scene, running
 from simulator.knees import with_true_knees
@@ -23,14 +24,14 @@ from simulator.person import Body, Person, dressed, embody
 from simulator.plates import Plate
 from simulator.rough import drawn_strike, run_with_impacts, with_impacts
 from simulator.scenes import record_scene, with_labels
-from simulator.styles import style_of
+from simulator.styles import normal_style, style_of
 from simulator.tables import load_data
 from simulator.trial import SimulatedTrial, TrialOptions, simulate_trial, standing
-from simulator.uncertain import misplaced, unlike
+from simulator.uncertain import LEAN_SIGNS, leaning, misplaced, scattered_markers, unlike
 from simulator.walking import Walk, solve_walk
 
 #: Seeds that may be looked at while something is chosen, and those that figures are reported of.
-DEVELOPMENT_SEEDS, HELD_OUT_SEEDS = range(20), range(100, 150)
+DEVELOPMENT_SEEDS, HELD_OUT_SEEDS = range(40), range(200, 240)
 _ITERATIONS, _RUN_ITERATIONS = 20, 25
 _RUN_HZ, _RUN_LENGTH = 200.0, 1.5  # a runner's heel is stopped less suddenly than a walker's
 _CLEAN_HZ, _CLEAN_ANALOG_HZ = 400.0, 2000.0
@@ -94,7 +95,8 @@ class RoughRecording:
         Parameters: `kept`: markers of the static trial alone stay on in the walk; `later_strides`: the recording begins that many
         cycles later: another walk of the session.
         """
-        body = dressed(self.motion.body, outfit)
+        landmark_m = 1e-3 * _entry(self.name)["landmark_mm"]
+        body = scattered_markers(dressed(self.motion.body, outfit), landmark_m, self.seed)
         if kept and body.outfit is not None:
             body = replace(body, outfit=replace(body.outfit, static_only=frozenset()))
         motion = replace(self.motion, body=body)
@@ -140,14 +142,22 @@ def rough_recording(name: str, seed: int) -> RoughRecording:
     """Return the recording of a class and a seed; some seconds. SettingsError for an unknown class."""
     entry, rng = _entry(name), np.random.default_rng([seed, 29])
     person, speed_m_s, stride_s = _someone(rng, entry)
-    body = unlike(embody(person), load_magnitudes(), rng)
+    body = unlike(embody(person), _of_bones(), rng)
     if entry["style"]:
         body = with_true_knees(body, rng)
+    lean_deg, more_deg = _lean(seed)
+    body = scattered_markers(leaning(body, np.deg2rad(lean_deg)), 1e-3 * entry["landmark_mm"], seed)
     scene = running(body, speed_m_s) if entry.get("runs", False) else None
     motion = (
-        _walk(body, entry["style"], speed_m_s, stride_s, seed) if scene is None else _run(body, scene, speed_m_s, seed)
+        _walk(body, entry["style"], speed_m_s, stride_s, more_deg, seed)
+        if scene is None
+        else _run(body, scene, speed_m_s, seed)
     )
     smoothed = float(rng.uniform(*entry["smoothed_hz"])) if "smoothed_hz" in entry else 0.0
+    of_plates = np.random.default_rng([seed, 43])
+    gross = np.where(
+        of_plates.random(len(TrialOptions().plate_types)) < entry["gross_share"], entry["gross_factor"], 1.0
+    )
     options = TrialOptions(
         rate_hz=100.0 if scene is None else _RUN_HZ,
         speed_m_s=speed_m_s,
@@ -160,13 +170,15 @@ def rough_recording(name: str, seed: int) -> RoughRecording:
         force_noise_n=entry["force_noise_n"],
         force_offset_n=entry["force_offset_n"],
         force_gain=entry["plate_gain"],
+        gain_factors=tuple(gross.tolist()),
         seed=seed,
     )
     trials = [_recorded(motion, scene, options, kind) for kind in ("walk", "static")]
     if entry.get("lower", False):
         trials = [with_labels(trial, _lower_labels(trial.labels)) for trial in trials]
-    places = 1e-3 * entry["plate_mm"] * rng.normal(size=(len(trials[0].plates), 2))
-    filed = tuple(misplaced(p, float(x), float(z)) for p, (x, z) in zip(trials[0].plates, places, strict=True))
+    off = rng.normal(size=(len(trials[0].plates), 3)) * gross[:, None]
+    off = off * (1e-3 * entry["plate_mm"], 1e-3 * entry["plate_mm"], np.deg2rad(entry["plate_turn_deg"]))
+    filed = tuple(misplaced(plate, *map(float, row)) for plate, row in zip(trials[0].plates, off, strict=True))
     return RoughRecording(name, seed, motion, scene, trials[0], trials[1], filed)
 
 
@@ -174,7 +186,23 @@ def hinged_model(name: str, seed: int) -> SubjectModel:
     """Return the true body of a person (joints, masses, markers), with knees that are hinges; SettingsError as above."""
     rng = np.random.default_rng([seed, 29])
     person, _, _ = _someone(rng, _entry(name))
-    return unlike(embody(person), load_magnitudes(), rng).model
+    body = unlike(embody(person), _of_bones(), rng)
+    return scattered_markers(body, 1e-3 * _entry(name)["landmark_mm"], seed).model
+
+
+def _of_bones() -> Magnitudes:
+    """Return the magnitudes of bones and masses; centres of knees and ankles are off by their markers (`scattered_markers`)."""
+    magnitudes = load_magnitudes()
+    by_markers = [name for pattern in ("tibia_{s}", "calcn_{s}") for _, name in expand_sides(pattern)]
+    centres = {name: sd for name, sd in magnitudes.joint_centre_m.items() if name not in by_markers}
+    return replace(magnitudes, joint_centre_m=centres)
+
+
+def _lean(seed: int) -> tuple[float, float]:
+    """Return how far a person's trunk leans forward while standing, and how much more in walking, degrees."""
+    table, rng = load_data("rough_walks")["lean"], np.random.default_rng([seed, 37])
+    walking, less = (float(rng.uniform(*table[key])) for key in ("walking_deg", "standing_less_deg"))
+    return walking - less, less
 
 
 def _entry(name: str) -> dict[str, Any]:
@@ -203,11 +231,11 @@ def _someone(rng: np.random.Generator, entry: dict[str, Any]) -> tuple[Person, f
     return person, speed_m_s, stride_s
 
 
-def _walk(body: Body, style: str, speed_m_s: float, stride_s: float, seed: int) -> Walk:
-    if not style:
-        return solve_walk(body, speed_m_s, stride_s, _ITERATIONS)
-    smooth = solve_walk(body, speed_m_s, stride_s, _ITERATIONS, style=style_of(style, speed_m_s))
-    return with_impacts(smooth, drawn_strike(seed))
+def _walk(body: Body, style: str, speed_m_s: float, stride_s: float, lean_deg: float, seed: int) -> Walk:
+    curves = style_of(style, speed_m_s) if style else normal_style()
+    shifted = {name: lean_deg * sign for name, sign in LEAN_SIGNS.items()}
+    smooth = solve_walk(body, speed_m_s, stride_s, _ITERATIONS, style=curves.shifted(shifted))
+    return with_impacts(smooth, drawn_strike(seed)) if style else smooth
 
 
 def _run(body: Body, scene: Scene, speed_m_s: float, seed: int) -> PlannedMotion:

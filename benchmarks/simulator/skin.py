@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -36,41 +37,50 @@ def marker_positions(body: Body, q: FloatArray, displacement: FloatArray | None 
     return np.stack(columns, axis=1)
 
 
-def soft_tissue(body: Body, q: FloatArray, phase: FloatArray, seed: int, common: float = 0.0) -> FloatArray:
+def soft_tissue(body: Body, q: FloatArray, phase: FloatArray, seed: int) -> FloatArray:
     """Return the markers' movement against the bone (T, M, 3) m in segment axes; none in the static posture.
 
-    phase: (T,) of the gait cycle. The same person and seed give the same skin in every trial.
-    common: share of the movement's variance that all markers of a segment make together; each by itself where 0.
+    phase: (T,) of the gait cycle. The same person and seed give the same skin in every trial. Sizes: `soft_tissue.toml`.
     """
     table = load_data("soft_tissue")
     labels, sits = marker_labels(body), body.patches
-    by_landmark = {name: mm for pattern, mm in table["landmark"].items() for _, name in expand_sides(pattern)}
-    by_body = {name: mm for pattern, mm in table["body"].items() for _, name in expand_sides(pattern)}
-    on_toes = {name: entry for pattern, entry in table["toes"].items() for _, name in expand_sides(pattern)}
+    of_landmark, of_segment, on_toes = (_by_name(table[part]) for part in ("landmark", "segment", "toes"))
     moved = np.zeros((len(q), len(labels), 3))
     for i, label in enumerate(labels):
         patch = sits[label]
-        largest_m = 1e-3 * by_landmark.get("" if patch.plate else patch.landmark, by_body[patch.body])
-        moved[:, i] = largest_m * _course(body, q, phase, patch.body, [seed, zlib.crc32(patch.skin.encode())])
+        entry = of_segment[patch.body] | ({} if patch.plate else of_landmark.get(patch.landmark, {}))
+        person = np.random.default_rng([seed, 31, zlib.crc32(patch.body[:-2].encode())]).normal()
+        size_m = 1e-3 * np.exp(entry["spread"] * person) * np.array(entry["rms_mm"])
+        skin = zlib.crc32(patch.skin.encode())
+        for share, key in ((entry["common"], zlib.crc32(patch.body.encode())), (1.0 - entry["common"], skin)):
+            moved[:, i] += np.sqrt(share) * _course(body, q, phase, patch.body, size_m, entry["flexion"], [seed, key])
         if patch.landmark in on_toes:
             moved[:, i] += _bent_toes(on_toes[patch.landmark], phase, patch.body)
         if patch.plate:
-            turn = _course(body, q, phase, patch.body, [seed, zlib.crc32(patch.skin.encode()), 1])[:, 1]
+            turn = _course(body, q, phase, patch.body, np.ones(3), entry["flexion"], [seed, skin, 1])[:, 1]
             moved[:, i] += _turned(body, label, turn)
-    return _together(moved, [sits[label].body for label in labels], common) if common else moved
+    return moved
 
 
-def _course(body: Body, q: FloatArray, phase: FloatArray, segment: str, seed: Sequence[int]) -> FloatArray:
-    """How a patch of skin on a segment moves (T, 3), its largest displacement 1."""
-    table = load_data("soft_tissue")
+def _by_name(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: entry for pattern, entry in table.items() for _, name in expand_sides(pattern)}
+
+
+def _course(
+    body: Body, q: FloatArray, phase: FloatArray, segment: str, size: FloatArray, flexion: float, seed: Sequence[int]
+) -> FloatArray:
+    """How a patch of skin on a segment moves (T, 3): root mean square about the mean as `size` (3,) along its axes.
+
+    flexion: share of the variance that is linear in the flexion of the joints at both ends; the rest has the cycle's harmonics.
+    """
     rng = np.random.default_rng(seed)
-    with_joints = _with_joints(body.model, body.static_q, q, segment, rng)
+    with_joints = _with_joints(body.model, body.static_q, q, segment, size, rng)
     with_cycle = np.zeros((len(q), 3))
-    for k in range(1, table["cycle_harmonics"] + 1):
+    for k in range(1, load_data("soft_tissue")["cycle_harmonics"] + 1):
         waves = np.stack([np.cos(2 * np.pi * k * phase), np.sin(2 * np.pi * k * phase)], axis=1)
-        with_cycle += waves @ rng.normal(size=(2, 3)) / k
-    share = table["cycle_share"]
-    return _unit_size((1.0 - share) * _unit_size(with_joints) + share * _unit_size(with_cycle))
+        with_cycle += waves @ (size * rng.normal(size=(2, 3))) / k
+    length = float(np.linalg.norm(size))
+    return length * (np.sqrt(flexion) * _unit_rms(with_joints) + np.sqrt(1.0 - flexion) * _unit_rms(with_cycle))
 
 
 def _bent_toes(entry: Mapping[str, float], phase: FloatArray, segment: str) -> FloatArray:
@@ -97,19 +107,8 @@ def _turned(body: Body, label: str, course: FloatArray) -> FloatArray:
     return np.outer(np.sin(angle), across) + np.outer(np.cos(angle) - 1.0, flat)
 
 
-def _together(moved: FloatArray, bodies: Sequence[str], common: float) -> FloatArray:
-    """Movements (T, M, 3) of which the markers of one segment share a part: the movement of the segment's first marker."""
-    shared = np.empty_like(moved)
-    largest = np.linalg.norm(moved, axis=2).max(axis=0)
-    for i, body in enumerate(bodies):
-        first = bodies.index(body)
-        mixed = np.sqrt(1.0 - common) * _unit_size(moved[:, i]) + np.sqrt(common) * _unit_size(moved[:, first])
-        shared[:, i] = largest[i] * _unit_size(mixed)
-    return shared
-
-
 def _with_joints(
-    model: SubjectModel, static_q: FloatArray, q: FloatArray, body: str, rng: np.random.Generator
+    model: SubjectModel, static_q: FloatArray, q: FloatArray, body: str, size: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Movement with the flexion of the joints at both ends of a segment, each in its own direction."""
     moved = np.zeros((len(q), 3))
@@ -117,15 +116,15 @@ def _with_joints(
     flexions = {body.definition.rotations[0].coordinate for body in model.bodies if body.definition.rotations}
     for coordinate in model.coordinates:
         if coordinate.name in flexions and body in (coordinate.body, parents[coordinate.body]):
-            direction = rng.normal(size=3)
+            direction = size * rng.normal(size=3)
             moved += np.outer(q[:, coordinate.q_index] - static_q[coordinate.q_index], direction)
     return moved
 
 
-def _unit_size(movement: FloatArray) -> FloatArray:
-    """The same movement with its largest displacement 1; zero stays zero."""
-    largest = np.linalg.norm(movement, axis=1).max()
-    return movement / largest if largest > 0.0 else movement
+def _unit_rms(movement: FloatArray) -> FloatArray:
+    """The same movement (T, 3) with a root mean square about its mean of 1; one that does not vary becomes zero."""
+    rms = float(np.sqrt(np.mean(np.sum((movement - movement.mean(axis=0)) ** 2, axis=1))))
+    return movement / rms if rms > 1e-9 else np.zeros_like(movement)
 
 
 def hide(positions: FloatArray, gaps: int, longest: int, rng: np.random.Generator) -> FloatArray:

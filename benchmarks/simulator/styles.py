@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from biodyn.errors import SettingsError
@@ -19,6 +19,13 @@ class Style:
     least_bw: float = 0.65
     most_bw: float = 1.30
     most_friction: float = 0.22
+
+    def shifted(self, degrees: Mapping[str, float]) -> Style:
+        """Return the style with other means of some coordinates."""
+        coordinates = dict(self.table["coordinates"])
+        for name, shift in degrees.items():
+            coordinates[name] = _changed(coordinates[name], {"shift_deg": shift}, 1.0)
+        return replace(self, table={**self.table, "coordinates": coordinates})
 
 
 def normal_style() -> Style:

@@ -19,7 +19,7 @@ from simulator.reaction import foot_wrenches, gait_events, moved, stance_of, wal
 from simulator.skin import hide, marker_labels, marker_positions, soft_tissue
 from simulator.tables import load_data
 from simulator.walking import Walk, required_wrench, solve_walk
-from simulator.wobble import bulging, swinging
+from simulator.wobble import swinging
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -37,11 +37,12 @@ class TrialOptions:
         plates: fixed plates instead; the walk starts where its steps meet them best.
         forward, up: laboratory axes along World X (direction of travel) and Y, e.g. "-x" and "+z".
         noise_mm: standard deviation of white marker noise. soft_tissue: 0 = markers on bone, 1 = realistic.
-        wobble: 0 = nothing shakes the skin, 1 = soft tissue swings after a foot strike and bulges with its muscles.
+        wobble: 0 = nothing shakes the skin, 1 = soft tissue swings after a foot strike.
         smoothed_hz: cut-off of a low-pass filter that the laboratory's software applied to the markers; 0 = none.
         gaps: hidden stretches of markers; longest_gap_s.
         force_noise_n: standard deviation of white noise on the force channels (moments: a twentieth in Nm);
-        force_offset_n: size of the plates' constant offsets. force_gain: standard deviation of the plates' gain errors, share.
+        force_offset_n: size of the plates' constant offsets. force_gain: standard deviation of the plates' gain errors, share;
+            gain_factors: on it, one for each plate.
         seed: of everything random.
     """
 
@@ -65,6 +66,7 @@ class TrialOptions:
     force_noise_n: float = 0.0
     force_offset_n: float = 0.0
     force_gain: float = 0.0
+    gain_factors: tuple[float, ...] = ()
     seed: int = 1
 
     @property
@@ -150,7 +152,7 @@ def _walking(walk: Walk, options: TrialOptions, plates: tuple[Plate, ...], shift
     skin = options.soft_tissue * soft_tissue(walk.body, q, phase, options.seed) if options.soft_tissue else None
     if options.wobble:
         struck = walk_strikes(walk, time_s)
-        shaken = swinging(walk.body, time_s, struck, options.seed) + bulging(walk.body, phase, options.seed)
+        shaken = swinging(walk.body, time_s, struck, options.seed)
         skin = options.wobble * shaken if skin is None else skin + options.wobble * shaken
     return recorded(
         body=walk.body,
@@ -248,7 +250,8 @@ def recorded(
     if options.gaps and kind == "walk":
         seen = hide(seen, options.gaps, round(options.longest_gap_s * options.rate_hz), rng)
     components = []
-    gains = 1.0 + options.force_gain * np.random.default_rng([options.seed, 17]).normal(size=len(plates))
+    factors = np.resize(options.gain_factors or (1.0,), len(plates))
+    gains = 1.0 + options.force_gain * factors * np.random.default_rng([options.seed, 17]).normal(size=len(plates))
     for plate, on_plate, gain in zip(plates, on_plates, gains, strict=True):
         clean = gain * plate.components(on_plate)
         noise = options.force_noise_n * rng.normal(size=clean.shape) + options.force_offset_n * rng.normal(size=(1, 6))

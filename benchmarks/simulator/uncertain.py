@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from simulator.plates import Plate
 from simulator.repeated_errors import drawn_inertias
 from simulator.trial import SimulatedTrial, TrialOptions, simulate_trial
 from simulator.walking import solve_walk
+from simulator.wearing import along_skin
+
+#: Change of coordinates in radians for a trunk that leans forward by one; arms hang down and the head is upright.
+LEAN_SIGNS = {"lumbar_extension": -1.0, "neck_extension": 1.0, "arm_flex": 1.0}
 
 
 def unlike(body: Body, magnitudes: Magnitudes, rng: np.random.Generator) -> Body:
@@ -40,23 +45,46 @@ def unlike(body: Body, magnitudes: Magnitudes, rng: np.random.Generator) -> Body
     return replace(body, model=model, static_q=model.static_configuration(root.R_PB, root.p_PB))
 
 
-def misplaced(plate: Plate, shift_x_m: float, shift_z_m: float) -> MovedPlate:
+def misplaced(plate: Plate, shift_x_m: float, shift_z_m: float, turn_rad: float = 0.0) -> MovedPlate:
     """Return the plate as a file would have it whose corners were measured wrongly; what it recorded stays."""
     values = {name: getattr(plate, name) for name in Plate.__dataclass_fields__}
-    return MovedPlate(**values, shift_x_m=shift_x_m, shift_z_m=shift_z_m)
+    return MovedPlate(**values, shift_x_m=shift_x_m, shift_z_m=shift_z_m, turn_rad=turn_rad)
 
 
 @dataclass(frozen=True)
 class MovedPlate(Plate):
-    """A plate whose corners the file has elsewhere, m along World X and Z."""
+    """A plate whose corners the file has elsewhere: m along World X and Z, turned about the vertical through its centre."""
 
     shift_x_m: float = 0.0
     shift_z_m: float = 0.0
+    turn_rad: float = 0.0
 
     @property
     def corners_W(self) -> FloatArray:
         """Corners (4, 3) m as the file has them."""
-        return super().corners_W + np.array([self.shift_x_m, 0.0, self.shift_z_m])
+        c, s = np.cos(self.turn_rad), np.sin(self.turn_rad)
+        turned = (super().corners_W - self.centre_W) @ np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]).T
+        return self.centre_W + turned + np.array([self.shift_x_m, 0.0, self.shift_z_m])
+
+
+def scattered_markers(body: Body, landmark_m: float, seed: int) -> Body:
+    """Return the body with markers away from their landmarks along the skin, `landmark_m` RMS; the bones stay.
+
+    Markers of a plate are off alike; at one landmark the same step is drawn in every outfit.
+    """
+    moved = []
+    for marker in body.model.markers:
+        rng = np.random.default_rng([seed, 41, zlib.crc32(body.patches[marker.label].skin.encode())])
+        moved.append(replace(marker, p_BM=marker.p_BM + landmark_m * along_skin(body.model, marker, rng)))
+    return replace(body, model=replace(body.model, markers=tuple(moved)))
+
+
+def leaning(body: Body, lean_rad: float) -> Body:
+    """Return the body that stands with its trunk leaning forward; arms hang down and the head is upright."""
+    q = body.static_q.copy()
+    for coordinate in body.model.coordinates:
+        q[coordinate.q_index] += LEAN_SIGNS.get(coordinate.plain, 0.0) * lean_rad
+    return replace(body, static_q=q)
 
 
 def record_unlike(

@@ -26,8 +26,7 @@ class Scatter:
         hip_m: of the hip centre about its regression, each axis, the same on both sides; hip_side_m: of each side's own.
         leg_asymmetry: difference of the left thigh and of the left shank from the right ones, share of their length.
         placement_m: distance of a marker from its landmark along the skin (RMS; half of its square in each direction).
-        skin: 0 = markers fixed to the bones, 1 = as soft_tissue.toml has it. common: share of a segment's skin movement (of its
-            variance) that all its markers make together.
+        skin: 0 = markers fixed to the bones, 1 = as soft_tissue.toml has it.
         noise_m: white noise of the cameras, each axis.
     """
 
@@ -36,7 +35,6 @@ class Scatter:
     leg_asymmetry: float = 0.015
     placement_m: float = 0.010
     skin: float = 1.0
-    common: float = 0.4
     noise_m: float = 0.0005
 
 
@@ -65,14 +63,14 @@ def worn(body: Body, q: FloatArray, phase: FloatArray, scatter: Scatter, seed: i
     model = _unequal_legs(model, scatter, rng)
     markers = []
     for marker in model.markers:
-        off = _along_skin(model, marker, rng) * scatter.placement_m
+        off = along_skin(model, marker, rng) * scatter.placement_m
         markers.append(replace(marker, p_BM=marker.p_BM + off))
     model = replace(model, markers=tuple(markers))
     root = model.bodies[0]
     true = replace(body, model=model, static_q=model.static_configuration(root.R_PB, root.p_PB))
     labels = marker_labels(true)
     standing = marker_positions(true, true.static_q[None])[0]
-    moved = scatter.skin * soft_tissue(true, q, phase, seed, common=scatter.common)
+    moved = scatter.skin * soft_tissue(true, q, phase, seed)
     seen = marker_positions(true, q, moved) + scatter.noise_m * rng.normal(size=(len(q), len(labels), 3))
     points = dict(zip(labels, standing, strict=True))
     return Worn(true, points, labels, seen, StaticFigure.from_model(model).p_WB)
@@ -114,7 +112,7 @@ def _unequal_legs(model: SubjectModel, scatter: Scatter, rng: np.random.Generato
     return replace(with_bodies(model, bodies), markers=markers)
 
 
-def _along_skin(model: SubjectModel, marker: AttachedMarker, rng: np.random.Generator) -> FloatArray:
+def along_skin(model: SubjectModel, marker: AttachedMarker, rng: np.random.Generator) -> FloatArray:
     """A random step (3,) across the line from the segment's middle to the marker, of RMS length 1."""
     own = np.array([m.p_BM for m in model.markers if m.body == marker.body])
     long = StaticFigure.from_model(model).far_end.get(marker.body)

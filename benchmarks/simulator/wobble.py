@@ -1,4 +1,4 @@
-"""Skin that does not follow the bone at speed: soft tissue that swings after foot strikes, bellies that bulge at work."""
+"""Skin that does not follow the bone at speed: soft tissue that swings after foot strikes."""
 
 from __future__ import annotations
 
@@ -37,25 +37,6 @@ def swinging(body: Body, time_s: FloatArray, strikes: Sequence[tuple[Side, float
             reached = table["other_leg"] if segment.endswith(f"_{other_side(side)}") else 1.0
             swing = _swing(time_s - strike_s, hz, entry["damping"])
             moved[:, i] += (reached * strength * size) * np.outer(swing, direction)
-    return moved
-
-
-def bulging(body: Body, phase: FloatArray, seed: int) -> FloatArray:
-    """Return the markers' movement against the bone (T, M, 3) m in segment axes with the work of the muscles below.
-
-    phase: (T,) of the gait cycle, 0 = strike of the right foot.
-    """
-    skins, bodies = _places(body)
-    by_body = _by_body(load_data("soft_tissue")["muscle"])
-    moved = np.zeros((len(phase), len(skins), 3))
-    for i, (skin, segment) in enumerate(zip(skins, bodies, strict=True)):
-        entry = by_body.get(segment)
-        if entry is None:
-            continue
-        late = entry["phase"] + (0.5 if segment.endswith("_l") else 0.0)
-        away = np.mod(phase - late + 0.5, 1.0) - 0.5
-        course = np.exp(-0.5 * (away / entry["width"]) ** 2)
-        moved[:, i] = 1e-3 * entry["mm"] * np.outer(course, _direction(0.3, seed + 1, segment, skin))
     return moved
 
 

@@ -8,7 +8,14 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import EstimateError, ModelError
-from biodyn.estimation.gauss_newton import Posterior, Solution, eliminate_residual, posterior_sd, solve
+from biodyn.estimation.gauss_newton import (
+    Posterior,
+    Solution,
+    eliminate_residual,
+    posterior_sd,
+    power_derivatives,
+    solve,
+)
 from biodyn.estimation.noise_model import (
     NoiseModel,
     SmoothTorques,
@@ -37,7 +44,7 @@ from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import body_poses, integrate
-from biodyn.uncertainty.bands import TorqueUncertainty, torque_bands
+from biodyn.uncertainty.bands import TorqueUncertainty, joint_rows, torque_bands
 from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
 from biodyn.uncertainty.parameter_sensitivities import ParameterEffects
 from biodyn.uncertainty.settings import UncertaintySettings
@@ -69,7 +76,9 @@ def estimate_bands(
     motion_noise = np.where(np.isnan(dynamics.torques), np.nan, summary.random.force)
     by_source = {name: sd for name, sd in bands.by_source.items() if name != filtering}
     by_source[random] = np.hypot(motion_noise, bands.by_source[random])
-    return replace(bands, by_source=by_source)
+    power_by_source = {name: sd for name, sd in bands.power_by_source.items() if name != filtering}
+    power_by_source[random] = np.hypot(summary.random.power, power_by_source[random])
+    return replace(bands, by_source=by_source, power_by_source=power_by_source)
 
 
 @dataclass(frozen=True)
@@ -122,7 +131,8 @@ def estimate_trial(
     unknowns = inertia_unknowns(inputs.model, settings)
     motion, count = inputs.fit.motion, len(inputs.model.coordinates)
     update, unbalanced = np.zeros_like(motion.v), np.full((len(motion.v), 6), np.nan)
-    random = Posterior(*(np.full((len(motion.v), count), np.nan) for _ in range(2))) if bands else None
+    sizes = (count, count, len(joint_rows(inputs.model)[0]))
+    random = Posterior(*(np.full((len(motion.v), size), np.nan) for size in sizes)) if bands else None
     parameters, precision = None, np.zeros((len(motion.v), 6))
     of_stretch: dict[int, FloatArray] = {}
     for window in trial.windows(loads.balanced):
@@ -245,10 +255,14 @@ class _Trial:
 
 def _keep_posterior(random: Posterior, window: TimeWindow, problem: Problem, solution: Solution) -> None:
     """Copy the posterior of a window to the trial's."""
-    of_window = posterior_sd(problem, solution.factor, solution.derivatives)
     columns = [coordinate.v_index for coordinate in problem.model.coordinates]
-    random.place[window.kept] = of_window.place[window.inner][:, columns]
-    random.force[window.kept] = of_window.force[window.inner][:, columns]
+    of_joint = joint_rows(problem.model)[1]
+    joints = np.zeros((len(of_joint), problem.model.multibody.nv))
+    joints[:, columns] = of_joint
+    found = posterior_sd(problem, solution.factor, solution.derivatives, power_derivatives(solution, joints))
+    random.place[window.kept] = found.place[window.inner][:, columns]
+    random.force[window.kept] = found.force[window.inner][:, columns]
+    random.power[window.kept] = found.power[window.inner]
 
 
 def _parameter_effects(

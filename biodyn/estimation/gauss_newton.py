@@ -246,16 +246,37 @@ def solve(
 
 @dataclass(frozen=True)
 class Posterior:
-    """Standard deviation (T, nv) of the coordinates along v, rad or m, and of the generalised forces, Nm or N."""
+    """Standard deviation (T, nv) of coordinates along v, rad or m, and of generalised forces, Nm or N; (T, J) of powers, W."""
 
     place: FloatArray
     force: FloatArray
+    power: FloatArray
 
 
-def posterior_sd(problem: Problem, factor: CholeskyFactor, parts: Derivatives) -> Posterior:
-    """Return the standard deviations of motion and torques, given the inertias; parts: derivatives in the factor's equations."""
+def power_derivatives(solution: Solution, joints: FloatArray) -> FloatArray:
+    """Return the derivatives (T, J, 3 nv) of joint powers by coordinates, rates and accelerations.
+
+    joints: (J, nv) 1 for the coordinates of each joint; the power is the sum of their torques times rates.
+    """
+    path, problem = solution.path, solution.problem
+    tau = inverse_dynamics(solution.model.multibody, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
+    by_motion = np.concatenate(solution.derivatives, axis=2)
+    result = (joints * path.v[:, None]) @ by_motion
+    result[:, :, joints.shape[1] : 2 * joints.shape[1]] += joints * tau[:, None]
+    return np.asarray(result)
+
+
+def posterior_sd(
+    problem: Problem, factor: CholeskyFactor, parts: Derivatives, powers: FloatArray | None = None
+) -> Posterior:
+    """Return the standard deviations of motion, torques and powers, given the inertias.
+
+    parts: derivatives in the factor's equations. powers: `power_derivatives`; None = no powers.
+    """
     knots, n, reach = problem.knots, factor.n, factor.reach
-    place, force = np.zeros(parts[0].shape[:2]), np.zeros(parts[0].shape[:2])
+    if powers is None:
+        powers = np.zeros((len(parts[0]), 0, 3 * n))
+    place, force, power = (np.zeros((len(powers), size)) for size in (n, n, powers.shape[1]))
     weights = np.zeros((knots.step, 3, reach))
     for order, of_order in enumerate(knots.weights):
         weights[:, order, : of_order.shape[1]] = of_order
@@ -266,10 +287,11 @@ def posterior_sd(problem: Problem, factor: CholeskyFactor, parts: Derivatives) -
             # covariance of (place, rate, acceleration) in frame t
             half = np.tensordot(w, blocks, (1, 0))
             covariance = np.tensordot(half, w, (2, 1)).transpose(0, 1, 3, 2).reshape(3 * n, 3 * n)
-            by_motion = np.concatenate([part[t] for part in parts], axis=1)
+            by_motion = np.concatenate([np.concatenate([part[t] for part in parts], axis=1), powers[t]])
             place[t] = np.diagonal(covariance)[:n]
-            force[t] = np.sum((by_motion @ covariance) * by_motion, axis=1)
-    return Posterior(np.sqrt(np.maximum(place, 0.0)), np.sqrt(np.maximum(force, 0.0)))
+            variance = np.sum((by_motion @ covariance) * by_motion, axis=1)
+            force[t], power[t] = variance[:n], variance[n:]
+    return Posterior(*(np.sqrt(np.maximum(part, 0.0)) for part in (place, force, power)))
 
 
 # -- Elimination of the residual

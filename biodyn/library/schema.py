@@ -426,6 +426,9 @@ class _SoftTissue(_Source):
     shares: Annotated[_Shares, AfterValidator(_sum_to_one)] = Field(description=_SHARES_OF_HARMONICS)
     stride_s: float = Field(gt=0.1, le=100, description="stride time used where none was measured, s")
     sd_mm: dict[Name, Millimetres] = Field(description="standard deviation by segment, mm")
+    common: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict, description="share of the variance that all markers of a segment make together"
+    )
 
 
 class _PoseNoise(_Source):

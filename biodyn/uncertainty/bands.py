@@ -1,16 +1,17 @@
-"""One standard deviation of every joint torque in every frame, by source and in total."""
+"""One standard deviation of every joint torque and joint power in every frame, by source and in total."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray, without_side
+from biodyn.model.body_model import SubjectModel
 from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import body_poses
@@ -48,6 +49,7 @@ from biodyn.uncertainty.responses import (
     torque_weights,
     unseen_steps,
     unseen_variance,
+    with_power_rows,
 )
 from biodyn.uncertainty.settings import UncertaintySettings
 
@@ -71,11 +73,12 @@ _LEAST_FRAMES = 2 * _MARGIN_FRAMES + 1
 
 @dataclass(frozen=True)
 class TorqueUncertainty:
-    """Standard deviations of the joint torques.
+    """Standard deviations of the joint torques and joint powers.
 
     Attributes:
-        coordinates: names (C,).
+        coordinates: names (C,). joints: names (J,), with the side.
         by_source: per source (T, C) Nm, NaN where there is no torque.
+        power_by_source: per source (T, J) W, NaN where there is no power; with the correlation of torques and angular velocities.
         noise_m: noise of each fitted marker (M,), or of the origin of each segment with a measured pose (S,), m an axis.
         turn_noise_rad: noise (S,) of these segments' attitudes, rad an axis; None of markers.
         places: of joints and segments' ends, of all sources together; None where not computed.
@@ -86,14 +89,26 @@ class TorqueUncertainty:
     noise_m: FloatArray
     turn_noise_rad: FloatArray | None = None
     places: PointUncertainty | None = None
+    joints: tuple[str, ...] = ()
+    power_by_source: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def total(self) -> FloatArray:
         """All sources together (T, C) Nm: they are independent, so variances add."""
-        variance = np.zeros(next(iter(self.by_source.values())).shape)
-        for sd in self.by_source.values():
-            variance += sd**2
-        return np.sqrt(variance, out=variance)
+        return root_sum_of_squares(self.by_source)
+
+    @property
+    def total_power(self) -> FloatArray:
+        """All sources together (T, J) W."""
+        return root_sum_of_squares(self.power_by_source)
+
+
+def root_sum_of_squares(by_source: Mapping[str, FloatArray]) -> FloatArray:
+    """Return the standard deviations of independent sources together."""
+    variance = np.zeros(next(iter(by_source.values())).shape)
+    for sd in by_source.values():
+        variance += sd**2
+    return np.sqrt(variance, out=variance)
 
 
 def torque_bands(
@@ -137,8 +152,10 @@ def torque_uncertainty(
     errors, frames_at = _prepare_errors(inputs, magnitudes, factor, moving, constants)
     errors = replace(errors, subtract_noise=subtract_noise, noise_in_torques=noise_in_torques)
     model, markers = inputs.model, errors.markers
-    variance = {name: np.zeros((len(moving), len(model.coordinates))) for name in names}
-    of_filter = np.zeros((len(moving), len(model.coordinates)))
+    joints, belongs = joint_rows(model)
+    shape = (len(moving), len(model.coordinates) + len(joints))
+    variance = {name: np.zeros(shape) for name in names}
+    of_filter = np.zeros(shape)
     near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
     points = PointCovariances(Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1))
     for first, stop in finite_stretches(moving):
@@ -154,14 +171,34 @@ def torque_uncertainty(
         of_filter[stretch] = uniform_filter1d(of_filter[stretch], near_frames, axis=0, mode="nearest")
     variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(of_filter, 0.0), 0.0)
     missing = np.isnan(inputs.dynamics.torques)
+    missing = np.hstack([missing, missing.astype(float) @ belongs.T > 0.0])
+    of_all = {name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in names}
+    count = len(model.coordinates)
     noise = markers.noise_m if markers.poses is None else markers.noise_m[: len(markers.poses.groups)]
     return TorqueUncertainty(
         coordinates=tuple(coordinate.name for coordinate in model.coordinates),
-        by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in names},
+        by_source={name: sd[:, :count] for name, sd in of_all.items()},
         noise_m=noise,
         turn_noise_rad=None if markers.poses is None else markers.noise_m[len(noise) :],
         places=points.result(),
+        joints=joints,
+        power_by_source={name: sd[:, count:] for name, sd in of_all.items()},
     )
+
+
+def joint_rows(model: SubjectModel) -> tuple[tuple[str, ...], FloatArray]:
+    """Return the names (J,) of the joints with free coordinates, and (J, C) 1 for the coordinates of each."""
+    names = [without_side(body.definition.joint, body.definition.side) for body in model.moving]
+    names = [
+        f"{name}_{body.definition.side}" if body.definition.side else name
+        for name, body in zip(names, model.moving, strict=True)
+    ]
+    of_body = {body.definition.name: row for row, body in enumerate(model.moving)}
+    belongs = np.zeros((len(names), len(model.coordinates)))
+    for column, coordinate in enumerate(model.coordinates):
+        if coordinate.body in of_body:
+            belongs[of_body[coordinate.body], column] = 1.0
+    return tuple(names), belongs
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +241,7 @@ def _prepare_errors(
         inputs.rate_hz,
         inputs.fit_settings.steady_lever_m,
     )
-    markers = marker_moments(inputs, magnitudes)
+    markers, (_, belongs) = marker_moments(inputs, magnitudes), joint_rows(model)
     sources = {name: make(inputs, magnitudes) for name, make in _error_columns(inputs).items() if factor[name]}
 
     def frames_at(at: IntArray) -> Frames:
@@ -219,6 +256,7 @@ def _prepare_errors(
             seen_at=seen_at[at],
             weights=weights[at],
             held=held[at],
+            joints=belongs,
         )
 
     def response_at(at: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
@@ -234,7 +272,9 @@ def _prepare_errors(
         frames = frames[moving[frames]]
         if len(frames) >= _LEAST_FRAMES:
             stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
-            tissue = SoftTissue(markers.skin_m, magnitudes.shares, stride_s)
+            tissue = SoftTissue(
+                np.column_stack([np.diag(markers.skin_m), markers.common_m]), magnitudes.shares, stride_s
+            )
             sensitivities = parameter_sensitivities(constants, frames_at(frames), sources, smoothed, tissue)
     return _Errors(sources, factor, markers, magnitudes, smoothed, sensitivities), frames_at
 
@@ -276,12 +316,14 @@ def _propagate(
     markers, smoothed, sensitivities = errors.markers, errors.smoothed, errors.sensitivities
     mb, rate_hz = inputs.model.multibody, inputs.rate_hz
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
-    variance = {name: np.zeros((count, len(frames.rows))) for name in error_sources_of(inputs)}
+    shape = (count, len(frames.rows) + len(frames.joints))
+    variance = {name: np.zeros(shape) for name in error_sources_of(inputs)}
     columns = {name: smoothed.of_source(name, source, frames) for name, source in errors.sources.items()}
     gradient = np.concatenate([column.gradient for column in columns.values()], axis=2) if columns else None
     G = torque_response(
         mb, frames.q, frames.v, frames.vdot, frames.wrenches, inputs.dynamics.foot_wrench_links, frames.rows
     )
+    G = with_power_rows(G, frames, inputs.dynamics.torques[frames.at])
     if inputs.model.assumed:
         variance[UNSEEN] = unseen_variance(inputs.model, frames.q, G, errors.magnitudes, inputs.stride_s)
     steps = np.zeros((count, mb.nv, 0 if gradient is None else gradient.shape[2]))
@@ -311,7 +353,7 @@ def _propagate(
             for moments in column.noise if errors.subtract_noise else ():
                 known[name][block] += noise_variance(g, markers.moments_of(moments[block]), markers.noise_m)
         skin = along_segments(g, (turning[0][block], turning[1][block]))
-        variance[moving][block] = noise_variance(skin, markers.skin[None, None], markers.skin_m)
+        variance[moving][block] = markers.skin_variance(skin)
     if len(wanted):
         _add_points(points, frames, wanted, np.concatenate(by_markers), steps[wanted], errors, columns)
     motion = (steps, *central_differences(steps, rate_hz))
@@ -321,12 +363,12 @@ def _propagate(
     # Over a period of the filter a square estimated from noise has one or two degrees of freedom: with noise as large as that of
     # poses can be, only the excess over twice the known share is more than noise.
     noise_factor = 1.0 if markers.poses is None else 2.0
-    of_filter = np.zeros((count, len(frames.rows)))
+    of_filter = np.zeros(shape)
     at = 0
     for name, column in columns.items():
         here = slice(at, at + column.gradient.shape[2])
         at = here.stop
-        change, by_motion = column.torque, np.zeros(1)
+        change, by_motion = frames.with_powers(column.torque), np.zeros(1)
         if here.stop > here.start:
             by_motion = np.asarray(sum(part @ step[:, :, here] for part, step in zip(G, motion, strict=True)))
             change = change + by_motion
@@ -355,6 +397,7 @@ def _add_points(
     noise = markers.noise if len(markers.noise) == 1 else markers.noise[frames.at[at]]
     variance = (factor[random] * markers.noise_m) ** 2 * noise[..., 0]
     variance = variance + (factor[moving] * markers.skin_m) ** 2 * markers.skin[0]
+    common = np.tile(factor[moving] ** 2 * markers.skin[0], (len(at), 3 * markers.common_m.shape[1]))
     scaled: list[FloatArray] = []
     models: dict[int, tuple[float, Fitted]] = {}
     first = 0
@@ -367,5 +410,5 @@ def _add_points(
         model, stride_s = frames.inputs.model, frames.inputs.stride_s
         scaled.append(factor[UNSEEN] * unseen_steps(model, frames.q[at], errors.magnitudes, stride_s))
     response = by_markers.reshape(*by_markers.shape[:2], -1)
-    of_markers = [(response, np.tile(variance, 3))]
+    of_markers = [(response, np.tile(variance, 3)), (markers.together(response), common)]
     points.add(frames.at[at], frames.q[at], of_markers, np.concatenate([*scaled, steps[:, :, :0]], axis=2), models)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -50,6 +50,7 @@ class Frames:
         inputs: the trial. at: (T,) frame numbers. rows: (C,) places of the coordinates in v.
         q, v, vdot, wrenches: (T, ...). seen_at: (T, M, 3) m; weights: (T, M), 0 where unseen.
         held: (T, nv) see `responses.held_coordinates`.
+        joints: (J, C) 1 for the coordinates of each joint whose power is a row behind the torques, 0 for others.
     """
 
     inputs: TrialInputs
@@ -62,6 +63,14 @@ class Frames:
     seen_at: FloatArray
     weights: FloatArray
     held: FloatArray
+    joints: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def with_powers(self, change: FloatArray) -> FloatArray:
+        """Return changes (T, C + J, ...) of torques and powers for those of the torques (T, C, ...) at the same motion."""
+        if not len(self.joints):
+            return change
+        rates = self.joints * self.v[:, None, self.rows]  # (T, J, C)
+        return np.concatenate([change, np.einsum("tjc,tc...->tj...", rates, change)], axis=1)
 
     @cached_property
     def weighted_markers(self) -> tuple[FloatArray, FloatArray]:
@@ -544,13 +553,28 @@ class MarkerMoments:
     """Variances of the markers' errors: noise_m, skin_m (M,) m, and the moments of their shapes (T, M or 1, 6) and (6,).
 
     Where poses were measured, of their origins, m, and attitudes, rad, (2 S,) instead.
+    common_m: (M, S) movement that the markers of each of S segments make together, m; `skin_m` is the rest.
     """
 
     noise_m: FloatArray
     skin_m: FloatArray
     noise: FloatArray
     skin: FloatArray
+    common_m: FloatArray
     poses: PosePoints | None = None
+
+    def together(self, response: FloatArray) -> FloatArray:
+        """Return the response (..., 3 S) to one standard deviation of the common movements, for one (..., 3 M) to markers."""
+        parts = response.reshape(*response.shape[:-1], 3, -1) @ to_single_precision(self.common_m)
+        return np.asarray(parts.reshape(*response.shape[:-1], -1))
+
+    def skin_variance(self, g: tuple[FloatArray, FloatArray, FloatArray]) -> FloatArray:
+        """Return the variance (T, C) of g0 s + g1 s' + g2 s'' (T, C, 3 M) for the movement s of the skin."""
+        total = noise_variance(g, self.skin[None, None], self.skin_m)
+        if self.common_m.any():
+            shared = tuple(self.together(part) for part in g)
+            total = total + noise_variance(shared, self.skin[None, None], np.ones(self.common_m.shape[1]))
+        return total
 
     def moments_of(self, moments: FloatArray) -> FloatArray:
         """Return moments (T, M or 1, 6) of single markers for the errors of `noise_m`."""
@@ -573,11 +597,14 @@ def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments
             skin_m=np.repeat(errors.size, len(poses.groups)),
             noise=poses.of_each(noise.transpose(0, 2, 1)).transpose(0, 2, 1) if noise.shape[1] > 1 else noise,
             skin=stride_movement(moving, stride_s, rate_hz, cutoff_hz, order),
+            common_m=np.zeros((2 * len(poses.groups), 1)),
             poses=poses,
         )
+    skin_m, common_m = magnitudes.skin_modes([marker.body for marker in inputs.model.markers])
     return MarkerMoments(
         noise_m=np.fmax(estimate_noise(raw, rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m),
-        skin_m=np.array([magnitudes.soft_tissue_m.get(marker.body, 0.0) for marker in inputs.model.markers]),
+        skin_m=skin_m,
+        common_m=common_m,
         noise=filtered_noise(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order),
         skin=stride_movement(magnitudes.shares, stride_s, rate_hz, cutoff_hz, order),
     )

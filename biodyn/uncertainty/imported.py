@@ -178,11 +178,8 @@ def perturbed_inputs(
         return moved(noise_m[:, None] * rng.normal(size=trial.positions.shape))
 
     def skin(rng: np.random.Generator) -> Drawn:
-        usual = float(np.median(list(magnitudes.soft_tissue_m.values())))
-        sd = np.array(
-            [magnitudes.soft_tissue_m.get(trial.model.segment_name(m.body), usual) for m in trial.model.markers]
-        )
-        return moved(skin_movement(trial.inputs, magnitudes, sd, rng) @ trial.R_WG)
+        segments = [trial.model.segment_name(marker.body) for marker in trial.model.markers]
+        return moved(skin_movement(trial.inputs, magnitudes, segments, rng) @ trial.R_WG)
 
     def centres(rng: np.random.Generator) -> Drawn:
         shifts = {name: sd * rng.normal(size=3) for name, sd in centre_sd_m(trial.model, magnitudes).items()}
@@ -213,16 +210,20 @@ def perturbed_inputs(
     return changes
 
 
-def skin_movement(inputs: TrialInputs, magnitudes: Magnitudes, sd: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draw movements (T, M, 3) m, in World, of the fitted markers against the bone; sd (M,) m: their standard deviations."""
+def skin_movement(
+    inputs: TrialInputs, magnitudes: Magnitudes, segments: Sequence[str], rng: np.random.Generator
+) -> FloatArray:
+    """Draw movements (T, M, 3) m, in World, of the fitted markers against the bone; segments: of each marker."""
+    own_m, common_m = magnitudes.skin_modes(segments)
+    modes = np.column_stack([np.diag(own_m), common_m])
     stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
     time_s = np.arange(inputs.markers.frame_count) / inputs.rate_hz
-    movement = np.zeros((len(time_s), len(sd), 3))
+    movement = np.zeros((len(time_s), len(own_m), 3))
     for k, share in enumerate(magnitudes.shares):
         angle = 2.0 * np.pi * k * time_s / stride_s
         for wave in (np.cos(angle), np.sin(angle)):
             # The variance of a cos + b sin with independent a and b of variance s is s, as for the offset.
-            movement += np.sqrt(share) * wave[:, None, None] * sd[:, None] * rng.normal(size=(len(sd), 3))
+            movement += np.sqrt(share) * wave[:, None, None] * (modes @ rng.normal(size=(modes.shape[1], 3)))
     links = inputs.model.marker_arrays()[0]
     R = inputs.fit.link_R_W[:, links]
     return np.asarray(np.nan_to_num(np.einsum("tmij,tmj->tmi", R, movement)))

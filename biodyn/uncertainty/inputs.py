@@ -36,8 +36,9 @@ class Magnitudes:
 
     Attributes:
         marker_noise_m: white noise of a marker, at least; noise_from_hz: above this a trial shows its own noise.
-        soft_tissue_m: movement of a marker against the bone, by segment; shares: of its variance, offset first, then the
-            harmonics of the stride; stride_s: where no stride is known.
+        soft_tissue_m: movement of a marker against the bone, by segment; soft_tissue_common: share of its variance that all
+            markers of the segment make together; shares: of its variance, offset first, then the harmonics of the stride;
+            stride_s: where no stride is known.
         joint_centre_m: (3,) along each axis of the parent, by the segment beyond the joint.
         mass_share, moment_share: of a segment's mass and moments of inertia; com_m: of its centre of mass.
         centre_of_pressure_m, cutoff_hz.
@@ -61,12 +62,26 @@ class Magnitudes:
     centre_of_pressure_m: float
     cutoff_hz: float
     citations: Mapping[str, str]
+    soft_tissue_common: Mapping[str, float] = field(default_factory=dict)
     unseen_rad: Mapping[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
     unseen_harmonics: tuple[float, ...] = (1.0,)
     calibration_m: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     pose_noise: tuple[float, float] = (0.0, 0.0)
     pose_error: tuple[float, float] = (0.0, 0.0)
     pose_shares: tuple[float, ...] = (1.0,)
+
+    def skin_modes(self, segments: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+        """Return standard deviations of the skin movement of markers on `segments`: (M,) m of each alone, (M, S) m of S segments.
+
+        A segment without a size has the median one.
+        """
+        usual = float(np.median(list(self.soft_tissue_m.values())))
+        sizes = np.array([self.soft_tissue_m.get(name, usual) for name in segments])
+        common = np.array([self.soft_tissue_common.get(name, 0.0) for name in segments])
+        belongs = np.array(
+            [[name == other for other in dict.fromkeys(segments)] for name in segments], dtype=np.float64
+        )
+        return np.sqrt(1.0 - common) * sizes, (np.sqrt(common) * sizes)[:, None] * belongs
 
     def cutoff_sd_hz(self, used_hz: float) -> float:
         """Return the standard deviation of the cut-off: `cutoff_hz` at 6 Hz, in proportion above."""
@@ -88,6 +103,7 @@ def _from_table(table: Mapping[str, Any]) -> Magnitudes:
         marker_noise_m=1e-3 * float(table["marker_noise"]["sd_mm"]),
         noise_from_hz=float(table["marker_noise"]["from_hz"]),
         soft_tissue_m=_index_by_segment(table["soft_tissue"]["sd_mm"]),
+        soft_tissue_common=_index_by_name(table["soft_tissue"].get("common", {})),
         shares=shares,
         stride_s=float(table["soft_tissue"]["stride_s"]),
         joint_centre_m=_joint_centres(table["joint_centres"]),

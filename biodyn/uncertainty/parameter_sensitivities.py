@@ -135,15 +135,18 @@ class ParameterEffects:
         return np.arange(informative[0], informative[-1] + 1, step) if len(informative) else informative
 
     def effects(self, frames: Frames) -> FloatArray:
-        """Return the change of the generalised forces `frames.rows` by a unit of each parameter, (T, R, N)."""
+        """Return the change of the generalised forces `frames.rows`, then of powers, by a unit of each parameter, (T, R, N)."""
         tree = frames.inputs.model.multibody
         effects = inertia_sensitivities(tree, frames.q, frames.v, frames.vdot, self.parameters)
-        return np.asarray(effects[:, frames.rows])
+        return frames.with_powers(effects[:, frames.rows])
 
 
 @dataclass(frozen=True)
 class SoftTissue:
-    """Movement of markers along the axes of their segments: standard deviation (M,) m, `shares` of its variance."""
+    """Movement of markers along the axes of their segments; `shares` of its variance: offset, then harmonics of the stride.
+
+    sd_m: (M, N) m by independent movement: of one marker, or of all markers of a segment together.
+    """
 
     sd_m: FloatArray
     shares: tuple[float, ...]
@@ -187,7 +190,7 @@ def parameter_sensitivities(
     tissue: SoftTissue,
 ) -> ParameterSensitivities:
     """Return the response of parameters to errors; frames: the `information_frames`."""
-    frames = replace(frames, rows=_ROOT)
+    frames = replace(frames, rows=_ROOT, joints=np.zeros((0, len(_ROOT))))
     inputs, mb = frames.inputs, frames.inputs.model.multibody
     effects, apart = parameters.effects(frames), int(frames.at[1] - frames.at[0])
     weighted = effects * (apart * parameters.precision[frames.at])[:, :, None]
@@ -239,5 +242,5 @@ def _gradients_of_soft_tissue(
             angle = w * time_s + phase
             shape = np.stack([np.cos(angle), -w * np.sin(angle), -(w**2) * np.cos(angle)])
             change = sum(part * rate[:, None, None, None] for part, rate in zip(of_segment, shape, strict=True))
-            gradients.append(np.sqrt(share) * weighted @ (change * tissue.sd_m).reshape(weighted.shape[1], -1))
+            gradients.append(np.sqrt(share) * weighted @ (change @ tissue.sd_m).reshape(weighted.shape[1], -1))
     return np.concatenate(gradients, axis=1)

@@ -334,6 +334,20 @@ def torque_response(
     return G0, G1, by_vdot
 
 
+def with_power_rows(
+    G: tuple[FloatArray, FloatArray, FloatArray], frames: Frames, torques: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return G0, G1, G2 (T, C + J, nv) of torques and joint powers; torques (T, C) Nm of `frames.rows`.
+
+    Of the power P = sum over the coordinates of a joint of tau q', dP = sum q' dtau + tau dxi/dt.
+    """
+    if not len(frames.joints):
+        return G
+    G0, G1, G2 = (frames.with_powers(part) for part in G)
+    G1[:, len(frames.rows) :, frames.rows] += frames.joints * np.nan_to_num(torques)[:, None]
+    return G0, G1, G2
+
+
 def cross_motion_matrix(v: FloatArray) -> FloatArray:
     """Return the matrices (T, 6, 6) of v x, for motion vectors [angular; linear] (T, 6) (Featherstone 2008, eq. 2.31)."""
     result = np.zeros((len(v), 6, 6))

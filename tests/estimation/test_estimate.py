@@ -13,7 +13,7 @@ from biodyn.checks.facts import TrialFacts
 from biodyn.checks.motion import one_filter
 from biodyn.conventions import SIDES, FloatArray, IntArray
 from biodyn.estimation.estimate import estimate_trial
-from biodyn.estimation.gauss_newton import posterior_sd, solve
+from biodyn.estimation.gauss_newton import posterior_sd, power_derivatives, solve
 from biodyn.estimation.noise_model import FRAME_S, Shares, noise_model_of, smooth_torques, torque_places
 from biodyn.estimation.parameters import InertiaUnknowns, PlateUnknowns, inertia_unknowns, with_changed_inertias
 from biodyn.estimation.problem import DEGREE, Knots, Path, Problem, apply_update
@@ -556,8 +556,9 @@ def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis,
         since_strike_s=problem.since_strike_s[:frames],
     )
     solution = solve(problem, 1)
-    found = posterior_sd(problem, solution.factor, solution.derivatives)
     count, nv = problem.knots.count, problem.model.multibody.nv
+    powers = power_derivatives(solution, np.eye(nv)[10:12])
+    found = posterior_sd(problem, solution.factor, solution.derivatives, powers)
     whole = solution.factor.solve(np.eye(count * nv).reshape(count, nv, -1)).reshape(count, nv, count, nv)
     for t in (0, frames // 2, frames - 1):
         k, offset = divmod(t, step)
@@ -568,6 +569,8 @@ def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis,
             part[t][:, None] * w[None, :, None] for part, w in zip(solution.derivatives, weights, strict=True)
         )
         assert np.einsum("cai,aibj,cbj->c", by_motion, near, by_motion) == pytest.approx(found.force[t] ** 2, rel=1e-6)
+        by_power = np.einsum("cki,ka->cai", powers[t].reshape(2, 3, nv), weights)
+        assert np.einsum("cai,aibj,cbj->c", by_power, near, by_power) == pytest.approx(found.power[t] ** 2, rel=1e-6)
 
 
 def test_fewer_than_three_knots_have_no_change_of_torques(walk: TrialAnalysis) -> None:

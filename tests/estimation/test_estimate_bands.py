@@ -79,7 +79,7 @@ def test_a_trunk_that_is_jointed_elsewhere_moves_its_mass_centre_as_told(
 
     frames, magnitudes = asked(inputs, estimate), load_magnitudes()
     source, still = joint_centres(frames.inputs, magnitudes), SmoothedResponse((), np.zeros(0), {})
-    skin = SoftTissue(np.zeros(len(inputs.model.markers)), magnitudes.shares, magnitudes.stride_s)
+    skin = SoftTissue(np.zeros((len(inputs.model.markers), 1)), magnitudes.shares, magnitudes.stride_s)
     answers = parameter_sensitivities(estimate.summary.constants, frames, {"joint_centres": source}, still, skin)
     sizes = [
         (b.definition.name, a)

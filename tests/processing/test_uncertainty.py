@@ -15,6 +15,7 @@ from scipy.ndimage import binary_dilation
 from simulator.repeated_errors import draw, spread
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import FloatArray
 from biodyn.errors import TableError
 from biodyn.model.body_model import SubjectModel, with_misplaced_centre
 from biodyn.model.observability import poorly_determined, sensitivity_by_frame
@@ -33,7 +34,7 @@ from biodyn.rigid_body import (
 )
 from biodyn.rigid_body.kinematics import StickFigure
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.bands import BLOCK_FRAMES, SOURCES, frame_blocks, torque_uncertainty
+from biodyn.uncertainty.bands import BLOCK_FRAMES, SOURCES, frame_blocks, joint_rows, torque_uncertainty
 from biodyn.uncertainty.error_sources import Fitted, Frames, filter_bias, fit_gradient
 from biodyn.uncertainty.inputs import PAIRS, TrialInputs, filter_gain, filtered_noise, load_magnitudes, stride_movement
 from biodyn.uncertainty.parameter_sensitivities import largest_extent
@@ -45,6 +46,8 @@ from biodyn.uncertainty.responses import (
     fit_response,
     held_coordinates,
     marker_places,
+    torque_response,
+    with_power_rows,
 )
 
 _SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
@@ -272,6 +275,48 @@ def test_bands_are_where_torques_are_and_sources_add_up(analysis: TrialAnalysis)
     squares = np.sum([sd**2 for sd in found.by_source.values()], axis=0)
     np.testing.assert_allclose(found.total[known] ** 2, squares[known])
     assert np.all(found.total[known] > 0.0)
+
+
+def test_bands_of_powers_follow_from_torques_and_rates(analysis: TrialAnalysis) -> None:
+    """Inertias change the torque of a knee, not its rate; the motion of a misplaced centre changes both, with a correlation."""
+    found, fit = analysis.uncertainty, analysis.fit
+    assert found is not None
+    at, column = found.joints.index("knee_r"), found.coordinates.index("knee_angle_r")
+    rate = fit.motion.v[:, analysis.model.coordinate("knee_angle_r").v_index]
+    expected = np.abs(rate) * found.by_source["inertias"][:, column]
+    known = np.isfinite(expected)
+    np.testing.assert_allclose(found.power_by_source["inertias"][known, at], expected[known], rtol=1e-9, atol=1e-12)
+    load = next(load for load in analysis.dynamics.joints if (load.joint, load.side) == ("knee", "r"))
+    np.testing.assert_array_equal(np.isfinite(found.total_power[:, at]), np.isfinite(load.power))
+
+
+def test_powers_change_with_the_motion_as_their_bands_say(analysis: TrialAnalysis) -> None:
+    """The response of powers to a step of the motion, against inverse dynamics of the changed motion."""
+    inputs = analysis.propagation
+    assert inputs is not None
+    model, motion, at = inputs.model, inputs.fit.motion, np.arange(60, 90)
+    rows = np.array([c.v_index for c in model.coordinates])
+    links, (_, joints) = inputs.dynamics.foot_wrench_links, joint_rows(model)
+
+    def powers(q: FloatArray, v: FloatArray, vdot: FloatArray) -> FloatArray:
+        tau = inverse_dynamics(model.multibody, q, v, vdot, inputs.dynamics.foot_wrenches[at], links)[:, rows]
+        return np.asarray((tau * v[:, rows]) @ joints.T)
+
+    q, v, vdot = (part[at].copy() for part in (motion.q, motion.v, motion.vdot))
+    frames = Frames(
+        inputs, at, rows, q, v, vdot, inputs.dynamics.foot_wrenches[at], np.zeros(0), np.zeros(0), np.zeros(0), joints
+    )
+    tau = inverse_dynamics(model.multibody, q, v, vdot, frames.wrenches, links)[:, rows]
+    G = with_power_rows(torque_response(model.multibody, q, v, vdot, frames.wrenches, links, rows), frames, tau)
+    coordinate, step = model.coordinate("knee_angle_r"), 1e-5
+    for order, part in enumerate((q, v, vdot)):
+        place = coordinate.q_index if order == 0 else coordinate.v_index
+        before = powers(q, v, vdot)
+        part[:, place] += step
+        change = (powers(q, v, vdot) - before) / step
+        part[:, place] -= step
+        expected = G[order][:, len(rows) :, coordinate.v_index]
+        np.testing.assert_allclose(change, expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_a_source_can_be_scaled_and_left_out(analysis: TrialAnalysis) -> None:
@@ -516,9 +561,9 @@ def test_where_the_joints_are_is_known_as_well_as_their_errors_say(analysis: Tri
     np.testing.assert_allclose(twice.sd_m, 2.0 * skin.sd_m, rtol=1e-6)
     assert np.all(nothing.sd_m == 0.0)
     assert np.all(np.isfinite(analysis.fit.motion.q[skin.frames]))
-    # skin moves a marker of the pelvis by 1.8 mm: its joints by less, those of a leg by no more than one marker there
+    # skin moves a marker of the pelvis by 1.8 mm: its joints by less, those of a leg by no more than two thigh markers (8 mm)
     assert 0.0003 < np.median(skin.sd_m[:, 0]) < 0.0018
-    assert np.all(skin.sd_m < 0.008)
+    assert np.all(skin.sd_m < 0.016)
 
 
 @pytest.mark.slow

@@ -74,12 +74,13 @@ def test_noise_skin_and_gaps_are_what_was_ordered(walking):
     error = noisy.markers - noisy.bone_markers
     assert error.std() == pytest.approx(1e-3, rel=0.02)  # 35 000 numbers: 0.4 % standard error
     moved = again(walking, soft_tissue=1.0)
-    displacement = 1e3 * np.linalg.norm(moved.markers - moved.bone_markers, axis=2).max(axis=0)
-    sizes = dict(zip(moved.labels, displacement, strict=True))
-    assert sizes["RTHI"] == pytest.approx(15.0, abs=0.01)
-    assert sizes["LTOE"] == pytest.approx(2.0, abs=0.01)
-    step = np.linalg.norm(np.diff(moved.markers - moved.bone_markers, axis=0), axis=2)
-    assert step.max() < 2e-3  # skin glides: less than 0.2 m/s
+    skin = 1e3 * (moved.markers - moved.bone_markers)
+    sizes = dict(zip(moved.labels, np.sqrt(np.var(skin, axis=0).sum(axis=1)), strict=True))
+    # RMS over three axes, 10.2 and 1.0 mm, times three standard deviations of a person's size, e^(3 x 0.35)
+    assert 10.2 / 2.9 < sizes["RTHI"] < 10.2 * 2.9
+    assert 1.0 / 2.9 < sizes["LTOE"] < 1.0 * 2.9
+    step = np.linalg.norm(np.diff(skin, axis=0), axis=2)
+    assert step.max() < 5.0  # skin glides: less than 0.5 m/s at 100 Hz, two harmonics of 30 mm
     hidden = again(walking, gaps=5)
     missing = np.isnan(hidden.markers[..., 0])
     assert 1 <= missing.any(axis=0).sum() <= 5

@@ -11,7 +11,9 @@ from simulator.impacts import Pulse
 from simulator.reaction import foot_wrenches
 from simulator.rough_walks import DEVELOPMENT_SEEDS, HELD_OUT_SEEDS, class_of, dealt_names, rough_recording
 from simulator.roughness import roughness_of
+from simulator.skin import soft_tissue
 from simulator.styles import style_of
+from simulator.uncertain import leaning
 from simulator.wobble import swinging
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
@@ -138,6 +140,30 @@ def test_soft_tissue_swings_after_a_strike_most_on_the_thigh(recording):
     assert 1.0 < largest["RTHI"] < 10.0
     assert largest["RTOE"] < largest["RTHI"]
     assert largest["LTHI"] < largest["RTHI"]
+
+
+def test_skin_moves_as_much_as_measured_on_thighs(recording):
+    """RMS about the mean of a stride: 7.4, 8.1 and 14.1 mm in three people (benchmarks/skin_movement.py)."""
+    walk = recording.motion
+    phase = np.linspace(0.0, 1.0, 60, endpoint=False)
+    q, _, _ = walk.motion(phase * walk.stride_s)
+    at = recording.static.labels.index("RTHI")
+    moved = [1e3 * soft_tissue(walk.body, q, phase, seed)[:, at] for seed in range(40)]
+    sizes = [np.sqrt(np.sum(np.var(movement, axis=0))) for movement in moved]
+    assert 7.0 < np.median(sizes) < 12.0
+
+
+def test_trunks_lean_further_in_walking_than_in_standing(recording):
+    """By at most 3 degrees, and arms hang and heads stay upright."""
+    body, q = recording.motion.body, recording.truth.q
+    static = {c.name: body.static_q[c.q_index] for c in body.model.coordinates}
+    walking = {c.name: q[:, c.q_index].mean() for c in body.model.coordinates}
+    more = np.degrees(static["lumbar_extension"] - walking["lumbar_extension"])
+    assert -1.0 < more < 4.0  # the walk follows the curve within a degree
+    change = {c.name: (leaning(body, 0.1).static_q - body.static_q)[c.q_index] for c in body.model.coordinates}
+    assert change["lumbar_extension"] == pytest.approx(-0.1)
+    assert change["arm_flex_l"] == change["neck_extension"] == pytest.approx(0.1)
+    assert change["hip_flexion_r"] == 0.0
 
 
 def test_knees_are_no_hinges(recording):

@@ -95,7 +95,7 @@ def _skin_covariance(
     curves = _curves(body, q, phase)
     drawn = []
     for skin in range(_SKINS):
-        moved = scatter.skin * soft_tissue(body, q, phase, 10_000 + skin, common=scatter.common)
+        moved = scatter.skin * soft_tissue(body, q, phase, 10_000 + skin)
         drawn.append(np.linalg.lstsq(curves, moved.reshape(len(q), -1), rcond=None)[0].T.ravel())
     found = np.array(drawn).T @ np.array(drawn) / _SKINS
     segment = {marker.label: marker.body for marker in model.markers}

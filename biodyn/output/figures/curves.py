@@ -220,33 +220,36 @@ def unit_words(unit: str) -> str:
     return {"deg": "degrees", "BW": "body weights"}.get(unit, unit)
 
 
-TORQUE_SD = "_Nm_sd"
+TORQUE_SD, POWER_SD = "_Nm_sd", "_W_sd"
+_VARIABLE_OF = {TORQUE_SD: "_moment", POWER_SD: "_power"}
 #: Standard deviation (101,) by variable of the gait cycles and side.
 Bands = dict[str, dict[str, FloatArray]]
 
 
-def torque_bands(
-    joint_torques_sd: pd.DataFrame, spatiotemporal: pd.DataFrame, mass_kg: float, variables: Container[str]
+def cycle_bands(
+    standard_deviations: pd.DataFrame, spatiotemporal: pd.DataFrame, mass_kg: float, variables: Container[str]
 ) -> Bands:
-    """Return one standard deviation of every torque over the cycle, Nm/kg, as mean over the cycles of each side.
+    """Return one standard deviation of every torque or power over the cycle, Nm/kg or W/kg, as mean over the cycles of each side.
 
     The largest errors (joint centres, plates, inertias) are the same in all cycles: a mean of cycles does not shrink them.
-    `variables`: of which it is asked for; the columns of single sources name none.
+    `standard_deviations`: table `joint_torques_sd` or `joint_powers_sd`. `variables`: of which it is asked for; the columns of
+    single sources name none.
     """
-    time_s = joint_torques_sd["time_s"].to_numpy(dtype=np.float64)
+    time_s = standard_deviations["time_s"].to_numpy(dtype=np.float64)
     sides = spatiotemporal["side"].astype(str).to_numpy()
     bounds = spatiotemporal[["start_s", "end_s"]].to_numpy(dtype=np.float64)
     at_s: dict[str, list[FloatArray]] = {
         side: [start + 0.01 * PERCENT * (end - start) for start, end in bounds[sides == side]] for side in SIDES
     }
     bands: Bands = {}
-    for column in joint_torques_sd.columns:
-        name = str(column).removesuffix(TORQUE_SD)
+    for column in map(str, standard_deviations.columns):
+        ending = next((ending for ending in _VARIABLE_OF if column.endswith(ending)), "")
+        name = column.removesuffix(ending)
         column_side = next((side for side in SIDES if name.endswith(f"_{side}")), "")
-        variable = f"{name.removesuffix(f'_{column_side}') if column_side else name}_moment"
-        if name == column or variable not in variables:
+        variable = f"{name.removesuffix(f'_{column_side}') if column_side else name}{_VARIABLE_OF.get(ending, '')}"
+        if not ending or variable not in variables:
             continue
-        values = joint_torques_sd[column].to_numpy(dtype=np.float64) / mass_kg
+        values = standard_deviations[column].to_numpy(dtype=np.float64) / mass_kg
         for side in SIDES if not column_side else (column_side,):
             curves = [np.interp(at, time_s, values) for at in at_s[side]]
             if curves and np.isfinite(curves).any():

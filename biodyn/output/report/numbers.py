@@ -168,8 +168,8 @@ class ParameterRow:
 def windowed_rows(view: TrialView, names: Sequence[str] | None = None) -> list[ParameterRow]:
     """Return windowed parameters of the curves (`study/parameters.toml`), those without a value on either side omitted.
 
-    A cell is the mean over the cycles whose window was measured, with one SD of the input errors of a torque, or of the cycles,
-    and the per cent of the cycle of a peak.
+    A cell is the mean over the cycles whose window was measured, with one SD of the input errors of a torque or power
+    (of work and other integrals an upper bound), or of the cycles, and the per cent of the cycle of a peak.
     """
     table = view.parameters
     table = table[~table["variable"].isin(view.tables["spatiotemporal"].columns)]
@@ -197,6 +197,9 @@ def _parameter_cell(view: TrialView, cycles: Sequence[Mapping[str, Any]]) -> str
     band = view.bands.get(first["variable"], {}).get(first["side"])
     if band is not None and np.isfinite(at) and np.isfinite(band[round(at)]):
         error = band[round(at)]
+    elif band is not None:
+        sd = view.parameter_sd
+        error = sd.loc[(sd["parameter"] == first["parameter"]) & (sd["side"] == first["side"]), "sd"].mean()
     shown = f" ± {error:.{digits}f}" if np.isfinite(error) else ""
     return f"{format_decimal(values.mean(), digits)}{shown}" + (f" at {at:.0f} %" if np.isfinite(at) else "")
 
@@ -221,5 +224,6 @@ def peak_lines(view: TrialView) -> list[str]:
     banded = any("moment" in name for name in view.bands)
     return [
         *lines,
-        "  ± one standard deviation" + (": of the input errors for moments, else of the cycles." if banded else "."),
+        "  ± one standard deviation"
+        + (": of the input errors for moments and powers, else of the cycles." if banded else "."),
     ]

@@ -453,7 +453,7 @@ def _residual_entries(values: tuple[float, float]) -> dict[str, float]:
 
 
 def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
-    """Return RMS and largest standard deviation of every torque, RMS by source, and peak torque (Nm); None if not computed."""
+    """Return peak, RMS and largest standard deviation of every torque (Nm) and power (W), RMS by source; None if not computed."""
     bands = analysis.uncertainty
     if bands is None:
         return None
@@ -483,7 +483,28 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         **({} if turn_noise is None else {"turn_noise_deg": np.rad2deg(np.median(turn_noise))}),
         "citations": dict(citations),
         "coordinates": coordinates,
+        "powers": _power_record(analysis),
     }
+
+
+def _power_record(analysis: TrialAnalysis) -> dict[str, Any]:
+    bands = analysis.uncertainty
+    powers: dict[str, Any] = {}
+    assert bands is not None
+    for name, load in zip(bands.joints, analysis.dynamics.joints if bands.joints else (), strict=True):
+        sd = bands.total_power[:, bands.joints.index(name)]
+        known = np.isfinite(sd) & np.isfinite(load.power)
+        if known.any():
+            powers[name] = {
+                "peak_w": np.abs(load.power[known]).max(),
+                "sd_rms_w": _rms_entries(sd[known]),
+                "sd_largest_w": sd[known].max(),
+                "by_source_rms_w": {
+                    source: _rms_entries(part[known, bands.joints.index(name)])
+                    for source, part in bands.power_by_source.items()
+                },
+            }
+    return powers
 
 
 def _rms_entries(values: FloatArray) -> float:

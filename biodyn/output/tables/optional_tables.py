@@ -18,6 +18,7 @@ from biodyn.output.tables.registry import table
 from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.processing.gait.cycles import find_gait_cycles, normalise
 from biodyn.processing.gait.spatiotemporal import cycle_signals
+from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
 from biodyn.verification.replay import Convergence, OpenLoop, Tracked
 
@@ -81,14 +82,43 @@ def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
 
     Empty without a torque. ResultError if the bands were not computed.
     """
-    bands = analysis.uncertainty
-    if bands is None:
-        raise ResultError("The bands of the torques were not computed.", "Set [uncertainty] compute = true.")
+    bands = _bands(analysis)
     names = [coordinate.name for coordinate in analysis.model.coordinates]
-    columns = ["time_s", *(f"{name}_Nm_sd" for name in names)]
-    columns += [f"{name}_{source}_Nm_sd" for source in bands.by_source for name in names]
-    values = np.concatenate([analysis.time_s[:, None], bands.total, *bands.by_source.values()], axis=1)
+    return _standard_deviations(analysis, names, "Nm", bands.total, bands.by_source)
+
+
+def _bands(analysis: TrialAnalysis) -> TorqueUncertainty:
+    if analysis.uncertainty is None:
+        raise ResultError("The bands of torques and powers were not computed.", "Set [uncertainty] compute = true.")
+    return analysis.uncertainty
+
+
+def _standard_deviations(
+    analysis: TrialAnalysis, names: Sequence[str], unit: str, total: FloatArray, by_source: Mapping[str, FloatArray]
+) -> pd.DataFrame:
+    columns = ["time_s", *(f"{name}_{unit}_sd" for name in names)]
+    columns += [f"{name}_{source}_{unit}_sd" for source in by_source for name in names]
+    values = np.concatenate([analysis.time_s[:, None], total, *by_source.values()], axis=1)
     return pd.DataFrame(values, columns=columns)
+
+
+@table(
+    "joint_powers_sd",
+    place=121,
+    description="One standard deviation of every joint power, together and by source of error, W.",
+    needs=lambda analysis: analysis.uncertainty is not None and bool(analysis.uncertainty.joints),
+    request="Request it with the setting [uncertainty] compute = true; an OpenSim model has none.",
+    decimals=3,
+)
+def joint_powers_sd(analysis: TrialAnalysis) -> pd.DataFrame:
+    """One standard deviation of every power, W: `<joint>_W_sd` of all sources, then a column for each source.
+
+    Of the errors of torques and angular velocities with their correlation. ResultError if the bands were not computed.
+    """
+    bands = _bands(analysis)
+    if not bands.joints:
+        raise ResultError("The bands of joint powers are not computed for an OpenSim model.")
+    return _standard_deviations(analysis, bands.joints, "W", bands.total_power, bands.power_by_source)
 
 
 #: Factor and level of the main analysis.

@@ -25,7 +25,15 @@ from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, Side
 from biodyn.errors import ResultError
 from biodyn.library.load import UserFile
 from biodyn.library.registry import Registry
-from biodyn.output.figures.curves import TORQUE_SD, Bands, CycleCurves, curves_by_variable, display_table, torque_bands
+from biodyn.output.figures.curves import (
+    PERCENT,
+    TORQUE_SD,
+    Bands,
+    CycleCurves,
+    curves_by_variable,
+    cycle_bands,
+    display_table,
+)
 from biodyn.output.figures.description import Figure
 from biodyn.output.tables.gait import trial_parameters
 from biodyn.variables import Norms
@@ -121,14 +129,33 @@ class TrialView:
 
     @cached_property
     def bands(self) -> Bands:
-        """One standard deviation of the torques from input errors, by variable and side; empty if not computed."""
+        """One standard deviation of torques and powers from input errors, by variable and side; empty if not computed."""
         if "joint_torques_sd" not in self.tables:
             return {}
         table = self.tables["joint_torques_sd"]
         for name, entry in self.record["model"].get("variables", {}).items():
             column = f"{entry['variable']}_{entry['side']}" if entry["side"] else entry["variable"]
             table = table.rename(columns={f"{name}{TORQUE_SD}": f"{column}{TORQUE_SD}"})
-        return torque_bands(table, self.tables["spatiotemporal"], self.mass_kg, self.curves)
+        tables = [table, *(self.tables[name] for name in ("joint_powers_sd",) if name in self.tables)]
+        bands = [cycle_bands(each, self.tables["spatiotemporal"], self.mass_kg, self.curves) for each in tables]
+        return {variable: of_sides for each in bands for variable, of_sides in each.items()}
+
+    @cached_property
+    def parameter_sd(self) -> pd.DataFrame:
+        """Windowed parameters of the curves with `bands`, and `sd`: their change if the curve changes by one standard deviation.
+
+        Exact for an error of one sign over the window, an upper bound for others.
+        """
+        cycles = self.tables["gait_cycles"]
+        changed = cycles["value"].to_numpy(dtype=np.float64, copy=True).reshape(-1, len(PERCENT))
+        heads = cycles.iloc[:: len(PERCENT)]
+        keys = zip(heads["variable"].astype(str), heads["side"].astype(str), strict=True)
+        for row, (name, side) in enumerate(keys):
+            changed[row] += self.bands.get(name, {}).get(side, 0.0)
+        shifted = trial_parameters(cycles.assign(value=changed.ravel()), self.tables["spatiotemporal"])
+        merged = self.parameters.merge(shifted, on=["parameter", "side", "cycle"], suffixes=("", "_shifted"))
+        merged["sd"] = (merged["value_shifted"] - merged["value"]).abs()
+        return merged[merged["variable"].isin(list(self.bands))]
 
     @cached_property
     def parameters(self) -> pd.DataFrame:
