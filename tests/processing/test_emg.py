@@ -31,10 +31,11 @@ def signals(**channels: np.ndarray) -> AnalogSignals:
     return AnalogSignals(tuple(channels), ("V",) * len(channels), RATE_HZ, np.stack(list(channels.values()), axis=1))
 
 
+@pytest.mark.parametrize("rest", [0.05, 0.125])
 @pytest.mark.parametrize("seed", range(8))
-def test_bursts_are_found_within_20_ms(seed):
+def test_bursts_are_found_within_20_ms(seed, rest):
     bursts = [(0.5, 0.9), (1.7, 1.95), (3.1, 3.9), (5.0, 5.3)]
-    (found,) = muscle_activity(signals(RVAS=simulated(bursts, seed)))
+    (found,) = muscle_activity(signals(RVAS=simulated(bursts, seed, rest)))
     edges = np.flatnonzero(np.diff(np.r_[False, found.active, False])).reshape(-1, 2) / RATE_HZ
     assert len(edges) == len(bursts)
     assert np.abs(edges - bursts).max() < 0.020
@@ -47,6 +48,7 @@ def test_a_channel_without_bursts_is_hardly_ever_active():
     assert one.active[1000:2000].mean() > 0.95
     assert np.r_[one.active[:950], one.active[2050:]].mean() < 0.02
     assert found.envelope.max() < 0.3 * one.envelope.max()
+    assert found.active.mean() < 0.05
 
 
 def test_the_envelope_is_that_of_scipy():
