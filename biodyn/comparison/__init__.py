@@ -6,6 +6,6 @@ Not to be confused with `biodyn.trial.compare`, which only measures how well two
 
 Read `segments` (an analysis as moving segments in World, whatever its coordinates are, with its joint angles and moments),
 `exchange` (exchange of parts between analyses, relative filter of two motions, shares of the causes), `differences`
-(of curves in time and over the gait cycle, and what differs in numbers), then `channels` (signs, axes, frames and units of stored
+(of curves in time and over the gait cycle, and what differs in numbers), then `moment_convention` (signs, axes, units of stored
 curves, segments of the laboratory's software, torque curves of which nothing else is known).
 """

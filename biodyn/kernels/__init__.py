@@ -8,6 +8,6 @@ no arguments and allocate nothing. `biodyn.rigid_body` is the public interface w
 | `vec3`, `tree` | vectors and matrices as tuples; the tree, joint kinds, wrenches |
 | `kinematics`, `dynamics`, `second_order` | poses and motion; RNEA, ABA, CRBA, energies; derivatives, regressor |
 | `inverse_kinematics`, `coupled` | marker fit; the same, and equations of motion, for coordinates that move joints by functions |
-| `linear_algebra`, `signals`, `text` | tree-sparse and normal equations; filters and splines; rows of tables |
+| `linear_algebra`, `banded_filters`, `text` | tree-sparse and normal equations; filters and splines; rows of tables |
 | `lanes`, `jit`, `bundle` | eight frames at once; compilation and its cache; NamedTuples of arrays as one argument |
 """

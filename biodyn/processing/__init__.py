@@ -5,6 +5,6 @@ findings about decisions. Nothing here reads files or writes tables; `trial/step
 
 Read `signals` (world axes, gaps, filters, plates), `calibration` (subject from the static trial), `kinematics` (skeleton fitted
 to the walk), `contacts` (ground reaction of each foot), `dynamics` (torques) and `gait` (events, cycles, parameters). A stage
-imports earlier stages only. Settings of the user are in sections such as `signals/parameters.py`; measurement properties are
+imports earlier stages only. Settings of the user are in sections such as `signals/settings.py`; measurement properties are
 constants next to their equation.
 """

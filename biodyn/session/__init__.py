@@ -3,7 +3,7 @@
 In: a walk (its path or its `Recording`) and the files around it. Out: the static trial that belongs to it, already read, with
 the reasons for and against every candidate (`find_static`, the one call of an analysis); the other
 recordings of its session (`session_of`); and the `Role` of a file by its motion, names and header: static,
-functional, walk, run, other (`judge_role`, which a study asks of every file; `role_of` for a single one).
+functional, walk, run, other (`judge_role`, which a study asks of every file; `recording_role` for a single one).
 A walk alone and a study take the static trial by one judgement, `choose_static`; a named static trial is checked by
 `another_person`. Nothing is computed from the data but distances and ranges of markers, from previews of the files.
 

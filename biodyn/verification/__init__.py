@@ -4,6 +4,6 @@ Input: an `ActuatedMotion` (motion with torques and ground wrenches) and, for th
 one error per frame for each identity; a `ForwardReplay`: the time for which recorded torques reproduce the motion, and the
 feedback that keeps it; the contributions of gravity, inertia and ground reaction to the torques.
 
-Call `consistency.verify`, `replay.replay_forwards` and `contributions.torque_contributions`. Read `consistency`, then
+Call `consistency.check_consistency`, `replay.replay_trial` and `contributions.torque_contributions`. Read `consistency`, then
 `integrators` (equations of motion, interpolation of forces, methods) and `replay` (open-loop windows, tracking, convergence).
 """

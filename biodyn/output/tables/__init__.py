@@ -6,7 +6,7 @@ searched: a new file with such a function adds `tables/<name>.csv`, which `biody
 attribute.
 
 Read `registry.py` (definition and list of tables), `time_series.py` (one row per frame), `gait.py` (events, contacts,
-cycles, parameters, estimate), `on_request.py` (contributions, uncertainty, sensitivity, comparison, replay), `lazy.py`
+cycles, parameters, estimate), `optional_tables.py` (contributions, uncertainty, sensitivity, comparison, replay), `lazy.py`
 (tables as attributes; meaning, units and signs of columns), `csv.py` (CSV files) and `packed.py` (Parquet files, and the
 packed tables of version 0.2).
 """

@@ -1,6 +1,6 @@
 """Assignment of plate loads to feet, and the ground reaction of each foot.
 
-Input: `TrialSignals`, the soles of the fitted skeleton and the section [contacts] (`parameters`). Output: every contact with
+Input: `TrialSignals`, the soles of the fitted skeleton and the section [contacts] (`settings`). Output: every contact with
 decision, reason and evidence, and the `GroundReaction`: wrenches on the feet, NaN with a reason where unknown.
 
 Entry point: `ground_reaction.find_contacts`. `feet` computes the motion of the soles, `loading` the loads of one plate,

@@ -5,5 +5,5 @@ poses of the segments, marker errors, unknown frames and coordinates), and the s
 
 Entry point: `tracking.track` fits, attaches markers that the static trial lacks, excludes outliers and fits again. `methods/` has
 one method per file (`inverse_kinematics.method`), `visibility` handles markers that come and go, outliers and unobserved
-coordinates, and `model_markers` fits an OpenSim model.
+coordinates, and `opensim_inverse_kinematics` fits an OpenSim model.
 """
