@@ -83,7 +83,7 @@ def leaning(body: Body, lean_rad: float) -> Body:
     """Return the body that stands with its trunk leaning forward; arms hang down and the head is upright."""
     q = body.static_q.copy()
     for coordinate in body.model.coordinates:
-        q[coordinate.q_index] += LEAN_SIGNS.get(coordinate.plain, 0.0) * lean_rad
+        q[coordinate.q_index] += LEAN_SIGNS.get(coordinate.gait_variable, 0.0) * lean_rad
     return replace(body, static_q=q)
 
 
