@@ -188,12 +188,12 @@ def torque_uncertainty(
 
 def joint_rows(model: SubjectModel) -> tuple[tuple[str, ...], FloatArray]:
     """Return the names (J,) of the joints with free coordinates, and (J, C) 1 for the coordinates of each."""
-    names = [without_side(body.definition.joint, body.definition.side) for body in model.moving]
+    names = [without_side(body.definition.joint, body.definition.side) for body in model.moving_segments]
     names = [
         f"{name}_{body.definition.side}" if body.definition.side else name
-        for name, body in zip(names, model.moving, strict=True)
+        for name, body in zip(names, model.moving_segments, strict=True)
     ]
-    of_body = {body.definition.name: row for row, body in enumerate(model.moving)}
+    of_body = {body.definition.name: row for row, body in enumerate(model.moving_segments)}
     belongs = np.zeros((len(names), len(model.coordinates)))
     for column, coordinate in enumerate(model.coordinates):
         if coordinate.body in of_body:
