@@ -202,9 +202,10 @@ def list_norms() -> None:
     """List the norms of the library: people, ages, speeds, source and licence."""
     console = open_console()
     with plain_errors():
-        from biodyn.variables.norms import SPEED_WORDS, load_norm_set, published_norms
+        from biodyn.library.tables import entry_names
+        from biodyn.variables.norms import SPEED_WORDS, load_norm_set
 
-        for name in published_norms():
+        for name in entry_names("norms"):
             norm_set = load_norm_set(name)
             low, high = norm_set.speeds
             table = norm_set.table

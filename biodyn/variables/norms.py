@@ -218,8 +218,8 @@ def score_norms() -> NormSet:
     return load_norm_set(load_table("variables/variables")["norms"]["scores"])
 
 
-def published_norms() -> Sequence[str]:
-    """Return the names of published norms in the order of their use."""
+def default_norms() -> Sequence[str]:
+    """Return the names of the norms with a stated licence, which are drawn by default, in the order of their use."""
     names: Sequence[str] = load_table("variables/variables")["norms"]["tried"]
     return names
 
@@ -330,7 +330,7 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
         return NormChoice(
             (), (f"No norms are shown: {walker.age_words}. Give it with --age, or as age_years in subject.toml.",)
         )
-    sets = [load_norm_set(name) for name in (published_norms() if setting == AUTO else (setting,))]
+    sets = [load_norm_set(name) for name in (default_norms() if setting == AUTO else (setting,))]
     chosen: list[ChosenSet] = []
     reasons: list[str] = []
     for norm_set in sets:
@@ -345,6 +345,11 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
     shown = [reason for reason in reasons if reason.startswith("Shown")]
     if not chosen:
         shown = ["No norms are shown.", *reasons]
+        if setting == AUTO:
+            others = [name for name in entry_names("norms") if name not in default_norms()]
+            shown.append(
+                f"Sets without a stated licence are drawn only if [report] norms names one: {', '.join(others)}."
+            )
     return NormChoice(
         tuple(chosen), (f"The person: {walker.age_words}.", *shown, *_selection_remarks(sets, walker, setting))
     )

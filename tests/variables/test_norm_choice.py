@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from biodyn.errors import SettingsError
+from biodyn.library.tables import entry_names
 from biodyn.settings import settings_from
 from biodyn.variables import Walker, choose_norms, load_norm_set, load_norms, score_reference, variable
-from biodyn.variables.norms import norms_of_record, norms_record, published_norms, size_free
+from biodyn.variables.norms import default_norms, norms_of_record, norms_record, size_free
 
 _LEG = 0.7
 
@@ -26,8 +27,7 @@ def names(walker: Walker, setting: str = "auto") -> set[str]:
 def test_a_child_stands_beside_children_at_the_nearest_of_five_speeds() -> None:
     found = {}
     for speed in (0.17, 0.29, 0.43, 0.56, 0.69):
-        (norms,) = choose_norms("auto", child(speed)).norms
-        assert norms.name == "children_schwartz_2008"
+        (norms,) = choose_norms("children_schwartz_2008", child(speed)).norms
         found[norms.speed] = norms.curves["ankle_power"].mean.max()
     assert len(found) == 5
     assert list(found.values()) == sorted(found.values())  # faster walkers push off with more power
@@ -36,14 +36,22 @@ def test_a_child_stands_beside_children_at_the_nearest_of_five_speeds() -> None:
 def test_an_adult_never_stands_beside_children() -> None:
     for walker in (Walker(34, 1.6, 0.85, 1.2), Walker(None, 1.8, 0.95, 1.3), Walker(None, 1.65, None, 1.1)):
         found = choose_norms("auto", walker)
-        assert "adults_bovi_2011" in {one.name for one in found.norms}
-        assert "children_schwartz_2008" not in {one.name for one in found.norms}
+        assert found.norms
+        assert {one.name for one in found.norms} <= {"adults_fukuchi_2018", "adults_van_criekinge_2023"}
         assert all(one.licence and one.citation for one in found.norms)
 
 
 def test_a_child_never_stands_beside_adults() -> None:
-    assert names(child(0.43, None)) == {"children_schwartz_2008"}
-    assert names(Walker(16, 1.8, 0.95, 1.3)) == {"children_schwartz_2008"}
+    for walker in (child(0.43, None), Walker(16, 1.8, 0.95, 1.3)):
+        assert names(walker) == set()
+        assert "children_schwartz_2008" in " ".join(choose_norms("auto", walker).reasons)
+
+
+def test_norms_without_a_licence_are_shown_only_by_name() -> None:
+    for name in entry_names("norms"):
+        is_licensed = not load_norm_set(name).table["licence"].startswith("no licence")
+        assert (name in default_norms()) == is_licensed
+    assert names(Walker(34, 1.7, 0.9, 1.3), "adults_bovi_2011") == {"adults_bovi_2011"}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +82,7 @@ def test_named_norms_are_shown_whatever_the_age_but_never_beyond_their_speeds() 
 
 
 def test_every_published_set_is_tried_and_says_where_it_comes_from() -> None:
-    for name in published_norms():
+    for name in entry_names("norms"):
         found = load_norm_set(name)
         assert found.table["licence"]
         assert found.table["citation"]
@@ -112,7 +120,7 @@ def test_the_record_gives_the_same_norms_back() -> None:
 
 def test_older_records_choose_by_what_they_know() -> None:
     record = {"subject": {"height_m": 1.8}, "activity": {"kind": "walking"}}
-    assert "adults_bovi_2011" in {one.name for one in norms_of_record(record, 1.3)}
+    assert "adults_fukuchi_2018" in {one.name for one in norms_of_record(record, 1.3)}
 
 
 def test_size_goes_out_of_speed_cadence_and_step() -> None:

@@ -225,7 +225,11 @@ def standard_rows(known: Collection[str]) -> list[tuple[str, str, list[str]]]:
 
 def standard_grid(known: Collection[str], describe: Callable[[str], Described], keys: Sequence[Key]) -> Markup:
     """Return the grid of the standard page; "" without `known` variables."""
-    rows = [_cursor_row(title, side, names, describe) for title, side, names in standard_rows(known)]
+    planes = ("sagittal", "frontal", "transverse")
+    rows = [
+        _cursor_row(title, side, names, describe, [f"{title}, {plane} plane" for plane in planes])
+        for title, side, names in standard_rows(known)
+    ]
     return _plot_edges(rows) + small_keys(keys) if rows else Markup()
 
 
@@ -241,12 +245,17 @@ def _plot_edges(rows: Sequence[Markup]) -> Markup:
     return Markup('<div class="standard-grid" data-plot="{}">{}</div>').format(plot, Markup("").join(rows))
 
 
-def _cursor_row(title: str, side: str, names: Sequence[str], describe: Callable[[str], Described]) -> Markup:
+def _cursor_row(
+    title: str, side: str, names: Sequence[str], describe: Callable[[str], Described], absent: Sequence[str] = ()
+) -> Markup:
+    """Return a row of panels; `absent`: what an empty position would show, "" names in a row without it stay blank."""
+    panel = Markup('<div class="cell" data-name="{}">{}</div>')
+    empty = Markup('<div class="cell none"><p class="small"><b>{}</b><br><span class="quiet">{}</span></p></div>')
     cells = [
-        Markup('<div class="cell" data-name="{}">{}</div>').format(name, small_svg(*describe(name)))
+        panel.format(name, small_svg(*describe(name)))
         if name
-        else Markup('<div class="cell none"><p class="quiet small">the body model has no such motion</p></div>')
-        for name in names
+        else empty.format(*((absent[i], "not a motion of the body model") if absent else ("", "")))
+        for i, name in enumerate(names)
     ]
     heading = Markup("<h3>{}</h3>").format(title) if title else Markup()
     return Markup('<div class="trio {} of{}">{}<div class="cells">{}</div></div>').format(
