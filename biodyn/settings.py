@@ -39,6 +39,10 @@ class ModelSettings(Section):
     marker_set: str = Field(
         "auto", description="marker set of the library, a TOML file, or auto: recognised from the labels"
     )
+    marker_names: dict[str, str] = Field(
+        default_factory=dict,
+        description="corrected labels of the walk, label in the file = correct label; two entries exchange two markers",
+    )
     geometry: bool = Field(
         True, description="swapped labels are corrected and unlabelled markers labelled by the positions of the markers"
     )
@@ -184,6 +188,18 @@ class Settings(Section):
         magnitudes = self.uncertainty.magnitudes
         own_norms = self.report.norms if is_path(self.report.norms) else None
         return TableChoice(skeleton, model.marker_set, model.anthropometry, model.hip_centre, magnitudes, own_norms)
+
+
+def without_corrections(settings: Settings) -> Settings:
+    """Return the settings without corrections of one recording: markers, contacts, events and cycles."""
+    sections: dict[str, dict[str, Any]] = {
+        "model": {"marker_names": {}},
+        "contacts": {"override": ()},
+        "gait": {"override": (), "leave_out": ()},
+    }
+    return settings.model_copy(
+        update={name: getattr(settings, name).model_copy(update=entries) for name, entries in sections.items()}
+    )
 
 
 #: Entries that may name a user's own table: (section, entry).

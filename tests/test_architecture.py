@@ -53,6 +53,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("output.store",),
     ("trial",),
     ("study",),
+    ("app",),
     ("cli", "biodyn"),  # "biodyn" is the package's own __init__: the public names
     ("__main__",),  # python -m biodyn
 )
@@ -91,7 +92,7 @@ _CONFINED = {
     },
     "typer": {"cli"},
     "rich": {"cli"},
-    "jinja2": {"output.report"},
+    "jinja2": {"output.report", "app"},
     "numba": {"kernels"},
     "llvmlite": {"kernels"},
     "platformdirs": {"kernels"},
@@ -243,7 +244,10 @@ def test_every_imported_library_is_declared() -> None:
     """What another library happens to bring along today is not there tomorrow."""
     project = tomllib.loads((_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    lines = [*project["dependencies"], *(line for name in ("study", "cluster", "b3d", "pdf") for line in extras[name])]
+    lines = [
+        *project["dependencies"],
+        *(line for name in ("study", "cluster", "b3d", "pdf", "app") for line in extras[name]),
+    ]
     declared = {canonicalize_name(Requirement(line).name) for line in lines} | {"distributed"}  # dask[distributed]
     owners = packages_distributions()
     used = {name.split(".")[0] for _, tree in _modules() for name in _imports(tree)}

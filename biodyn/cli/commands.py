@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from biodyn.cli.inspect import check, models, norms, plates, unpack
+from biodyn.cli.open import open_page
 from biodyn.cli.results import compare, export, replay, report
 from biodyn.cli.run import demo, run
 from biodyn.cli.study import session, study
@@ -39,4 +40,5 @@ def common(
 
 for _command in (run, session, study, check, plates, compare, replay, report, export, unpack, models, demo):
     app.command()(_command)
+app.command("open")(open_page)
 app.add_typer(norms, name="norms")

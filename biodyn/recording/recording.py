@@ -60,6 +60,7 @@ class GaitEvent:
     Attributes:
         time_s: 0 at the file's first stored frame. confidence: 0-1.
         after_absence: the person was away before it, for so long that steps were missed: no stride reaches back over that.
+        cycle_left_out: the user leaves out the cycle that ends with this strike.
     """
 
     time_s: float
@@ -68,6 +69,7 @@ class GaitEvent:
     source: EventSource
     confidence: float = 1.0
     after_absence: bool = False
+    cycle_left_out: bool = False
 
     def apart_s(self, other: GaitEvent) -> float:
         """Return the time between two events of one foot and kind, s; infinite between others."""

@@ -45,7 +45,7 @@ class PlannedTrial:
         companions: other recordings of the person's session, for a subject's model that is fitted to all of them.
         plates: calibration file of the force plates, None without one; absolute.
         mass_kg, height_m: from study.toml; None = from the files, otherwise measured.
-        settings: what differs from the default trial settings.
+        settings: what differs from the default trial settings. rejected: why a person rejected it, "" unless one did.
     """
 
     subject: str
@@ -63,6 +63,7 @@ class PlannedTrial:
     mass_kg: float | None = None
     height_m: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    rejected: str = ""
 
     @property
     def folder(self) -> Path:

@@ -148,7 +148,7 @@ def excluded_trials(plan: StudyPlan, out: Path, include_failed: bool) -> dict[tu
         if record is None or record.failed:
             continue
         key = (trial.subject, trial.trial)
-        reason = "" if include_failed else exclusion_reason(record)
+        reason = trial.rejected or ("" if include_failed else exclusion_reason(record))
         if reason:
             reasons[key] = reason
         elif record.metrics.get("activity"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -291,6 +291,7 @@ class Study:
         *,
         retry_failed: bool = False,
         force: bool = False,
+        only: Collection[Path] | None = None,
         on_outcome: OnOutcome | None = None,
         say: Say | None = None,
         paper: PaperHead | None = None,
@@ -302,6 +303,7 @@ class Study:
             workers: processes of this machine (None: study.toml's, else one per core).
             scheduler: address of a Dask cluster with access to the same files, instead of local processes.
             retry_failed: analyse trials again that failed before with the same inputs. force: all of them, whatever is there.
+            only: recordings of the trials to analyse; the others keep the result that they have.
             on_outcome: called as each trial ends. say: called with the name of each step.
             paper: write report.pdf too, with this head.
 
@@ -316,7 +318,8 @@ class Study:
         with self._owned(folder) as keep_open, alone:
             try:
                 remove_obsolete(folder, () if force else self.plan.trials)
-                self._analyse(folder, workers, scheduler, retry_failed, on_outcome or _silent, keep_open, say)
+                chosen = [trial for trial in self.plan.trials if only is None or trial.path in only]
+                self._analyse(chosen, folder, workers, scheduler, retry_failed, on_outcome or _silent, keep_open, say)
                 require_there(folder)
                 self.summarise(folder, say, paper)
             except OSError as error:
@@ -365,6 +368,7 @@ class Study:
 
     def _analyse(
         self,
+        trials: Sequence[PlannedTrial],
         folder: Path,
         workers: int | None,
         scheduler: str | None,
@@ -377,7 +381,7 @@ class Study:
         limits = Limits(running.time_limit_s, running.memory_limit_mb)
         root = self.plan.root.resolve()
         program, reports = program_version(), self.definition.output.reports
-        tasks = [Task(trial, root, folder, program, limits, retry_failed, reports) for trial in self.plan.trials]
+        tasks = [Task(trial, root, folder, program, limits, retry_failed, reports) for trial in trials]
         if scheduler is not None:
             run_on_cluster(tasks, scheduler, limits, on_outcome, say)
         else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -158,6 +159,26 @@ def keep_points_on_body(files: TrialFiles, marker_set: str) -> TrialFiles:
     cleaned = _without_points(walk, strays)
     cleaned = replace(cleaned, diagnostics=(*cleaned.diagnostics, note))
     return replace(files, walk=cleaned, static=cleaned if static is walk else _without_points(static, strays))
+
+
+def with_marker_names(files: TrialFiles, names: Mapping[str, str]) -> TrialFiles:
+    """Return the files with labels of the walk as the user corrects them; raises SettingsError for a label it does not have.
+
+    The static trial keeps its labels unless it is the walk.
+    """
+    markers = files.walk.motion.markers
+    if not names or markers is None:
+        return files
+    labels = tuple(names.get(label, label) for label in markers.labels)
+    problem = next((f"'{label}' is not a marker of it" for label in names if label not in markers.labels), "")
+    twice = next((f"two markers would be called '{label}'" for label, n in Counter(labels).items() if n > 1), "")
+    if problem or twice:
+        raise SettingsError(
+            f"model.marker_names does not fit '{files.walk.path.name}': {problem or twice}.",
+            f"Its markers are {', '.join(markers.labels)}.",
+        )
+    walk = files.walk.with_markers(replace(markers, labels=labels))
+    return replace(files, walk=walk, static=walk if files.static is files.walk else files.static)
 
 
 def unify_spelling(files: TrialFiles) -> TrialFiles:

@@ -14,7 +14,15 @@ from biodyn.library.subject import subject_record_file
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.recording import PlateCalibration
 from biodyn.settings import Settings, settings_from, with_subject
-from biodyn.trial.files import FrameRange, TrialFiles, keep_points_on_body, own_files_of, read_files, unify_spelling
+from biodyn.trial.files import (
+    FrameRange,
+    TrialFiles,
+    keep_points_on_body,
+    own_files_of,
+    read_files,
+    unify_spelling,
+    with_marker_names,
+)
 
 SettingsSource: TypeAlias = Settings | Mapping[str, Any] | str | Path | None
 _Value = TypeVar("_Value")
@@ -72,6 +80,7 @@ class TrialRequest:
         files = self.files or read_files(
             self.path, self.static_path, (), self.static_frames, self.settings.poses.use, self.forces
         )
+        files = with_marker_names(files, self.settings.model.marker_names)
         return keep_points_on_body(unify_spelling(files), self.settings.model.marker_set)
 
     def noted(self, *notes: Diagnostic) -> Self:

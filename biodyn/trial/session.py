@@ -28,7 +28,7 @@ from biodyn.processing.signals.orientation import facing_from_static, find_world
 from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.session import Companion, SessionFiles, choose_static, preview_of_file, session_of
 from biodyn.session.statics import compare_offsets
-from biodyn.settings import with_subject
+from biodyn.settings import with_subject, without_corrections
 from biodyn.trial.files import TrialFiles
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.stages import Prepared, Scaled, next_stage
@@ -287,7 +287,7 @@ def other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:
             TrialRequest,
             path=companion.path,
             static_path=trial.files.static.path if trial.files.source == "static trial" else None,
-            settings=with_subject(trial.settings, {}, {"mass_kg": trial.mass_kg}),
+            settings=with_subject(without_corrections(trial.settings), {}, {"mass_kg": trial.mass_kg}),
             companions=_companion_session(companion, trial),
             forces=None,
             files=None,

@@ -14,6 +14,7 @@ class ContactOverride(Section):
     from_s: float = Field(ge=0, strict=False, description="begin of the load, or of the part that is set, s")
     until_s: float | None = Field(None, gt=0, strict=False, description="end of the part; omitted = end of the load, s")
     side: Literal["left", "right", "none"] = Field(description="foot that made the load; none = no foot")
+    reason: str | None = Field(None, max_length=400, description="why")
 
 
 class ContactSettings(Section):

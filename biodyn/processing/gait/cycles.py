@@ -48,7 +48,7 @@ def find_gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
     """Return the cycles of both sides, right ones first, each side in order of time.
 
     Two strikes with more than one foot off of the same side between them bound no cycle, because a strike was missed; nor do
-    two strikes with an absence of the person between them.
+    two strikes with an absence of the person between them, or a cycle that the user leaves out.
     """
     cycles: list[GaitCycle] = []
     for side in SIDES:
@@ -58,7 +58,7 @@ def find_gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
             inside = [event for event in events if start.time_s < event.time_s < end.time_s]
             if sum(event.side == side and event.kind == "foot_off" for event in inside) > 1:
                 continue
-            if any(event.after_absence for event in (*inside, end)):
+            if any(event.after_absence for event in (*inside, end)) or end.cycle_left_out:
                 continue
             opposite = other_side(side)
             cycles.append(

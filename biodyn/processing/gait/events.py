@@ -25,6 +25,8 @@ from biodyn.recording import Contact, EventKind, EventSource, GaitEvent
 
 # Least number and share of the inconsistent events that explain an exchange.
 _NAMED = 6  # times listed in a message
+# A time that a user reads from a table or figure is this near to the event.
+_MATCHES_S = 0.1
 _OPPOSITE: dict[EventKind, EventKind] = {"foot_strike": "foot_off", "foot_off": "foot_strike"}
 
 
@@ -185,7 +187,59 @@ def gait_events(
         notes = (*notes, _no_events_note(settings.events))
     if not steps:  # without steps nothing is missing between the events of a file
         notes = tuple(note for note in notes if note.code != _MISSING)
-    return events, notes
+    events, unused = _with_corrections(events, settings, (len(pelvis_W) - 1) / rate_hz)
+    return events, (*notes, *unused)
+
+
+def _with_corrections(
+    events: Sequence[GaitEvent], settings: GaitSettings, last_s: float
+) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
+    """Return the events as the user corrects them, sorted by time, and a finding about each entry that fits no event.
+
+    An entry belongs to the nearest event of its side and kind within `_MATCHES_S`. The mark of a cycle is on its last strike.
+    """
+    corrected, notes = list(events), []
+
+    def nearest_event(side: str, kind: str, time_s: float) -> GaitEvent | None:
+        fitting = [e for e in corrected if SIDE_NAMES[e.side] == side and e.kind == kind]
+        event = min(fitting, key=lambda e: abs(e.time_s - time_s), default=None)
+        return event if event is not None and abs(event.time_s - time_s) <= _MATCHES_S else None
+
+    for entry in settings.override:
+        event = nearest_event(entry.side, entry.event, entry.from_s)
+        if event is None or (entry.to_s is not None and entry.to_s > last_s):
+            notes.append(_unused_correction("gait.override", entry.side, entry.event, entry.from_s))
+            continue
+        corrected.remove(event)
+        if entry.to_s is not None:
+            corrected.append(replace(event, time_s=entry.to_s, confidence=1.0))
+    corrected.sort(key=lambda event: event.time_s)
+    for omitted in settings.leave_out:
+        start = nearest_event(omitted.side, "foot_strike", omitted.start_s)
+        end = next(
+            (
+                e
+                for e in corrected
+                if start and e.time_s > start.time_s and e.side == start.side and e.kind == start.kind
+            ),
+            None,
+        )
+        if end is None:
+            notes.append(_unused_correction("gait.leave_out", omitted.side, "foot_strike", omitted.start_s))
+        else:
+            corrected[corrected.index(end)] = replace(end, cycle_left_out=True)
+    return tuple(corrected), tuple(notes)
+
+
+def _unused_correction(entry: str, side: str, kind: str, time_s: float) -> Diagnostic:
+    return Diagnostic(
+        "data-not-used",
+        "warning",
+        f"{entry} names a {kind.replace('_', ' ')} of the {side} foot at {time_s:.2f} s, but no such event or cycle exists. "
+        "The entry is not applied.",
+        hint="Correct its time by tables/events.csv, or remove the entry.",
+        about=f"{side} {kind} {time_s:.3f}",
+    )
 
 
 def _no_events_note(source: str) -> Diagnostic:

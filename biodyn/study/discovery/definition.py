@@ -219,8 +219,19 @@ class SubjectEntry(_WithConditions, _TrialFacts):
     sessions: dict[str, str] = Field(default_factory=dict, description="detected session, or a pattern -> its name")
 
 
+class TrialReview(_Section):
+    """Decision of a person about a trial; a rejected one is in no group result."""
+
+    decision: Literal["accepted", "rejected"] = Field(description="accepted or rejected")
+    name: Text = Field(description="who decided")
+    reason: Text = Field(description="why")
+
+
 class TrialEntry(_TrialFacts):
     """`[trials."<path or pattern>"]`: facts of some files."""
+
+    review: TrialReview | None = Field(default=None, description="decision of a person: `{decision, name, reason}`")
+    note: Text | None = Field(default=None, description="reason of a correction; it changes nothing")
 
     exclude: Text | None = Field(default=None, description="reason for which these files are excluded")
     role: Literal["walk", "static", "functional", "other"] | None = Field(

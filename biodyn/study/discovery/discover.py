@@ -53,7 +53,7 @@ class Finding:
     Attributes:
         path: relative to the study's root. facts: None where the header cannot be read. subject: unique name.
         site: folders around the person's. laboratory: the one of these that names a place, "" where there is one only.
-        static: as written. settings: over the default trial settings.
+        static: as written. settings: over the default trial settings. rejected: by whom and why.
     """
 
     path: Path
@@ -68,6 +68,7 @@ class Finding:
     mass_kg: float | None = None
     height_m: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    rejected: str = ""
 
 
 T = TypeVar("T")
@@ -220,6 +221,7 @@ def _with_entries(
         condition = _renamed(labels.condition, {**subject.conditions, **_without(definition.conditions, subject)})
     group = subject.group if subject.group is not None else groups.get(finding.subject, labels.group)
     settings = merge_tables(definition.settings, subject.settings, *(entry.settings for entry in words.entries))
+    review = words.last(lambda entry: entry.review)
     role: FileUse | None = words.last(lambda entry: entry.role)
     if role is not None and finding.role not in ("unreadable", role):
         finding = replace(finding, role=role, reason=f"Called '{role}' in study.toml.")
@@ -230,6 +232,9 @@ def _with_entries(
         mass_kg=words.last(lambda entry: entry.mass_kg) or subject.mass_kg,
         height_m=words.last(lambda entry: entry.height_m) or subject.height_m,
         settings=settings,
+        rejected=""
+        if review is None or review.decision != "rejected"
+        else f"{review.name} rejected it: {review.reason}",
     )
 
 
@@ -477,6 +482,7 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             mass_kg=f.mass_kg,
             height_m=f.height_m,
             settings=merge_tables(STUDY_SETTINGS, f.settings),
+            rejected=f.rejected,
         )
         for f in walks
     ]

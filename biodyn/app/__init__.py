@@ -1,0 +1,7 @@
+"""A local page for laboratories without programmers: `biodyn open FOLDER`.
+
+The page shows, corrects, runs and reviews; it computes nothing. Recordings come from the discovery of a study, corrections are
+entries of subject.toml and study.toml, and trials run through `Study.run` in a process of their own.
+
+Read `corrections` (entries of the two files), then `opened_folder` (what the page shows), `job` (runs) and `server`.
+"""

@@ -1,0 +1,195 @@
+"""Corrections of a person as entries of study.toml and subject.toml, which the command line reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, MutableMapping
+from pathlib import Path
+from typing import Any, Final
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from biodyn.conventions import SIDE_NAMES
+from biodyn.errors import SettingsError
+from biodyn.library.subject import SubjectRecord
+
+# A correction of a corrected event or contact replaces the earlier one; see `contacts.override` and `gait.override`.
+_SAME_S: Final = 0.1
+_SIDES: Final = tuple(SIDE_NAMES.values())
+SUBJECT_ENTRIES: Final = (
+    "name", "age_years", "sex", "height_m", "mass_kg", "side", "diagnosis", "orthosis"
+)  # fmt: skip
+
+Correction = Mapping[str, Any]
+Document = MutableMapping[str, Any]
+
+
+def read_document(path: Path) -> tomlkit.TOMLDocument:
+    """Return a TOML file with its comments, empty if it does not exist; raises SettingsError if it is not valid."""
+    try:
+        return tomlkit.parse(path.read_text(encoding="utf-8")) if path.is_file() else tomlkit.document()
+    except (OSError, UnicodeDecodeError, TOMLKitError) as error:
+        raise SettingsError(f"'{path.name}' cannot be read: {error}.", "Correct the file in a text editor.") from error
+
+
+def write_text(path: Path, text: str | None) -> None:
+    """Write a file whole or not at all; None removes it."""
+    if text is None:
+        path.unlink(missing_ok=True)
+        return
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def apply_to_study(document: Document, trial: str, correction: Correction) -> None:
+    """Change the entries of study.toml on the recording `trial`, a path with '/'; raises SettingsError for another kind."""
+    kind = str(correction.get("kind"))
+    if kind not in _OF_TRIALS:
+        raise SettingsError(f"A correction '{kind}' does not exist.", f"There are {', '.join(_OF_TRIALS)}.")
+    _OF_TRIALS[kind](_table(document, "trials", trial), correction)
+
+
+def apply_to_subject(document: Document, correction: Correction) -> None:
+    """Change the entries of subject.toml, or of a table [settings.subject]; an empty value removes an entry."""
+    for name, value in dict(correction.get("entries", {})).items():
+        if name not in SUBJECT_ENTRIES:
+            raise SettingsError(f"The page does not change '{name}' of a subject.", "Edit subject.toml.")
+        if value in (None, ""):
+            document.pop(name, None)
+        else:
+            document[name] = value
+    SubjectRecord.model_validate(dict(document))
+
+
+def _table(document: Document, *names: str) -> Document:
+    for name in names:
+        if name not in document:
+            document[name] = tomlkit.table(is_super_table=name in ("trials", "settings"))
+        document = document[name]
+    return document
+
+
+def _entries(table: Document, section: str, name: str, kept: Callable[[Mapping[str, Any]], bool]) -> list[Any]:
+    """Return the entries of a list of the settings that remain; the list is replaced by `_set_entries`."""
+    settings = table.get("settings", {})
+    return [dict(entry) for entry in settings.get(section, {}).get(name, []) if kept(entry)]
+
+
+def _set_entries(table: Document, section: str, name: str, entries: list[dict[str, Any]]) -> None:
+    target = _table(table, "settings", section)
+    array = tomlkit.array()
+    for entry in entries:
+        inline = tomlkit.inline_table()
+        inline.update(entry)
+        array.append(inline)
+    target[name] = array.multiline(len(entries) > 0)
+
+
+def _reasoned(entry: dict[str, Any], correction: Correction) -> dict[str, Any]:
+    return {**entry, "reason": _reason(correction)}
+
+
+def _reason(correction: Correction) -> str:
+    reason = str(correction.get("reason") or "").strip()
+    if not reason:
+        raise SettingsError("A correction needs a reason.", "Write in a few words why.")
+    return reason
+
+
+def _seconds(correction: Correction, name: str) -> float:
+    value = correction.get(name)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise SettingsError(f"'{name}' of the correction is not a number.")
+    return round(float(value), 4)
+
+
+def _contact(table: Document, correction: Correction) -> None:
+    plate, from_s = correction.get("plate"), _seconds(correction, "from_s")
+
+    def is_other(entry: Mapping[str, Any]) -> bool:
+        return entry["plate"] != plate or abs(entry["from_s"] - from_s) > _SAME_S
+
+    entries = _entries(table, "contacts", "override", is_other)
+    entry = {"plate": plate, "from_s": from_s, "side": correction.get("side")}
+    _set_entries(table, "contacts", "override", [*entries, _reasoned(entry, correction)])
+
+
+def _event(table: Document, correction: Correction) -> None:
+    """Move an event, or remove it; `from_s` is its time now, which an earlier correction may have set."""
+    side, event, from_s = correction.get("side"), correction.get("event"), _seconds(correction, "from_s")
+
+    def is_same(entry: Mapping[str, Any]) -> bool:
+        is_alike = entry["side"] == side and entry["event"] == event
+        return is_alike and abs(entry.get("to_s", entry["from_s"]) - from_s) <= 1e-3
+
+    earlier = _entries(table, "gait", "override", is_same)
+    entries = _entries(table, "gait", "override", lambda entry: not is_same(entry))
+    entry = {"side": side, "event": event, "from_s": earlier[0]["from_s"] if earlier else from_s}
+    if correction.get("to_s") is not None:
+        entry["to_s"] = _seconds(correction, "to_s")
+    _set_entries(table, "gait", "override", [*entries, _reasoned(entry, correction)])
+
+
+def _cycle(table: Document, correction: Correction) -> None:
+    side, start_s = correction.get("side"), _seconds(correction, "start_s")
+
+    def is_other(entry: Mapping[str, Any]) -> bool:
+        return entry["side"] != side or abs(entry["start_s"] - start_s) > _SAME_S
+
+    entries = _entries(table, "gait", "leave_out", is_other)
+    if not correction.get("restore"):
+        entries.append(_reasoned({"side": side, "start_s": start_s}, correction))
+    _set_entries(table, "gait", "leave_out", entries)
+
+
+def _markers(table: Document, correction: Correction) -> None:
+    """Rename a marker; with `exchange` the other one takes its name."""
+    old, new = str(correction.get("label", "")), str(correction.get("new_label", "")).strip()
+    if not old or not new or old == new:
+        raise SettingsError("A marker needs another name.")
+    names = _table(table, "settings", "model")
+    mapping = {**names.get("marker_names", {}), old: new}
+    if correction.get("exchange"):
+        mapping[new] = old
+    names["marker_names"] = mapping
+    table["note"] = _reason(correction)
+
+
+def _static(table: Document, correction: Correction) -> None:
+    if correction.get("static"):
+        table["static"] = str(correction["static"])
+        table["note"] = _reason(correction)
+    else:
+        table.pop("static", None)
+
+
+def _left_out(table: Document, correction: Correction) -> None:
+    if correction.get("restore"):
+        table.pop("exclude", None)
+    else:
+        table["exclude"] = _reason(correction)
+
+
+def _review(table: Document, correction: Correction) -> None:
+    name = str(correction.get("name") or "").strip()
+    if not name:
+        raise SettingsError("A review needs the name of the person who decides.", "Write your name.")
+    review = tomlkit.inline_table()
+    review.update({"decision": correction.get("decision"), "name": name, "reason": _reason(correction)})
+    table["review"] = review
+
+
+_OF_TRIALS: Final[Mapping[str, Callable[[Document, Correction], None]]] = {
+    "contact": _contact,
+    "event": _event,
+    "cycle": _cycle,
+    "marker": _markers,
+    "static": _static,
+    "leave_out": _left_out,
+    "review": _review,
+}

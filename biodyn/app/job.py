@@ -1,0 +1,118 @@
+"""Run trials of the opened folder in a process of its own, with progress and cancel."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_WORKER = (sys.executable, "-m", "biodyn.app.job")
+_STOP_S = 20.0  # a trial in work ends within moments
+
+
+@dataclass
+class Job:
+    """The running process, or the last one.
+
+    Attributes: `total` trials, `done` of them, `step` in words, `error` in one sentence, `outcomes` so far.
+    """
+
+    root: Path
+    total: int = 0
+    done: int = 0
+    step: str = ""
+    error: str = ""
+    outcomes: list[dict[str, Any]] = field(default_factory=list)
+    _process: subprocess.Popen[str] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether trials are being analysed."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, paths: Sequence[str] | None) -> bool:
+        """Analyse the trials of these recordings, None = all; False if a run is going on."""
+        with self._lock:
+            if self.is_running:
+                return False
+            self.total = self.done = 0
+            self.step, self.error, self.outcomes = "starting", "", []
+            self._process = subprocess.Popen(_WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            assert self._process.stdin is not None
+            self._process.stdin.write(json.dumps({"root": str(self.root), "paths": paths}) + "\n")
+            self._process.stdin.close()
+            threading.Thread(target=self._follow, args=(self._process,), daemon=True).start()
+            return True
+
+    def _follow(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            message = json.loads(line)
+            if "outcome" in message:
+                self.done += 1
+                self.outcomes.append(message["outcome"])
+            self.total = message.get("total", self.total)
+            self.step = message.get("step", self.step)
+            self.error = message.get("error", self.error)
+        if process.wait() != 0 and not self.error:
+            self.error = "The run was stopped. Finished trials are kept; run again to continue."
+        self.step = ""
+
+    def cancel(self) -> None:
+        """Stop the run; finished trials are kept."""
+        process = self._process
+        if process is not None and process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the progress as JSON values."""
+        names = ("total", "done", "step", "error", "outcomes")
+        return {"running": self.is_running, **{name: getattr(self, name) for name in names}}
+
+
+def _say(**message: Any) -> None:
+    print(json.dumps(message), flush=True)
+
+
+def _main() -> int:
+    """Run the study of a folder; the request is one line of standard input, progress is one line of output a step."""
+    import signal
+
+    from biodyn.errors import BiodynError
+    from biodyn.study import Study
+    from biodyn.study.discovery.definition import path_text
+
+    # The end of the study runs on SIGTERM too, and leaves nothing unfinished.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    request = json.loads(sys.stdin.readline())
+    root, paths = Path(request["root"]), request["paths"]
+    try:
+        study = Study.open(root)
+        only = None if paths is None else {trial.path for trial in study.plan.trials if path_text(trial.path) in paths}
+        _say(total=len(study.plan.trials if only is None else only))
+        study.run(
+            root / study.default_folder,
+            only=only,
+            on_outcome=lambda o: _say(
+                outcome={"subject": o.subject, "trial": o.trial, "status": o.status, "reason": o.reason}
+            ),
+            say=lambda step: _say(step=step),
+        )
+    except BiodynError as error:
+        _say(error=str(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

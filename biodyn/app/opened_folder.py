@@ -1,0 +1,330 @@
+"""The opened folder: its recordings by the discovery of a study, its corrections with undo, its results."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import tomlkit
+
+from biodyn.app.corrections import (
+    SUBJECT_ENTRIES,
+    Correction,
+    apply_to_study,
+    apply_to_subject,
+    read_document,
+    write_text,
+)
+from biodyn.conventions import SIDE_NAMES
+from biodyn.errors import BiodynError, InputFileError, MarkerSetError, SettingsError
+from biodyn.io import read, read_facts
+from biodyn.library.section import ValidationError
+from biodyn.library.subject import RECORD_NAME
+from biodyn.model.from_library.markersets import recognise
+from biodyn.output.report.trial_page import trial_report
+from biodyn.output.store.read import StoredResult, read_view
+from biodyn.study import Study
+from biodyn.study.discovery.definition import DEFINITION_NAME, path_text
+from biodyn.study.plan import PlannedTrial
+from biodyn.study.record import read_record
+from biodyn.trial.inspect import write_check_page
+
+State = tuple[tuple[str, int, int], ...]
+_SHOWN_SAMPLES: Final = 800  # of a curve on the page
+_UNKNOWN: Final = "unknown"
+
+
+class OpenedFolder:
+    """A folder of recordings; every change is in its files at once.
+
+    Parameters: `root` of the recordings. Results go to reports/<name of the study> in it, as with `biodyn study .`.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._lock = threading.RLock()
+        self._state: State | None = None
+        self._study: Study | None = None
+        self._undo: list[tuple[str, dict[Path, str | None]]] = []
+
+    # -- what is there ------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Return path, size and time of every file outside of the results, by which a change is recognised."""
+        found = []
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = sorted(
+                name for name in folders if not name.startswith(".") and Path(folder, name) != self.root / "reports"
+            )
+            for name in sorted(names):
+                try:
+                    status = os.stat(os.path.join(folder, name))
+                except OSError:  # removed since
+                    continue
+                found.append((os.path.join(folder, name), status.st_size, status.st_mtime_ns))
+        return tuple(found)
+
+    @property
+    def study(self) -> Study:
+        """The study of the folder as `biodyn study` opens it, discovered again after a change; raises as `Study.open`."""
+        with self._lock:
+            state = self.state()
+            if self._study is None or state != self._state:
+                self._study, self._state = Study.open(self.root), state
+            return self._study
+
+    @property
+    def out(self) -> Path:
+        """Folder of the results."""
+        return self.root / self.study.default_folder
+
+    def trial(self, path: str) -> PlannedTrial | None:
+        """Return the planned trial of a recording, None if it is none."""
+        return next((trial for trial in self.study.plan.trials if path_text(trial.path) == path), None)
+
+    def recording(self, path: str) -> Path:
+        """Return the absolute path of a recording of the folder; raises InputFileError for any other path."""
+        if any(path_text(file.path) == path for file in self.study.plan.files):
+            place = (self.root / path).resolve()
+            if place.is_relative_to(self.root) and place.is_file():
+                return place
+        raise InputFileError("There is no such recording in the folder.", "Open the folder again.")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the recordings as a table, one row per file."""
+        study = self.study
+        trials = {trial.path: trial for trial in study.plan.trials}
+        rows = []
+        for file in study.plan.files:
+            trial = trials.get(file.path)
+            row: dict[str, Any] = {
+                "path": path_text(file.path),
+                "role": file.role,
+                "problem": file.reason,
+                "status": "",
+            }
+            row |= {"subject": "", "session": "", "static": "", "activity": "", "trial": trial, "review": ""}
+            try:
+                stat = (self.root / file.path).stat()
+                row["plates"], row["markers"] = _header(str(self.root / file.path), stat.st_mtime_ns)
+            except OSError:
+                row["plates"], row["markers"] = "", ""
+            if trial is not None:
+                record = read_record(self.out / trial.folder)
+                row |= {"subject": trial.subject, "session": trial.session, "problem": ""}
+                row["static"] = path_text(trial.static) if trial.static else "chosen when run"
+                review = self.review(row["path"])
+                row["review"] = "" if review is None else f"{review['decision']} by {review['name']}"
+                if file.role == "unreadable":
+                    row["problem"] = file.reason
+                if record is not None:
+                    row |= {"status": record.status, "problem": record.reason}
+                    row["activity"] = str(record.metrics.get("activity") or "")
+            else:
+                owner = next((t for t in study.plan.trials if file.path in (t.static, *t.statics, *t.companions)), None)
+                row["subject"] = "" if owner is None else owner.subject
+            rows.append(row)
+        return rows
+
+    def review(self, path: str) -> Mapping[str, Any] | None:
+        """Return the decision of a person about a trial."""
+        entry = self.study.definition.trials.get(path)
+        return None if entry is None or entry.review is None else entry.review.model_dump()
+
+    def details(self, path: str) -> dict[str, Any]:
+        """Return what the page of a recording shows beside its curves."""
+        place, trial = self.recording(path), self.trial(path)
+        file = next(file for file in self.study.plan.files if path_text(file.path) == path)
+        details: dict[str, Any] = {"path": path, "role": file.role, "reason": file.reason, "trial": trial}
+        details["statics"] = [path_text(f.path) for f in self.study.plan.files if f.role in ("static", "walk")]
+        details["entry"] = tomlkit.dumps(read_document(self.root / DEFINITION_NAME).get("trials", {}).get(path, {}))
+        details["review"] = self.review(path)
+        details["record"] = None if trial is None else read_record(self.out / trial.folder)
+        details["findings"] = self._findings(trial)
+        details["subject"] = {} if trial is None else self._subject_values(trial)
+        try:
+            details["labels"] = list(read_facts(place).labels)
+        except InputFileError:
+            details["labels"] = []
+        return details
+
+    def _findings(self, trial: PlannedTrial | None) -> list[Mapping[str, Any]]:
+        if trial is None or not (self.out / trial.folder / "run.json").is_file():
+            return []
+        found = StoredResult(self.out / trial.folder).record.get("diagnostics", [])
+        order = {"error": 0, "warning": 1}
+        shown = [finding for finding in found if finding.get("severity") in order]
+        return sorted(
+            ({**finding, "place": _place(str(finding.get("code")))} for finding in shown),
+            key=lambda finding: order[finding["severity"]],
+        )
+
+    # -- pages ----------------------------------------------------------------------------------------------------
+
+    def check_page(self, path: str) -> str:
+        """Return the page of `biodyn check`: the recording in 3-D with markers, plates and forces."""
+        with tempfile.TemporaryDirectory() as folder:
+            return write_check_page(self.recording(path), folder)[1].read_text(encoding="utf-8")
+
+    def trial_page(self, path: str) -> str:
+        """Return the report of a trial; raises ResultError without a result."""
+        trial = self.trial(path)
+        if trial is None:
+            raise InputFileError("This recording is not a trial.", "Only walks have a report.")
+        view = read_view(self.out / trial.folder)
+        return trial_report(view, view.figures_svg())
+
+    def signals(self, path: str) -> dict[str, Any]:
+        """Return vertical forces of the plates, contacts, events and cycles for the curves; times in s, forces in N."""
+        recording, trial = read(self.recording(path)), self.trial(path)
+        markers = recording.motion.markers
+        end_s = 0.0 if markers is None else (markers.frame_count - 1) / markers.rate_hz
+        signals: dict[str, Any] = {"end_s": end_s, "plates": [], "contacts": [], "events": [], "cycles": []}
+        for plate in recording.plates:
+            loaded = np.abs(plate.channels[:, 2]) if plate.channels.shape[1] > 2 else np.zeros(1)
+            every = max(1, len(loaded) // _SHOWN_SAMPLES)
+            signals["plates"].append(
+                {"number": plate.number, "rate_hz": plate.rate_hz / every, "values": _plain(loaded[::every])}
+            )
+        if trial is None or not (self.out / trial.folder / "run.json").is_file():
+            return signals
+        result = StoredResult(self.out / trial.folder)
+        for name in ("contacts", "events"):
+            table = result.contacts if name == "contacts" else result.events
+            signals[name] = [_row(row) for row in table.to_dict("records")]
+        signals["cycles"] = [
+            {"side": SIDE_NAMES.get(row["side"], row["side"]), "start_s": row["start_s"], "end_s": row["end_s"]}
+            for row in result.spatiotemporal.to_dict("records")
+        ]
+        entry = self.study.definition.trials.get(path)
+        omitted = {} if entry is None else entry.settings.get("gait", {})
+        signals["omitted"] = [dict(cycle) for cycle in omitted.get("leave_out", [])]
+        return signals
+
+    # -- corrections ------------------------------------------------------------------------------------------------
+
+    def correct(self, correction: Correction) -> None:
+        """Write a correction into study.toml or subject.toml; raises SettingsError, and changes nothing, if it is not valid."""
+        with self._lock:
+            path = str(correction.get("path", ""))
+            definition = self.root / DEFINITION_NAME
+            self.recording(path)
+            if correction.get("kind") == "subject":
+                trial = self.trial(path)
+                if trial is None:
+                    raise SettingsError("Subject data belong to a walk.", "Open a walk of the subject.")
+                target = self._subject_file(trial)
+                document = read_document(target)
+                table: Any = document
+                if target == definition:  # several people in one folder
+                    for name in ("subjects", trial.subject, "settings", "subject"):
+                        table = table.setdefault(name, tomlkit.table())
+                try:
+                    apply_to_subject(table, correction)
+                except ValidationError as error:
+                    first = error.errors()[0]
+                    raise SettingsError(f"'{first['loc'][0]}' is not valid: {first['msg']}.") from error
+                reason = str(correction.get("reason") or "").strip()
+                if reason and target != definition:
+                    document.add(tomlkit.comment(" ".join(reason.split())[:400]))
+            else:
+                target, document = definition, read_document(definition)
+                apply_to_study(document, path, correction)
+            self._write({target: tomlkit.dumps(document)}, f"{correction.get('kind')}: {path}")
+
+    def _write(self, contents: dict[Path, str | None], what: str) -> None:
+        """Write files and keep what they held; files that the study refuses are put back."""
+        before = {place: place.read_text(encoding="utf-8") if place.is_file() else None for place in contents}
+        for place, text in contents.items():
+            write_text(place, text)
+        try:
+            _ = self.study
+        except BiodynError:
+            for place, text in before.items():
+                write_text(place, text)
+            raise
+        self._undo.append((what, before))
+
+    @property
+    def last_change(self) -> str:
+        """The change that `undo` takes back, empty without any."""
+        return self._undo[-1][0] if self._undo else ""
+
+    def undo(self) -> None:
+        """Take the last change back."""
+        with self._lock:
+            if not self._undo:
+                raise SettingsError("There is nothing to undo.")
+            _, before = self._undo.pop()
+            for place, text in before.items():
+                write_text(place, text)
+
+    def _subject_file(self, trial: PlannedTrial) -> Path:
+        """Return subject.toml in the folder of a subject's recordings; study.toml if other people's are in it too."""
+        own = {t.path.parent for t in self.study.plan.trials if t.subject == trial.subject}
+        others = {t.path.parent for t in self.study.plan.trials if t.subject != trial.subject}
+        top = Path(os.path.commonpath([str(folder) or "." for folder in own])) if len(own) > 1 else next(iter(own))
+        near = all(folder == top or folder.parent == top for folder in own)
+        is_shared = any(folder.is_relative_to(top) for folder in others)
+        return self.root / top / RECORD_NAME if near and not is_shared else self.root / DEFINITION_NAME
+
+    def _subject_values(self, trial: PlannedTrial) -> dict[str, Any]:
+        target = self._subject_file(trial)
+        document: Any = read_document(target)
+        if target.name == DEFINITION_NAME:
+            for name in ("subjects", trial.subject, "settings", "subject"):
+                document = document.get(name, {})
+        return {name: document.get(name, "") for name in SUBJECT_ENTRIES}
+
+
+@lru_cache(4096)
+def _header(path: str, _: int) -> tuple[str, str]:
+    """Return the number of plates and the marker set of a recording; the second argument is its time of change."""
+    try:
+        facts = read_facts(path)
+    except (InputFileError, OSError):
+        return "", ""
+    return str(facts.plate_count), _marker_set(tuple(facts.labels))
+
+
+@lru_cache(256)
+def _marker_set(labels: tuple[str, ...]) -> str:
+    try:
+        return recognise(labels, "auto").name if labels else ""
+    except MarkerSetError:
+        return _UNKNOWN
+
+
+def _plain(values: Any) -> list[float | None]:
+    return [round(float(value), 1) if np.isfinite(value) else None for value in values]
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a table as JSON values; sides as words."""
+    plain = {}
+    for name, value in row.items():
+        if isinstance(value, (float, np.floating)) and not np.isfinite(value):
+            value = None
+        if isinstance(value, np.generic):
+            value = value.item()
+        plain[str(name)] = SIDE_NAMES.get(value, value) if name == "side" else value  # type: ignore[call-overload]
+    return plain
+
+
+# Part of the page that corrects what a finding names, by words of its code.
+_PLACES: Final = (
+    ("subject", ("mass", "height", "age", "sex", "subject")),
+    ("static", ("static", "standing")),
+    ("curves", ("contact", "event", "cycle", "plate", "force", "residual")),
+    ("markers", ("marker", "label", "swap")),
+)
+
+
+def _place(code: str) -> str:
+    return next((place for place, words in _PLACES if any(word in code for word in words)), "recording")

@@ -1,0 +1,340 @@
+"""The server of the local page: addresses, the guard of every request, and the watch for new files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import socket
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import jinja2
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from biodyn.app.job import Job
+from biodyn.app.opened_folder import OpenedFolder, State
+from biodyn.errors import BiodynError, SettingsError
+from biodyn.study.discovery.definition import path_text
+from biodyn.trial.export import FORMATS, export
+from biodyn.version import VERSION
+
+LOOPBACK: Final = "127.0.0.1"
+MAX_BODY_BYTES: Final = 65_536  # a correction has some hundred
+_WATCH_S: Final = 2.0  # a file is complete when it is unchanged from one look to the next
+_OWN_PAGE: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+# Reports carry scripts and names from recordings: they run without access to the page and to any address.
+_REPORT: Final = (
+    "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+
+
+class Guard:
+    """Refuse requests of other hosts and origins and large bodies; add the headers that keep the page to itself."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
+        self._app, self._hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(scope["method"], headers)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+
+        async def send_closed(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] += [
+                    (b"x-content-type-options", b"nosniff"),
+                    (b"referrer-policy", b"no-referrer"),
+                    (b"cross-origin-resource-policy", b"same-origin"),
+                    (b"cache-control", b"no-store"),
+                ]
+            await send(message)
+
+        await self._app(scope, receive, send_closed)
+
+    def _refusal(self, method: str, headers: Mapping[str, str]) -> Response | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host not in self._hosts:
+            return PlainTextResponse("This page answers on the loopback address only.", 403)
+        if (origin is None and method != "GET") or origin not in (None, f"http://{host}"):
+            return PlainTextResponse("Requests of other pages are refused.", 403)
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
+            return PlainTextResponse("The request is too large.", 413)
+        return None
+
+
+class App:
+    """The page of one folder: handlers of its addresses."""
+
+    def __init__(self, folder: OpenedFolder) -> None:
+        self.folder, self.job = folder, Job(folder.root)
+        self.watching = False
+        self._end = threading.Event()
+
+    # -- pages ------------------------------------------------------------------------------------------------------
+
+    def overview(self, request: Request) -> Response:
+        """The recordings of the folder."""
+        try:
+            rows, study = self.folder.rows(), self.folder.study
+        except BiodynError as error:
+            return _page("problem.html.j2", base=_base(request), error=str(error), undo=self.folder.last_change)
+        report = (self.folder.out / "report.html").is_file()
+        roles = ("walk", "unreadable", "static", "functional", "other", "excluded")
+        rows.sort(key=lambda row: roles.index(row["role"]))
+        return _page(
+            "overview.html.j2", base=_base(request), rows=rows, study=study, report=report, watching=self.watching,
+            undo=self.folder.last_change,
+        )  # fmt: skip
+
+    def recording(self, request: Request) -> Response:
+        """One recording: curves, corrections, review."""
+        details = self.folder.details(request.query_params.get("path", ""))
+        return _page(
+            "recording.html.j2", base=_base(request), undo=self.folder.last_change, formats=tuple(FORMATS), **details
+        )
+
+    def view(self, request: Request) -> Response:
+        """The recording in 3-D."""
+        return _report(self.folder.check_page(request.query_params.get("path", "")))
+
+    def report(self, request: Request) -> Response:
+        """The report of a trial."""
+        return _report(self.folder.trial_page(request.query_params.get("path", "")))
+
+    def result(self, request: Request) -> Response:
+        """A file of the results."""
+        place = (self.folder.out / request.path_params["file"]).resolve()
+        if not place.is_relative_to(self.folder.out.resolve()) or not place.is_file():
+            return PlainTextResponse("There is no such file.", 404)
+        response = FileResponse(place)
+        response.headers["content-security-policy"] = _REPORT
+        return response
+
+    def signals(self, request: Request) -> Response:
+        """Curves, contacts, events and cycles."""
+        return JSONResponse(self.folder.signals(request.query_params.get("path", "")))
+
+    def state(self, _: Request) -> Response:
+        """Progress of the run."""
+        return JSONResponse({**self.job.as_dict(), "watching": self.watching, "undo": self.folder.last_change})
+
+    # -- actions ----------------------------------------------------------------------------------------------------
+
+    def correct(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Write a correction into the files of the folder."""
+        self.folder.correct(body)
+        return {"saved": True}
+
+    def undo(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Take the last correction back."""
+        self.folder.undo()
+        return {"saved": True}
+
+    def run(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Analyse one trial (`path`), a session (`subject`, `session`), or all."""
+        trials = self.folder.study.plan.trials
+        if "path" in body:
+            trials = tuple(trial for trial in trials if path_text(trial.path) == body["path"])
+        elif "subject" in body:
+            trials = tuple(t for t in trials if (t.subject, t.session) == (body["subject"], body.get("session", "")))
+        if not trials:
+            raise SettingsError("There is no walk to analyse.", "See the role of each recording in the table.")
+        is_all = "path" not in body and "subject" not in body
+        if not self.job.start(None if is_all else [path_text(trial.path) for trial in trials]):
+            raise SettingsError("A run is going on.", "Wait for its end, or stop it.")
+        return {"started": len(trials)}
+
+    def cancel(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Stop the run."""
+        self.job.cancel()
+        return {"stopped": True}
+
+    def watch(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Analyse new files, or stop that."""
+        self.watching = bool(body.get("on"))
+        return {"watching": self.watching}
+
+    def export(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Write the result of a trial for another program, into exports/ of the results' folder."""
+        trial = self.folder.trial(str(body.get("path", "")))
+        if trial is None:
+            raise SettingsError("This recording is not a trial.")
+        to = str(body.get("to", ""))
+        if to == "pdf":
+            from biodyn.trial.run import remake_report
+
+            remake_report(self.folder.out / trial.folder, figures=False, pdf=True)
+            return {"folder": (trial.folder / "report.pdf").as_posix(), "files": ["report.pdf"]}
+        target = self.folder.root / "reports" / "exports" / f"{trial.subject}_{trial.trial}_{to}"
+        recording = self.folder.root / trial.path if to == "c3d" else None
+        done = export(self.folder.out / trial.folder, to, target, recording=recording, force=True)
+        return {
+            "folder": path_text(target.relative_to(self.folder.root)),
+            "files": list(done.files),
+            "notes": done.notes,
+        }
+
+    # -- watch --------------------------------------------------------------------------------------------------------
+
+    def start_watch(self) -> None:
+        """Begin to look for new files; they are analysed while `watching` is on."""
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        last: State | None = None
+        analysed: State | None = None
+        while not self._end.wait(_WATCH_S):
+            if not self.watching:
+                analysed = last = None
+                continue
+            state = self.folder.state()
+            analysed = state if analysed is None else analysed
+            if state == last and state != analysed and self.job.start(None):
+                analysed = state
+            last = state
+
+    def stop(self) -> None:
+        """End the run and the watch."""
+        self._end.set()
+        self.job.cancel()
+
+
+def _base(request: Request) -> str:
+    return f"/{request.path_params['token']}"
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("biodyn.app"), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+
+
+def _page(name: str, **values: Any) -> Response:
+    text = _templates().get_template(name).render(version=VERSION, **values)
+    return HTMLResponse(text, headers={"content-security-policy": _OWN_PAGE})
+
+
+def _report(text: str) -> Response:
+    return HTMLResponse(text, headers={"content-security-policy": _REPORT})
+
+
+def _static(_: Request, name: str, kind: str) -> Response:
+    return Response(files("biodyn.app").joinpath("templates", name).read_text(encoding="utf-8"), media_type=kind)
+
+
+def _get(handler: Callable[[Request], Response]) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            return await run_in_threadpool(handler, request)
+        except BiodynError as error:
+            return _page("problem.html.j2", base=_base(request), error=str(error), undo="")
+
+    return endpoint
+
+
+def _post(handler: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MAX_BODY_BYTES:
+                return PlainTextResponse("The request is too large.", 413)
+        try:
+            values = json.loads(body or b"{}")
+        except (ValueError, RecursionError):
+            values = None
+        if not isinstance(values, dict):
+            return JSONResponse({"error": "The request is not a JSON object."}, 400)
+        try:
+            return JSONResponse(await run_in_threadpool(handler, values))
+        except BiodynError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        except OSError as error:
+            return JSONResponse({"error": f"The file cannot be written: {error.strerror}."}, 400)
+
+    return endpoint
+
+
+def application(folder: OpenedFolder, token: str, port: int) -> tuple[ASGIApp, App]:
+    """Return the server of a folder and its handlers; every address begins with the token."""
+    app = App(folder)
+    routes = [
+        Route("/", _get(app.overview)),
+        Route("/recording", _get(app.recording)),
+        Route("/view", _get(app.view)),
+        Route("/report", _get(app.report)),
+        Route("/result/{file:path}", _get(app.result)),
+        Route("/signals", _get(app.signals)),
+        Route("/state", _get(app.state)),
+        Route("/app.css", _get(lambda request: _static(request, "app.css", "text/css"))),
+        Route("/app.js", _get(lambda request: _static(request, "app.js", "text/javascript"))),
+        *(
+            Route(f"/{name}", _post(getattr(app, name)), methods=["POST"])
+            for name in ("correct", "undo", "run", "cancel", "watch", "export")
+        ),
+    ]
+
+    class _Token:
+        """Answer 404 to addresses without the token."""
+
+        def __init__(self, below: ASGIApp) -> None:
+            self._below = below
+
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            given = scope.get("path_params", {}).get("token", "")
+            if not secrets.compare_digest(given.encode(), token.encode()):
+                await PlainTextResponse("There is no such page.", 404)(scope, receive, send)
+                return
+            await self._below(scope, receive, send)
+
+    pages = Starlette(routes=[Mount("/{token}", app=_Token(Starlette(routes=routes)))])
+    return Guard(pages, frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})), app
+
+
+def serve(root: Path, browser: bool = True, say: Callable[[str], None] = print) -> None:
+    """Serve the page of a folder on the loopback address until it is interrupted."""
+    folder, token = OpenedFolder(root), secrets.token_urlsafe(24)
+    listener = socket.create_server((LOOPBACK, 0))
+    port = listener.getsockname()[1]
+    served, app = application(folder, token, port)
+    address = f"http://{LOOPBACK}:{port}/{token}/"
+    say(f"Page of '{root}': {address}")
+    say("Stop with Ctrl-C. Corrections are saved at once.")
+    server = uvicorn.Server(uvicorn.Config(served, log_level="error", access_log=False, server_header=False))
+    with tempfile.TemporaryDirectory(prefix="biodyn-open-") as place:
+        if browser:  # other users of the machine can read commands, but not this file
+            start = Path(place) / "open.html"
+            start.touch(mode=0o600)
+            start.write_text(f'<!DOCTYPE html><meta http-equiv="refresh" content="0;url={address}">', encoding="utf-8")
+            webbrowser.open(start.as_uri())
+        app.start_watch()
+        try:
+            asyncio.run(server.serve(sockets=[listener]))
+        finally:
+            app.stop()

@@ -1,0 +1,334 @@
+"""The local page: what it shows, writes and runs, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.browser import browser
+
+import biodyn
+from biodyn.study import Study
+
+pytest.importorskip("starlette", reason="the extra 'app' is not installed")
+pytest.importorskip("tomlkit", reason="the extra 'app' is not installed")
+pytest.importorskip("httpx", reason="Starlette's test client needs it")
+
+from starlette.testclient import TestClient
+
+from biodyn.app.opened_folder import OpenedFolder
+from biodyn.app.server import MAX_BODY_BYTES, application
+
+_SAMPLES = Path(__file__).parents[2] / "sample_data"
+_TOKEN = "secret-token"
+_HOST = "http://127.0.0.1:8765"
+_WALK = "P1/walk.c3d"
+
+
+def _people(root: Path, count: int) -> Path:
+    """Write a static trial and a walk of several people; further bytes make copies different recordings."""
+    for number in range(count):
+        folder = root / f"P{number + 1}"
+        folder.mkdir(parents=True)
+        sample = _SAMPLES / f"subject0{number % 2 + 1}"
+        for source, name in (("static.c3d", "static.c3d"), (f"walk0{number // 2 + 1}.c3d", "walk.c3d")):
+            (folder / name).write_bytes((sample / source).read_bytes() + bytes(512 * (number // 2)))
+    return root
+
+
+class _Page:
+    """The page of a folder without a network."""
+
+    def __init__(self, root: Path) -> None:
+        served, self.app = application(OpenedFolder(root), _TOKEN, 8765)
+        self.root, self.client = root, TestClient(served, base_url=_HOST)
+
+    def get(self, name: str, /, **query: str) -> Any:
+        return self.client.get(f"/{_TOKEN}/{name}", params=query)
+
+    def post(self, address: str, /, origin: str | None = _HOST, **body: Any) -> Any:
+        return self.client.post(f"/{_TOKEN}/{address}", json=body, headers={} if origin is None else {"origin": origin})
+
+    def correct(self, kind: str, /, path: str = _WALK, **body: Any) -> Any:
+        return self.post("correct", kind=kind, path=path, **{"reason": "seen on the video", **body})
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        place = self.root / "study.toml"
+        return tomllib.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> _Page:
+    return _Page(_people(tmp_path / "lab", 2))
+
+
+def test_the_table_is_that_of_the_study(page: _Page) -> None:
+    text = page.get("").text
+    for file in Study.open(page.root).plan.files:
+        assert file.path.as_posix() in text
+    assert text.count("plug_in_gait_full") == 4
+
+
+def test_a_recording_is_shown_in_3d_and_as_curves(page: _Page) -> None:
+    assert "<canvas" in page.get("view", path=_WALK).text
+    signals = page.get("signals", path=_WALK).json()
+    assert len(signals["plates"]) == 3
+    assert max(value for plate in signals["plates"] for value in plate["values"]) > 100
+
+
+@pytest.mark.parametrize(
+    ("correction", "section", "entry"),
+    [
+        ({"kind": "contact", "plate": 2, "from_s": 0.5, "side": "left"}, "contacts.override", {"plate": 2, "side": "left"}),
+        (
+            {"kind": "event", "side": "right", "event": "foot_off", "from_s": 1.0, "to_s": 1.02},
+            "gait.override",
+            {"event": "foot_off", "to_s": 1.02},
+        ),
+        ({"kind": "cycle", "side": "left", "start_s": 0.7}, "gait.leave_out", {"side": "left", "start_s": 0.7}),
+    ],
+)  # fmt: skip
+def test_a_correction_is_an_entry_of_the_study(
+    page: _Page, correction: dict[str, Any], section: str, entry: dict[str, Any]
+) -> None:
+    (page.root / "study.toml").write_text('name = "Lab"  # a comment\n')
+    assert page.correct(correction.pop("kind"), **correction).status_code == 200
+    first, second = section.split(".")
+    (written,) = page.definition["trials"][_WALK]["settings"][first][second]
+    assert entry.items() <= written.items()
+    assert written["reason"] == "seen on the video"
+    (trial,) = [t for t in Study.open(page.root).plan.trials if t.path == Path(_WALK)]
+    assert trial.settings[first][second]
+    assert "# a comment" in (page.root / "study.toml").read_text()
+    assert page.post("undo").status_code == 200
+    assert "trials" not in page.definition
+
+
+def test_an_event_moved_twice_keeps_the_time_of_its_detection(page: _Page) -> None:
+    event = {"side": "right", "event": "foot_strike"}
+    page.correct("event", **event, from_s=1.0, to_s=1.1)
+    page.correct("event", **event, from_s=1.1, to_s=1.05)
+    (entry,) = page.definition["trials"][_WALK]["settings"]["gait"]["override"]
+    assert (entry["from_s"], entry["to_s"]) == (1.0, 1.05)
+
+
+def test_static_trial_markers_omission_and_decision_are_saved(page: _Page) -> None:
+    assert page.correct("static", static="none").status_code == 200
+    assert page.correct("marker", label="LTHI", new_label="RTHI", exchange="on").status_code == 200
+    assert page.correct("review", decision="rejected", name="Dr. Ada").status_code == 200
+    (entry,) = page.definition["trials"].values()
+    assert entry["static"] == "none"
+    assert entry["settings"]["model"]["marker_names"] == {"LTHI": "RTHI", "RTHI": "LTHI"}
+    assert entry["review"] == {"decision": "rejected", "name": "Dr. Ada", "reason": "seen on the video"}
+    (trial,) = [t for t in Study.open(page.root).plan.trials if t.path == Path(_WALK)]
+    assert trial.rejected == "Dr. Ada rejected it: seen on the video"
+    assert page.correct("leave_out").status_code == 200
+    assert len(Study.open(page.root).plan.trials) == 1
+    assert page.correct("leave_out", restore="1").status_code == 200
+    assert len(Study.open(page.root).plan.trials) == 2
+
+
+def test_subject_data_go_beside_the_recordings_of_one_person(page: _Page) -> None:
+    assert page.correct("subject", entries={"age_years": 31, "sex": "female", "height_m": ""}).status_code == 200
+    record = tomllib.loads((page.root / "P1/subject.toml").read_text())
+    assert record == {"age_years": 31, "sex": "female"}
+
+
+def test_subject_data_of_a_shared_folder_go_into_the_study(tmp_path: Path) -> None:
+    people = _people(tmp_path / "lab", 2)
+    for person in ("P1", "P2"):
+        for name in ("static", "walk"):
+            shutil.move(people / person / f"{name}.c3d", people / f"{person}_{name}.c3d")
+        (people / person).rmdir()
+    page = _Page(people)
+    assert page.correct("subject", path="P1_walk.c3d", entries={"age_years": 31}).status_code == 200
+    assert page.definition["subjects"]["P1"]["settings"]["subject"] == {"age_years": 31}
+
+
+@pytest.mark.parametrize(
+    ("correction", "message"),
+    [
+        ({"kind": "contact", "plate": 2, "from_s": 0.5, "side": "both"}, "side"),
+        ({"kind": "event", "side": "right", "event": "foot_off", "from_s": "soon"}, "not a number"),
+        ({"kind": "static", "static": "P9/none.c3d"}, "P9/none.c3d"),
+        ({"kind": "cycle", "side": "left", "start_s": 0.7, "reason": " "}, "reason"),
+        ({"kind": "review", "decision": "accepted", "name": ""}, "name"),
+        ({"kind": "subject", "entries": {"age_years": 300}}, "age_years"),
+        ({"kind": "subject", "entries": {"__class__": 1}}, "__class__"),
+        ({"kind": "format"}, "does not exist"),
+    ],
+)
+def test_an_invalid_correction_changes_nothing(page: _Page, correction: dict[str, Any], message: str) -> None:
+    answer = page.correct(correction.pop("kind"), **correction)
+    assert answer.status_code == 400
+    assert message in answer.json()["error"]
+    assert list(page.root.rglob("*.toml")) == []
+
+
+# -- attacks ----------------------------------------------------------------------------------------------------------
+
+
+def test_other_origins_hosts_and_addresses_without_the_token_are_refused(page: _Page) -> None:
+    assert page.client.get("/").status_code == 404
+    assert page.client.get("/guess/").status_code == 404
+    assert page.post("run", origin="https://evil.example").status_code == 403
+    assert page.post("run", origin="null").status_code == 403
+    assert page.post("run", origin=None).status_code == 403
+    assert page.client.get(f"/{_TOKEN}/", headers={"host": "evil.example"}).status_code == 403
+    assert page.client.get(f"/{_TOKEN}/", headers={"origin": "http://127.0.0.1:1"}).status_code == 403
+    assert not page.app.job.is_running
+
+
+@pytest.mark.parametrize("path", ["../secret.c3d", "/etc/passwd", "P1/../../secret.c3d", "P1/notes.txt", "", "\0"])
+def test_no_file_outside_of_the_folder_is_served(page: _Page, path: str) -> None:
+    (page.root.parent / "secret.c3d").write_bytes((page.root / _WALK).read_bytes())
+    (page.root / "P1/notes.txt").write_text("private")
+    for name in ("view", "signals", "recording", "report"):
+        assert "There is no such recording" in page.get(name, path=path).text or name == "report"
+    assert page.correct("leave_out", path=path).status_code == 400
+    for name in ("..%2f..%2fP1%2fnotes.txt", "..%2f..%2f..%2fsecret.c3d", "%2fetc%2fpasswd"):
+        assert page.client.get(f"/{_TOKEN}/result/{name}").status_code == 404
+
+
+def test_links_do_not_lead_out_of_the_folder(page: _Page, tmp_path: Path) -> None:
+    (tmp_path / "secret.html").write_text("private")
+    out = page.app.folder.out
+    out.mkdir(parents=True)
+    (out / "report.html").symlink_to(tmp_path / "secret.html")
+    assert page.client.get(f"/{_TOKEN}/result/report.html").status_code == 404
+
+
+def test_large_and_malformed_requests_are_refused(page: _Page) -> None:
+    address, headers = f"/{_TOKEN}/correct", {"origin": _HOST}
+    assert page.client.post(address, content=b"x" * (MAX_BODY_BYTES + 1), headers=headers).status_code == 413
+    chunks = iter([b" " * 1000] * 1000)
+    assert page.client.post(address, content=chunks, headers=headers).status_code == 413
+    for content in (b"[", b"[1]", b"[" * 60_000, b"\xff"):
+        assert page.client.post(address, content=content, headers=headers).status_code == 400
+
+
+def test_hostile_names_are_text(tmp_path: Path) -> None:
+    root = _people(tmp_path / "lab", 1)
+    name = "<img src=x onerror=alert(1)>'\".c3d"
+    (root / "P1/walk.c3d").rename(root / "P1" / name)
+    page = _Page(root)
+    for text in (page.get("").text, page.get("recording", path=f"P1/{name}").text):
+        assert "<img" not in text
+    assert page.correct("review", f"P1/{name}", decision="accepted", name="</script>'\"\n[x]").status_code == 200
+    assert page.definition["trials"][f"P1/{name}"]["review"]["name"] == "</script>'\"\n[x]"
+    assert "</script>'" not in page.get("recording", path=f"P1/{name}").text
+    policy = page.get("view", path=f"P1/{name}").headers["content-security-policy"]
+    assert policy.startswith("sandbox allow-scripts")
+    assert "allow-same-origin" not in policy
+
+
+# -- runs -------------------------------------------------------------------------------------------------------------
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {
+        place.relative_to(folder).as_posix(): place.read_bytes()
+        for place in sorted(folder.rglob("*"))
+        if place.is_file() and place.name != ".running"
+    }
+
+
+@pytest.mark.slow
+def test_laboratory_without_programmers(tmp_path: Path) -> None:
+    """Give age and sex, correct contact, event and cycle, run, accept and export in a browser; compare with the study."""
+    root = _people(tmp_path / "lab", 4)
+    command = [sys.executable, "-m", "biodyn", "open", str(root), "--no-browser"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        address = re.search(r"http\S+", server.stdout.readline())
+        assert address is not None
+        with browser(tmp_path) as tab:
+
+            def go(place: str) -> None:
+                tab.send("Page.navigate", url=address[0] + place)
+                until("document.readyState === 'complete' && !!document.querySelector('footer')")
+
+            def until(condition: str, seconds: float = 60.0) -> None:
+                end = time.monotonic() + seconds
+                while time.monotonic() < end:
+                    try:
+                        if tab.run(condition):
+                            return
+                    except RuntimeError:  # the page is being loaded
+                        pass
+                    time.sleep(0.2)
+                raise AssertionError(f"{condition}: {tab.run('document.body.innerText')}")
+
+            def saved(action: str) -> None:
+                tab.run("document.getElementById('reason').value = 'seen on the video'")
+                tab.run(f"document.body.dataset.old = '1'; {action}; 1")
+                until("!document.body.dataset.old && document.getElementById('message').className === 'good'")
+
+            def run_all() -> None:
+                go("")
+                tab.run("document.body.dataset.old = '1'; document.querySelector('button.main').click()")
+                until("!document.body.dataset.old", 280.0)
+
+            go("")
+            assert tab.run("document.querySelectorAll('#recordings tbody tr').length") == 8
+            go("recording?path=P1/walk.c3d")
+            saved(
+                "document.querySelector('[name=age_years]').value = 31; document.querySelector('[name=sex]').value = 'female';"
+                "document.querySelector('[data-kind=subject] button').click()"
+            )
+            run_all()
+            go("recording?path=P1/walk.c3d")
+            until("!!document.querySelector('.contact')")
+            tab.run("document.querySelector('.contact').dispatchEvent(new MouseEvent('click'))")
+            saved("document.querySelector('.choice button[data-side=none]').click()")
+            until("!!document.querySelector('.event')")
+            saved(
+                "(() => { const e = document.querySelector('.event'), b = e.getBoundingClientRect(), x = b.left + b.width / 2;"
+                "e.setPointerCapture = () => {}; const fire = (kind, dx) => e.dispatchEvent(new PointerEvent(kind,"
+                "{clientX: x + dx, clientY: b.top})); fire('pointerdown', 0); fire('pointermove', 6); fire('pointerup', 6); })()"
+            )
+            until("!!document.querySelector('.cycle')")
+            saved("document.querySelector('.cycle').dispatchEvent(new MouseEvent('click'))")
+            run_all()
+            go("recording?path=P2/walk.c3d")
+            saved(
+                "document.querySelector('[data-kind=review] [name=name]').value = 'Ada';"
+                "document.querySelector('[data-kind=review] [name=reason]').value = 'good';"
+                "document.querySelector('button[value=accepted]').click()"
+            )
+            tab.run("document.querySelector('[data-export=xlsx]').click()")
+            until("document.getElementById('message').innerText.includes('xlsx')", 120.0)
+            assert not [text for text in tab.console if "favicon" not in text]
+    finally:
+        server.terminate()
+        server.wait(30)
+    entry = tomllib.loads((root / "study.toml").read_text())["trials"]
+    assert set(entry["P1/walk.c3d"]["settings"]) == {"contacts", "gait"}
+    assert entry["P2/walk.c3d"]["review"]["decision"] == "accepted"
+    assert list((root / "reports/exports").rglob("*.xlsx"))
+    study = Study.open(root)
+    events = biodyn.load(root / "reports/lab/trials/P1/walk").events
+    (moved,) = entry["P1/walk.c3d"]["settings"]["gait"]["override"]
+    assert (events["time_s"] - moved["to_s"]).abs().min() < 1e-3
+    study.run(root / "reports/lab")  # the decision changes study.json
+    study.run(root / "reports/again")
+    assert _without_times(_files(root / "reports/lab")) == _without_times(_files(root / "reports/again"))
+
+
+def _without_times(files: dict[str, bytes]) -> dict[str, Any]:
+    """Return the files with `timings` of run.json removed, the only values that differ between two runs."""
+    result: dict[str, Any] = dict(files)
+    for name, content in files.items():
+        if name.endswith("run.json"):
+            result[name] = {k: v for k, v in json.loads(content).items() if k not in ("timings", "created", "time")}
+    return result
