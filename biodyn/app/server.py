@@ -27,6 +27,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from biodyn.app.job import Job
 from biodyn.app.opened_folder import OpenedFolder, State
 from biodyn.errors import BiodynError, SettingsError
+from biodyn.output.report.paper import paper_format
+from biodyn.output.store.read import read_view
+from biodyn.output.store.write import write_paper
 from biodyn.study.discovery.definition import path_text
 from biodyn.trial.export import FORMATS, export
 from biodyn.version import VERSION
@@ -185,12 +188,13 @@ class App:
         if trial is None:
             raise SettingsError("This recording is not a trial.")
         to = str(body.get("to", ""))
-        if to == "pdf":
-            from biodyn.trial.run import remake_report
-
-            remake_report(self.folder.out / trial.folder, figures=False, pdf=True)
-            return {"folder": (trial.folder / "report.pdf").as_posix(), "files": ["report.pdf"]}
         target = self.folder.root / "reports" / "exports" / f"{trial.subject}_{trial.trial}_{to}"
+        if to == "pdf":
+            paper = paper_format(True, None)
+            assert paper is not None
+            target.mkdir(parents=True, exist_ok=True)
+            write_paper(read_view(self.folder.out / trial.folder), target, paper)
+            return {"folder": path_text(target.relative_to(self.folder.root)), "files": ["report.pdf"]}
         recording = self.folder.root / trial.path if to == "c3d" else None
         done = export(self.folder.out / trial.folder, to, target, recording=recording, force=True)
         return {

@@ -277,7 +277,7 @@ def test_laboratory_without_programmers(tmp_path: Path) -> None:
             def run_all() -> None:
                 go("")
                 tab.run("document.body.dataset.old = '1'; document.querySelector('button.main').click()")
-                until("!document.body.dataset.old", 280.0)
+                until("!document.body.dataset.old", 600.0)  # with the compilation of the kernels
 
             go("")
             assert tab.run("document.querySelectorAll('#recordings tbody tr').length") == 8
