@@ -63,7 +63,7 @@ _NESTED = frozenset(room.split(".")[0] for room in _LEVEL if "." in room) - froz
 
 # Rooms that only these may import: what is computed from a recording does not know files.
 _DOORS = {
-    "io": {"session", "trial", "study"},
+    "io": {"session", "trial", "study", "app"},
     "session": {"trial", "study"},
     # What computes with a body model does not know how it was made.
     "model.from_library": {
@@ -73,6 +73,7 @@ _DOORS = {
         "output.store",
         "trial",
         "study",
+        "app",
         "cli",
     },
 }

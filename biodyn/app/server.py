@@ -38,7 +38,7 @@ LOOPBACK: Final = "127.0.0.1"
 MAX_BODY_BYTES: Final = 65_536  # a correction has some hundred
 _WATCH_S: Final = 2.0  # a file is complete when it is unchanged from one look to the next
 _OWN_PAGE: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 # Reports carry scripts and names from recordings: they run without access to the page and to any address.
