@@ -8,16 +8,17 @@ import pytest
 from house import Count, House, size
 
 # Lower a ceiling with every change that makes the program smaller. Code lines rose from 64,115 when `biodyn plates` (pole trials,
-# walks in both directions) and the subject record came in.
+# walks in both directions) and the subject record came in, and from 64,546 with `biodyn open`, EMG, bands of powers and longer names
+# of functions. 14 settings are the entries of corrections of single recordings (markers, contacts, events, cycles).
 CEILINGS = {
-    "code lines": 64_546,
-    "files": 388,
-    "dataclasses": 493,
-    "settings": 81,
+    "code lines": 66_419,
+    "files": 396,
+    "dataclasses": 494,
+    "settings": 95,
     "settings of the estimate": 3,
-    "numeric constants": 524,
+    "numeric constants": 536,
     "finding codes": 109,
-    "single-importer modules": 6,
+    "single-importer modules": 8,
     "import circles": 0,
     "caches and context variables": 0,
     "dialect per thousand lines": 4,

@@ -26,7 +26,7 @@ from biodyn.errors import BiodynError, InputFileError, MarkerSetError, SettingsE
 from biodyn.io import read, read_facts
 from biodyn.library.section import ValidationError
 from biodyn.library.subject import RECORD_NAME
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.store.read import StoredResult, read_view
 from biodyn.study import Study
@@ -296,7 +296,7 @@ def _header(path: str, _: int) -> tuple[str, str]:
 @lru_cache(256)
 def _marker_set(labels: tuple[str, ...]) -> str:
     try:
-        return recognise(labels, "auto").name if labels else ""
+        return recognise_marker_set(labels, "auto").name if labels else ""
     except MarkerSetError:
         return _UNKNOWN
 

@@ -131,8 +131,8 @@ def estimate_trial(
     unknowns = inertia_unknowns(inputs.model, settings)
     motion, count = inputs.fit.motion, len(inputs.model.coordinates)
     update, unbalanced = np.zeros_like(motion.v), np.full((len(motion.v), 6), np.nan)
-    sizes = (count, count, len(joint_rows(inputs.model)[0]))
-    random = Posterior(*(np.full((len(motion.v), size), np.nan) for size in sizes)) if bands else None
+    widths = (count, count, len(joint_rows(inputs.model)[0]))
+    random = Posterior(*(np.full((len(motion.v), width), np.nan) for width in widths)) if bands else None
     parameters, precision = None, np.zeros((len(motion.v), 6))
     of_stretch: dict[int, FloatArray] = {}
     for window in trial.windows(loads.balanced):

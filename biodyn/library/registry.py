@@ -42,7 +42,7 @@ class Registry(Generic[Entry], Mapping[str, Entry]):
 
         return add
 
-    def get(self, name: str) -> Entry:
+    def lookup(self, name: str) -> Entry:
         """Return the entry of the given name; raise the registry's fault with the nearest known name."""
         if name not in self:
             raise self._fault(f"There is no {self.kind} '{name}'.", suggest_name(name, self))

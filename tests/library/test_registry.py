@@ -69,7 +69,7 @@ def test_a_file_that_cannot_be_imported_is_told_every_time(package: Path) -> Non
 
 def test_a_name_that_is_not_there_is_answered_with_the_nearest(package: Path) -> None:
     with pytest.raises(SettingsError, match="There is no thing 'earli'") as fault:
-        _list(package).get("earli")
+        _list(package).lookup("earli")
     assert "'early'" in fault.value.hint
     with pytest.raises(ValueError, match="two things are called 'late'"):
         _list(package).add("late", 3)

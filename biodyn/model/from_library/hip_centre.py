@@ -80,7 +80,7 @@ def hip_centre(name: str, given: HipInput) -> FloatArray:
 def _method_function(name: str, row: Mapping[str, Any]) -> Centre:
     """Return the method of a row; ModelError if it does not exist, or the row's numbers are not those it reads."""
     implied = "linear_regression" if "x" in row else "newington"
-    centre, needed = HIP_METHODS.get(row.get("method") or implied)
+    centre, needed = HIP_METHODS.lookup(row.get("method") or implied)
     numbers = row.get("numbers", {})
     missing = [number for number in needed if number not in numbers]
     if missing:

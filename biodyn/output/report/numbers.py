@@ -176,7 +176,9 @@ def windowed_rows(view: TrialView, names: Sequence[str] | None = None) -> list[P
     cycles: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for cycle in table.to_dict("records"):
         if names is None or cycle["parameter"] in names:
-            cycles.setdefault(cycle["parameter"], {}).setdefault(cycle["side"], []).append(cycle)
+            cycles.setdefault(cycle["parameter"], {}).setdefault(cycle["side"], []).append(
+                {str(name): value for name, value in cycle.items()}
+            )
     rows = []
     for sides in cycles.values():
         first = next(iter(sides.values()))[0]

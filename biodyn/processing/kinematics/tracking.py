@@ -326,7 +326,7 @@ def attach_by_motion(
 
 def fit_once(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
     """Fit the skeleton once, with the method of the settings."""
-    return METHODS.get(settings.method)(model, signals, settings)
+    return METHODS.lookup(settings.method)(model, signals, settings)
 
 
 def track(

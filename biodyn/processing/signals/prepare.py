@@ -41,7 +41,7 @@ class MethodChoice:
     @property
     def description(self) -> str:
         """Description of the smoothing for "smoothed by ..."."""
-        return SMOOTHING.get(self.name).words
+        return SMOOTHING.lookup(self.name).words
 
 
 #: Default: the filter.
@@ -246,7 +246,7 @@ def with_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
         settings.spline_gap_s,
         settings.rigid_gap_s,
     )
-    method = SMOOTHING.get(settings.method)
+    method = SMOOTHING.lookup(settings.method)
     smoothed = method.smooth(
         filled.positions, recorded.rate_hz, settings.marker_cutoff_of_settings, settings.filter_order
     )

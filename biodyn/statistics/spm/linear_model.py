@@ -490,7 +490,7 @@ class WelchStatistic:
     group: IntArray
     exchange: Exchange
 
-    def fields(self, arrangements: Arrangements) -> FloatArray:
+    def statistic_fields(self, arrangements: Arrangements) -> FloatArray:
         """Return t (N, nodes)."""
         squares = self.response**2
         means, variances = [], []

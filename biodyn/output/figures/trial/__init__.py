@@ -26,7 +26,6 @@ from biodyn.errors import ResultError
 from biodyn.library.load import UserFile
 from biodyn.library.registry import Registry
 from biodyn.output.figures.curves import (
-    PERCENT,
     TORQUE_SD,
     Bands,
     CycleCurves,
@@ -36,7 +35,7 @@ from biodyn.output.figures.curves import (
 )
 from biodyn.output.figures.description import Figure
 from biodyn.output.tables.gait import trial_parameters
-from biodyn.variables import Norms
+from biodyn.variables import PERCENT, Norms
 from biodyn.variables.norms import norms_of_record, reasons_of_record
 
 

@@ -227,7 +227,7 @@ def power_parts(page: TrialPage, min_power_w_kg: float = 0.05) -> Data | None:
     powers.sort(key=lambda name: name not in standard_names())  # hip, knee and ankle first
     strides = page.tables["spatiotemporal"]
     sides_of, bounds = strides["side"].astype(str).to_numpy(), strides[["start_s", "end_s"]].to_numpy(dtype=np.float64)
-    bounds_s = {side: bounds[sides_of == side] for side in SIDES}
+    bounds_s: dict[str, FloatArray] = {side: bounds[sides_of == side] for side in SIDES}
     planes = ("sagittal", "frontal", "transverse")
     panels: dict[str, dict[str, FloatArray]] = {}
     names, omitted = [], []
