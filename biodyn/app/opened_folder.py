@@ -305,7 +305,7 @@ def _plain(values: Any) -> list[float | None]:
     return [round(float(value), 1) if np.isfinite(value) else None for value in values]
 
 
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+def _row(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return a row of a table as JSON values; sides as words."""
     plain = {}
     for name, value in row.items():

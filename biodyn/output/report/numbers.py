@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -174,7 +174,7 @@ def windowed_rows(view: TrialView, names: Sequence[str] | None = None) -> list[P
     table = view.parameters
     table = table[~table["variable"].isin(view.tables["spatiotemporal"].columns)]
     cycles: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for cycle in table.to_dict("records"):
+    for cycle in cast(list[dict[str, Any]], table.to_dict("records")):
         if names is None or cycle["parameter"] in names:
             cycles.setdefault(cycle["parameter"], {}).setdefault(cycle["side"], []).append(
                 {str(name): value for name, value in cycle.items()}
