@@ -99,7 +99,9 @@ class OpenedFolder:
     def rows(self) -> list[dict[str, Any]]:
         """Return the recordings as a table, one row per file."""
         study = self.study
+        out = self.root / study.default_folder
         trials = {trial.path: trial for trial in study.plan.trials}
+        owners = {path: t.subject for t in study.plan.trials for path in (t.static, *t.statics, *t.companions)}
         rows = []
         for file in study.plan.files:
             trial = trials.get(file.path)
@@ -116,19 +118,19 @@ class OpenedFolder:
             except OSError:
                 row["plates"], row["markers"] = "", ""
             if trial is not None:
-                record = read_record(self.out / trial.folder)
+                record = read_record(out / trial.folder)
                 row |= {"subject": trial.subject, "session": trial.session, "problem": ""}
                 row["static"] = path_text(trial.static) if trial.static else "chosen when run"
-                review = self.review(row["path"])
-                row["review"] = "" if review is None else f"{review['decision']} by {review['name']}"
+                entry = study.definition.trials.get(row["path"])
+                review = None if entry is None else entry.review
+                row["review"] = "" if review is None else f"{review.decision} by {review.name}"
                 if file.role == "unreadable":
                     row["problem"] = file.reason
                 if record is not None:
                     row |= {"status": record.status, "problem": record.reason}
                     row["activity"] = str(record.metrics.get("activity") or "")
             else:
-                owner = next((t for t in study.plan.trials if file.path in (t.static, *t.statics, *t.companions)), None)
-                row["subject"] = "" if owner is None else owner.subject
+                row["subject"] = owners.get(file.path, "")
             rows.append(row)
         return rows
 
