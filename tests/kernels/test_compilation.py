@@ -74,8 +74,8 @@ def test_loading_kernels_does_not_load_what_compiling_needs() -> None:
 
 POSES = """
 from biodyn.kernels import kinematics
-from biodyn.rigid_body.compilation import _tiny, body_poses
-mb, q, _ = _tiny()
+from biodyn.rigid_body.compilation import _tiny_model, body_poses
+mb, q, _ = _tiny_model()
 print(body_poses(mb, q)[1].shape, sum(kinematics.poses.stats.cache_hits.values()))
 """
 posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="this system has no owners of folders")

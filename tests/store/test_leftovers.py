@@ -29,8 +29,8 @@ _KILLED = """
 import os, sys
 from pathlib import Path
 from biodyn.output.store.folder import trial_files
-from biodyn.output.store.folder import replacing
-with replacing(Path(sys.argv[1]), trial_files) as place:
+from biodyn.output.store.folder import replace_folder
+with replace_folder(Path(sys.argv[1]), trial_files) as place:
     (place / "my copy.toml").write_text("x")
     os._exit(9)
 """

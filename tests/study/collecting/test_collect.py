@@ -290,7 +290,7 @@ def test_values_of_other_subjects_are_not_read(study_folder: StudyFolder, monkey
         groups.extend(numbers if columns is None or "value" in columns else ())
         return _rows(file, numbers, columns)
 
-    monkeypatch.setattr(reading, "_as_rows", rows)
+    monkeypatch.setattr(reading, "_rows", rows)
     wanted = [str(name) for name in every["subject"].unique()[[0, 2]]]
     values = read_cycles(study_folder.out, ["value"], subject=wanted)["value"]
     assert groups == [0, 2]
