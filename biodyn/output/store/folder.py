@@ -162,7 +162,8 @@ def _is_own_name(path: str, record_name: str) -> bool:
     if record_name != RECORD_NAME:
         return suffix in _EXPORTED
     if not folders:
-        return name in (ARRAYS_NAME, MODEL_NAME, MOTION_NAME, REPORT_NAME, PAPER_NAME)
+        # the last two are those of a trial of a study
+        return name in (ARRAYS_NAME, MODEL_NAME, MOTION_NAME, REPORT_NAME, PAPER_NAME, "trial.json", "cycles.parquet")
     is_known = suffix in _RESULT or folders == [INPUTS_FOLDER]
     return is_known and folders in ([TABLES_FOLDER], [FIGURES_FOLDER], [REPLAY_FOLDER], [INPUTS_FOLDER])
 
