@@ -176,7 +176,8 @@ def rough_recording(name: str, seed: int) -> RoughRecording:
     trials = [_recorded(motion, scene, options, kind) for kind in ("walk", "static")]
     if entry.get("lower", False):
         trials = [with_labels(trial, _lower_labels(trial.labels)) for trial in trials]
-    off = rng.normal(size=(len(trials[0].plates), 3)) * gross[:, None]
+    count = len(trials[0].plates)
+    off = rng.normal(size=(count, 3)) * gross[:count, None]
     off = off * (1e-3 * entry["plate_mm"], 1e-3 * entry["plate_mm"], np.deg2rad(entry["plate_turn_deg"]))
     filed = tuple(misplaced(plate, *map(float, row)) for plate, row in zip(trials[0].plates, off, strict=True))
     return RoughRecording(name, seed, motion, scene, trials[0], trials[1], filed)
