@@ -38,6 +38,11 @@ def other_side(side: Side) -> Side:
     return "l" if side == "r" else "r"
 
 
+def with_side(name: str, side: str) -> str:
+    """Return the name of a segment, joint or coordinate with its side suffix; `side` "" = no suffix."""
+    return f"{name}_{side}" if side else name
+
+
 def without_side(name: str, side: str) -> str:
     """Return the name of a segment, joint or coordinate without its side suffix; `side` "" = no suffix."""
     return name.removesuffix(f"_{side}") if side else name

@@ -221,9 +221,8 @@ def settings_from(
     """Return validated settings from None (all defaults), a dict, a TOML path or Settings.
 
     `preset`: name of a table of `library/presets/`, which replaces the preset of the source; other entries of the source
-    take precedence over the preset. `entries`: "section.key=value" with the highest precedence, later ones first.
-    Table paths in a
-    TOML file are relative to it; paths in a dict or an entry are relative to the current folder.
+    take precedence over the preset. `entries`: "section.key=value" with the highest precedence, later ones first. Table paths
+    in a TOML file are relative to it; paths in a dict or an entry are relative to the current folder.
     Raises SettingsError naming the offending entry.
     """
     if isinstance(source, Settings):

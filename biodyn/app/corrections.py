@@ -13,9 +13,8 @@ from tomlkit.exceptions import TOMLKitError
 from biodyn.conventions import SIDE_NAMES
 from biodyn.errors import SettingsError
 from biodyn.library.subject import SubjectRecord
+from biodyn.processing.contacts.decide import MATCHES_S
 
-# A correction of a corrected event or contact replaces the earlier one; see `contacts.override` and `gait.override`.
-_SAME_S: Final = 0.1
 _SIDES: Final = tuple(SIDE_NAMES.values())
 SUBJECT_ENTRIES: Final = (
     "name", "age_years", "sex", "height_m", "mass_kg", "side", "diagnosis", "orthosis"
@@ -112,7 +111,7 @@ def _contact(table: Document, correction: Correction) -> None:
     plate, from_s = correction.get("plate"), _seconds(correction, "from_s")
 
     def is_other(entry: Mapping[str, Any]) -> bool:
-        return entry["plate"] != plate or abs(entry["from_s"] - from_s) > _SAME_S
+        return entry["plate"] != plate or abs(entry["from_s"] - from_s) > MATCHES_S
 
     entries = _entries(table, "contacts", "override", is_other)
     entry = {"plate": plate, "from_s": from_s, "side": correction.get("side")}
@@ -139,7 +138,7 @@ def _cycle(table: Document, correction: Correction) -> None:
     side, start_s = correction.get("side"), _seconds(correction, "start_s")
 
     def is_other(entry: Mapping[str, Any]) -> bool:
-        return entry["side"] != side or abs(entry["start_s"] - start_s) > _SAME_S
+        return entry["side"] != side or abs(entry["start_s"] - start_s) > MATCHES_S
 
     entries = _entries(table, "gait", "leave_out", is_other)
     if not correction.get("restore"):

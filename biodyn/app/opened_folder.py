@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,7 @@ from biodyn.library.subject import RECORD_NAME
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.store.read import StoredResult, read_view
+from biodyn.output.store.record import json_ready
 from biodyn.study import Study
 from biodyn.study.discovery.definition import DEFINITION_NAME, path_text
 from biodyn.study.plan import PlannedTrial
@@ -53,7 +54,7 @@ class OpenedFolder:
         self._study: Study | None = None
         self._undo: list[tuple[str, dict[Path, str | None]]] = []
 
-    # -- what is there ------------------------------------------------------------------------------------------
+    # -- contents of the folder ------------------------------------------------------------------------------------------
 
     def state(self) -> State:
         """Return path, size and time of every file outside of the results, by which a change is recognised."""
@@ -140,7 +141,7 @@ class OpenedFolder:
         return None if entry is None or entry.review is None else entry.review.model_dump()
 
     def details(self, path: str) -> dict[str, Any]:
-        """Return what the page of a recording shows beside its curves."""
+        """Return what the page of a recording shows next to its curves."""
         place, trial = self.recording(path), self.trial(path)
         file = next(file for file in self.study.plan.files if path_text(file.path) == path)
         details: dict[str, Any] = {"path": path, "role": file.role, "reason": file.reason, "trial": trial}
@@ -192,18 +193,17 @@ class OpenedFolder:
             loaded = np.abs(plate.channels[:, 2]) if plate.channels.shape[1] > 2 else np.zeros(1)
             every = max(1, len(loaded) // _SHOWN_SAMPLES)
             signals["plates"].append(
-                {"number": plate.number, "rate_hz": plate.rate_hz / every, "values": _plain(loaded[::every])}
+                {
+                    "number": plate.number,
+                    "rate_hz": plate.rate_hz / every,
+                    "values": json_ready(loaded[::every].round(1)),
+                }
             )
         if trial is None or not (self.out / trial.folder / "run.json").is_file():
             return signals
         result = StoredResult(self.out / trial.folder)
-        for name in ("contacts", "events"):
-            table = result.contacts if name == "contacts" else result.events
-            signals[name] = [_row(row) for row in table.to_dict("records")]
-        signals["cycles"] = [
-            {"side": SIDE_NAMES.get(row["side"], row["side"]), "start_s": row["start_s"], "end_s": row["end_s"]}
-            for row in result.spatiotemporal.to_dict("records")
-        ]
+        signals |= {name: _rows(getattr(result, name).to_dict("records")) for name in ("contacts", "events")}
+        signals["cycles"] = _rows(result.spatiotemporal[["side", "start_s", "end_s"]].to_dict("records"))
         entry = self.study.definition.trials.get(path)
         omitted = {} if entry is None else entry.settings.get("gait", {})
         signals["omitted"] = [dict(cycle) for cycle in omitted.get("leave_out", [])]
@@ -303,20 +303,9 @@ def _marker_set(labels: tuple[str, ...]) -> str:
         return _UNKNOWN
 
 
-def _plain(values: Any) -> list[float | None]:
-    return [round(float(value), 1) if np.isfinite(value) else None for value in values]
-
-
-def _row(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return a row of a table as JSON values; sides as words."""
-    plain = {}
-    for name, value in row.items():
-        if isinstance(value, (float, np.floating)) and not np.isfinite(value):
-            value = None
-        if isinstance(value, np.generic):
-            value = value.item()
-        plain[str(name)] = SIDE_NAMES.get(value, value) if name == "side" else value  # type: ignore[call-overload]
-    return plain
+def _rows(records: Iterable[Mapping[Any, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a table as JSON values; sides as words."""
+    return list(json_ready([{**row, "side": SIDE_NAMES.get(row["side"], row["side"])} for row in records]))
 
 
 # Part of the page that corrects what a finding names, by words of its code.

@@ -49,10 +49,10 @@ _REPORT: Final = (
 
 
 class Guard:
-    """Refuse requests of other hosts and origins and large bodies; add the headers that keep the page to itself."""
+    """Refuse other hosts and origins, large bodies and addresses without the token; add headers that keep the page to itself."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
-        self._app, self._hosts = app, hosts
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], token: str) -> None:
+        self._app, self._hosts, self._token = app, hosts, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -61,7 +61,7 @@ class Guard:
                 await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(scope["method"], headers)
+        refusal = self._refusal(scope["method"], headers, scope["path"].split("/")[1])
         if refusal is not None:
             await refusal(scope, receive, send)
             return
@@ -78,7 +78,7 @@ class Guard:
 
         await self._app(scope, receive, send_closed)
 
-    def _refusal(self, method: str, headers: Mapping[str, str]) -> Response | None:
+    def _refusal(self, method: str, headers: Mapping[str, str], token: str) -> Response | None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if host not in self._hosts:
             return PlainTextResponse("This page answers on the loopback address only.", 403)
@@ -87,6 +87,8 @@ class Guard:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
             return PlainTextResponse("The request is too large.", 413)
+        if not secrets.compare_digest(token.encode(), self._token.encode()):
+            return PlainTextResponse("There is no such page.", 404)
         return None
 
 
@@ -304,21 +306,8 @@ def application(folder: OpenedFolder, token: str, port: int) -> tuple[ASGIApp, A
         ),
     ]
 
-    class _Token:
-        """Answer 404 to addresses without the token."""
-
-        def __init__(self, below: ASGIApp) -> None:
-            self._below = below
-
-        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-            given = scope.get("path_params", {}).get("token", "")
-            if not secrets.compare_digest(given.encode(), token.encode()):
-                await PlainTextResponse("There is no such page.", 404)(scope, receive, send)
-                return
-            await self._below(scope, receive, send)
-
-    pages = Starlette(routes=[Mount("/{token}", app=_Token(Starlette(routes=routes)))])
-    return Guard(pages, frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})), app
+    pages = Starlette(routes=[Mount("/{token}", routes=routes)])
+    return Guard(pages, frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"}), token), app
 
 
 def serve(root: Path, browser: bool = True, say: Callable[[str], None] = print) -> None:

@@ -16,7 +16,6 @@ from biodyn.checks.estimators.evidence import (
     collect_evidence,
     moment_effect,
     required_wrench,
-    tilt_wrench,
 )
 from biodyn.checks.estimators.plate_faults import ExplainedPlate, explained_plates, plates_swapped, shift_pressure
 from biodyn.checks.estimators.plate_position import Displacement, FootMarkers, floor_tilt, tilted_markers
@@ -26,6 +25,7 @@ from biodyn.checks.estimators.signals import long_gaps
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, TimeOffset, estimate_offset, time_offset
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
+from biodyn.geometry.rotations import axis_angle
 from biodyn.library.load import load_table
 from biodyn.processing.contacts.loading import OtherLoad, other_loads
 from biodyn.processing.gait.events import plate_events
@@ -233,9 +233,9 @@ class TrialFacts:
             return ()
         points = analysis.points.of_steps(self.rate_hz, analysis.cutoff_hz)
         tilt_rad = floor_tilt(points, evidence.plates, self.rate_hz)
+        R = axis_angle(np.array([0.0, 0.0, 1.0]), tilt_rad)
         effects = [
-            moment_effect(analysis.fit, evidence, n, tilt_wrench(plate, tilt_rad))
-            for n, plate in enumerate(evidence.plates)
+            moment_effect(analysis.fit, evidence, n, plate.rotated(R).wrench) for n, plate in enumerate(evidence.plates)
         ]
         return tilted_markers(tilt_rad, float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan)
 

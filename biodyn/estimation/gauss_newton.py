@@ -158,7 +158,7 @@ class Solution:
         coefficients: (count, nv) of the trajectory update, see `problem`; path: the motion itself.
         factor, derivatives: of the last equations, and the `torque_derivatives` in them. For `certainty` the factor is that of
             foot strikes without a common template.
-        stiff, fit_prior: precisions (nv,) of `terms.smoothness` and (T, nv) of `noise_model.fit_precision`.
+        stiff, fit_prior: precisions (nv,) of `terms.smoothness_precision` and (T, nv) of `noise_model.fit_precision`.
         model: with the estimated inertias.
         problem: with the estimated error of the balance, and wrenches without the estimated errors of the plates.
         parameters: inertias and plate errors; None where the problem does not estimate them.

@@ -98,8 +98,8 @@ def smooth_thirds(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the precisions of the third differences of the motion, and these (count - 3, nv); c: (count, nv) coefficients.
 
-    precision: (nv,) a frame, see `smoothness`. shown: the motion comes from an earlier step, which shows how fast accelerations
-    change about strikes; in the first step they may change 16 times as fast at a strike.
+    precision: (nv,) a frame, see `smoothness_precision`. shown: the motion comes from an earlier step, which shows how fast
+    accelerations change about strikes; in the first step they may change 16 times as fast at a strike.
     """
     strike_factor = 16.0
     knots = problem.knots
@@ -206,7 +206,7 @@ def balance_rows(
     offset: int,
     columns: IntArray | None = None,
 ) -> Rows:
-    """Return the balance in the frames `offset` behind a knot; rest, scale: (T, 6); columns: as of `rows_of`."""
+    """Return the balance in the frames `offset` behind a knot; rest, scale: (T, 6); columns: as of `coefficient_rows`."""
     frames = slice(offset, None, problem.knots.step)
     rows = coefficient_rows(problem.knots, parts, np.arange(ROOT), columns, scale[frames], offset)
     return Rows(frames, rows, rest[frames])

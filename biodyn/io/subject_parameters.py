@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
 
+from biodyn.conventions import with_side
 from biodyn.io.names import letters, names
 from biodyn.recording import SubjectParameters
 
@@ -26,7 +27,7 @@ def parameters_of(entries: Sequence[Entry], subject: str = "") -> SubjectParamet
         value = _in_si(entry, table["measures"][measure])
         if value is not None:
             for side in sides:
-                measures.setdefault(f"{measure}_{side}" if side else measure, value)
+                measures.setdefault(with_side(measure, side), value)
     return SubjectParameters(
         name=subject,
         mass_kg=_first(entries, table["mass"]),

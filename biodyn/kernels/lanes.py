@@ -409,7 +409,7 @@ def drain(memory, frames, first):
 
 @part
 def drain_blocks(memory, frames, first, starts):
-    """`drain` of only the columns in the blocks of WIDTH beginning at `starts`; for rows that `is_whole`."""
+    """`drain` of only the columns in the blocks of WIDTH beginning at `starts`; for rows that `has_whole_blocks`."""
     n = frames.shape[1]
     for at in starts:
         _move_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)

@@ -148,7 +148,7 @@ _SURE_WORDS = ("stati", "calib", "standing")  # beginnings of words that mean no
 
 @dataclass(frozen=True)
 class TrialNames:
-    """The words of a file's name and of the folders above it, from the outermost to its own (`words.tokens`).
+    """The words of a file's name and of the folders above it, from the outermost to its own (`words.split_name`).
 
     Attributes:
         file: of the file's name, without those that name the person. folders: of each folder, without those.

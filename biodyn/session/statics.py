@@ -303,7 +303,7 @@ def find_static(
     Searched: the walk's folder, its subfolders, sibling folders, and folders named like static trials one level up.
     Never a different person's: another subject name, mass, height or leg length rejects a file, and so do marker
     distances within segments that differ. Of several, the one with the walk's stored joint offsets, then the one with the
-    nearest marker distances, then the one named and placed nearest (`choose`).
+    nearest marker distances, then the one named and placed nearest (`select_static`).
     Raises InputFileError if `walk` is a path that cannot be read.
     """
     path = walk.path if isinstance(walk, Recording) else Path(walk)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from biodyn.conventions import BoolArray, FloatArray, IntArray, without_side
+from biodyn.conventions import BoolArray, FloatArray, IntArray, with_side, without_side
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.filtering import finite_stretches
@@ -188,12 +188,9 @@ def torque_uncertainty(
 
 def joint_rows(model: SubjectModel) -> tuple[tuple[str, ...], FloatArray]:
     """Return the names (J,) of the joints with free coordinates, and (J, C) 1 for the coordinates of each."""
-    names = [without_side(body.definition.joint, body.definition.side) for body in model.moving_segments]
-    names = [
-        f"{name}_{body.definition.side}" if body.definition.side else name
-        for name, body in zip(names, model.moving_segments, strict=True)
-    ]
-    of_body = {body.definition.name: row for row, body in enumerate(model.moving_segments)}
+    definitions = [body.definition for body in model.moving_segments]
+    names = [with_side(without_side(each.joint, each.side), each.side) for each in definitions]
+    of_body = {definition.name: row for row, definition in enumerate(definitions)}
     belongs = np.zeros((len(names), len(model.coordinates)))
     for column, coordinate in enumerate(model.coordinates):
         if coordinate.body in of_body:

@@ -38,7 +38,7 @@ from biodyn.uncertainty.inputs import PAIRS, Magnitudes, stride_movement
 # -- Coordinates that the fit regularises where a leg's posture hides them
 #
 # Where a straight knee hides the rotation of the thigh, the fit holds the hip's rotation to a curve through the frames on both
-# sides (`processing.kinematics.visibility.bridge`).
+# sides (`processing.kinematics.visibility.bridge_prior`).
 
 
 @dataclass(frozen=True)

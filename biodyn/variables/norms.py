@@ -346,7 +346,8 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
     if not chosen:
         shown = ["No norms are shown.", *reasons]
         if setting == AUTO:
-            others = [name for name in entry_names("norms") if name not in default_norms()]
+            drawn = default_norms()
+            others = [name for name in entry_names("norms") if name not in drawn]
             shown.append(
                 f"Sets without a stated licence are drawn only if [report] norms names one: {', '.join(others)}."
             )

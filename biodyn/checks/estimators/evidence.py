@@ -228,13 +228,6 @@ def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArra
     return max(effects, default=np.nan)
 
 
-def tilt_wrench(plate: PlateWrench, angle_rad: float) -> FloatArray:
-    """Return the wrench (T, 6) of a plate turned by an angle about the lateral axis through the origin, forward end upwards."""
-    c, s = np.cos(angle_rad), np.sin(angle_rad)
-    R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    return np.hstack([plate.wrench[:, :3] @ R.T, plate.wrench[:, 3:] @ R.T])
-
-
 def severity_of(effect_nm_kg: float) -> Severity:
     """Return the severity of a fault by its effect on joint moments, Nm/kg RMS."""
     return "error" if effect_nm_kg >= LARGE_EFFECT_NM_KG else "warning"

@@ -234,7 +234,7 @@ def _heading_rotation(R_WB: FloatArray) -> FloatArray:
 
 
 def _smoothed_heading(R_WB: FloatArray, rate_hz: float) -> FloatArray:
-    """Return the rotation of `_facing_of` averaged over about a stride, interpolated over NaN frames."""
+    """Return the rotation of `_heading_rotation` averaged over about a stride, interpolated over NaN frames."""
     # Averaging time of the facing direction of the pelvis, about a stride.
     facing_s = 1.0
     x = R_WB[:, :, 0]

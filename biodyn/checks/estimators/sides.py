@@ -73,7 +73,7 @@ def _clear_parts(parts: Mapping[str, float]) -> tuple[list[str], list[str]]:
 
 
 def handedness_of_walk(markers: Markers, landmarks: Mapping[str, str]) -> dict[str, float]:
-    """Return the median of `handedness` over the walk, by part."""
+    """Return the median of `left_right_sine` over the walk, by part."""
     frames = markers.positions[:: max(markers.frame_count // _FRAMES, 1)]
     points = {
         name: frames[:, markers.labels.index(label)] for name, label in landmarks.items() if label in markers.labels
@@ -92,7 +92,7 @@ def left_right_sine(points: Mapping[str, FloatArray]) -> dict[str, float]:
 
 
 def _facing_sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return the sines of `handedness` for every frame (T,), from points (T, 3); NaN for missing points or short lines."""
+    """Return the sines of `left_right_sine` for every frame (T,), from points (T, 3); NaN for missing points or short lines."""
     sines = {}
     for part in load_table("checks/checks")["facing"]:
         known = {

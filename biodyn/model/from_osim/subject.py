@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from biodyn.conventions import SIDES, FloatArray
+from biodyn.conventions import SIDES, FloatArray, with_side
 from biodyn.geometry.rotations import angle_between
 from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody
 from biodyn.model.body_model import AttachedMarker, SubjectModel
@@ -199,7 +199,7 @@ def _read_coordinates(
             continue
         side = split_side(c.name)[0] or split_side(body)[0]
         meaning = match_variable(
-            c.name if split_side(c.name)[0] else f"{c.name}_{side}" if side else c.name,
+            c.name if split_side(c.name)[0] else with_side(c.name, side),
             _rotation_step(model, k, c, body, parents, frames),
         )
         plain = split_side(c.name)[1]

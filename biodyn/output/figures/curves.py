@@ -257,7 +257,7 @@ def cycle_bands(
     return bands
 
 
-#: The entry of `unmeasured` in a legend.
+#: The entry of `shade_unmeasured` in a legend.
 UNMEASURED_KEY = Key("a foot was on the floor outside the plates", "unknown", "area")
 
 

@@ -309,7 +309,7 @@ def draw_into(ax: Axes, figure: Figure) -> Axes:
     panel, drawn_before = place.panel, ax.has_data()
     xlim, ylim = place.xlim, place.ylim
     if drawn_before:
-        xlim, ylim = _merge_keys(xlim, ax.get_xlim()), _merge_keys(ylim, ax.get_ylim())
+        xlim, ylim = _widest_limits(xlim, ax.get_xlim()), _widest_limits(ylim, ax.get_ylim())
     keys = list(figure.keys)
     for layer in panel.layers:
         made = add_artists(ax, layer)
@@ -329,7 +329,7 @@ def draw_into(ax: Axes, figure: Figure) -> Axes:
     return ax
 
 
-def _merge_keys(new: Sequence[float], old: Sequence[float]) -> tuple[float, float]:
+def _widest_limits(new: Sequence[float], old: Sequence[float]) -> tuple[float, float]:
     return min(*new, *old), max(*new, *old)
 
 

@@ -84,7 +84,7 @@ def multi_trial_scene(
 ) -> dict[str, Any] | None:
     """Return the values for the 3-D view of several walks by name; None if no walk has a pose.
 
-    Parameters: `one_place` see `scene_of`, `most_bytes` of all walks.
+    Parameters: `one_place` see `scene_values`, `most_bytes` of all walks.
     """
     share = most_bytes // max(len(views), 1)
     persons = [

@@ -458,19 +458,14 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     if bands is None:
         return None
     chosen = analysis.settings.uncertainty
-    coordinates = {}
-    for column, name in enumerate(bands.coordinates):
-        known = np.isfinite(bands.total[:, column])
-        if not known.any():
-            continue
-        by_source = {source: _rms_entries(sd[known, column]) for source, sd in bands.by_source.items()}
-        coordinates[name] = {
-            "peak_nm": np.abs(analysis.dynamics.torques[known, column]).max(),
-            "sd_rms_nm": _rms_entries(bands.total[known, column]),
-            "sd_largest_nm": bands.total[known, column].max(),
-            "by_source_rms_nm": by_source,
-            "largest_source": max(by_source, key=lambda source: by_source[source]),
-        }
+    coordinates = _band_entries(bands.coordinates, analysis.dynamics.torques, bands.total, bands.by_source, "nm")
+    for entry in coordinates.values():
+        by_source = entry["by_source_rms_nm"]
+        entry["largest_source"] = max(by_source, key=lambda source: by_source[source])
+    powers = {}
+    if bands.joints:
+        of_joints = np.stack([load.power for load in analysis.dynamics.joints], axis=1)
+        powers = _band_entries(bands.joints, of_joints, bands.total_power, bands.power_by_source, "w")
     citations, file = load_magnitudes(chosen.magnitudes).citations, user_table_name(chosen.magnitudes)
     if file:
         citations = {
@@ -483,28 +478,25 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         **({} if turn_noise is None else {"turn_noise_deg": np.rad2deg(np.median(turn_noise))}),
         "citations": dict(citations),
         "coordinates": coordinates,
-        "powers": _power_record(analysis),
+        "powers": powers,
     }
 
 
-def _power_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    bands = analysis.uncertainty
-    powers: dict[str, Any] = {}
-    assert bands is not None
-    for name, load in zip(bands.joints, analysis.dynamics.joints if bands.joints else (), strict=True):
-        sd = bands.total_power[:, bands.joints.index(name)]
-        known = np.isfinite(sd) & np.isfinite(load.power)
+def _band_entries(
+    names: Sequence[str], values: FloatArray, total: FloatArray, by_source: Mapping[str, FloatArray], unit: str
+) -> dict[str, dict[str, Any]]:
+    """Return peak, and RMS and largest standard deviation, of columns (T, N) by name, without columns that have no value."""
+    entries = {}
+    for column, name in enumerate(names):
+        known = np.isfinite(total[:, column]) & np.isfinite(values[:, column])
         if known.any():
-            powers[name] = {
-                "peak_w": np.abs(load.power[known]).max(),
-                "sd_rms_w": _rms_entries(sd[known]),
-                "sd_largest_w": sd[known].max(),
-                "by_source_rms_w": {
-                    source: _rms_entries(part[known, bands.joints.index(name)])
-                    for source, part in bands.power_by_source.items()
-                },
+            entries[name] = {
+                f"peak_{unit}": np.abs(values[known, column]).max(),
+                f"sd_rms_{unit}": _rms_entries(total[known, column]),
+                f"sd_largest_{unit}": total[known, column].max(),
+                f"by_source_rms_{unit}": {source: _rms_entries(sd[known, column]) for source, sd in by_source.items()},
             }
-    return powers
+    return entries
 
 
 def _rms_entries(values: FloatArray) -> float:

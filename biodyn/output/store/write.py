@@ -219,7 +219,7 @@ Progress = Callable[[str], None]
 
 
 def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
-    """Write run.json, tables, arrays and copies of the user's files into a folder; call `seal` after the last file.
+    """Write run.json, tables, arrays and copies of the user's files into a folder; call `write_manifest` after the last file.
 
     `pack`: large tables as Parquet and arrays in reduced precision, for folders of thousands of trials.
     """

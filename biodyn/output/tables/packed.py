@@ -80,7 +80,7 @@ def to_parquet(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[s
 
 
 def from_parquet(content: bytes) -> pd.DataFrame:
-    """Return the table of `packed`, with the dtypes of its CSV; ValueError for invalid bytes."""
+    """Return the table of `to_parquet`, with the dtypes of its CSV; ValueError for invalid bytes."""
     require_arrow()
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import AXES, SIDES, FloatArray, Side
+from biodyn.conventions import AXES, SIDES, FloatArray, Side, with_side
 from biodyn.errors import ResultError
 from biodyn.library.pose_systems import find_pose_system
 from biodyn.model.pose_axes import joint_angles_of_poses
@@ -132,8 +132,7 @@ def joint_powers(analysis: TrialAnalysis) -> pd.DataFrame:
     """Power of the joint torques of every joint, W, positive where energy is generated."""
     columns = {"time_s": analysis.time_s}
     for load in analysis.dynamics.joints:
-        name = f"{load.joint}_{load.side}" if load.side else load.joint
-        columns[f"{name}_W"] = load.power
+        columns[f"{with_side(load.joint, load.side)}_W"] = load.power
     return pd.DataFrame(columns)
 
 
@@ -145,7 +144,7 @@ def joint_power_parts(analysis: TrialAnalysis) -> pd.DataFrame:
     """
     columns = {"time_s": analysis.time_s}
     for load in analysis.dynamics.joints:
-        name = f"{load.joint}_{load.side}" if load.side else load.joint
+        name = with_side(load.joint, load.side)
         columns |= {f"{name}_{part}_W": power for part, power in load.power_parts.items()}
     return pd.DataFrame(columns)
 

@@ -46,7 +46,7 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 from biodyn.recording.wrenches import ContactDecision
 
-# A time that a user reads from a table or figure is this near to the begin of a load.
+#: A time that a user reads from a table or figure is this near to the begin of a load, or to an event.
 MATCHES_S = 0.1
 
 
@@ -85,11 +85,15 @@ def unused_overrides(
         yield Diagnostic(
             "data-not-used",
             "warning",
-            f"contacts.override gives plate {entry.plate} {span} to the {entry.side} foot, but {why}. It is not applied; a "
+            f"contacts.override gives plate {entry.plate} {span} to {_foot_text(entry)}, but {why}. It is not applied; a "
             "leg on a surface that no plate measures has no joint moments.",
             hint="Correct number and time, or the plates of the file (FORCE_PLATFORM:USED, CORNERS, CHANNEL).",
             about=str(entry.plate),
         )
+
+
+def _foot_text(entry: ContactOverride) -> str:
+    return "no foot" if _side_of(entry) is None else f"the {entry.side} foot"
 
 
 def _side_of(entry: ContactOverride) -> Side | None:

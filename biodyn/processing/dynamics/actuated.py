@@ -75,7 +75,7 @@ class ActuatedMotion:
                     yield first, stop, first + start, first + end
 
     def coordinate_kinds(self) -> tuple[tuple[CoordinateKind, int], ...]:
-        """Return the layout of q, see `derivatives.configuration_spline`."""
+        """Return the layout of q, see `derivatives.fit_configuration_spline`."""
         if self.reduced is not None:
             return (("free", 0), *(("scalar", place) for place in range(7, self.reduced.nq)))
         kinds: list[tuple[CoordinateKind, int]] = []

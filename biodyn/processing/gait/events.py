@@ -18,6 +18,7 @@ from scipy.special import stdtr
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side, other_side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
+from biodyn.processing.contacts.decide import MATCHES_S
 from biodyn.processing.gait.movement_events import KINDS, MIN_STRIDE_S, probability_close, usual_stride_s
 from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
@@ -25,8 +26,6 @@ from biodyn.recording import Contact, EventKind, EventSource, GaitEvent
 
 # Least number and share of the inconsistent events that explain an exchange.
 _NAMED = 6  # times listed in a message
-# A time that a user reads from a table or figure is this near to the event.
-_MATCHES_S = 0.1
 _OPPOSITE: dict[EventKind, EventKind] = {"foot_strike": "foot_off", "foot_off": "foot_strike"}
 
 
@@ -196,14 +195,14 @@ def _with_corrections(
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Return the events as the user corrects them, sorted by time, and a finding about each entry that fits no event.
 
-    An entry belongs to the nearest event of its side and kind within `_MATCHES_S`. The mark of a cycle is on its last strike.
+    An entry belongs to the nearest event of its side and kind within `MATCHES_S`. The mark of a cycle is on its last strike.
     """
     corrected, notes = list(events), []
 
     def nearest_event(side: str, kind: str, time_s: float) -> GaitEvent | None:
         fitting = [e for e in corrected if SIDE_NAMES[e.side] == side and e.kind == kind]
         event = min(fitting, key=lambda e: abs(e.time_s - time_s), default=None)
-        return event if event is not None and abs(event.time_s - time_s) <= _MATCHES_S else None
+        return event if event is not None and abs(event.time_s - time_s) <= MATCHES_S else None
 
     for entry in settings.override:
         event = nearest_event(entry.side, entry.event, entry.from_s)

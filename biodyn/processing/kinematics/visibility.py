@@ -106,7 +106,7 @@ def bridge_prior(
 
 
 def regularisation_shares(bad: BoolArray, rate_hz: float) -> FloatArray:
-    """Return the shares (T, C), 0 to 1, of the weight with which `bridge` regularises poorly determined coordinates."""
+    """Return the shares (T, C), 0 to 1, of the weight with which `bridge_prior` regularises poorly determined coordinates."""
     margin = max(round(_MARGIN_S * rate_hz), 1)
     shares = np.zeros(bad.shape)
     for column in np.flatnonzero(bad.any(axis=0)):
@@ -198,8 +198,8 @@ def undetermined_rotations(
 ) -> BoolArray:
     """Return the frames (T,) of q (T, n) in which the visible markers leave the rotation of a body joined to ground open.
 
-    As `model.observability.root_unseen`, for an OpenSim model. turns: (n,) coordinates that rotate such a body. No frames if
-    all markers together leave it equally open.
+    As `model.observability.undetermined_root`, for an OpenSim model. turns: (n,) coordinates that rotate such a body. No
+    frames if all markers together leave it equally open.
     """
     ridge_m2 = 1e-8
     visible = markers.weights > 0.0

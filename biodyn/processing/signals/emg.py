@@ -50,7 +50,7 @@ def muscle_activity(signals: AnalogSignals) -> tuple[MuscleActivity, ...]:
     """Return the activity of every muscle that the channels record; none where the rate is below twice the band's lower part.
 
     A channel is EMG if its unit is a voltage, its label has a side, and the label names a muscle or says EMG. If a file has such
-    channels, others in volts whose label is a side and letters are EMG too. A constant channel is left out.
+    channels, other voltage channels with a label of a side and letters are EMG too. A constant channel is left out.
     """
     volts = [i for i, unit in enumerate(signals.units) if unit.strip().lower() in _VOLTS]
     read = {i: parts for i in volts if (parts := side_and_name(signals.labels[i])) is not None}
@@ -58,9 +58,9 @@ def muscle_activity(signals: AnalogSignals) -> tuple[MuscleActivity, ...]:
     if not sure or signals.rate_hz < 4.0 * _ACTIVITY_HZ:
         return ()
     result = []
-    for i, (side, name, says) in read.items():
+    for i, (side, name, _) in read.items():
         values = signals.values[:, i]
-        if (i in sure or says or name.isalpha()) and np.isfinite(values).all() and np.ptp(values) > 0.0:
+        if (i in sure or name.isalpha()) and np.isfinite(values).all() and np.ptp(values) > 0.0:
             millivolts = _VOLTS[signals.units[i].strip().lower()] * values
             burst = band_passed(millivolts, signals.rate_hz)
             muscle = muscle_names().get(name, name)

@@ -23,7 +23,7 @@ _WINDOW = 5
 def remove_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
     """Return the markers without the frames in which they jump away and back, before a filter spreads the jump.
 
-    off: their `jumps` (T, M), if already known.
+    off: their `distance_from_median` (T, M), if already known.
     """
     off = distance_from_median(markers) if off is None else off
     jumped = off > spike_limit_m(off, markers.rate_hz)
@@ -33,7 +33,7 @@ def remove_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
 
 
 def spike_limit_m(off: FloatArray, rate_hz: float) -> FloatArray:
-    """Return the distance (M,) m from the median of the neighbouring frames that is a spike; off (T, M): `jumps`."""
+    """Return the distance (M,) m from the median of the neighbours that is a spike; off (T, M): `distance_from_median`."""
     # At lower rates: largest acceleration of a foot that turns back, m/s2; and multiple of the usual distance of a noisy marker.
     turning_m_s2, noise = 100.0, 6.0
     usual = np.median(off, axis=0) if len(off) else np.zeros(off.shape[1])

@@ -92,7 +92,7 @@ class TrialSignals:
         markers: gaps filled and smoothed. unfiltered: gaps filled only. recorded: neither. gaps: filled and open gaps.
         cutoff_hz, order: of the smoothing of the markers, see `smoothing.Smoothed`.
         raw_plates: at the analog rate, unfiltered. plates: filtered, at the marker rate.
-        jump_m: (T, M) `gaps.jumps` of all markers of the recording; None for poses.
+        jump_m: (T, M) `gaps.distance_from_median` of all markers of the recording; None for poses.
         automatic: automatic choice of the cut-off; `settings` then hold the chosen one.
         method: smoothing method with its reason; `settings` hold its name.
     """

@@ -26,7 +26,7 @@ _MOST_SLID_M: Final = 0.02
 _MOST_MASS: Final = 0.10
 _MOST_CENTRE_M: Final = 0.05
 # A stance without its force lasts longer, an error of motion at an end or a strike less; and for about so long before and after
-# it the foot bears less than what `unborne` sees, s.
+# it the foot bears less than what `unbalanced_rows` sees, s.
 _LOADING_S: Final = 0.1
 
 
@@ -283,7 +283,7 @@ def balance_fit(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, cutoff_h
     """Return the motion and inertias that explain markers and forces best together.
 
     time_s: (T,) of the recording, even. cutoff_hz: of the fitted motion that the estimate starts from and deviates from.
-    Raises InputFileError: too few frames show the markers, gaps too long, nothing to balance (`balanced`).
+    Raises InputFileError: too few frames show the markers, gaps too long, nothing to balance (`balance_motion`).
     """
     seen = np.asarray(np.isfinite(fit.q).all(axis=1))
     frames = np.flatnonzero(seen)

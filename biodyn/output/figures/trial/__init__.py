@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, Side
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, Side, with_side
 from biodyn.errors import ResultError
 from biodyn.library.load import UserFile
 from biodyn.library.registry import Registry
@@ -119,7 +119,7 @@ class TrialView:
         for name, entry in self.record["model"].get("variables", {}).items():
             if entry["variable"] == variable and entry["side"] == side:
                 return str(name), float(entry["sign"])
-        return f"{variable}_{side}" if side else variable, 1.0
+        return with_side(variable, side), 1.0
 
     @cached_property
     def curves(self) -> dict[str, dict[str, CycleCurves]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, with_side
 from biodyn.output.figures.curves import (
     COLUMNS,
     MEAN,
@@ -80,7 +80,7 @@ def _curve_lines(trial: TrialView, name: str, both_sides: bool) -> tuple[Line, .
     for side in SIDES if both_sides else (*SIDES, ""):
         coordinate, sign = trial.coordinate(stem, side)
         if ending == "_power":  # named after the variable, also with an imported model
-            coordinate, sign = f"{stem}_{side}" if side else stem, 1.0
+            coordinate, sign = with_side(stem, side), 1.0
         if (column := f"{coordinate}{unit_ending}") in table:
             shown_side = side or SIDES[0]
             values = sign * variable(name).clinical(shown_side) * factor * table[column].to_numpy(dtype=float)
