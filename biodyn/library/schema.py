@@ -561,6 +561,18 @@ class _Scalar(Strict):
         return self
 
 
+class _DeviationIndex(Strict):
+    vectors: Annotated[tuple[Numbers, ...], Field(strict=False, min_length=15, max_length=15)]
+    log_mean: float
+    log_sd: float = Field(gt=0)
+
+    @model_validator(mode="after")
+    def _long(self) -> _DeviationIndex:
+        if any(len(row) != 459 for row in self.vectors):
+            raise ValueError("'vectors' must have 459 values each: nine angles at 0, 2 ... 100 % of the cycle")
+        return self
+
+
 class Norms(Strict):
     """Curves and discrete parameters of a reference group; see docs/norms.md."""
 
@@ -578,6 +590,7 @@ class Norms(Strict):
     age: _Age | None = None
     curve: dict[Name, _Curve] = Field(default_factory=dict)
     scalar: dict[Name, _Scalar] = Field(default_factory=dict)
+    gdi: _DeviationIndex | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> Norms:

@@ -20,9 +20,11 @@ from biodyn.statistics.comparisons import (
     paired_dz,
 )
 from biodyn.statistics.gait_measures import (
+    GaitDeviationIndex,
     Typicality,
     curve_difference,
     find_typical_cycle,
+    fit_deviation_index,
     gait_profile_score,
     gait_variable_score,
     multiple_correlation,
@@ -35,6 +37,7 @@ from biodyn.statistics.repeatability import Intraclass, Repeatability, assess_re
 __all__ = [
     "Comparison",
     "EffectSize",
+    "GaitDeviationIndex",
     "GroupComparison",
     "Intraclass",
     "MixedModel",
@@ -48,6 +51,7 @@ __all__ = [
     "compare_paired",
     "curve_difference",
     "find_typical_cycle",
+    "fit_deviation_index",
     "gait_profile_score",
     "gait_variable_score",
     "hedges_g",

@@ -163,6 +163,57 @@ def gait_variable_score(curves: ArrayLike, reference: ArrayLike) -> FloatArray:
     return np.asarray(np.sqrt(np.mean(apart**2, axis=-1)))
 
 
+#: Number of gait features, and percent of the cycle between two instants, of the gait deviation index.
+GAIT_FEATURES: Final = 15
+GAIT_VECTOR_STEP: Final = 2
+
+
+@dataclass(frozen=True)
+class GaitDeviationIndex:
+    """Scale of the gait deviation index: 100 is the mean of the control group, 10 points are one standard deviation.
+
+    Schwartz & Rozumalski 2008, Gait Posture 28:351-357. A gait vector holds nine angles at 0, 2 ... 100 % of the cycle.
+
+    Attributes:
+        vectors: (15, 459) orthonormal gait features.
+        log_mean, log_sd: of the natural logarithm of the controls' distances.
+    """
+
+    vectors: FloatArray
+    log_mean: float
+    log_sd: float
+
+    def of(self, deviation: ArrayLike) -> float:
+        """Return the index of nine angles minus the controls' mean (9, 101), degrees; NaN if a value is missing."""
+        return float(100.0 - 10.0 * (self._log_distance(gait_vector(deviation)) - self.log_mean) / self.log_sd)
+
+    def _log_distance(self, deviations: FloatArray) -> FloatArray:
+        return np.asarray(np.log(np.linalg.norm(deviations @ self.vectors.T, axis=-1)))
+
+
+def gait_vector(curves: ArrayLike) -> FloatArray:
+    """Return curves (..., V, 101) at every second percent of the cycle, one after the other (..., 51 V)."""
+    coarse = np.asarray(curves, dtype=float)[..., ::GAIT_VECTOR_STEP]
+    return coarse.reshape(*coarse.shape[:-2], -1)
+
+
+def fit_deviation_index(
+    walks: FloatArray, deviations: FloatArray, weights: ArrayLike, prediction: float = 1.0
+) -> GaitDeviationIndex:
+    """Return the gait features of walks, and the scale of the controls' distances.
+
+    Features are the first left singular vectors of all gait vectors, not centred (Schwartz & Rozumalski 2008).
+
+    Parameters: `walks` (N, 459) gait vectors of patients and controls; `deviations` (M, 459) of controls from their mean, with
+    `weights` (M,); `prediction`: ratio of the distance of a new control to that of a control who is part of the mean.
+    """
+    vectors = np.linalg.svd(walks, full_matrices=False)[2][:GAIT_FEATURES]
+    logs = GaitDeviationIndex(vectors, 0.0, 1.0)._log_distance(deviations) + math.log(prediction)
+    return GaitDeviationIndex(
+        vectors, float(np.average(logs, weights=weights)), math.sqrt(float(np.cov(logs, aweights=weights)))
+    )
+
+
 def gait_profile_score(variable_scores: ArrayLike) -> FloatArray:
     """Return the root mean square of gait variable scores (last axis), not their arithmetic mean.
 

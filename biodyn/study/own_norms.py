@@ -10,7 +10,7 @@ import json
 import os
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,11 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import StudyError, printable
 from biodyn.library.faults import require_valid
 from biodyn.library.load import read_user_toml
+from biodyn.statistics.gait_measures import GaitDeviationIndex, fit_deviation_index, gait_vector
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, fit_curve_model
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.group.registry import mean_of_person
+from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves
 from biodyn.study.report.pages import with_strides
 from biodyn.study.report.source import StudySource
@@ -54,13 +56,17 @@ class Means:
 
 @dataclass(frozen=True)
 class People:
-    """All of a study: their means, units by variable, names, the walkers, and how many walks were left out."""
+    """All of a study: their means, units by variable, names, the walkers, and how many walks were left out.
+
+    `gait_vectors` (N, 459): of every person, condition and side of the study, patients too.
+    """
 
     means: tuple[Means, ...]
     units: Mapping[str, str]
     names: tuple[str, ...]
     walkers: tuple[Walker, ...]
     left_out: int
+    gait_vectors: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
 
 
 def people_of(study: Path, groups: Sequence[str] | None, conditions: Sequence[str] | None) -> People:
@@ -75,10 +81,12 @@ def people_of(study: Path, groups: Sequence[str] | None, conditions: Sequence[st
     units: dict[str, str] = {}
     names: list[str] = []
     walkers: list[Walker] = []
+    gait_vectors: list[FloatArray] = []
     for frame in iterate_subjects(study, CYCLE_VALUES):
         data = with_strides(source, frame)
         if data is None:
             continue
+        gait_vectors += _gait_vectors(data)
         walker = _walker(source, data)
         person_means = list(_means(data, walker, len(names), groups, conditions)) if walker is not None else []
         if walker is None or not person_means:
@@ -88,7 +96,21 @@ def people_of(study: Path, groups: Sequence[str] | None, conditions: Sequence[st
         names.append(data.subject)
         walkers.append(walker)
     left_out = sum(bool(trial.excluded) or not trial.done for trial in source.trials)
-    return People(tuple(means), units, tuple(names), tuple(walkers), left_out)
+    return People(tuple(means), units, tuple(names), tuple(walkers), left_out, np.array(gait_vectors))
+
+
+_NINE = [score_variable.variable for score_variable in score_variables()]
+
+
+def _gait_vectors(data: SubjectCycles) -> list[FloatArray]:
+    """Return the nine angles of each session, condition and side in one row each, with the signs of a right side."""
+    if not set(_NINE) <= set(data.variables):
+        return []
+    curves = (
+        same_side(_NINE, mean_curve.key[3])[:, None] * data.selected(mean_curve.mean, _NINE)
+        for mean_curve in mean_curves(data)
+    )
+    return [gait_vector(nine) for nine in curves if np.isfinite(nine).all()]
 
 
 def _require(what: str, wanted: Sequence[str] | None, known: set[str]) -> None:
@@ -168,6 +190,10 @@ def _lines(table: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "[speed]")
     for key, value in table["speed"].items():
         yield from _entry(key, value)
+    if "gdi" in table:
+        yield from ("", "[gdi]")
+        for key, value in table["gdi"].items():
+            yield from _entry(key, value)
     for kind in ("curve", "scalar"):
         for name, entry in table[kind].items():
             yield from ("", f"[{kind}.{json.dumps(name)}]")
@@ -293,12 +319,34 @@ def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, 
             ):  # too few of the people have it for the band that the file tells of
                 continue
             table["curve"][variable] = _curve(model, people.units[variable], reference, banded)
+    index = _deviation_index(people, NormSet(table)) if banded else None
+    if index is not None:
+        table["gdi"] = {"vectors": index.vectors, "log_mean": index.log_mean, "log_sd": index.log_sd}
     for key, title, unit in _numbers():
         sources = [person for person in people.means if np.isfinite(person.strides.get(key, np.nan))]
         if len({person.person for person in sources}) >= LEAST_FOR_MEAN:
             values = np.array([[person.strides[key]] for person in sources])
             table["scalar"][key] = _scalar(_model(sources, values, seed, band=False), title, unit, reference)
     return table
+
+
+def _deviation_index(people: People, norms: NormSet) -> GaitDeviationIndex | None:
+    """Return the gait deviation index with the norms' mean at each walk's speed; None with too few people or angles."""
+    sources = [person for person in people.means if set(_NINE) <= set(person.curves)]
+    count = len({person.person for person in sources})
+    if count < LEAST_FOR_BAND or not set(_NINE) <= set(norms.table["curve"]):
+        return None
+    means = [norms.at(person.speed).curves for person in sources]
+    deviations = [
+        gait_vector([person.curves[name] - mean[name].mean for name in _NINE])
+        for person, mean in zip(sources, means, strict=True)
+    ]
+    # of a mean with p coefficients over n people: the squared distance is 1 - p/n of its people, 1 + p/n of new ones
+    share = float(np.mean([len(norms.table["curve"][name]["mean"]) for name in _NINE])) / count
+    prediction = np.sqrt((1.0 + share) / (1.0 - share))
+    return fit_deviation_index(
+        people.gait_vectors, np.array(deviations), [person.weight for person in sources], prediction
+    )
 
 
 def _numbers() -> list[tuple[str, str, str]]:

@@ -158,6 +158,12 @@ def excluded_trials(plan: StudyPlan, out: Path, include_failed: bool) -> dict[tu
     return reasons
 
 
+def warned_trials(plan: StudyPlan, out: Path) -> set[tuple[str, str]]:
+    """Return (subject, trial) of the trials that did not pass all checks."""
+    records = ((trial, read_record(out / trial.folder)) for trial in plan.trials)
+    return {(trial.subject, trial.trial) for trial, record in records if record is not None and record.status != "pass"}
+
+
 def other_activities(activities: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
     """Return the reasons for excluding trials of another activity than most trials of the condition.
 

@@ -17,6 +17,7 @@ from scipy.interpolate import PchipInterpolator
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.library.load import is_path, load_table, suggest_name
 from biodyn.library.tables import entry_names, load_entry
+from biodyn.statistics.gait_measures import GaitDeviationIndex
 from biodyn.variables.meaning import PERCENT
 
 #: Values of the setting that are not names of norms.
@@ -69,7 +70,7 @@ class Norms:
     Attributes:
         name; group: description of the group; short: for legends; band: description of the drawn band ("mean ± 1 SD").
         citation, licence: the source. speed: the speed in words, "" for norms of a single speed.
-        curves, scalars: by variable and by name.
+        curves, scalars: by variable and by name. deviation_index: of own norms of enough people, else None.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Norms:
     licence: str = ""
     speed: str = ""
     scalars: Mapping[str, NormScalar] = field(default_factory=dict)
+    deviation_index: GaitDeviationIndex | None = None
 
     @property
     def words(self) -> str:
@@ -142,7 +144,8 @@ class NormSet:
             for name, entry in self.table.get("scalar", {}).items()
         }
         t = self.table
-        return Norms(t["name"], t["group"], t["short"], t["band"], t["citation"], curves, t["licence"], words, scalars)
+        texts = (t["name"], t["group"], t["short"], t["band"], t["citation"])
+        return Norms(*texts, curves, t["licence"], words, scalars, _deviation_index(t.get("gdi")))
 
     def _place(self, speed: float) -> tuple[int | None, str]:
         """The row of the group nearest to a speed, None for a model, and the speed in words."""
@@ -439,6 +442,8 @@ def _choice_entry(choice: NormChoice) -> list[dict[str, Any]]:
         if item.source.file:
             entry["curves"] = {name: _curve_entry(curve) for name, curve in norms.curves.items()}
             entry["scalars"] = {name: asdict(scalar) for name, scalar in norms.scalars.items()}
+            if "gdi" in item.source.table:
+                entry["gdi"] = item.source.table["gdi"]
         entries.append(entry)
     return entries
 
@@ -484,7 +489,13 @@ def _norms_of_entry(entry: Mapping[str, Any], age_years: float | None) -> Norms:
     }
     scalars = {name: NormScalar(**item) for name, item in entry["scalars"].items()}
     words = {name: str(entry[name]) for name in ("name", "group", "short", "band", "citation", "licence", "speed")}
-    return Norms(curves=curves, scalars=scalars, **words)
+    return Norms(curves=curves, scalars=scalars, deviation_index=_deviation_index(entry.get("gdi")), **words)
+
+
+def _deviation_index(entry: Mapping[str, Any] | None) -> GaitDeviationIndex | None:
+    if entry is None:
+        return None
+    return GaitDeviationIndex(_as_array(entry["vectors"]), float(entry["log_mean"]), float(entry["log_sd"]))
 
 
 def _as_array(values: list[float]) -> FloatArray:

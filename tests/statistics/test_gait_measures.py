@@ -14,6 +14,7 @@ from biodyn.errors import StatisticsError
 from biodyn.statistics import (
     curve_difference,
     find_typical_cycle,
+    fit_deviation_index,
     gait_profile_score,
     gait_variable_score,
     multiple_correlation,
@@ -163,3 +164,19 @@ def test_missing_stays_missing() -> None:
     broken[3] = np.nan
     assert np.isnan(gait_variable_score(broken, WAVE))
     assert np.isnan(gait_profile_score([1.0, np.nan]))
+
+
+def test_the_deviation_index_scales_the_log_distance_of_controls_to_100_and_10() -> None:
+    rng = np.random.default_rng(3)
+    features = np.linalg.qr(rng.normal(size=(459, 20)))[0].T
+    walks = rng.normal(size=(60, 20)) * np.linspace(8.0, 0.5, 20) @ features
+    controls = walks[:30] - walks[:30].mean(axis=0)
+    index = fit_deviation_index(walks, controls, np.ones(30))
+    np.testing.assert_allclose(index.vectors @ index.vectors.T, np.eye(15), atol=1e-12)
+    # by hand: eigenvectors of the matrix of products, as in the paper
+    by_hand = np.linalg.eigh(walks.T @ walks)[1][:, -15:]
+    logs = np.log(np.linalg.norm(controls @ by_hand, axis=1))
+    np.testing.assert_allclose([index.log_mean, index.log_sd], [logs.mean(), logs.std(ddof=1)], rtol=1e-9)
+    curves = np.repeat(controls[0].reshape(9, 51), 2, axis=1)[:, :101]
+    assert index.of(curves) == pytest.approx(100.0 - 10.0 * (logs[0] - logs.mean()) / logs.std(ddof=1))
+    assert np.isnan(index.of(np.full((9, 101), np.nan)))

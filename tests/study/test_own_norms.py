@@ -9,6 +9,8 @@ from biodyn.errors import StudyError, TableError
 from biodyn.library.faults import require_valid
 from biodyn.library.load import read_user_toml
 from biodyn.settings import settings_from
+from biodyn.statistics.gait_measures import gait_vector
+from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.own_norms import Means, People, norm_table, write_norms
 from biodyn.variables import NormSet, Walker, choose_norms, load_norm_set
 from biodyn.variables.meaning import PERCENT
@@ -103,3 +105,51 @@ def test_an_existing_file_and_a_name_without_toml_are_refused(tmp_path) -> None:
     with pytest.raises(StudyError, match="is not a TOML file"):
         build_norms(tmp_path, tmp_path / "own.csv")
     assert path.read_text(encoding="utf-8") == "mine"
+
+
+_NINE = [score_variable.variable for score_variable in score_variables()]
+
+
+def nine_angles(rng: np.random.Generator, deviation: float = 1.0) -> dict[str, np.ndarray]:
+    """Nine angles of a person: an offset and two waves of its own on each curve, degrees."""
+    waves = np.stack([np.ones(101), *(np.sin(2 * np.pi * k * PERCENT / 100 + k) for k in (1, 2))])
+    return {
+        name: 15.0 * np.sin(2 * np.pi * PERCENT / 100 + number)
+        + deviation * rng.normal(size=3) * (4.0, 2.0, 1.0) @ waves
+        for number, name in enumerate(_NINE)
+    }
+
+
+def nine_angle_people(count: int, seed: int) -> People:
+    rng = np.random.default_rng(seed)
+    walkers = tuple(Walker(30.0, 1.75, 0.92, 1.2) for _ in range(count))
+    means = tuple(
+        Means(person, speed, curves, {"stance_percent": 62.0}, 0.5)
+        for person in range(count)
+        for curves in [nine_angles(rng)]
+        for speed in (0.38, 0.42)
+    )
+    vectors = np.stack([gait_vector([mean.curves[name] for name in _NINE]) for mean in means])
+    return People(means, dict.fromkeys(_NINE, "deg"), tuple(map(str, range(count))), walkers, 0, vectors)
+
+
+def test_new_healthy_people_have_a_deviation_index_of_100_on_average_and_10_of_sd(tmp_path) -> None:
+    path = tmp_path / "own.toml"
+    rng = np.random.default_rng(7)
+    healthy, patients = [], []
+    for seed in range(4):
+        write_norms(norm_table(nine_angle_people(40, seed), "own", "CC0", 0), path)
+        norms = NormSet(read_user_toml(path, "norms").content).at(0.4)
+        assert norms.deviation_index is not None
+        mean = np.stack([norms.curves[name].mean for name in _NINE])
+        for found, size in ((healthy, 1.0), (patients, 3.0)):
+            people = [np.stack(list(nine_angles(rng, size).values())) - mean for _ in range(50)]
+            found += [norms.deviation_index.of(curves) for curves in people]
+    # four samples of 40 controls: the SD of a mean is 10 / sqrt(40 x 4), that of an SD some 6 % of it
+    assert np.mean(healthy) == pytest.approx(100.0, abs=3 * 10 / np.sqrt(160))
+    assert np.std(healthy) == pytest.approx(10.0, rel=0.3)
+    assert np.mean(patients) < 65.0
+
+
+def test_few_people_give_no_deviation_index() -> None:
+    assert "gdi" not in norm_table(nine_angle_people(19, 1), "own", "CC0", 0)

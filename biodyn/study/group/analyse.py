@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +61,7 @@ from biodyn.study.group.subject_cycles import (
 )
 from biodyn.study.options import AnalysisOptions, all_definitions, group_table, require_known
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import STRIDES_NAME, excluded_trials, read_strides, without_trials
+from biodyn.study.record import STRIDES_NAME, excluded_trials, read_strides, warned_trials, without_trials
 from biodyn.variables import Walker, load_norm_set, unknown_norms
 from biodyn.variables.cycle_parameters import apply_operation, parameter_unit, side_signs, window_ends
 from biodyn.variables.norms import AUTO, NONE
@@ -213,7 +213,8 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
     frames = _included(iterate_subjects(out, CYCLE_VALUES), excluded)
     counted = [trial for trial in plan.trials if (trial.subject, trial.trial) not in excluded]
     walkers = walkers_of(counted, out)
-    return analyse_frames(frames, strides_on_disk(plan.trials, out), out, options, possible_names(plan), walkers)
+    strides, warned = strides_on_disk(plan.trials, out), warned_trials(plan, out)
+    return analyse_frames(frames, strides, out, options, possible_names(plan), walkers, warned)
 
 
 def _included(frames: Iterable[pd.DataFrame], excluded: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
@@ -234,15 +235,16 @@ def analyse_frames(
     options: AnalysisOptions | None = None,
     possible: Possible | None = None,
     walkers: Sequence[Walker] = (),
+    warned: Collection[tuple[str, str]] = (),
 ) -> GroupResults:
     """Analyse the tidy rows of a study, one frame per subject, and write OUT/group; see `analyse_study`.
 
     `possible`: names that the study could have had; one of them without data is a finding, no error. `walkers`:
-    the people, by whom the norms are chosen.
+    the people, by whom the norms are chosen. `warned`: (subject, trial) of trials that represent nothing.
     """
     options = options or AnalysisOptions()
     with replace_folder(out / FOLDER_NAME, group_files) as folder, ExitStack() as open_files:
-        stream = _Stream(options, folder, open_files, possible or Possible(), walkers)
+        stream = _Stream(options, folder, open_files, possible or Possible(), walkers, warned)
         for frame in frames:
             data = subject_cycles(frame)
             stream.add(data.with_strides(strides_of(data.subject)))
@@ -266,8 +268,9 @@ class _Stream:
         open_files: ExitStack,
         possible: Possible,
         walkers: Sequence[Walker],
+        warned: Collection[tuple[str, str]],
     ) -> None:
-        self.options, self.walkers = options, walkers
+        self.options, self.walkers, self.warned = options, walkers, warned
         self.possible = possible
         self.definitions = all_definitions(options.parameters)
         scored = (score.variable for score in score_variables())
@@ -289,7 +292,8 @@ class _Stream:
         options = self.options
         self.variables.update(data.units)
         self.strides.update(dict.fromkeys(data.stride_columns))
-        cycles = cycle_table(data, group_table("analysis")["representative"]["variables"])
+        warned = [trial for subject, trial in self.warned if subject == data.subject]
+        cycles = cycle_table(data, group_table("analysis")["representative"]["variables"], warned)
         self.cycles.append(cycles)
         values = parameter_matrix(data, self.definitions)
         self.known += np.isfinite(values).sum(axis=0)

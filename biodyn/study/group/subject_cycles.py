@@ -148,19 +148,20 @@ def _constant(column: pd.Series) -> bool:
 CYCLE_COLUMNS = [*CYCLE_KEYS, "representative", "outlier", "distance", "limit", "variables"]
 
 
-def cycle_table(data: SubjectCycles, variables: Sequence[str]) -> pd.DataFrame:
+def cycle_table(data: SubjectCycles, variables: Sequence[str], warned: Collection[str] = ()) -> pd.DataFrame:
     """Return one row per cycle: `CYCLE_KEYS`, representative, outlier, distance to the median cycle, its limit, variables judged.
 
     In each session, condition and side the variables are judged that at least half of the cycles hold from 0 to 100 %; a
     cycle that lacks one of them has no distance. The representative cycle is the nearest to the median one among those that
-    hold every variable, if there are any: it should have moments to show, where plates were met. Distances are in `sizes` of
-    analysis.toml: 1 is a mean difference of 5 degrees, 0.1 Nm/kg ...
+    hold every variable, if there are any: it should have moments to show, where plates were met. Cycles of the `warned`
+    trials represent nothing. Distances are in `sizes` of analysis.toml: 1 is a mean difference of 5 degrees, 0.1 Nm/kg ...
     """
     known = [name for name in variables if name in data.variables]
     count = len(data.cycles)
     representative, outlier = np.zeros(count, bool), np.zeros(count, bool)
     distance, limit = np.full(count, np.nan), np.full(count, np.nan)
     judged = np.full(count, "", dtype=object)
+    passed = ~data.cycles["trial"].isin(list(warned)).to_numpy(dtype=bool)
     place = np.array([data.variables.index(name) for name in known], dtype=np.int64)
     sizes = [_size(data.units[name]) for name in known]
     for _, rows in data.cells():
@@ -171,10 +172,11 @@ def cycle_table(data: SubjectCycles, variables: Sequence[str]) -> pd.DataFrame:
         if not len(usual) or not complete[:, usual].all(axis=1).any():
             continue
         result = find_typical_cycle(data.values[np.ix_(rows, place[usual])], [sizes[number] for number in usual])
-        whole = complete.all(axis=1) & ~result.outliers
-        nearest = np.where(whole, result.distances, np.nan)
-        best = int(np.nanargmin(nearest)) if whole.any() else result.representative
-        representative[rows[best]] = True
+        possible = passed[rows] & np.isfinite(result.distances)
+        whole = possible & complete.all(axis=1) & ~result.outliers
+        if possible.any():
+            nearest = np.where(whole if whole.any() else possible, result.distances, np.nan)
+            representative[rows[int(np.nanargmin(nearest))]] = True
         outlier[rows], distance[rows], limit[rows] = result.outliers, result.distances, result.limit
         judged[rows] = " ".join(known[number] for number in usual)
     return data.cycles[CYCLE_KEYS].assign(
@@ -182,11 +184,11 @@ def cycle_table(data: SubjectCycles, variables: Sequence[str]) -> pd.DataFrame:
     )
 
 
-def representative_walks(table: pd.DataFrame, passed: Collection[str] = ()) -> dict[tuple[str, str, str], str]:
-    """Return the representative walk: {(subject, session, condition): trial}; one of `passed`, if any of them can be.
+def representative_walks(table: pd.DataFrame, warned: Collection[str] = ()) -> dict[tuple[str, str, str], str]:
+    """Return the representative walk: {(subject, session, condition): trial}, never one of the `warned` trials.
 
     Its cycles are nearest to the median cycles of both sides (mean of the sides' mean distances), among
-    the walks that have cycles of most sides. Where there is only one walk, nothing is chosen.
+    the walks that have cycles of most sides. Nothing is chosen if there is only one walk, or if all are warned.
     """
     keys = ["subject", "session", "condition"]
     walk_of: dict[tuple[str, str, str], str] = {}
@@ -194,9 +196,9 @@ def representative_walks(table: pd.DataFrame, passed: Collection[str] = ()) -> d
     for key, rows in known.groupby(keys, sort=False) if len(known) else ():
         sides = rows.groupby(["trial", "side"], sort=False)["distance"].mean().groupby("trial", sort=False)
         walks = sides.agg(["mean", "count"])
-        if len(walks) > 1:
-            walks = walks[walks.index.isin(list(passed))] if walks.index.isin(list(passed)).any() else walks
-            whole = walks[walks["count"] == walks["count"].max()]
+        passed = walks[~walks.index.isin(list(warned))]
+        if len(walks) > 1 and len(passed):
+            whole = passed[passed["count"] == passed["count"].max()]
             walk_of[tuple(map(str, key))] = str(whole["mean"].idxmin())  # type: ignore[assignment, index]
     return walk_of
 

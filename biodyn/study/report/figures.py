@@ -275,11 +275,13 @@ def _spread_words(sd: FloatArray) -> str:
 def subject_keys(cycles: Mapping[str, SideCycles], norms: Sequence[Norm], names: Sequence[str]) -> list[Key]:
     """The legend of panels of these variables."""
     keys = [Key(f"mean, {SIDE_NAMES[side]}", SIDE_NAMES[side]) for side in cycles]
-    if any(len(side_cycles.values) > 1 for side_cycles in cycles.values()):
-        keys += [
-            Key("± 1 SD of the cycles", "muted", "area", opacity=0.3), Key("single cycle", "muted", width=SINGLE),
-            Key("outlier", "muted", width=1.2, dash=_OUTLIER), Key("representative cycle", "ink", width=1.6),
-        ]  # fmt: skip
+    several = [side_cycles for side_cycles in cycles.values() if len(side_cycles.values) > 1]
+    if several:
+        keys += [Key("± 1 SD of the cycles", "muted", "area", opacity=0.3), Key("single cycle", "muted", width=SINGLE)]
+    if any(side_cycles.outlier.any() for side_cycles in several):
+        keys.append(Key("outlier", "muted", width=1.2, dash=_OUTLIER))
+    if any(side_cycles.representative.any() for side_cycles in several):
+        keys.append(Key("representative cycle", "ink", width=1.6))
     return [*keys, FOOT_OFF_KEY, *norm_keys(norms, names)]
 
 

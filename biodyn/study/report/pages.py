@@ -29,7 +29,13 @@ from biodyn.study.collecting.read import subjects as subjects_with_cycles
 from biodyn.study.group.registry import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_walker
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.group.statistics.session_means import SCORE
-from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves, subject_cycles
+from biodyn.study.group.subject_cycles import (
+    CYCLE_VALUES,
+    SubjectCycles,
+    mean_curves,
+    representative_walks,
+    subject_cycles,
+)
 from biodyn.study.options import AnalysisOptions, recorded_options
 from biodyn.study.record import STRIDES_NAME, counted, read_strides, without_trials
 from biodyn.study.report.aggregate import PACKAGE, CurveMeans, Findings, RunFacts, outcome, parameter_means
@@ -177,6 +183,12 @@ class SubjectPage:
     means: pd.DataFrame = field(default_factory=pd.DataFrame)
     mean_notes: Sequence[str] = ()
     scene: Mapping[str, Any] | None = None
+
+    @cached_property
+    def representative(self) -> frozenset[str]:
+        """The representative walk of each session and condition."""
+        warned = [trial.trial for trial in self.trials if trial.status != "pass"]
+        return frozenset(representative_walks(self.tables["cycles"], warned).values())
 
     def context(self) -> Data:
         """What every section may use."""

@@ -11,13 +11,20 @@ from biodyn.output.report.page import Fact
 from biodyn.output.report.paper import Paper, PaperHead, set_pages
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import SCORE
-from biodyn.study.group.subject_cycles import representative_walks
 from biodyn.study.options import group_table
 from biodyn.study.report.aggregate import exclusions, failures, outcome, over_subjects
 from biodyn.study.report.figures import View, group_keys, group_panel, present_in, profile_figure
 from biodyn.study.report.pages import StudyPage, SubjectPage, session_facts, session_outcome, study_facts
 from biodyn.study.report.sections.results import comparison_sections, parameter_table, test_lines
-from biodyn.study.report.sections.subject import OUTCOMES, norm_parts, odd_cycles, parameter_tables, parts, profile
+from biodyn.study.report.sections.subject import (
+    OUTCOMES,
+    norm_parts,
+    odd_cycles,
+    parameter_tables,
+    parts,
+    profile,
+    representative_words,
+)
 from biodyn.study.report.source import Table, Trial, number, rows_of, table
 
 _MORE = "Methods, sources, repeatability and every number: report.html and the tables."
@@ -63,11 +70,9 @@ def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
     paper.title(str(page.source.record["name"]), 15.0)
     _facts(paper, session_facts(page, person))
     paper.title(session_outcome(person), 12.0)
-    typical = set(
-        representative_walks(person.tables["cycles"], [t.trial for t in person.trials if t.status == "pass"]).values()
-    )
     heads = ("walk", "condition", "outcome", "why", "#speed (m/s)", "#cycles R, L")
-    _table(paper, table(heads, [_walk(trial, trial.trial in typical) for trial in person.trials]))
+    _table(paper, table(heads, [_walk(trial, trial.trial in person.representative) for trial in person.trials]))
+    paper.paragraph(representative_words(person), smaller=1.5)
     means = person.tables["parameters"]
     for title, rows in parameter_tables(means[_of_strides(means)], person.names, person.means):
         paper.title(_of("Time and distance", title))
@@ -136,7 +141,7 @@ def _score_tables(means: pd.DataFrame) -> Iterator[tuple[str, Table]]:
             for name, title in titles.items()
         ]
         heads = [f"#{words}" for side in ("right", "left", "both") for words in (side, "SEM", "MDC95")]
-        yield condition, Table(("score (degrees)", *heads), tuple(rows))
+        yield condition, Table(("score (degrees or points)", *heads), tuple(rows))
 
 
 def _score(row: object) -> tuple[str, str, str]:

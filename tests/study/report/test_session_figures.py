@@ -100,3 +100,11 @@ def test_the_representative_walk_is_the_nearest_on_both_sides(odd: str) -> None:
     assert representative_walks(table) == {("A", "", ""): "b" if odd == "a" else "a"}
     assert representative_walks(table[table["trial"] == "a"]) == {}
     assert representative_walks(table.iloc[:0]) == {}
+
+
+def test_a_warned_walk_is_never_representative() -> None:
+    far = {"a": 0.1, "b": 0.2, "c": 0.3}
+    rows = [("A", "", "", trial, side, far[trial]) for trial in "abc" for side in "rl"]
+    table = pd.DataFrame(rows, columns=["subject", "session", "condition", "trial", "side", "distance"])
+    assert representative_walks(table, ["a"]) == {("A", "", ""): "b"}
+    assert representative_walks(table, ["a", "b", "c"]) == {}

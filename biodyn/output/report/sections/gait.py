@@ -16,7 +16,7 @@ from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.processing.signals.prepare import FULL_BANDWIDTH_HZ
 from biodyn.statistics.gait_measures import gait_profile_score, gait_variable_score
 from biodyn.variables import score_reference, variable
-from biodyn.variables.norms import read_walker
+from biodyn.variables.norms import AUTO, NONE, read_walker
 
 
 @SECTIONS.section("gait", place=15.5, title="Gait parameters", link="Parameters")
@@ -133,31 +133,32 @@ def numbers_against_norms(page: TrialPage) -> list[NumberRow]:
 
 
 @SECTIONS.section(
-    "scores", place=22.5, title="Movement analysis profile and gait profile score", link="GPS", folded=True
+    "scores", place=22.5, title="Gait scores: movement analysis profile, GPS, GDI", link="Scores", folded=True
 )
 def scores(page: TrialPage) -> Data | None:
-    """Return gait variable scores of both sides with those of the reference, and the GPS; None without a reference.
+    """Return gait variable scores of both sides with those of the reference, GPS and GDI; None without a reference.
 
     Baker R et al. (2009) Gait Posture 30:265-269: RMS over the cycle of the mean curve minus the mean of the reference.
     """
     view = page.view
-    setting = str((page.record["settings"].get("report") or {}).get("norms", "auto"))
-    if not view.walking or setting == "none" or not page.curves:
+    setting = str((page.record["settings"].get("report") or {}).get("norms", AUTO))
+    if not view.walking or setting == NONE or not page.curves:
         return None
-    user_norms = next((norms for norms in view.norms if norms.name == setting), None)
-    reference_norms, reference_words, of_another_age = score_reference(
-        "auto" if user_norms is None else setting, read_walker(page.record, view.speed_m_s)
-    )
-    norms = reference_norms if user_norms is None else user_norms
+    user_norms = view.norms[0] if setting != AUTO and view.norms else None
+    default_norms, default_words, of_another_age = score_reference(AUTO, read_walker(page.record, view.speed_m_s))
+    norms = default_norms if user_norms is None else user_norms
     rows: list[tuple[str, ...]] = []
     by_side: dict[str, list[float]] = {side: [] for side in SIDES}
+    deviations: dict[str, list[FloatArray]] = {side: [] for side in SIDES}
     pelvis: list[int] = []
     for entry in load_table("study/analysis")["gait_scores"]["variable"]:
         known, norm = variable(entry["variable"]), norms.curves.get(entry["variable"])
         score: dict[str, float] = dict.fromkeys(SIDES, np.nan)
         for side, curves in page.curves.get(known.name, {}).items():
             if norm is not None and len(curves.values):
-                score[side] = float(gait_variable_score(curves.mean, known.clinical(SIDES[0]) * norm.mean))
+                mean = known.clinical(SIDES[0]) * norm.mean
+                score[side] = float(gait_variable_score(curves.mean, mean))
+                deviations[side].append(known.clinical(SIDES[0]) * (curves.mean - mean))
         usual = np.nan if norm is None or norm.sd is None else float(np.sqrt(np.mean(norm.sd**2)))
         pelvis += [len(rows)] if entry.get("once") else []
         for side in SIDES:
@@ -167,13 +168,18 @@ def scores(page: TrialPage) -> Data | None:
     without_pelvis = [value for k, value in enumerate(by_side["r"]) if k not in pelvis]
     rows.append(("Gait profile score (GPS)", *profile, ""))
     overall = _format_degrees(float(gait_profile_score([*by_side["l"], *without_pelvis])))
-    words = reference_words if user_norms is None else norms.words
+    index = norms.deviation_index
+    if index is not None:
+        values = [index.of(deviations[side]) if len(deviations[side]) == len(rows) - 1 else np.nan for side in SIDES]
+        rows.append(("Gait deviation index (GDI), points", *map(_format_degrees, values), "100.0"))
+    words = default_words if user_norms is None else norms.words
     return {
         "heads": ("variable", *(f"#{SIDE_NAMES[side]}, degrees" for side in SIDES), "#reference people, degrees"),
         "rows": rows,
         "overall": overall,
         "words": f"{words} ({norms.citation})",
         "other_age": of_another_age and user_norms is None,
+        "has_index": index is not None,
     }
 
 

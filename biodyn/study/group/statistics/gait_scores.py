@@ -9,16 +9,25 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES, FloatArray
-from biodyn.statistics.gait_measures import gait_profile_score, gait_variable_score
+from biodyn.statistics.gait_measures import (
+    GaitDeviationIndex,
+    fit_deviation_index,
+    gait_profile_score,
+    gait_variable_score,
+    gait_vector,
+)
+from biodyn.statistics.prediction_bands import LEAST_FOR_BAND
 from biodyn.study.group.registry import Cell, Found, GroupData, group_statistic, mean_walker
 from biodyn.study.group.subject_cycles import mean_and_sd
 from biodyn.study.options import group_table
-from biodyn.variables import Norms, score_reference, variable
+from biodyn.variables import Norms, same_side, score_reference, variable
 
 BOTH_SIDES = "both"
 #: `reference_age` if the reference population has another age.
 OTHER_AGE = "other"
 _OVERALL_PELVIS = "l"  # the pelvis counts once, by convention in the left cycle
+#: Why there is no gait deviation index.
+NO_INDEX = "No gait deviation index: it needs norms built from 20 people or more ('biodyn norms build'; docs/norms.md)."
 SCORE_KEYS = ["subject", "session", "condition", "group", "side"]
 
 
@@ -39,6 +48,7 @@ class Reference:
         title: for people. by_condition: whether curves are given for each condition.
         curves: (condition or "", variable, side) -> mean curve (101,). short: name of the population, for axes.
         of_another_age: whether the person is outside the age range of the norms.
+        index: scale of the gait deviation index; None if the norms have none.
     """
 
     title: str
@@ -46,10 +56,19 @@ class Reference:
     curves: Mapping[tuple[str, str, str], FloatArray]
     short: str = ""
     of_another_age: bool = False
+    index: GaitDeviationIndex | None = None
 
     def curve(self, condition: str, variable: str, side: str) -> FloatArray | None:
         """Return the reference curve, or None."""
         return self.curves.get((condition if self.by_condition else "", variable, side))
+
+    def deviation_index(self, curves: FloatArray, condition: str, side: str) -> float:
+        """Return the gait deviation index of the nine mean curves (9, 101) of a side; NaN without a scale."""
+        references = [self.curve(condition, score_variable.variable, side) for score_variable in score_variables()]
+        if self.index is None or any(reference is None for reference in references):
+            return float("nan")
+        signs = same_side([score_variable.variable for score_variable in score_variables()], side)
+        return self.index.of(signs[:, None] * (curves - np.stack(references)))  # type: ignore[arg-type]
 
 
 @group_statistic("gait_scores", place=10)
@@ -82,7 +101,8 @@ def norm_reference(norms: Norms, title: str = "") -> Reference:
         for name, curve in norms.curves.items()
         for side in SIDES
     }
-    return Reference(f"{title or norms.words} ({norms.citation})", False, curves, norms.short)
+    words = f"{title or norms.words} ({norms.citation})"
+    return Reference(words, False, curves, norms.short, index=norms.deviation_index)
 
 
 def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str]) -> Reference:
@@ -102,7 +122,33 @@ def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str])
             curves[(condition, name, side)] = mean[number]
     people = len({cell.subject for cell in cells if cell.group == group})
     title = f"group {group} of this study ({people} subjects, each part of its own reference)"
-    return Reference(title, True, curves, f"group {group}")
+    reference = Reference(title, True, curves, f"group {group}")
+    return replace(reference, index=_index_of_group(cells, group, variables, reference, people))
+
+
+def _index_of_group(
+    cells: Sequence[Cell], group: str, variables: Sequence[str], reference: Reference, people: int
+) -> GaitDeviationIndex | None:
+    """Return the scale of the gait deviation index from all walks and the distances of a group; None of too few people."""
+    nine = [score_variable.variable for score_variable in score_variables()]
+    if people < LEAST_FOR_BAND or not set(nine) <= set(variables):
+        return None
+    rows = [variables.index(name) for name in nine]
+    walks, deviations = [], []
+    for cell in cells:
+        means = [reference.curve(cell.condition, name, cell.side) for name in nine]
+        signs = same_side(nine, cell.side)[:, None]
+        if not np.isfinite(cell.curves[rows]).all():
+            continue
+        walks.append(gait_vector(signs * cell.curves[rows]))
+        if cell.group == group and all(mean is not None for mean in means):
+            deviations.append(gait_vector(signs * (cell.curves[rows] - np.stack(means))))  # type: ignore[arg-type]
+    # of a mean over n people: the squared distance is 1 - 1/n of its people, 1 + 1/n of new ones
+    prediction = float(np.sqrt((people + 1) / (people - 1)))
+    known = [deviation for deviation in deviations if np.isfinite(deviation).all()]
+    if len(known) < LEAST_FOR_BAND:
+        return None
+    return fit_deviation_index(np.array(walks), np.array(known), np.ones(len(known)), prediction)
 
 
 def score_table(
@@ -131,7 +177,10 @@ def score_table(
             if side in sides
         }
         for side, side_scores in scores.items():
-            rows.append([*key, side, *side_scores.values(), float(gait_profile_score(list(side_scores.values())))])
+            nine_curves = np.stack([sides[side].curves[variables.index(one.variable)] for one in nine])
+            index = reference.deviation_index(nine_curves, key[2], side)
+            profile = float(gait_profile_score(list(side_scores.values())))
+            rows.append([*key, side, *side_scores.values(), profile, index])
             for name, value in side_scores.items():
                 missing[name] = missing.get(name, 0) + int(np.isnan(value))
         if len(scores) == len(SIDES):
@@ -141,8 +190,9 @@ def score_table(
                 for score_variable, value in zip(nine, side_scores.values(), strict=True)
                 if side == _OVERALL_PELVIS or not score_variable.once
             ]
-            rows.append([*key, BOTH_SIDES, *[np.nan] * len(nine), float(gait_profile_score(both))])
-    table = pd.DataFrame(rows, columns=[*SCORE_KEYS, *(f"gvs_{score_variable.name}" for score_variable in nine), "gps"])
+            rows.append([*key, BOTH_SIDES, *[np.nan] * len(nine), float(gait_profile_score(both)), np.nan])
+    columns = [*SCORE_KEYS, *(f"gvs_{score_variable.name}" for score_variable in nine), "gps", "gdi"]
+    table = pd.DataFrame(rows, columns=columns)
     return table, _notes(reference, missing, sum(row[4] != BOTH_SIDES for row in rows), table)
 
 
@@ -177,5 +227,12 @@ def _notes(reference: Reference, missing: Mapping[str, int], sides: int, table: 
         notes.append(
             "The reference is not of the person's age: these scores serve for changes between sessions and conditions, not as a "
             "distance from normal. Norms of one's own people serve for that ('biodyn norms build', [analysis] norms = FILE)."
+        )
+    if reference.index is None:
+        notes.append(NO_INDEX)
+    else:
+        notes.append(
+            "Gait deviation index (Schwartz & Rozumalski 2008, doi 10.1016/j.gaitpost.2008.05.001): 100 is the mean of the "
+            "reference people, 10 points are one standard deviation between them; it is not on the scale of the published index."
         )
     return tuple(notes)

@@ -33,7 +33,7 @@ from biodyn.variables.norms import SIZE_FREE, size_free
 NAME = "session_means"
 COLUMNS = ["session", "condition", "side", "kind", "name", "title", "unit", "walks", "mean", "sd", "sem", "mdc95"]
 SCORE, PARAMETER, SIZE_FREE_KIND = "score", "parameter", "dimensionless"
-_GPS = "gps"
+_GPS, _GDI = "gps", "gdi"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class SessionMeans:
         reference = score_reference_of(data)
         scores = _scores(walks, key, reference)
         for name, (mean, each) in scores.items():
-            yield [*key, SCORE, name, _title(name), "deg", *_errors(mean, each)]
+            yield [*key, SCORE, name, _title(name), "" if name == _GDI else "deg", *_errors(mean, each)]
         for number, definition in enumerate(self.definitions):
             each, mean = walks.parameters[:, number], float(walks.all_parameters[number])
             if np.isfinite(mean):
@@ -175,12 +175,17 @@ def _scores(walks: _Walks, key: tuple[str, str, str], reference: Reference) -> d
         scores[f"gvs_{score_variable.name}"] = (score_of(walks.all_curves[number], curve), each)
     means, walkwise = [mean for mean, _ in scores.values()], np.stack([each for _, each in scores.values()], axis=-1)
     scores[_GPS] = (float(gait_profile_score(means)), np.atleast_1d(gait_profile_score(walkwise)))
+    if reference.index is not None:
+        each = np.array([reference.deviation_index(walk_curves, condition, side) for walk_curves in walks.curves])
+        scores[_GDI] = (reference.deviation_index(walks.all_curves, condition, side), each)
     return scores
 
 
 def _title(name: str) -> str:
     if name == _GPS:
         return "Gait profile score"
+    if name == _GDI:
+        return "Gait deviation index (points)"
     return "GVS " + name.removeprefix("gvs_").replace("_", " ")
 
 

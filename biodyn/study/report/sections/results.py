@@ -518,6 +518,8 @@ def score_table(scores: pd.DataFrame, names: Names, of_one: bool = False) -> Tab
     nine = score_variables()
     labels = [*(names.title(score_variable.variable) for score_variable in nine), "GPS"]
     columns = [*(f"gvs_{score_variable.name}" for score_variable in nine), "gps"]
+    if "gdi" in scores and scores["gdi"].notna().any():
+        labels, columns = [*labels, "GDI"], [*columns, "gdi"]
     rows = [
         (
             *(() if of_one else (link(subject_link(r["subject"]), r["subject"]), r["group"])), r["session"],

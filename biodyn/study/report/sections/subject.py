@@ -24,7 +24,7 @@ from biodyn.output.store.read import OLD_TRIAL_STATUS
 from biodyn.study.collecting.cycles import NOT_RUN
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import PARAMETER, SCORE
-from biodyn.study.group.subject_cycles import STANCE, SubjectCycles, mean_and_sd, representative_walks
+from biodyn.study.group.subject_cycles import STANCE, SubjectCycles, mean_and_sd
 from biodyn.study.record import FAILED
 from biodyn.study.report.figures import Norm, SideCycles, display_figures, profile_figure, subject_keys, subject_panel
 from biodyn.study.report.pages import SUBJECT_SECTIONS, SubjectPage
@@ -41,7 +41,7 @@ OUTCOMES: dict[str, str] = {str(status): word for status, word in STATUS_WORDS.i
 _TEMPLATE = """
 <div class="scroll"><table class="sortable numbers"><thead><tr><th>trial</th><th>session, condition</th><th>outcome</th><th>why, what to do</th><th class="number">tracking error, RMS (mm)</th><th class="number">residual force (% of limit)</th><th class="number">residual moment (% of limit)</th><th class="number">cycles R, L</th><th class="number">with moments R, L</th></tr></thead><tbody>
 {% for trial in trials %}
-<tr id="{{ trial.trial }}"><td>{% if trial.done %}<a href="{{ base }}{{ trial.folder | urlencode }}/{{ "report.html" if trial.trial in reports else "" }}">{{ trial.trial }}</a>{% else %}{{ trial.trial }}{% endif %}{% if trial.trial in typical %} <span class="tag">representative</span>{% endif %}<br><span class="small quiet mono">{{ trial.file }}</span></td><td>{{ trial.place }}</td>
+<tr id="{{ trial.trial }}"><td>{% if trial.done %}<a href="{{ base }}{{ trial.folder | urlencode }}/{{ "report.html" if trial.trial in reports else "" }}">{{ trial.trial }}</a>{% else %}{{ trial.trial }}{% endif %}{% if trial.trial in representative %} <span class="tag">representative</span>{% endif %}<br><span class="small quiet mono">{{ trial.file }}</span></td><td>{{ trial.place }}</td>
 <td class="nowrap outcome">{{ lamp(lamps[trial.status]) }}{{ outcomes.get(trial.status, trial.status) }}</td>
 <td class="why">{{ trial.reason }}{% if trial.hint %} <span class="quiet">{{ trial.hint }}</span>{% endif %}{% if trial.metrics.get("checks_failed") %}{{ "<br>" | safe if trial.reason }}Fail: {{ trial.metrics["checks_failed"] }}.{% endif %}{% if trial.excluded %}<br><b>In no group result:</b> {{ trial.excluded }}.{% endif %}{% if trial.metrics.get("checks_warn") %}{{ "<br>" | safe if trial.reason or trial.metrics.get("checks_failed") }}Warn: {{ trial.metrics["checks_warn"] }}.{% endif %}</td>
 {% if trial.done %}
@@ -50,18 +50,16 @@ _TEMPLATE = """
 {% else %}<td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td>{% endif %}</tr>
 {% endfor %}
 </tbody></table></div>
-{% if typical %}<p class="small quiet">Representative: the walk with the cycles nearest to the median cycles of both sides{{ ", of each session and condition" if typical | length > 1 }}.</p>{% endif %}
+<p class="small quiet">{{ representative_words }}</p>
 """
 
 
-@SUBJECT_SECTIONS.section("trials", place=10, title="Trials", link="Trials", template=_TEMPLATE)
+@SUBJECT_SECTIONS.section("trials", place=60, title="Trials", link="Trials", template=_TEMPLATE)
 def trials(page: SubjectPage) -> Data:
     """A row a trial."""
-    typical = set(
-        representative_walks(page.tables["cycles"], [t.trial for t in page.trials if t.status == "pass"]).values()
-    )
     return {
-        "typical": typical,
+        "representative": page.representative,
+        "representative_words": representative_words(page),
         "trials": page.trials,
         "lamps": LAMPS,
         "outcomes": OUTCOMES,
@@ -70,9 +68,22 @@ def trials(page: SubjectPage) -> Data:
     }
 
 
+def representative_words(page: SubjectPage) -> str:
+    """Return how the representative walk was chosen, or why there is none; "" for a single walk."""
+    done = [trial for trial in page.trials if trial.done]
+    if page.representative:
+        several = ", in each session and condition" if len(page.representative) > 1 else ""
+        return (
+            f"Representative: the walk without warning whose cycles are nearest to the median of both sides{several}."
+        )
+    if len(done) > 1 and not any(trial.status == "pass" for trial in done):
+        return "No walk is representative: all of them have warnings."
+    return ""
+
+
 _CURVES_TEMPLATE = """
 {% if parts %}
-{% if outliers %}<p class="small">Outliers: {{ outliers | join("; ") }}.</p>{% endif %}
+<p class="small quiet">0 and 100 %: foot strike. Moments are internal, net, by body mass.</p>
 {% if store %}<div class="standard-page" tabindex="0" role="group" aria-label="Curves over the gait cycle; left and right arrow move the cursor">{% endif %}
 
 {% for part in parts %}
@@ -85,6 +96,7 @@ _CURVES_TEMPLATE = """
 <script type="application/json" id="explorer-data">{{ store }}</script>
 <script>{{ script }}</script>
 {% endif %}
+{% if outliers %}<p class="small">Outliers: {{ outliers | join("; ") }}.</p>{% endif %}
 {% else %}
 <p>No trial of this subject has a gait cycle.</p>
 {% endif %}
@@ -135,7 +147,7 @@ class Part:
 
 
 @SUBJECT_SECTIONS.section(
-    "curves", place=20, title="Curves over the gait cycle", link="Curves", template=_CURVES_TEMPLATE
+    "curves", place=10, title="Curves over the gait cycle", link="Curves", template=_CURVES_TEMPLATE
 )
 def curves(page: SubjectPage) -> Data:
     """Return a part per session and condition."""
@@ -375,7 +387,7 @@ _SCORES_TEMPLATE = """
 
 @SUBJECT_SECTIONS.section(
     "scores",
-    place=50,
+    place=38,
     title="Movement Analysis Profile and Gait Profile Score",
     link="Gait scores",
     template=_SCORES_TEMPLATE,
@@ -413,5 +425,5 @@ def error_table(means: pd.DataFrame) -> Table:
          number(r.mean, "deg"), number(r.sem), number(r.mdc95))
         for r in rows_of(scores)
     ]  # fmt: skip
-    heads = ("score", "session", "condition", "side", "#walks", "#score (degrees)", "#SEM", "#MDC95")
+    heads = ("score", "session", "condition", "side", "#walks", "#score (degrees or points)", "#SEM", "#MDC95")
     return table(heads, rows)

@@ -91,7 +91,7 @@ _WARNINGS_TEMPLATE = """
 """
 
 
-@STUDY_SECTIONS.section("warnings", place=20, link="Warnings", template=_WARNINGS_TEMPLATE)
+@STUDY_SECTIONS.section("warnings", place=132, link="Warnings", template=_WARNINGS_TEMPLATE)
 def warnings(page: StudyPage) -> Data:
     """The findings, the gravest and most frequent first."""
     findings = page.findings.of("error", "warning")
@@ -118,7 +118,7 @@ _QUALITY_TEMPLATE = """
 
 
 @STUDY_SECTIONS.section(
-    "quality", place=30, title="Quality over all trials", link="Quality", template=_QUALITY_TEMPLATE
+    "quality", place=133, title="Quality over all trials", link="Quality", template=_QUALITY_TEMPLATE
 )
 def quality(page: StudyPage) -> Data | None:
     """The figure, its limits and the worst trials; None where no trial has a result."""
@@ -156,7 +156,7 @@ def worst_trials(trials: Sequence[Trial]) -> Table:
         for rank, (value, trial) in enumerate(known[:max_scenes]):
             rows.append((
                 words if rank == 0 else "", link(trial.report or trial.link, f"{trial.subject}, {trial.trial}"), trial.place, number(value, "%"),
-                unit, trial.metrics.get("marker_worst", "") if name == "marker_rms_mm" else "",
+                unit.replace(" ", "\u00a0"), trial.metrics.get("marker_worst", "") if name == "marker_rms_mm" else "",
             ))  # fmt: skip
     return table(("measure", "trial", "session, condition", "#value", "unit", "worst marker"), rows)
 
@@ -167,7 +167,9 @@ _SUBJECTS_TEMPLATE = """
 """
 
 
-@STUDY_SECTIONS.section("subjects", place=40, title="Subjects and trials", link="Subjects", template=_SUBJECTS_TEMPLATE)
+@STUDY_SECTIONS.section(
+    "subjects", place=134, title="Subjects and trials", link="Subjects", template=_SUBJECTS_TEMPLATE
+)
 def subjects(page: StudyPage) -> Data:
     """Both tables."""
     trials_by_subject = page.source.subjects
@@ -250,7 +252,7 @@ _LEFT_OUT_TEMPLATE = """
 """
 
 
-@STUDY_SECTIONS.section("left-out", place=50, title="Files left out", link="Left out", template=_LEFT_OUT_TEMPLATE)
+@STUDY_SECTIONS.section("left-out", place=135, title="Files left out", link="Left out", template=_LEFT_OUT_TEMPLATE)
 def left_out(page: StudyPage) -> Data | None:
     """Return the files grouped by role and reason, or None."""
     grouped: dict[tuple[str, str], list[str]] = {}
