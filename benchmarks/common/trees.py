@@ -19,8 +19,9 @@ from common.data import REPOSITORY
 
 
 def environment_of(tree: Path) -> dict[str, str]:
-    """Return the environment of a process that takes biodyn from a tree and computes in one thread."""
-    return {**os.environ, **ONE_THREAD, "PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1"}
+    """Return the environment of a process that takes biodyn from a tree, with byte code as when installed, in one thread."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, **ONE_THREAD, "PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1"}
 
 
 def in_tree(tree: Path, script: Path, *arguments: object) -> Any:

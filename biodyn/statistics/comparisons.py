@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import gammaln, ndtr
-from scipy.stats import nct
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import StatisticsError
@@ -93,7 +92,7 @@ def _noncentral_t(t: float, df: int, noncentrality: float) -> float:
 
     Abramowitz & Stegun (1964), 26.7.10.
     """
-    exact = float(nct.cdf(t, df, noncentrality))
+    exact = float(scipy.stats.nct.cdf(t, df, noncentrality))
     if math.isfinite(exact):
         return exact
     return float(ndtr((t * (1.0 - 0.25 / df) - noncentrality) / math.sqrt(1.0 + 0.5 * t * t / df)))
@@ -162,8 +161,8 @@ def compare_paired(first: ArrayLike, second: ArrayLike, confidence: float = CONF
     _require_count(2, len(a), "pairs")
     x = a - b
     effect = paired_dz(x, confidence)
-    test = stats.ttest_rel(a, b)
-    ranks = stats.wilcoxon(x)
+    test = scipy.stats.ttest_rel(a, b)
+    ranks = scipy.stats.wilcoxon(x)
     return _comparison("paired t test", a, b, test, effect, "Wilcoxon signed-rank test", ranks, confidence)
 
 
@@ -177,8 +176,8 @@ def compare_independent(first: ArrayLike, second: ArrayLike, confidence: float =
     a, b = a[np.isfinite(a)], b[np.isfinite(b)]
     _require_count(2, min(len(a), len(b)), "values in each group")
     effect = hedges_g(a, b, confidence)
-    result = stats.ttest_ind(a, b, equal_var=False)
-    ranks = stats.mannwhitneyu(a, b, alternative="two-sided")
+    result = scipy.stats.ttest_ind(a, b, equal_var=False)
+    ranks = scipy.stats.mannwhitneyu(a, b, alternative="two-sided")
     return _comparison("Welch t test", a, b, result, effect, "Mann-Whitney U test", ranks, confidence)
 
 
@@ -225,7 +224,7 @@ def compare_groups(values: ArrayLike, groups: ArrayLike) -> GroupComparison:
     _require_count(2, min(len(part) for part in parts), "values in each group")
     if not any(np.ptp(part) > 0.0 for part in parts):
         raise StatisticsError("The values do not vary within the groups.", "Are they copies of each other?")
-    test, ranks = stats.f_oneway(*parts), stats.kruskal(*parts)
+    test, ranks = scipy.stats.f_oneway(*parts), scipy.stats.kruskal(*parts)
     count, df = float(valid.sum()), float(len(parts) - 1)
     surplus = max(0.0, df * (float(test.statistic) - 1.0))
     return GroupComparison(

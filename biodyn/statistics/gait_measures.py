@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.integrate import trapezoid
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import StatisticsError
@@ -142,7 +142,7 @@ def find_typical_cycle(cycles: ArrayLike, sizes: ArrayLike) -> Typicality:
     if scale.shape != (curves.shape[1],) or not (scale > 0.0).all():
         raise StatisticsError(f"sizes: expected one positive number for each of {curves.shape[1]} variables.")
     apart = np.abs(curves - np.median(curves[complete], axis=0))
-    distances = np.mean(trapezoid(apart, axis=2) / (curves.shape[2] - 1) / scale, axis=1)
+    distances = np.mean(scipy.integrate.trapezoid(apart, axis=2) / (curves.shape[2] - 1) / scale, axis=1)
     limit = math.nan
     if complete.sum() >= min_cycles:
         lower, upper = np.quantile(np.cbrt(distances[complete]), [0.25, 0.75])

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
@@ -164,7 +164,7 @@ def _fixed_effects(design: Design, fit: Fit, df: FloatArray, confidence: float) 
     errors = np.sqrt(np.diag(fit.covariance))
     terms = []
     for name, estimate, error, degrees in zip(design.names, fit.fixed, errors, df, strict=True):
-        half = float(stats.t.ppf(0.5 * (1.0 + confidence), degrees)) * error
+        half = float(scipy.stats.t.ppf(0.5 * (1.0 + confidence), degrees)) * error
         t = float(estimate / error)
         terms.append(
             MixedTerm(
@@ -173,7 +173,7 @@ def _fixed_effects(design: Design, fit: Fit, df: FloatArray, confidence: float) 
                 standard_error=float(error),
                 t=t,
                 df=float(degrees),
-                p=float(2.0 * stats.t.sf(abs(t), degrees)),
+                p=float(2.0 * scipy.stats.t.sf(abs(t), degrees)),
                 low=float(estimate - half),
                 high=float(estimate + half),
             )
@@ -187,7 +187,7 @@ def _effect_tests(design: Design, fit: Fit, df: FloatArray) -> tuple[MixedTest, 
         estimate = fit.fixed[columns]
         f = float(estimate @ np.linalg.solve(fit.covariance[np.ix_(columns, columns)], estimate)) / len(columns)
         degrees = (float(len(columns)), float(df[columns].min()))
-        tests.append(MixedTest(effect, f, degrees, float(stats.f.sf(f, *degrees))))
+        tests.append(MixedTest(effect, f, degrees, float(scipy.stats.f.sf(f, *degrees))))
     return tuple(tests)
 
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from biodyn.errors import StatisticsError
 
@@ -69,7 +69,7 @@ def assess_repeatability(values: ArrayLike) -> Repeatability:
     if not (rows > 0.0 and (table != subject[:, None]).any()):
         raise StatisticsError("The values do not vary between subjects, or repeat exactly: nothing to estimate.")
     sem = math.sqrt(error + max(0.0, (columns - error) / n))
-    mdc95 = float(stats.norm.ppf(_TAIL)) * math.sqrt(2.0) * sem
+    mdc95 = float(scipy.stats.norm.ppf(_TAIL)) * math.sqrt(2.0) * sem
     agreement = _icc_agreement(rows, columns, error, n, k)
     return Repeatability(n, agreement, _icc_consistency(rows, error, n, k), sem, mdc95, (rows, columns, error))
 
@@ -84,8 +84,8 @@ def _icc_consistency(rows: float, error: float, n: int, k: int) -> Intraclass:
     def coefficient(ratio: float) -> float:
         return (ratio - 1.0) / (ratio + k - 1.0) if math.isfinite(ratio) else 1.0
 
-    low = f / float(stats.f.ppf(_TAIL, n - 1, error_df))
-    high = f * float(stats.f.ppf(_TAIL, error_df, n - 1))
+    low = f / float(scipy.stats.f.ppf(_TAIL, n - 1, error_df))
+    high = f * float(scipy.stats.f.ppf(_TAIL, error_df, n - 1))
     return Intraclass(coefficient(f), coefficient(low), coefficient(high))
 
 
@@ -97,7 +97,7 @@ def _icc_agreement(rows: float, columns: float, error: float, n: int, k: int) ->
     mixture = a * columns + b * error
     parts = (a * columns) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
     v = mixture**2 / parts if parts > 0.0 else float((n - 1) * (k - 1))
-    f_low, f_high = stats.f.ppf(_TAIL, n - 1, v), stats.f.ppf(_TAIL, v, n - 1)
+    f_low, f_high = scipy.stats.f.ppf(_TAIL, n - 1, v), scipy.stats.f.ppf(_TAIL, v, n - 1)
     rest = k * columns + (k * n - k - n) * error
     low = float(n * (rows - f_low * error) / (f_low * rest + n * rows))
     high = float(n * (f_high * rows - error) / (rest + n * f_high * rows))

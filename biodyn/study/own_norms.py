@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import StudyError, printable
@@ -380,5 +380,5 @@ def _scalar(model: CurveModel, title: str, unit: str, reference: float) -> dict[
     normal_95 = 1.96
     mean, sd = _moved(model, reference)
     freedom = max(model.people - len(model.mean), 1)
-    wider = float(stats.t.ppf(0.975, freedom)) / normal_95 * np.sqrt(1.0 + len(model.mean) / model.people)
+    wider = float(scipy.stats.t.ppf(0.975, freedom)) / normal_95 * np.sqrt(1.0 + len(model.mean) / model.people)
     return {"title": title, "unit": unit, "mean": mean[:, 0], "sd": [float(sd[0] * wider)]}

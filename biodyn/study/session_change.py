@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from biodyn.errors import StudyError
 from biodyn.library.load import load_table
@@ -180,7 +180,7 @@ def _detectable(row: Mapping[Any, Any]) -> float:
     if a + b == 0.0:
         return 0.0
     freedom = (a + b) ** 2 / (a**2 / (row["walks_a"] - 1) + b**2 / (row["walks_b"] - 1))
-    return float(stats.t.ppf(0.975, freedom) * np.sqrt(a + b))
+    return float(scipy.stats.t.ppf(0.975, freedom) * np.sqrt(a + b))
 
 
 def _beyond(change: float, limit: float) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.integrate import solve_ivp
+import scipy
 from scipy.interpolate import BSpline, make_interp_spline
 
 import biodyn.rigid_body as rigid_body
@@ -319,7 +319,7 @@ class _Stepper:
             return np.concatenate([coordinate_rates(mb, q, v), inputs.acceleration(0, q, v)], axis=1).ravel()
 
         span = float(np.diff(self.stretch.times_s[:2])[0])
-        solution = solve_ivp(
+        solution = scipy.integrate.solve_ivp(
             f,
             (0.0, span),
             np.concatenate([q, v], axis=1).ravel(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.integrate import trapezoid
+import scipy
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
@@ -95,7 +95,7 @@ def _one_sided_clusters(z: FloatArray, threshold: float, sign: int) -> list[Clus
         peak_node = first + int(np.argmax(excess[first : last + 1]))
         inside = np.concatenate([[0.0], excess[first : last + 1], [0.0]])
         at = np.concatenate([[start], np.arange(first, last + 1), [end]])
-        mass = float(trapezoid(inside, at))
+        mass = float(scipy.integrate.trapezoid(inside, at))
         clusters.append(Cluster(start, end, mass, sign * float(z[peak_node]), peak_node, sign))
     return clusters
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.library.load import load_table
@@ -197,7 +197,7 @@ def _errors(mean: float, each: FloatArray) -> list[object]:
         return [count, mean, np.nan, np.nan, np.nan]
     sd = float(known.std(ddof=1))
     sem = sd / float(np.sqrt(count))
-    return [count, mean, sd, sem, float(stats.t.ppf(0.975, count - 1)) * float(np.sqrt(2.0)) * sem]
+    return [count, mean, sd, sem, float(scipy.stats.t.ppf(0.975, count - 1)) * float(np.sqrt(2.0)) * sem]
 
 
 def _notes(few: bool) -> tuple[str, ...]:
