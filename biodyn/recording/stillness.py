@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -49,7 +50,8 @@ def quietest_part(markers: Markers) -> QuietPart:
     """
     length = quiet_length(markers.frame_count, markers.rate_hz)
     starts = quiet_starts(markers.frame_count, markers.rate_hz)
-    best, movement = _quietest_part([markers.positions[start : start + length] for start in starts])
+    parts = [markers.positions[start : start + length] for start in starts]
+    best, movement = _quietest(*_movements(parts))
     return QuietPart(starts[best], starts[best] + length - 1, movement)
 
 
@@ -58,26 +60,24 @@ def movement_m(positions: FloatArray) -> float:
 
     `positions` (T, M, 3) m. Only markers seen in all frames count; inf without any.
     """
-    whole = _seen_throughout(positions)
-    if not whole.any():
-        return float("inf")
-    seen = positions[:, whole]
-    reach = seen.max(axis=0) - seen.min(axis=0)
-    return float(np.median(lengths(reach)))
+    return float(_movements([positions])[0][0])
 
 
-def _seen_throughout(positions: FloatArray) -> BoolArray:
-    return np.asarray(np.isfinite(positions[..., 0]).all(axis=0))
+def _movements(parts: Sequence[FloatArray]) -> tuple[FloatArray, BoolArray]:
+    """Return the movement in each part (T, M, 3) of a recording, (P,) m, and which markers are seen throughout it, (P, M)."""
+    shown: BoolArray = np.array([np.isfinite(part[..., 0]).all(axis=0) for part in parts])
+    reach = np.array([lengths(part.max(axis=0) - part.min(axis=0)) for part in parts])
+    median = median_over_frames(np.where(shown, reach, np.nan).T)
+    return np.where(shown.any(axis=1), median, np.inf), shown
 
 
-def _quietest_part(parts: Sequence[FloatArray]) -> tuple[int, float]:
+def _quietest(movements_m: FloatArray, shown: BoolArray) -> tuple[int, float]:
     """Return the index and movement of the quietest of the parts."""
     least_shown = 0.5  # of the markers that the part with most markers shows
-    shown = np.array([_seen_throughout(part).sum() for part in parts])
-    movement = np.array([movement_m(part) for part in parts])
-    movement[shown < least_shown * shown.max()] = np.inf
-    best = int(np.argmin(movement))
-    return best, float(movement[best])
+    count = shown.sum(axis=1)
+    comparable = np.where(count < least_shown * count.max(), np.inf, movements_m)
+    best = int(np.argmin(comparable))
+    return best, float(comparable[best])
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,18 @@ class Preview:
         for i in range(len(self.starts)):
             yield self.markers.positions[i * self.piece_frames : (i + 1) * self.piece_frames]
 
+    @cached_property
+    def _movements(self) -> tuple[FloatArray, BoolArray]:
+        return _movements(list(self.pieces()))
+
+    @property
+    def movements_m(self) -> FloatArray:
+        """Movement of the markers in every piece, (P,) m; inf where no marker is seen throughout."""
+        return self._movements[0]
+
     def quietest(self) -> QuietPart:
         """Return the piece in which the markers move least, in frames of the recording."""
-        best, movement = _quietest_part(list(self.pieces()))
+        best, movement = _quietest(*self._movements)
         return QuietPart(self.starts[best], self.starts[best] + (self.piece_frames - 1) * self.step, movement)
 
     def quiet_markers(self) -> Markers:
@@ -111,8 +120,7 @@ class Preview:
 
         One frame: the median position of each marker, m; NaN where it was never seen.
         """
-        pieces = list(self.pieces())
-        positions = median_over_frames(pieces[_quietest_part(pieces)[0]])
+        positions = median_over_frames(list(self.pieces())[_quietest(*self._movements)[0]])
         unseen = ~np.isfinite(positions[:, 0])
         positions[unseen] = median_over_frames(self.markers.positions[:, unseen])
         return Markers(self.markers.labels, positions[None], self.markers.rate_hz)

@@ -4,8 +4,9 @@ In: a walk (its path or its `Recording`) and the files around it. Out: the stati
 the reasons for and against every candidate (`find_static`, the one call of an analysis); the other
 recordings of its session (`session_of`); and the `Role` of a file by its motion, names and header: static,
 functional, walk, run, other (`judge_role`, which a study asks of every file; `recording_role` for a single one).
-A walk alone and a study take the static trial by one judgement, `choose_static`; a named static trial is checked by
-`another_person`. Nothing is computed from the data but distances and ranges of markers, from previews of the files.
+A walk alone and a study take the static trial by one judgement, `choose_static` (`static_fits` for a single one); a named static
+trial is checked by `another_person`. Nothing is computed from the data but distances and ranges of markers, from previews of the
+files.
 
 Read `words` first (names split into words of known kinds; the words are data in `library/session/`), then `role` (the motion
 in a recording and its role), `same_person` (one person or two, by stored parameters and by names; the folders
@@ -16,6 +17,7 @@ For a whole folder: `inventory` (recordings below it), `subjects` (the person of
 from biodyn.session.companions import Companion, SessionFiles, recording_role, session_of
 from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, preview_of_file, read_motion_facts
 from biodyn.session.statics import (
+    StaticCandidate,
     StaticSearch,
     another_person,
     choose_static,
@@ -23,6 +25,7 @@ from biodyn.session.statics import (
     judge_static,
     same_body,
     static_candidates,
+    static_fits,
     typical_motion_m,
 )
 
@@ -31,6 +34,7 @@ __all__ = [
     "MotionFacts",
     "Role",
     "SessionFiles",
+    "StaticCandidate",
     "StaticSearch",
     "TrialNames",
     "another_person",
@@ -44,5 +48,6 @@ __all__ = [
     "same_body",
     "session_of",
     "static_candidates",
+    "static_fits",
     "typical_motion_m",
 ]

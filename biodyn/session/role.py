@@ -24,7 +24,7 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io import read_preview
 from biodyn.recording import FileFacts, Preview, QuietPart
-from biodyn.recording.stillness import MOVING_RANGE_M, QUIET_RANGE_M, movement_m
+from biodyn.recording.stillness import MOVING_RANGE_M, QUIET_RANGE_M
 from biodyn.session.words import Token, load_vocabulary, walk_words
 
 MotionKind = Literal["standing", "one_leg", "in_place", "travelling"]
@@ -80,7 +80,7 @@ def motion_facts(preview: Preview) -> MotionFacts | None:
     reach = np.nanmax(positions, axis=0) - np.nanmin(positions, axis=0)
     ranges = reach.max(axis=1)
     typical = float(np.median(ranges))
-    still = float(np.mean([movement_m(piece) <= QUIET_RANGE_M for piece in preview.pieces()]))
+    still = float(np.mean(preview.movements_m <= QUIET_RANGE_M))
     kind = _motion_kind(quiet, typical, still, _foot_ranges(preview.quiet_markers().positions[0, seen], reach))
     return MotionFacts(kind, quiet, typical, still)
 
@@ -120,15 +120,16 @@ def _foot_ranges(standing: FloatArray, reach: FloatArray) -> FloatArray:
 
 
 def read_motion_facts(path: Path) -> MotionFacts | None:
-    """Return the motion in a file, None if its markers cannot be read or are too few."""
+    """Return the motion in a file, None if its markers cannot be read or are too few; computed once per file."""
     try:
-        return motion_facts(preview_of_file(path))
+        known = path.stat()
+        return _cached_motion(path, known.st_size, known.st_mtime_ns)
     except (InputFileError, OSError):
         return None
 
 
 def preview_of_file(path: Path) -> Preview:
-    """Return the preview of a file, remembered for the next who asks; InputFileError as for `read_preview`."""
+    """Return the preview of a file, read once; InputFileError as for `read_preview`."""
     known = path.stat()
     return _cached_preview(path, known.st_size, known.st_mtime_ns)
 
@@ -136,6 +137,11 @@ def preview_of_file(path: Path) -> Preview:
 @lru_cache(maxsize=128)
 def _cached_preview(path: Path, size: int, changed_ns: int) -> Preview:
     return read_preview(path)
+
+
+@lru_cache(maxsize=4096)
+def _cached_motion(path: Path, size: int, changed_ns: int) -> MotionFacts | None:
+    return motion_facts(_cached_preview(path, size, changed_ns))
 
 
 Role = Literal["static", "functional", "walk", "run", "other"]

@@ -167,7 +167,12 @@ def _own_parts(walk: Path, other: Path) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def _path_parts(path: Path) -> tuple[str, ...]:
-    return (*path.parent.resolve().parts[1:], path.stem)
+    return (*_folder_parts(path.parent), path.stem)
+
+
+@lru_cache(maxsize=1024)
+def _folder_parts(folder: Path) -> tuple[str, ...]:
+    return folder.resolve().parts[1:]
 
 
 def _part_words(parts: tuple[str, ...]) -> PathWords:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -19,11 +20,12 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io import format_of, read, read_facts, read_many
-from biodyn.recording import FileFacts, Markers, Preview, Recording
+from biodyn.geometry.points import lengths
+from biodyn.io import format_of, read, read_facts, read_many, read_preview
+from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.recording.motion import bare_label
 from biodyn.recording.stillness import make_preview, median_over_frames
-from biodyn.session.role import motion_facts, preview_of_file, read_motion_facts
+from biodyn.session.role import preview_of_file, read_motion_facts
 from biodyn.session.same_person import (
     Neighbours,
     bare_labels,
@@ -39,6 +41,8 @@ from biodyn.session.same_person import (
 from biodyn.session.words import static_table
 
 Offsets = Literal["same", "unknown", "different"]
+#: Markers that a static trial shares with a walk, markers of the walk, difference of their distances within segments, m.
+MarkerFit = tuple[int, int, float | None]
 _ORDER: tuple[Offsets, ...] = ("same", "unknown", "different")
 # Replaced markers are off by millimetres: a difference larger than this is another placement, whatever is stored ...
 _OTHER_PLACEMENT_M = 0.002
@@ -233,17 +237,17 @@ def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers]
     others = [set(markers.labels) for markers in (static, *shared)]
     common = [label for label in walk.labels if all(label in labels for labels in others)]
     frames = walk.positions[:: max(1, walk.frame_count // 40)]
-    moving = frames[:, [walk.index(label) for label in common]]
+    x, y, z = (np.ascontiguousarray(frames[:, [walk.index(label) for label in common], axis]) for axis in range(3))
     standing = median_over_frames(static.positions[:, [static.index(label) for label in common]])
     first, second = np.triu_indices(len(common), k=1)
-    distance = np.linalg.norm(moving[:, first] - moving[:, second], axis=2)
+    distance = np.sqrt(sum((along[:, first] - along[:, second]) ** 2 for along in (x, y, z)))
     enough = np.isfinite(distance).sum(axis=0) >= min(5, len(frames))
     if not enough.any():
         return np.zeros(0)
     distance, first, second = distance[:, enough], first[enough], second[enough]
     rigid = np.nanstd(distance, axis=0) < rigid_m
-    difference: FloatArray = np.linalg.norm(standing[first] - standing[second], axis=1)
-    return (difference - median_over_frames(distance))[rigid]
+    difference: FloatArray = lengths(standing[first] - standing[second])[rigid]
+    return difference - median_over_frames(distance[:, rigid])
 
 
 MAX_HEADERS = 200  # files looked into; a fifth of a second
@@ -412,7 +416,7 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     reasons: list[str] = []
     difference, same_name, doubt = compare_persons(walk, other, neighbours)
     walk_words, other_words = own_words(walk.path), own_words(path)
-    mine, theirs = (frozenset(map(bare_label, bare_labels(facts.labels))) for facts in (walk, other))
+    mine, theirs = _comparable_labels(walk.labels), _comparable_labels(other.labels)
     common = len(mine & theirs)
     if not difference and common < _LEAST_COMMON_MARKERS * min(len(walk.labels), len(other.labels)):
         difference = f"only {common} of the walk's {len(walk.labels)} point labels are in it"
@@ -445,6 +449,11 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     return StaticCandidate(path, score, tuple(reasons), "", called_static, offsets, doubt, same_name)
 
 
+@lru_cache(maxsize=256)
+def _comparable_labels(labels: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(bare_label, bare_labels(labels)))
+
+
 def _choose_candidate(
     walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate], same_person: bool
 ) -> StaticChoice:
@@ -458,7 +467,7 @@ def _choose_candidate(
             checked.append(replace(candidate, rejected=str(getattr(error, "message", error))))
             continue
         standing[candidate.path] = preview.quiet_markers().spelled_as(markers.labels)
-        checked.append(_check_candidate(walk, markers, candidate, preview, standing[candidate.path]))
+        checked.append(_check_candidate(walk, candidate, _marker_fit(markers, standing[candidate.path])))
     usable = [c for c in checked if not c.rejected]
     if not same_person:
         fitting = fitting_condition(walk.path, [c.path for c in usable])
@@ -481,14 +490,36 @@ def _compare_candidate(
     return replace(candidate, distance_m=typical_difference_m(pairs), pairs_m=pairs, labels=labels)
 
 
-def _check_candidate(
-    walk: FileFacts, markers: Markers, candidate: StaticCandidate, preview: Preview, standing: Markers
-) -> StaticCandidate:
+def static_fits(walk: FileFacts, candidate: StaticCandidate) -> bool:
+    """Return False if the markers show that the only possible static trial does not belong to a walk of the same person: other
+    distances between markers, or no standing.
+
+    True also for unreadable markers: the analysis then reports the error.
+    """
+    try:
+        fit = _file_fit(walk.path, candidate.path, *(p.stat().st_mtime_ns for p in (walk.path, candidate.path)))
+    except (InputFileError, OSError):
+        return True
+    return not _check_candidate(walk, candidate, fit).rejected
+
+
+@lru_cache(maxsize=4096)
+def _file_fit(walk: Path, static: Path, walk_changed_ns: int, static_changed_ns: int) -> MarkerFit:
+    markers = read_preview(walk).markers
+    return _marker_fit(markers, preview_of_file(static).quiet_markers().spelled_as(markers.labels))
+
+
+def _marker_fit(walk: Markers, standing: Markers) -> MarkerFit:
+    common = len(set(walk.labels) & set(standing.labels))
+    return common, len(walk.labels), body_difference_m(walk, standing)
+
+
+def _check_candidate(walk: FileFacts, candidate: StaticCandidate, fit: MarkerFit) -> StaticCandidate:
     """Judge a candidate by its markers: does the person stand still, and is it the same body?"""
-    common = len(set(markers.labels) & set(standing.labels))
-    if common < _LEAST_COMMON_MARKERS * len(markers.labels):
-        return replace(candidate, rejected=f"only {common} of the walk's {len(markers.labels)} markers are in it")
-    motion = motion_facts(preview)
+    common, marker_count, body = fit
+    if common < _LEAST_COMMON_MARKERS * marker_count:
+        return replace(candidate, rejected=f"only {common} of the walk's {marker_count} markers are in it")
+    motion = read_motion_facts(candidate.path)
     if motion is None:
         return replace(candidate, rejected="its markers are too few to be a person's")
     if not motion.is_standing:
@@ -497,7 +528,6 @@ def _check_candidate(
         return replace(candidate, rejected=f"nothing calls it a static trial, and {motion.sentence()}")
     quiet = f"quiet standing (the markers move by {1000 * motion.quiet.movement_m:.0f} mm in half a second)"
     reasons = [*candidate.reasons, quiet]
-    body = body_difference_m(markers, standing)
     if body is not None:
         same_name = bool(walk.subject) and candidate.same_name
         if body > most_apart_m(same_name, bool(candidate.doubt)):

@@ -9,19 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from biodyn.errors import InputFileError, SettingsError, printable
+from biodyn.errors import SettingsError, printable
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
 from biodyn.recording import FileFacts
 from biodyn.session import (
     MotionFacts,
     Role,
+    StaticCandidate,
     TrialNames,
-    choose_static,
     judge_role,
     judge_static,
-    preview_of_file,
     read_motion_facts,
+    static_fits,
 )
 from biodyn.session.inventory import FoundFile, take_inventory
 from biodyn.session.labels import Labels, label_files, laboratory_names
@@ -299,7 +299,7 @@ def _names(assignment: SubjectAssignment) -> TrialNames:
     )
 
 
-def _possible_statics(walk: Finding, statics: Sequence[Finding]) -> list[Finding]:
+def _possible_statics(walk: Finding, statics: Sequence[Finding]) -> list[tuple[Finding, StaticCandidate]]:
     """Return the static trials of one person's that may belong to the walk, the best first; empty where none is clear.
 
     Of the walk's session, else of none (markers are put on again for another session); then of its condition, else of
@@ -310,30 +310,16 @@ def _possible_statics(walk: Finding, statics: Sequence[Finding]) -> list[Finding
     for static in statics:
         if walk.facts is not None and static.facts is not None:
             verdict = judge_static(walk.facts, static.facts)
-            usable += [] if verdict.rejected else [(static, verdict.score)]
+            usable += [] if verdict.rejected else [(static, verdict)]
     usable = _of_label(usable, "session", walk)
     fitting = _of_label(usable, "condition", walk)
-    usable = fitting or [(static, score) for static, score in usable if static.site == walk.site]
-    usable.sort(key=lambda entry: (-entry[1], entry[0].path))
-    return [static for static, _ in usable]
+    usable = fitting or [entry for entry in usable if entry[0].site == walk.site]
+    return sorted(usable, key=lambda entry: (-entry[1].score, entry[0].path))
 
 
-def _serves(walk: FileFacts, static: FileFacts | None) -> bool:
-    """Return False if the markers show that a static trial does not match the walk: other distances, or no standing.
-
-    True also for unreadable markers: the analysis then reports the error.
-    """
-    if static is None:
-        return False
-    try:
-        markers = preview_of_file(walk.path).markers
-        preview_of_file(static.path)
-    except (InputFileError, OSError):
-        return True
-    return choose_static(walk, markers, [static.path], same_person=True).path is not None
-
-
-def _of_label(usable: list[tuple[Finding, float]], label: str, walk: Finding) -> list[tuple[Finding, float]]:
+def _of_label(
+    usable: list[tuple[Finding, StaticCandidate]], label: str, walk: Finding
+) -> list[tuple[Finding, StaticCandidate]]:
     """Return trials with the walk's session or condition, otherwise trials without one."""
     wanted = getattr(walk.labels, label).casefold()
     same = [entry for entry in usable if getattr(entry[0].labels, label).casefold() == wanted]
@@ -354,8 +340,9 @@ _SESSION_ROLES: tuple[FileUse, ...] = ("walk", "functional", "static")
 def discover(folder: str | Path, definition: StudyDefinition | None = None) -> StudyPlan:
     """Plan the trials of a folder; the definition takes precedence over names and headers.
 
-    Only headers are read. Raises InputFileError if `folder` is not a folder, SettingsError for an entry of the
-    definition that matches nothing. A folder without a recording gives a plan without trials.
+    Only headers are read, and some frames of static trials and of walks with a single one. Raises InputFileError if `folder` is
+    not a folder, SettingsError for an entry of the definition that matches nothing. A folder without a recording gives a plan
+    without trials.
     """
     definition = definition or StudyDefinition()
     root = Path(folder).resolve()
@@ -503,9 +490,9 @@ def _statics(walk: Finding, statics: Sequence[Finding]) -> tuple[Path, ...]:
     if walk.facts is None or walk.facts.coordinates or (walk.facts.segments and not walk.facts.labels):
         return ()  # what needs none: coordinates of a model, poses alone
     possible = _possible_statics(walk, statics)
-    if len(possible) == 1 and not _serves(walk.facts, possible[0].facts):
+    if len(possible) == 1 and not static_fits(walk.facts, possible[0][1]):
         return ()
-    return tuple(static.path for static in possible)
+    return tuple(static.path for static, _ in possible)
 
 
 def _trial_names(walks: Sequence[Finding]) -> dict[Path, str]:

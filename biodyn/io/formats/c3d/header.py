@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +223,7 @@ class C3dHeader:
     is_whole: bool
     tail: bytes
 
-    @property
+    @cached_property
     def groups(self) -> dict[str, dict[str, dict[str, Any]]]:
         """All parameters as {group: {name: {"dims": [...], "values": [...]}}}."""
         groups: dict[str, dict[str, dict[str, Any]]] = {}

@@ -10,7 +10,7 @@ import numpy as np
 
 from biodyn.errors import InputFileError
 from biodyn.io.events import is_gait_event
-from biodyn.io.files import COPY_AGAIN, file_bytes
+from biodyn.io.files import COPY_AGAIN, check_path, file_bytes
 from biodyn.io.formats.c3d.data import DataSection, read_data, read_rotations, segment_labels
 from biodyn.io.formats.c3d.groups import point_groups, point_texts, subject_parameters, values_of
 from biodyn.io.formats.c3d.header import C3dHeader, read_header
@@ -29,7 +29,14 @@ _LAYOUT = ("USED", "RATE", "FRAMES", "LONG_FRAMES", "SCALE", "DATA_START")
 
 
 def file_facts(path: Path) -> FileFacts:
-    """Read the facts (a millisecond or two); InputFileError for a file that is not a valid C3D file."""
+    """Return the facts, read once per file (a millisecond or two); InputFileError for a file that is not a valid C3D file."""
+    check_path(path)
+    known = path.stat()
+    return _cached_facts(path, known.st_size, known.st_mtime_ns)
+
+
+@lru_cache(4096)
+def _cached_facts(path: Path, size: int, changed_ns: int) -> FileFacts:
     header = read_header(path, _is_wanted)
     stored = subject_parameters(header.groups)
     offsets = tuple(names()["subject"]["static_offsets"])
