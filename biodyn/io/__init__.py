@@ -1,17 +1,17 @@
 """Read files of any format as `Recording` values.
 
-In: the path of a file, possibly damaged. Out: markers, force plates, events and subject parameters in SI units and clean
-Unicode, with doubts as `Diagnostic`, or an `InputFileError` with what was expected and found.
-`read` takes one file, `read_many` several, `read_facts` only the head of the file,
-`read_preview` short pieces of its markers.
+In: the path of a file, possibly damaged. Out: markers, force plates, events and subject parameters in SI units and
+clean Unicode, with a `Diagnostic` for everything doubtful; or an `InputFileError` that states what was expected and
+found. `read` reads one file, `read_many` several files, `read_facts` only the head of a file, `read_preview` short
+pieces of its marker trajectories.
 
-Read `reading` (how a file finds its reader), `format` (what a reader has to bring), `formats` (one module for every format;
-adding one is adding a file there), then a reader: `formats/trc` is a page, `formats/c3d` a package. What readers share:
-`files`, `text`, `names` (words that laboratories use, as data), `labels` (markers, virtual points, model outputs), `events`,
-`positions`, `length_units` (of markers and plates), `repairs` (an ordered list), `segment_poses`, `subject_parameters`, `tables`
-(numbers in columns). Files next to a motion: `ground_forces`, `plate_exports`, `subject_files`. Single formats: `opensim`, `b3d`,
-`qualisys_mat` over `matlab`.
-Which recordings belong together is determined by `biodyn.session`.
+Read `reading` (selects the reader of a file), `format` (what a reader must provide), `formats` (one module for every
+format; a new format is a new file there), then a reader: `formats/trc` is one page, `formats/c3d` a package. Shared by
+the readers: `files`, `text`, `names` (words that laboratories use, as data), `labels` (markers, virtual points, model
+outputs), `events`, `positions`, `length_units` (of markers and plates), `repairs` (an ordered list), `segment_poses`,
+`subject_parameters`, `tables` (numbers in columns). Files next to a motion: `ground_forces`, `plate_exports`,
+`subject_files`. Single formats: `opensim`, `b3d`, `qualisys_mat` over `matlab`. Which recordings belong together is
+determined by `biodyn.session`.
 """
 
 from biodyn.io.files import file_sha256, remembered_sha256

@@ -1,10 +1,11 @@
-"""The .b3d archives of AddBiomechanics: markers, force plates and fitted motions of one person, several trials in a file.
+"""The .b3d archives of AddBiomechanics: markers, force plates and fitted motions of one person, several trials in a
+file.
 
-An archive of one trial is read as a `Recording`; one of several is a folder of recordings, which `biodyn unpack` writes. Fields
-of the messages are in `library/formats/b3d.toml`. Archives hold moments about the centre of pressure or about the origin of
-World and do not state which. A foot cannot pull, so the moment about the centre of pressure is vertical: the point with the
-smaller horizontal moments is used.
-Source: the AddBiomechanics dataset (doi:10.1007/978-3-031-73223-2_27); the layout as nimblephysics writes it.
+An archive of one trial is read as a `Recording`; `biodyn unpack` converts an archive of several trials to a folder of
+recordings. The fields of the messages are in `library/formats/b3d.toml`. Archives hold moments about the centre of
+pressure or about the origin of World and do not state which. A foot cannot pull, so the moment about the centre of
+pressure is vertical: the point with the smaller horizontal moments is used.
+Source: the AddBiomechanics dataset (doi:10.1007/978-3-031-73223-2_27); the layout is that written by nimblephysics.
 """
 
 from __future__ import annotations
@@ -36,15 +37,16 @@ _PACKAGE: Final = "biodyn_b3d"
 
 @cache
 def message_class(name: str) -> Any:
-    """Return the class of a message; `cls.FromString(bytes)` raises `google.protobuf.message.DecodeError` for others' bytes."""
+    """Return the class of a message; `cls.FromString(bytes)` raises `google.protobuf.message.DecodeError` for invalid
+    bytes."""
     from google.protobuf import message_factory
 
-    return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+    return message_factory.GetMessageClass(_message_descriptors().FindMessageTypeByName(f"{_PACKAGE}.{name}"))
 
 
 @cache
-def _pool() -> Any:
-    # The library is loaded for these files alone.
+def _message_descriptors() -> Any:
+    # Imported here because only these files need the library.
     from google.protobuf import descriptor_pb2, descriptor_pool
 
     file = descriptor_pb2.FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE, syntax="proto3")
@@ -70,7 +72,7 @@ _KINDS: Final = ("kinematics", "dynamics", "lowpass")
 
 @dataclass(frozen=True)
 class Model:
-    """A model that a pass of the processing fitted: kinematics, lowpass or dynamics, and its .osim as text."""
+    """A model fitted in one processing pass (kinematics, lowpass or dynamics), with the text of its .osim file."""
 
     kind: str
     osim: str
@@ -78,13 +80,14 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class ArchivedTrial:
-    """One trial, y up.
+    """One trial of an archive, in World with y up.
 
     Attributes:
-        name: of the trial. rate_hz: frames per second. labels: of the markers seen in it. markers: (T, M, 3) m, NaN = not seen.
-        plates: (T, P, 3, 3) centre of pressure m, moment Nm, force N of each plate in World, as the file has them.
-        without_forces: (T,) true where the file says that ground forces are missing.
-        model: index of the pass that `coordinates` are of, None where none was made. coordinates: (T, n) rad, m.
+        name: name of the trial. rate_hz: frames per second. labels: labels of the markers seen in the trial.
+        markers: (T, M, 3) m, NaN = not seen.
+        plates: (T, P, 3, 3) centre of pressure m, moment Nm, force N of each plate in World, as stored.
+        without_forces: (T,) True in frames that the file marks as without ground forces.
+        model: index of the pass that computed `coordinates`, None without one. coordinates: (T, n) rad, m.
     """
 
     name: str
@@ -99,7 +102,7 @@ class ArchivedTrial:
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """A file: the person (None or 0 if not stated), the models of its passes, and its trials."""
+    """One archive: subject data (None or 0 if not stated), the models of the processing passes, and the trials."""
 
     path: Path
     sha256: str
@@ -113,7 +116,8 @@ class Archive:
 
 
 def is_archive(head: bytes) -> bool:
-    """Return whether the head is that of an archive: a length that a header can have, then the first field of the header."""
+    """Return whether the first bytes are those of an archive: a possible header length, then the first field of the
+    header."""
     most_header_bytes = 200_000_000  # models as text, and one number for every frame
     length = int.from_bytes(head[:_LENGTH_BYTES], "little")
     return 0 < length <= most_header_bytes and len(head) > _LENGTH_BYTES and head[_LENGTH_BYTES] in (0x08, 0x10, 0x18)
@@ -122,19 +126,20 @@ def is_archive(head: bytes) -> bool:
 def read_archive(path: str | Path) -> Archive:
     """Read one archive.
 
-    Raises InputFileError, in one sentence, without protobuf and for a file that is none, is truncated or damaged.
+    Raises InputFileError if protobuf is not installed, or the file is not an archive, is truncated or damaged.
     """
     place = Path(path)
     try:
         from google.protobuf.message import DecodeError
     except ModuleNotFoundError as error:
         raise InputFileError(
-            f"Reading {place.name} needs the library protobuf.", "pip install 'biodyn[b3d]'"
+            f"Reading {place.name} requires the Python package protobuf, which is not installed.",
+            "pip install 'biodyn[b3d]'",
         ) from error
 
     content = file_bytes(place)
     if not is_archive(content):
-        raise _damaged(place, "it does not begin with a header")
+        raise _damaged(place, "it does not start with a header")
     start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
     try:
         header = message_class("Header").FromString(content[_LENGTH_BYTES:start])
@@ -150,13 +155,13 @@ def read_archive(path: str | Path) -> Archive:
         age_years=header.age_years if 0 < header.age_years < 130 else None,
         sex=clean_text(header.sex),
         notes=clean_text(header.notes),
-        models=tuple(Model(_kind(fitted.kind), fitted.model) for fitted in getattr(header, "pass")),
+        models=tuple(Model(_pass_kind(fitted.kind), fitted.model) for fitted in getattr(header, "pass")),
         trials=trials,
     )
 
 
 def _check(path: Path, header: Any, data_bytes: int) -> None:
-    """Raise InputFileError unless counts and sizes of the header match the data that follow."""
+    """Raise InputFileError unless the counts and sizes in the header match the data that follow."""
     if not header.trial:
         raise InputFileError(f"'{path.name}' is an archive without trials.")
     counts = (
@@ -168,11 +173,11 @@ def _check(path: Path, header: Any, data_bytes: int) -> None:
         raise _damaged(path, "a count in its header is impossible")
     expected = sum(trial.frame_count * _stride(header, trial) for trial in header.trial)
     if expected != data_bytes:
-        raise _damaged(path, f"its header tells of {expected} bytes of frames, the file holds {data_bytes}")
+        raise _damaged(path, f"its header announces {expected} bytes of frames, but the file holds {data_bytes}")
 
 
 def _stride(header: Any, trial: Any) -> int:
-    """Return the bytes of one frame of a trial with its passes."""
+    """Return the number of bytes of one frame of a trial, including its passes."""
     size: int = header.sensor_frame_bytes + len(getattr(trial, "pass")) * header.pass_frame_bytes
     return size
 
@@ -195,7 +200,7 @@ def _trials(path: Path, header: Any, data: memoryview) -> Iterator[ArchivedTrial
 def _trial(path: Path, header: Any, trial: Any, labels: Sequence[str], frames: Sequence[memoryview]) -> ArchivedTrial:
     rate_hz = 1.0 / trial.step_s if math.isfinite(trial.step_s) and trial.step_s > 0.0 else math.nan
     if not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
-        raise _damaged(path, f"the step of '{clean_text(trial.name)}' is {trial.step_s:.4g} s")
+        raise _damaged(path, f"the time step of '{clean_text(trial.name)}' is {trial.step_s:.4g} s")
     rounded = round(rate_hz)
     rate_hz = float(rounded) if abs(rounded - rate_hz) <= 1e-6 * rate_hz else rate_hz
     size, passes = header.sensor_frame_bytes, len(getattr(trial, "pass"))
@@ -224,13 +229,13 @@ def _trial(path: Path, header: Any, trial: Any, labels: Sequence[str], frames: S
 
 
 def _rows(path: Path, rows: Sequence[Sequence[float]], width: int) -> FloatArray:
-    """(T, width) of rows that all have to be that long."""
+    """Return the rows as an array (T, width); InputFileError if a row has another length."""
     if any(len(row) != width for row in rows):
-        raise _damaged(path, f"its frames do not all hold the {width} numbers that the header tells of")
+        raise _damaged(path, f"not all of its frames hold the {width} numbers that the header announces")
     return np.array([np.asarray(row, dtype=np.float64) for row in rows]).reshape(len(rows), width)
 
 
-def _kind(number: int) -> str:
+def _pass_kind(number: int) -> str:
     return _KINDS[number] if 0 <= number < len(_KINDS) else f"pass{number}"
 
 
@@ -242,16 +247,17 @@ def _damaged(path: Path, what: str) -> InputFileError:
     return InputFileError(f"'{path.name}' is not a valid .b3d archive: {what}.", COPY_AGAIN)
 
 
-_LOADED_N = 50.0  # below it centres of pressure say little
+_LOADED_N = 50.0  # centres of pressure of smaller forces are inaccurate
 _VERTICAL = 1  # y is up
-# A moment across the floor that is larger than this cannot be noise of a plate, Nm.
+# A larger horizontal moment cannot be noise of a plate, Nm.
 _MOST_ACROSS_NM = 5.0
 
 
 def forces_of(
     trial: ArchivedTrial,
 ) -> tuple[dict[str, FloatArray], tuple[ForceColumns, ...], tuple[Diagnostic, ...]]:
-    """Return the ground forces of the loaded plates: columns (T,) by name, N, m and Nm, the columns of each force, and notes.
+    """Return columns (T,) in N, m and Nm by name, the column names of each ground force, and notes, for all loaded
+    plates.
 
     Moments are about the centre of pressure.
     """
@@ -265,12 +271,18 @@ def forces_of(
         about = about_which_point(point, moment, force)
         if about == "origin":
             moment = moment - np.cross(point, force)
-            notes.append(_note(trial, k, "info", "about the origin of the laboratory: moved to the centre of pressure"))
+            notes.append(
+                _note(trial, k, "info", "about the laboratory origin; they were transformed to the centre of pressure")
+            )
         elif about is None:
             moment = moment * np.eye(3)[_VERTICAL]
             notes.append(
                 _note(
-                    trial, k, "warning", "about neither centre of pressure nor origin: only its vertical part is used"
+                    trial,
+                    k,
+                    "warning",
+                    "about neither the centre of pressure nor the laboratory origin; only their "
+                    "vertical component is used",
                 )
             )
         names = [tuple(f"{k + 1}_ground_{form}{axis}" for axis in "xyz") for form in ("force_v", "force_p", "torque_")]
@@ -283,7 +295,8 @@ def forces_of(
 def about_which_point(
     point: FloatArray, moment: FloatArray, force: FloatArray
 ) -> Literal["centre of pressure", "origin"] | None:
-    """Return about which point (T, 3) moments of (T, 3) forces with centres of pressure (T, 3) are; None = about neither."""
+    """Return the reference point of moments (T, 3) Nm of forces (T, 3) N with centres of pressure (T, 3) m; None =
+    neither."""
     loaded = np.abs(force[:, _VERTICAL]) > _LOADED_N
     across = [0, 2]
     at_centre = moment[loaded][:, across]
@@ -303,20 +316,21 @@ _SEXES: Final[dict[str, Literal["male", "female"]]] = {"male": "male", "female":
 
 
 class SeveralTrialsError(InputFileError):
-    """An archive of several trials is a collection of recordings, not a single one."""
+    """The archive holds several trials, so it is not a single recording."""
 
 
 def read_b3d(path: Path) -> Recording:
-    """Read the trial of an archive that holds one; raises InputFileError for a damaged file, SeveralTrialsError for more."""
-    shown = 5  # names of trials in a sentence
+    """Read an archive that holds one trial; raises InputFileError for a damaged file, SeveralTrialsError for several
+    trials."""
+    shown = 5  # trial names listed in the message
     archive = read_archive(path)
     if len(archive.trials) == 1:
         return recording_of_trial(archive, archive.trials[0])
     names = ", ".join(trial.name for trial in archive.trials[:shown])
     more = " ..." if len(archive.trials) > shown else ""
     raise SeveralTrialsError(
-        f"'{path.name}' is an archive of {len(archive.trials)} trials: {names}{more}.",
-        "Make a folder of recordings of it: biodyn unpack FILE.b3d.",
+        f"'{path.name}' is an archive of {len(archive.trials)} trials, not a single recording: {names}{more}.",
+        "Convert it to a folder of recordings: biodyn unpack FILE.b3d.",
     )
 
 
@@ -348,9 +362,9 @@ def missing_note(trial: ArchivedTrial) -> tuple[Diagnostic, ...]:
         Diagnostic(
             "forces-incomplete",
             "warning",
-            f"The archive says of {missing} of {len(trial.markers)} frames of '{trial.name}' that ground forces are missing "
-            "or doubtful there.",
+            f"The archive marks the ground forces as missing or doubtful in {missing} of {len(trial.markers)} frames "
+            f"of '{trial.name}'.",
             value=float(missing),
-            hint="Torques of the leg on the floor are not to be trusted in these frames.",
+            hint="Do not use the joint moments of the stance leg in these frames.",
         ),
     )

@@ -1,4 +1,4 @@
-"""Foot strikes and foot offs among the events that a file lists, whatever its format: by label, side and person."""
+"""Select the foot strikes and foot offs of the subject from the events stored in a file of any format."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from biodyn.io.names import letters, names
 from biodyn.io.text import clean_text
 from biodyn.recording import EventKind, GaitEvent
 
-# Two events of one kind and side nearer than this are one event written twice.
+# Two events of one kind and side closer than this are one event stored twice.
 _SAME_EVENT_S = 1e-3
 _MOST_SHOWN = 4
 
 
 @dataclass(frozen=True)
 class StoredEvent:
-    """An event as a file lists it: its label, the side ("" where the label holds it), the person; time_s 0 at the first frame."""
+    """An event as stored: label, side ("" if it is part of the label), person, and time (s, 0 at the first frame)."""
 
     label: str
     context: str
@@ -35,10 +35,11 @@ def gait_events(
     subject: str = "",
     other_subjects: Sequence[str] = (),
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
-    """Return the gait events in order of time, 0 at the first stored frame, and notes on ignored events.
+    """Return the gait events sorted by time (s, 0 at the first stored frame), and notes on ignored events.
 
-    Events of other kinds, without a side, of another person, or outside the `frame_count` stored frames are ignored. An event is
-    of another person if its name is not `subject` and the file lists events of `subject` or points of that other person.
+    Events of other kinds, without a side, of another person, or outside the `frame_count` stored frames are ignored. An
+    event belongs to another person if its name is not `subject` and the file has events of `subject` or points of that
+    other person.
     """
     of_subject, strangers = _of_subject(stored, subject, other_subjects)
     last_s = (frame_count - 1) / rate_hz
@@ -56,20 +57,20 @@ def gait_events(
         twin = any(e.side == side and e.kind == kind and abs(e.time_s - time_s) < _SAME_EVENT_S for e in events)
         if not twin:
             events.append(GaitEvent(time_s, side, kind, "file"))
-    notes = (*_of_others(strangers), *_not_understood(unknown), *_outside(outside))
+    notes = (*_other_subjects_note(strangers), *_not_recognised_note(unknown), *_outside_note(outside))
     return tuple(sorted(events, key=lambda event: event.time_s)), notes
 
 
 @lru_cache(1024)
 def is_gait_event(label: str) -> bool:
-    """Return whether an event's label, with its side or without, is that of a foot strike or foot off."""
+    """Return whether an event label, with or without a side, is that of a foot strike or foot off."""
     return _meaning(label, "")[0] is not None
 
 
 def _of_subject(
     stored: Sequence[StoredEvent], subject: str, other_subjects: Sequence[str]
 ) -> tuple[list[StoredEvent], list[StoredEvent]]:
-    """Return the events of the subject (or without a name) and the events of other persons."""
+    """Return the events of the subject (or without a person's name), and those of other persons."""
     subject = _same(subject)
     listed = bool(subject) and any(_same(event.subject) == subject for event in stored)
     others = {_same(name) for name in other_subjects}
@@ -87,22 +88,23 @@ def _same(name: str) -> str:
 
 
 def _meaning(label: str, context: str) -> tuple[EventKind | None, Side | None]:
-    """Return kind and side of an event from its label and context: 'Foot Strike1' + 'Left', 'RHS', 'left toe off'."""
+    """Return the kind and side of an event from its label and context, such as 'Foot Strike1' + 'Left', 'RHS', 'left
+    toe off'."""
     word = letters(label)
     side = _side(letters(context))
-    kind = _kind(word)
+    kind = _event_kind(word)
     if kind is not None:
         return kind, side
     for named, words in names()["sides"].items():
         for side_word in sorted(words, key=len, reverse=True):
-            if word.startswith(side_word) and (kind := _kind(word[len(side_word) :])) is not None:
+            if word.startswith(side_word) and (kind := _event_kind(word[len(side_word) :])) is not None:
                 return kind, side or named  # type: ignore[return-value]
-            if word.endswith(side_word) and (kind := _kind(word[: -len(side_word)])) is not None:
+            if word.endswith(side_word) and (kind := _event_kind(word[: -len(side_word)])) is not None:
                 return kind, side or named  # type: ignore[return-value]
     return None, None
 
 
-def _kind(word: str) -> EventKind | None:
+def _event_kind(word: str) -> EventKind | None:
     for kind, words in names()["events"].items():
         if word in words:
             return kind  # type: ignore[no-any-return]
@@ -119,30 +121,30 @@ def _side(word: str) -> Side | None:
 # -- notes -------------------------------------------------------------------------------------------------------------
 
 
-def _of_others(strangers: Sequence[StoredEvent]) -> tuple[Diagnostic, ...]:
+def _other_subjects_note(strangers: Sequence[StoredEvent]) -> tuple[Diagnostic, ...]:
     if not strangers:
         return ()
     people = ", ".join(sorted({clean_text(event.subject) for event in strangers}))
-    text = f"{_counted(len(strangers))} of {people}, whose markers are not read: ignored."
+    text = f"{_count_text(len(strangers))} of {people}, whose markers are not read, and ignored."
     return (Diagnostic("data-not-used", "info", text, value=float(len(strangers))),)
 
 
-def _not_understood(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
+def _not_recognised_note(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
     if not labels:
         return ()
     known = list(dict.fromkeys(clean_text(label) for label in labels))
     shown = ", ".join(f"'{label}'" for label in known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
-    text = f"{_counted(len(labels))} not a foot strike or foot off with a side and a time: ignored ({shown})."
-    hint = "Names that are understood: Foot Strike or Foot Off with a side Left or Right, RHS, RTO, left heel strike."
+    text = f"{_count_text(len(labels))} not a foot strike or foot off with a side and a time, and ignored ({shown})."
+    hint = "Use a recognised name: Foot Strike or Foot Off with the side Left or Right, RHS, RTO, left heel strike."
     return (Diagnostic("data-not-used", "info", text, value=float(len(labels)), hint=hint),)
 
 
-def _outside(count: int) -> tuple[Diagnostic, ...]:
+def _outside_note(count: int) -> tuple[Diagnostic, ...]:
     if not count:
         return ()
     text = f"{count} stored gait events are outside the stored frames and are ignored."
     return (Diagnostic("events-outside", "info", text, value=float(count)),)
 
 
-def _counted(count: int) -> str:
+def _count_text(count: int) -> str:
     return f"{count} stored event{'s are' if count > 1 else ' is'}"

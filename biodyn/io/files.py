@@ -15,7 +15,7 @@ COPY_AGAIN = "Copy the original file again, or export the trial again from the c
 
 
 def check_path(path: Path) -> None:
-    """Raise InputFileError unless the path names a file that can be read and is not empty."""
+    """Raise InputFileError unless the path is that of a readable file that is not empty."""
     if not file_head(path, 1):
         raise InputFileError(f"'{path}' is empty (0 bytes).", COPY_AGAIN)
 
@@ -27,10 +27,10 @@ def file_head(path: Path, size_bytes: int) -> bytes:
     if path.is_dir():
         raise InputFileError(
             f"'{path}' is a folder; expected one recording.",
-            "Name the file in it; folders are for 'biodyn session' and 'biodyn study'.",
+            "Give one file of the folder; 'biodyn session' and 'biodyn study' take folders.",
         )
-    if not path.is_file():  # opening a pipe would wait for ever
-        raise InputFileError(f"'{path}' is not a regular file (a pipe, a device or a socket).", "Name a recording.")
+    if not path.is_file():  # opening a pipe would block
+        raise InputFileError(f"'{path}' is not a regular file (a pipe, a device or a socket).", "Give a recording.")
     try:
         with path.open("rb") as stream:
             return stream.read(size_bytes)
@@ -39,16 +39,16 @@ def file_head(path: Path, size_bytes: int) -> bytes:
 
 
 def _nearest(path: Path) -> str:
-    """Return a hint with the most similar file name in the folder, "" if none is similar."""
+    """Return a hint with the most similar file name in the folder; "" if there is none."""
     alike = 0.8  # similarity of two names that differ by a typing error
-    most_names = 2000  # of a folder that are looked through
+    most_names = 2000  # files of the folder that are compared
     try:
         names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())[:most_names]
     except OSError:
         return ""
     same = [name for name in names if path.name.lower() in (name.lower(), Path(name).stem.lower())]
     near = same or get_close_matches(path.name, names, n=1, cutoff=alike)
-    return f": there is '{near[0]}'" if near else ""
+    return f"; a similar file is '{near[0]}'" if near else ""
 
 
 def file_bytes(path: Path, most_bytes: int = 4_000_000_000) -> bytes:
@@ -56,8 +56,8 @@ def file_bytes(path: Path, most_bytes: int = 4_000_000_000) -> bytes:
     check_path(path)
     if path.stat().st_size > most_bytes:
         raise InputFileError(
-            f"'{path.name}' has more than {most_bytes / 1e9:.0f} GB.",
-            "Cut the recording, or export without analog channels.",
+            f"'{path.name}' is larger than {most_bytes / 1e9:.0f} GB.",
+            "Shorten the recording, or export it without analog channels.",
         )
     try:
         return path.read_bytes()
@@ -66,11 +66,14 @@ def file_bytes(path: Path, most_bytes: int = 4_000_000_000) -> bytes:
 
 
 def check_columns(name: str, count: int, per_point: int = 1) -> None:
-    """Raise InputFileError for a table with more columns, or points of `per_point` columns, than any motion has."""
+    """Raise InputFileError for a table with more columns (or points of `per_point` columns each) than any motion
+    has."""
     most_columns = 6_000  # 2,000 markers
     if count * per_point > most_columns:
         what = "columns" if per_point == 1 else "markers"
-        raise InputFileError(f"'{name}' has {count} {what}: no motion has more than {most_columns // per_point}.")
+        raise InputFileError(
+            f"'{name}' has {count} {what}; at most {most_columns // per_point} are accepted for a motion."
+        )
 
 
 def file_sha256(path: Path) -> str:

@@ -10,9 +10,9 @@ from biodyn.errors import InputFileError
 from biodyn.library.registry import Registry
 from biodyn.recording import FileFacts, Preview, Recording
 
-#: Frames per second that a camera can have; any other number in a file is damaged.
+#: Possible frame rates of a camera, Hz; any other number in a file is damaged.
 RATES_HZ = (1.0, 20_000.0)
-#: Nothing that a laboratory measures is larger, in N, mm and N mm; a larger number in a file is damaged.
+#: Largest value that a laboratory can measure, in N, mm and N mm; a larger number in a file is damaged.
 LARGEST_NUMBER = 1e9
 
 
@@ -21,13 +21,15 @@ class Format:
     """One file format.
 
     Attributes:
-        title: for messages. suffixes: of its files' names, in lower case, the usual one first.
-        recognises: whether the first bytes of a file (up to `reading.HEAD_BYTES`) are of this format; never raises.
-        read: one file. Raises InputFileError, in one sentence, for a file that is damaged or lacks what the format needs.
-        facts: facts from the head of the file; None = the whole file has to be read for that.
-        preview: short pieces of the markers; None = the whole file has to be read for that.
-        poses: its files may hold poses of segments.
-        separate_forces: its files hold no force plates; ground forces may be in a separate file (`io.ground_forces`).
+        title: name of the format in messages. suffixes: file suffixes in lower case, the usual one first.
+        recognises: returns whether the first bytes of a file (up to `reading.HEAD_BYTES`) are of this format; never
+        raises.
+        read: reads one file; raises InputFileError if the file is damaged or lacks what the format needs.
+        facts: reads facts from the head of a file; None = the whole file has to be read for them.
+        preview: reads short pieces of the marker trajectories; None = the whole file has to be read for them.
+        poses: whether files may hold segment poses.
+        separate_forces: whether files hold no force plates, so ground forces may be in a separate file
+        (`io.ground_forces`).
     """
 
     title: str
@@ -40,5 +42,5 @@ class Format:
     poses: bool = False
 
 
-# Recognised in this order: a special kind of another format comes before it (a smaller `place`).
+# Formats are tried in this order: a special case of another format precedes it (smaller `place`).
 FORMATS: Registry[Format] = Registry("biodyn.io.formats", "recording format", InputFileError)

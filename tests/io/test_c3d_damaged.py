@@ -86,7 +86,7 @@ def test_truncated_anywhere(write_c3d, keep):
 def test_no_points(write_c3d):
     path = write_c3d()
     path = changed(changed(path, 2, struct.pack("<H", 0)), value_of(path, b"USED"), struct.pack("<H", 0))
-    assert "no points" in message_of(path)
+    assert "neither marker trajectories" in message_of(path)
 
 
 def test_no_marker_seen_at_all(write_c3d):
@@ -156,7 +156,7 @@ def test_an_intact_file_without_markers_is_not_to_be_copied_again(write_c3d):
 def test_a_list_of_parameters_that_breaks_off(write_c3d):
     path = write_c3d()
     at = path.read_bytes().index(b"LABELS", 512) + 6
-    assert "parameters breaks off" in message_of(changed(path, at, b"\xff\xff"))
+    assert "parameter section is incomplete" in message_of(changed(path, at, b"\xff\xff"))
 
 
 def test_one_bad_file_does_not_spoil_the_others(write_c3d, tmp_path):

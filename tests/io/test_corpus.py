@@ -190,7 +190,7 @@ def test_a_step_of_the_coordinates_that_header_and_parameter_tell_differently(
     trial = replace(a_trial(), header={"scale": scale})
     (result,) = read_many([write_trial(tmp_path / "s.c3d", trial, Kind(is_float=False))])
     if outcome == "refused":
-        assert "size of its integer coordinates" in str(result)
+        assert "scale of its integer coordinates" in str(result)
     else:
         assert outcome in codes(result)
         np.testing.assert_allclose(result.markers.positions[0, 0], trial.points[0, 0] / 1000, atol=1e-4)
@@ -206,7 +206,7 @@ def test_a_header_of_random_words_is_not_mended(tmp_path: Path) -> None:
 def test_mended_values_are_said_by_name(tmp_path: Path) -> None:
     trial = a_trial(parameters=plates(2, 1) | {"POINT:USED": 15})
     notes = {d.code: d.message for d in read_c3d(write_trial(tmp_path / "h.c3d", trial)).diagnostics}
-    assert "points a frame (header 16, POINT:USED 15)" in notes["recording-repaired"]
+    assert "points per frame (header 16, POINT:USED 15)" in notes["recording-repaired"]
 
 
 # -- other people's files ---------------------------------------------------------------------------------------------

@@ -1,14 +1,14 @@
-"""One module (or package) for every file format that can be read; a module here is found and used.
+"""Readers of the supported file formats, one module or package each; every module here is registered automatically.
 
 A module reads its files into a `Recording` in SI units and registers itself with one call:
 
     FORMATS.add("trc", Format("TRC", (".trc",), recognises=_is_trc, read=read_trc))
 
-Nothing else has to be edited: `biodyn.io.read` finds the module, `biodyn check` and `biodyn run` take its files.
-Files may be damaged: a reader raises `InputFileError` in one sentence for what it cannot read (with the line in a text
-format) and adds a `Diagnostic` for what is doubtful.
-Shared with other formats: `io.files` (bytes and hash), `io.text` (clean Unicode), `io.labels` (which points are markers),
-`io.length_units` (corrects a wrong unit), `io.positions` (what counts as not seen).
+Nothing else has to be edited: `biodyn.io.read` finds the module, and all commands accept its files.
+Files may be damaged: a reader raises `InputFileError` with one sentence for a file that it cannot read (with the line
+number in a text format) and adds a `Diagnostic` for everything doubtful.
+Shared with other formats: `io.files` (bytes and hash), `io.text` (clean Unicode), `io.labels` (which points are
+markers), `io.length_units` (correction of a wrong unit), `io.positions` (which positions count as not seen).
 
-Read `trc.py` as the pattern of a small one; `c3d/` is a large one.
+`trc.py` is an example of a small reader, `c3d/` of a large one.
 """

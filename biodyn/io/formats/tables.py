@@ -1,7 +1,9 @@
-"""Formats with readers in modules of `biodyn.io`: OpenSim's tables, spreadsheets, MATLAB files of QTM, .b3d archives.
+"""Register the formats that have a reader in `biodyn.io`: OpenSim tables, spreadsheets, MATLAB files of QTM, .b3d
+archives.
 
-What each column of a table is, is determined by its name (`io.tables.columns`). A .mot or .sto holds joint coordinates, ground
-forces, marker positions, or several of them; CSV, TSV and Parquet are exports of Nexus, QTM and Visual3D, or a laboratory's own.
+The role of each column of a table is determined by its name (`io.tables.columns`). A .mot or .sto file holds joint
+coordinates, ground forces, marker positions, or several of these; CSV, TSV and Parquet files are exports of Nexus, QTM
+and Visual3D, or are written by the laboratory itself.
 """
 
 from __future__ import annotations
@@ -20,23 +22,25 @@ from biodyn.recording import Recording
 
 
 def read_table(path: Path) -> Recording:
-    """Read one .mot or .sto; raises InputFileError as `read_storage`, and where no column is of a motion."""
+    """Read one .mot or .sto file; raises InputFileError as `read_storage` does, and if no column belongs to a
+    motion."""
     table = read_storage(path)
     return recording_of(table, roles_of(table.names), table.sha256)
 
 
 def read_as_recording(path: Path) -> Recording:
-    """Read one spreadsheet; raises InputFileError for a file without a table, a time or a column of a motion."""
+    """Read one spreadsheet; raises InputFileError for a file without a table, without a time, or without a column of a
+    motion."""
     sheet = read_spreadsheet(path)
     recording = recording_of(
         sheet.table, sheet.roles, sheet.table.sha256, sheet.length, sheet.angle, sheet.events, sheet.subject
     )
-    first_frame = sheet.first_frame - 1 + recording.first_frame  # the table counts its rows from 1
+    first_frame = sheet.first_frame - 1 + recording.first_frame  # the table numbers its rows from 1
     return replace(recording, first_frame=first_frame, also_read=(*recording.also_read, *sheet.maps))
 
 
 def _is_table(head: bytes) -> bool:
-    """Return whether a line of the head is the one that ends the header of every such file."""
+    """Return whether the first bytes contain the line that ends the header of every .mot or .sto file."""
     return b"\0" not in head and any(line.strip().lower() == b"endheader" for line in head.splitlines())
 
 
@@ -47,7 +51,7 @@ def _is_parquet(head: bytes) -> bool:
 FORMATS.add("opensim_table", Format("OpenSim table", TABLE_SUFFIXES, _is_table, read_table))
 FORMATS.add("qualisys_mat", Format("MATLAB file of QTM", (SUFFIX,), is_matlab, read_qualisys_mat))
 FORMATS.add("b3d", Format("AddBiomechanics archive", (".b3d",), is_archive, read_b3d))
-# last: a text of any other format may be called .csv
+# last, because a text of any other format may have the suffix .csv
 for _name, _title, _suffixes, _recognises in (
     ("spreadsheet", "CSV", (".csv", ".tsv"), is_export),
     ("parquet", "Parquet", PARQUET_SUFFIXES, _is_parquet),

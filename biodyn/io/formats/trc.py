@@ -1,4 +1,4 @@
-"""TRC: marker trajectories as text, written by Motion Analysis, OpenSim, OpenCap and others.
+"""Read TRC files: marker trajectories as text, written by Motion Analysis, OpenSim, OpenCap and others.
 
     PathFileType  4  (X/Y/Z)  walk.trc
     DataRate  CameraRate  NumFrames  NumMarkers  Units  OrigDataRate  OrigDataStartFrame  OrigNumFrames
@@ -6,9 +6,9 @@
     Frame#    Time        LASI                   RASI                  ...
                           X1     Y1     Z1       X2     Y2     Z2      ...
 
-Then a line for every frame. Columns stand between tabs, in some programs' files between blanks; an empty cell between tabs
-is a marker that was not seen; all decimals may be behind commas. The frames follow each other at one rate. A TRC file holds
-no forces and no events, and does not state the vertical. Times count from its first frame. Forces in a separate file
+One line per frame follows. Columns are separated by tabs, in files of some programs by blanks; an empty cell between
+tabs is a marker that was not seen; decimal commas are possible. Frames are uniform in time. A TRC file holds no forces
+and no events, and does not state the vertical. Times start at its first frame. Forces in a separate file
 (`io.ground_forces`) become its plates.
 """
 
@@ -37,14 +37,14 @@ from biodyn.io.text import clean_text
 from biodyn.recording import Markers, ModelOutput, Recording, StoredMotion
 
 _MARK = "pathfiletype"
-_NOT_A_NUMBER = re.compile(r"[-+]?(nan(\(.*\))?|1\.#\w+)", re.IGNORECASE)  # what programs write for it
+_NOT_A_NUMBER = re.compile(r"[-+]?(nan(\(.*\))?|1\.#\w+)", re.IGNORECASE)  # spellings of this unit
 _COMPONENT = re.compile(r"([XYZ])\d*", re.IGNORECASE)
-_SHOWN = 40  # letters of a cell in a message
+_SHOWN = 40  # number of letters of a cell that a message shows
 
 
 @dataclass(frozen=True)
 class _Line:
-    """A line that is not blank: its number in the file, its cells, and whether these stand between tabs."""
+    """A line that is not blank: its number in the file, its cells, and whether these are separated by tabs."""
 
     number: int
     cells: list[str]
@@ -53,7 +53,7 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Head:
-    """The header: stated rate and counts (NaN, None: not stated), unit, labels, and the data's first line."""
+    """The header: stated rate (NaN if absent) and counts (None if absent), unit, labels, and the first line of data."""
 
     rate_hz: float
     frame_count: int | None
@@ -65,8 +65,8 @@ class _Head:
 
 @dataclass(frozen=True)
 class _Table:
-    """The data: numbers and times (T,) of the frames, s, the last digit of these, positions (T, N, 3) in file units, and
-    the line of each frame."""
+    """The data: frame numbers (T,), times (T,) s and their last digit s, positions (T, N, 3) in file units, and line
+    numbers."""
 
     frames: list[int]
     times: FloatArray
@@ -78,16 +78,16 @@ class _Table:
 def read_trc(path: str | Path) -> Recording:
     """Read one TRC file.
 
-    Raises InputFileError, with the line, for a file that is not a TRC file, is damaged or truncated, has frames or times out
-    of order, or in which no marker is ever seen.
+    Raises InputFileError, with the line number, if the file is not a TRC file, is damaged or truncated, has frames or
+    times out of order, or if no marker is seen in any frame.
     """
     place = Path(path)
     content = file_bytes(place)
     lines = _with_points(list(_lines(content)))
     head = _head(place, lines)
     table = _table(place, head, lines[head.first :], content[-1:] in b"\r\n\0")
-    count_notes = _counted(place, head, table)
-    rate_hz, rate_notes = _rate(place, head, table)
+    count_notes = _check_counts(place, head, table)
+    rate_hz, rate_notes = _frame_rate(place, head, table)
     points = unseen_as_nan(table.points)
     roles = point_roles(head.labels, points, {}, ())
     columns = roles.markers
@@ -118,7 +118,7 @@ def read_trc(path: str | Path) -> Recording:
 
 
 def _is_trc(head: bytes) -> bool:
-    """Return whether the first word is that of every TRC file."""
+    """Return whether the first word is that of a TRC file."""
     start = head[:200]
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         start = start.replace(b"\0", b"")[2:]
@@ -132,7 +132,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _lines(content: bytes) -> Iterator[_Line]:
-    """Return the lines that are not blank, with any line end; cells are separated by tabs if a line has one."""
+    """Yield the lines that are not blank, with any line end; cells are separated by tabs if the line has one."""
     for number, line in enumerate(re.split(r"\r\n|\n|\r", _decoded(content)), start=1):
         if line.strip():
             tabs = "\t" in line.strip()
@@ -140,14 +140,14 @@ def _lines(content: bytes) -> Iterator[_Line]:
 
 
 def _with_points(lines: list[_Line]) -> list[_Line]:
-    """Return the lines with decimal points where all frames are written with decimal commas, as in many languages."""
+    """Return the lines with decimal points if all frames are written with decimal commas, as in many languages."""
     frames = [line for line in lines[3:] if line.cells[0].isdigit()]
-    if not any("," in cell for line in frames[:1] for cell in line.cells):  # nearly always
+    if not any("," in cell for line in frames[:1] for cell in line.cells):  # the usual case
         return lines
     written = {mark for line in frames for cell in line.cells for mark in ".," if mark in cell}
     if written != {","} or not all(line.tabs for line in frames):
         return lines
-    commas = {line.number for line in (*lines[2:3], *frames)}  # the rates in the third line, too
+    commas = {line.number for line in (*lines[2:3], *frames)}  # also the rates in the third line
     return [
         replace(line, cells=[cell.replace(",", ".") for cell in line.cells]) if line.number in commas else line
         for line in lines
@@ -156,31 +156,31 @@ def _with_points(lines: list[_Line]) -> list[_Line]:
 
 def _head(path: Path, lines: Sequence[_Line]) -> _Head:
     if not lines or not lines[0].cells[0].lower().startswith(_MARK):
-        raise InputFileError(f"'{path}' is not a TRC file: it does not begin with PathFileType.", "Give a .trc file.")
+        raise InputFileError(f"'{path}' is not a TRC file: it does not start with PathFileType.", "Give a .trc file.")
     if len(lines) < 4:
-        raise InputFileError(f"'{path}' is truncated: it ends within its header (line {lines[-1].number}).", COPY_AGAIN)
-    stated = _stated(lines[1].cells, lines[2].cells)
+        raise InputFileError(f"'{path}' is truncated: it ends within the header (line {lines[-1].number}).", COPY_AGAIN)
+    stated = _header_entries(lines[1].cells, lines[2].cells)
     labels = lines[3]
     if len(labels.cells) < 2 or not (_is_frame(labels.cells[0]) and labels.cells[1].lower().startswith("time")):
         names = " and ".join(f"'{clean_text(cell[:_SHOWN])}'" for cell in labels.cells[:2])
         raise InputFileError(
-            f"Line {labels.number} of '{path}' should name the columns, Frame# and Time first; found {names}.",
+            f"Line {labels.number} of '{path}' should list the columns, starting with Frame# and Time; found {names}.",
             EXPORT_AGAIN,
         )
     components = [cell for cell in lines[4].cells if cell] if len(lines) > 4 else []
     if components and _COMPONENT.fullmatch(components[0]):
-        return _headed(path, stated, _labels(path, labels, lines[4], components), 5)
-    return _headed(path, stated, tuple(clean_text(cell) for cell in labels.cells[2:] if cell), 4)
+        return _checked_head(path, stated, _labels(path, labels, lines[4], components), 5)
+    return _checked_head(path, stated, tuple(clean_text(cell) for cell in labels.cells[2:] if cell), 4)
 
 
-def _headed(path: Path, stated: dict[str, str], labels: tuple[str, ...], first: int) -> _Head:
+def _checked_head(path: Path, stated: dict[str, str], labels: tuple[str, ...], first: int) -> _Head:
     if not labels:
-        raise InputFileError(f"'{path}' holds no marker: its header names none.", EXPORT_AGAIN)
+        raise InputFileError(f"'{path}' holds no marker: its header has no marker labels.", EXPORT_AGAIN)
     check_columns(path.name, len(labels), per_point=3)
     return _Head(
-        rate_hz=_number(stated.get("datarate", "")),
-        frame_count=_count(stated.get("numframes", "")),
-        marker_count=_count(stated.get("nummarkers", "")),
+        rate_hz=_parsed_number(stated.get("datarate", "")),
+        frame_count=_parsed_count(stated.get("numframes", "")),
+        marker_count=_parsed_count(stated.get("nummarkers", "")),
         unit=clean_text(stated.get("units", "")),
         labels=labels,
         first=first,
@@ -191,15 +191,15 @@ def _is_frame(cell: str) -> bool:
     return cell.lower().startswith("frame")
 
 
-def _stated(keys: Sequence[str], values: Sequence[str]) -> dict[str, str]:
-    """Return names and values of the header's second and third line; by their order if some are missing."""
+def _header_entries(keys: Sequence[str], values: Sequence[str]) -> dict[str, str]:
+    """Return the names and values in the second and third line of the header; by their order if names are missing."""
     if len(keys) != len(values):
         keys, values = [key for key in keys if key], [value for value in values if value]
     return {key.lower(): value for key, value in zip(keys, values, strict=False)}
 
 
 def _labels(path: Path, labels: _Line, axes: _Line, components: Sequence[str]) -> tuple[str, ...]:
-    """Return the label of every three columns, "" if missing; in some files labels are above other columns."""
+    """Return the label of every three columns, "" if missing; in some files the labels are above other columns."""
     order = "".join(cell[0].upper() for cell in components)
     count = len(components) // 3
     if not all(_COMPONENT.fullmatch(cell) for cell in components) or order != "XYZ" * count:
@@ -210,14 +210,14 @@ def _labels(path: Path, labels: _Line, axes: _Line, components: Sequence[str]) -
         return tuple(clean_text(cell) for cell in cells[2 : 2 + 3 * count : 3])
     if len(named) != count:
         raise InputFileError(
-            f"'{path}' contradicts itself: line {labels.number} names {len(named)} markers, line {axes.number} the columns "
-            f"of {count}.",
+            f"'{path}' is inconsistent: line {labels.number} has labels of {len(named)} markers, line {axes.number} "
+            f"columns of {count}.",
             EXPORT_AGAIN,
         )
     return tuple(named)
 
 
-def _number(text: str) -> float:
+def _parsed_number(text: str) -> float:
     """Return a number, NaN for any other text."""
     try:
         return math.nan if "_" in text else float(text)
@@ -225,9 +225,9 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _count(text: str) -> int | None:
-    """None where no count is stated."""
-    value = _number(text)
+def _parsed_count(text: str) -> int | None:
+    """Return a count; None if the text is not one."""
+    value = _parsed_number(text)
     return int(value) if math.isfinite(value) and value >= 0.0 else None
 
 
@@ -235,15 +235,16 @@ def _count(text: str) -> int | None:
 
 
 def _table(path: Path, head: _Head, lines: Sequence[_Line], is_ended: bool) -> _Table:
-    """Read the data; `is_ended`: the file's last line is ended, so nothing of it is cut off."""
+    """Read the data; `is_ended`: whether the last line has a line end and is therefore complete."""
     if not lines:
-        raise InputFileError(f"'{path}' holds no frames: it ends with its header.", COPY_AGAIN)
+        raise InputFileError(f"'{path}' holds no frames after its header.", COPY_AGAIN)
     rows = np.array([_row(path, head, line, is_ended or line is not lines[-1]) for line in lines])
     frames = [int(number) for number in rows[:, 0]]
     for line, before, number in zip(lines[1:], rows[:, 0], rows[1:, 0], strict=False):
         if number != before + 1:
             raise InputFileError(
-                f"Line {line.number} of '{path}' holds frame {number:.10g} after frame {before:.10g}: frames are missing or out "
+                f"Line {line.number} of '{path}' holds frame {number:.10g} after frame {before:.10g}: frames are "
+                f"missing or out "
                 "of order.",
                 EXPORT_AGAIN,
             )
@@ -252,7 +253,8 @@ def _table(path: Path, head: _Head, lines: Sequence[_Line], is_ended: bool) -> _
 
 
 def _row(path: Path, head: _Head, line: _Line, is_ended: bool) -> list[float]:
-    """Frame, time and coordinates of one line, NaN for empty cells; some programs leave out the tabs at its end."""
+    """Return the frame, time and coordinates of one line, NaN for empty cells; some programs omit the tabs at its
+    end."""
     wanted = 2 + 3 * len(head.labels)
     cells = line.cells
     while len(cells) > wanted and not cells[-1]:
@@ -265,20 +267,20 @@ def _row(path: Path, head: _Head, line: _Line, is_ended: bool) -> list[float]:
             f"{len(head.labels)} markers).",
             COPY_AGAIN,
         )
-    row = [_value(path, line, cell) for cell in cells] + [math.nan] * missing
+    row = [_coordinate(path, line, cell) for cell in cells] + [math.nan] * missing
     if not (abs(row[0]) < 1e9 and row[0].is_integer() and abs(row[1]) < 1e9):
         raise InputFileError(
-            f"Line {line.number} of '{path}' should begin with the frame's number and time; found "
+            f"Line {line.number} of '{path}' should start with the frame number and the time; found "
             f"'{clean_text(cells[0][:_SHOWN])}' and '{clean_text(cells[1][:_SHOWN])}'.",
             EXPORT_AGAIN,
         )
     return row
 
 
-def _value(path: Path, line: _Line, cell: str) -> float:
+def _coordinate(path: Path, line: _Line, cell: str) -> float:
     if not cell or _NOT_A_NUMBER.fullmatch(cell):
         return math.nan
-    value = _number(cell)
+    value = _parsed_number(cell)
     if math.isnan(value):
         raise InputFileError(
             f"Line {line.number} of '{path}' holds '{clean_text(cell[:_SHOWN])}' where a number is expected.",
@@ -287,12 +289,12 @@ def _value(path: Path, line: _Line, cell: str) -> float:
     return value
 
 
-def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
-    """Notes where the header states other counts; InputFileError where frames are missing."""
+def _check_counts(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
+    """Return notes if the header states other counts; InputFileError if frames are missing."""
     count_found = len(table.frames)
     if head.frame_count is not None and count_found < head.frame_count:
         raise InputFileError(
-            f"'{path}' is truncated: it announces {head.frame_count} frames, {count_found} are there (up to line "
+            f"'{path}' is truncated: it announces {head.frame_count} frames but holds {count_found} (up to line "
             f"{table.numbers[-1]}).",
             COPY_AGAIN,
         )
@@ -301,7 +303,7 @@ def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
         Diagnostic(
             "recording-repaired",
             "warning",
-            f"The file announces {announced} {what} and holds {count}; {count} are read.",
+            f"The file announces {announced} {what} but holds {count}; {count} are read.",
             value=float(count),
         )
         for what, announced, count in stated
@@ -309,49 +311,53 @@ def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
     )
 
 
-def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnostic, ...]]:
-    """Return frames per second: as stated where the times agree, else by the times; InputFileError where those are uneven."""
-    least_times = 10  # fewer frames are too short to measure a rate that a file does not state
+def _frame_rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnostic, ...]]:
+    """Return the frame rate, Hz: as stated if the times agree, else from the times; InputFileError if these are not
+    uniform."""
+    least_times = 10  # with fewer frames, a rate that is not stated cannot be determined from the times
     stated = head.rate_hz if RATES_HZ[0] <= head.rate_hz <= RATES_HZ[1] else math.nan
     times = table.times - table.times[0]
     backwards = np.flatnonzero(np.diff(times) <= 0.0)
     if backwards.size:
         i = int(backwards[0])
         raise InputFileError(
-            f"Line {table.numbers[i + 1]} of '{path}' is at {table.times[i + 1]:.10g} s, after {table.times[i]:.10g} s in the "
-            "line before: its times do not increase.",
+            f"Line {table.numbers[i + 1]} of '{path}' is at {table.times[i + 1]:.10g} s, after {table.times[i]:.10g} "
+            f"s in the previous line: the times do not increase.",
             EXPORT_AGAIN,
         )
-    if math.isfinite(stated) and _fit(times, stated, table.digit_s):
+    if math.isfinite(stated) and _times_fit_rate(times, stated, table.digit_s):
         return stated, ()
     measured = (len(times) - 1) / times[-1] if len(times) >= least_times else math.nan
     if not RATES_HZ[0] <= measured <= RATES_HZ[1]:
         shown = f"{head.rate_hz:g}" if math.isfinite(head.rate_hz) else "missing"
         raise InputFileError(
-            f"'{path}' does not tell its frame rate: DataRate is {shown}, and its times tell no other.", EXPORT_AGAIN
+            f"'{path}' does not state a valid frame rate: DataRate is {shown}, and the times do not give one.",
+            EXPORT_AGAIN,
         )
-    if not _fit(times, measured, table.digit_s):
+    if not _times_fit_rate(times, measured, table.digit_s):
         steps = np.diff(times)
         usual = float(np.median(steps))
         odd = int(np.argmax(np.abs(steps - usual)))
         raise InputFileError(
-            f"The times of '{path}' do not have one frame rate: they step by {usual:.5g} s, but by {steps[odd]:.5g} s to "
+            f"The times of '{path}' are not uniform: the step is {usual:.5g} s, but {steps[odd]:.5g} s to "
             f"line {table.numbers[odd + 1]}.",
             EXPORT_AGAIN,
         )
-    text = f"DataRate says {head.rate_hz:g} frames per second, the times {measured:.6g}; {measured:.6g} Hz is used."
-    hint = "Check the rate in the capture software: every velocity and torque depends on it."
+    text = (
+        f"DataRate states {head.rate_hz:g} frames per second, but the times {measured:.6g}; {measured:.6g} Hz is used."
+    )
+    hint = "Check the rate in the capture software: all velocities and joint moments depend on it."
     return measured, (Diagnostic("recording-repaired", "warning", text, value=measured, unit="Hz", hint=hint),)
 
 
-def _fit(times: FloatArray, rate_hz: float, digit_s: float) -> bool:
-    """Return whether every frame is at its own time at this rate, as far as the times are written."""
-    jitter = 0.1  # of the time between two frames, beyond the rounding of the times
+def _times_fit_rate(times: FloatArray, rate_hz: float, digit_s: float) -> bool:
+    """Return whether all times fit this rate within the precision of the stored times."""
+    jitter = 0.1  # share of the frame interval, in addition to the rounding of the times
     return bool((np.abs(times * rate_hz - np.arange(len(times))) <= jitter + digit_s * rate_hz).all())
 
 
 def _computed(roles: PointRoles, points: FloatArray, unit: str) -> dict[str, ModelOutput]:
-    """Return the computed points as stored."""
+    """Return the computed points (T, 3) by label, as stored."""
     return {
         roles.labels[i]: ModelOutput(roles.labels[i], roles.kinds[i], points[:, i], unit)  # type: ignore[arg-type]
         for i in roles.outputs

@@ -1,11 +1,10 @@
-"""C3D: the binary format of motion laboratories, markers and force plates in one file (C3D user guide, c3d.org).
+"""Read C3D files: markers and force plates in one binary file (C3D user guide, c3d.org).
 
-Goes in: the path of a C3D file, possibly damaged or contradicting itself.
-Comes out: a `Recording`, or an `InputFileError`.
+In: the path of a C3D file, which may be damaged or inconsistent. Out: a `Recording`, or an `InputFileError`.
 
-Read `read` (the order of the steps), then `header` (header block and parameters), `layout` (where the numbers are), `data` (the
-numbers), `groups` (markers, model outputs, subject, events) and `platforms`. `preview` reads a part of a file; `append` adds
-points and events.
+Read `read` (the order of the steps), then `header` (header block and parameters), `layout` (positions of the numbers),
+`data` (the numbers), `groups` (markers, model outputs, subject, events) and `platforms`. `preview` reads part of a
+file; `append` adds points and events.
 """
 
 from biodyn.io.format import FORMATS, Format

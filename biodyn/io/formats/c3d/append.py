@@ -1,7 +1,8 @@
 """Add points and events to an existing C3D file without changing any stored number.
 
-A frame is its points, then its analog samples: new points go between them. The parameter section is written again, records
-that are not concerned as they were; the data begin later then. Format: the C3D user guide, c3d.org.
+A frame holds its points, then its analog samples; new points are inserted between them. The parameter section is
+rewritten with all other records unchanged, and the data section is shifted accordingly. Format: C3D user guide,
+c3d.org.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ Shaped = tuple[int, tuple[int, ...], bytes]
 
 @dataclass
 class _Record:
-    """length: of the name, negative = locked. number: of the group, negative in its own record. rest: behind the offset."""
+    """A record: signed length of its name (negative = locked), group number (negative for a group), name, bytes after
+    the offset."""
 
     length: int
     number: int
@@ -46,14 +48,14 @@ class _Record:
 
 @dataclass
 class Records:
-    """The records in the order of the file; `put` changes one or adds it at the end."""
+    """The records of a parameter section in the order of the file; `put` changes a record or appends one."""
 
     name: str
     records: list[_Record] = field(default_factory=list)
 
     @classmethod
     def parsed(cls, section: bytes, name: str) -> Records:
-        """Return the records of a section (behind its four bytes of prefix); InputFileError where the list is broken."""
+        """Return the records of a section (without its prefix of four bytes); InputFileError if the list is broken."""
         result, position = cls(name), 0
         while position + 2 <= len(section):
             length, number = struct.unpack_from("<bb", section, position)
@@ -71,18 +73,18 @@ class Records:
             if offset == 0:
                 return result
             position = end
-        raise InputFileError(f"The parameters of '{name}' end nowhere: nothing is added to such a file.")
+        raise InputFileError(f"The parameter section of '{name}' has no end; no data were added to this file.")
 
     def section(self) -> bytes:
-        """Return the bytes of the section behind its prefix."""
+        """Return the bytes of the section after its prefix."""
         return b"".join(record.packed() for record in self.records) + b"\0\0"
 
     def has(self, group: str, name: str) -> bool:
-        """Return whether there is such a parameter."""
+        """Return whether the parameter exists."""
         return self._find(group, name) is not None
 
     def texts(self, group: str, name: str) -> list[bytes]:
-        """Return the stripped texts of a parameter, none if it is missing."""
+        """Return the stripped texts of a parameter; an empty list if it is missing."""
         shaped = self._value(group, name)
         if shaped is None or shaped[0] != Kind.CHARACTER:
             return []
@@ -90,7 +92,7 @@ class Records:
         return [shaped[2][i : i + width].strip(b" \0") for i in range(0, len(shaped[2]), width)]
 
     def continued(self, group: str, name: str) -> list[bytes]:
-        """Return the texts of a parameter and of its continuations NAME2, NAME3 ..."""
+        """Return the texts of a parameter and its continuations NAME2, NAME3 ..."""
         listed, number = self.texts(group, name), 2
         while more := self.texts(group, f"{name}{number}"):
             listed += more
@@ -112,7 +114,7 @@ class Records:
         return [float(x) for x in np.frombuffer(shaped[2], dtype="<f4")]
 
     def put(self, group: str, name: str, kind: int, dims: Sequence[int], data: bytes) -> None:
-        """Set the value of a parameter, which is added with its group if missing; its description is unchanged."""
+        """Set the value of a parameter and keep its description; a missing parameter or group is added."""
         body = struct.pack("<bB", kind, len(dims)) + bytes(dims) + data
         record = self._find(group, name)
         if record is None:
@@ -122,14 +124,16 @@ class Records:
         record.rest = body + (record.rest[_shape(record.rest)[1] :] or b"\0")
 
     def _group(self, name: str) -> int:
-        """Return the number of a group, which is added if missing."""
+        """Return the number of a group; a missing group is added."""
         for record in self.records:
             if record.number < 0 and record.title == name:
                 return -record.number
         used = {abs(record.number) for record in self.records}
         number = next((n for n in range(1, 128) if n not in used), None)
         if number is None:
-            raise InputFileError(f"'{self.name}' has 127 groups of parameters, which is all a C3D file can hold.")
+            raise InputFileError(
+                f"'{self.name}' has 127 parameter groups, the maximum of a C3D file, so none can be added."
+            )
         self.records.append(_Record(len(name), -number, name.encode("ascii"), b"\0"))
         return number
 
@@ -143,7 +147,7 @@ class Records:
 
 
 def _shape(rest: bytes) -> tuple[Shaped, int]:
-    """Return kind, dimensions and bytes of a parameter, and where its description begins."""
+    """Return the kind, dimensions and bytes of a parameter, and the byte position of its description."""
     kind, count = struct.unpack_from("<bB", rest, 0)
     dims = tuple(rest[2 : 2 + count])
     size = int(np.prod(dims, dtype=np.int64)) * abs(kind)
@@ -152,7 +156,7 @@ def _shape(rest: bytes) -> tuple[Shaped, int]:
 
 
 def _length(section: bytes, at: int, number: int) -> int:
-    """Return the bytes of a record after its offset, from its own contents."""
+    """Return the number of bytes of a record after its offset, determined from its contents."""
     if number < 0:
         return 1 + (section[at] if at < len(section) else 0)
     if at + 2 > len(section):
@@ -162,30 +166,31 @@ def _length(section: bytes, at: int, number: int) -> int:
 
 
 def texts(words: Sequence[bytes], scalar: bool = False) -> Shaped:
-    """Return texts as the value of a parameter: all as long as the longest."""
+    """Return texts as a parameter value, padded to the length of the longest."""
     width = max([len(word) for word in words] + [1])
     dims = (width,) if scalar else (width, len(words))
     return Kind.CHARACTER, dims, b"".join(word.ljust(width) for word in words)
 
 
 def integers(values: Sequence[int], scalar: bool = False) -> Shaped:
-    """Integers of 16 bits as the value of a parameter."""
+    """Return 16-bit integers as a parameter value."""
     data = np.array([value & 0xFFFF for value in values], dtype="<u2").tobytes()
     return Kind.INTEGER, () if scalar else (len(values),), data
 
 
-_MOST_LISTED: Final = 255  # one byte counts the entries of a dimension
+_MOST_LISTED: Final = 255  # a dimension is stored in one byte
 _MOST_WORDS: Final = 65535
 _STEPS: Final = 32767
-#: Name of a point in a file that has another of its name.
+#: Suffix of an added point if the file has a point of the same name.
 SUFFIX: Final = "_biodyn"
 
 
 @dataclass(frozen=True, eq=False)
 class NewPoint:
-    """A triple through time: its label, the group of POINT that lists it (ANGLES, MOMENTS, POWERS, FORCES) and its unit.
+    """A point to add: label, the list in the POINT group (ANGLES, MOMENTS, POWERS, FORCES), unit, values and
+    description.
 
-    values: (T, 3), NaN if missing. description: meaning of the numbers.
+    values: (T, 3) in the unit, NaN if missing. description: meaning of the numbers.
     """
 
     label: str
@@ -197,7 +202,8 @@ class NewPoint:
 
 @dataclass(frozen=True)
 class NewEvent:
-    """An event: s from the file's first stored frame, "Left" or "Right", "Foot Strike" or "Foot Off"."""
+    """An event to add: time (s from the first stored frame), side "Left" or "Right", label "Foot Strike" or "Foot
+    Off"."""
 
     time_s: float
     context: str
@@ -210,19 +216,21 @@ def appended(
     events: Sequence[NewEvent] = (),
     first_frame: int | None = None,
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Return the bytes of a C3D file with points and events added, and sentences on what had to be different.
+    """Return the bytes of a C3D file with points and events added, and sentences on deviations from the request.
 
-    `first_frame`: the file's number of the frame of the first values, at which events count from 0; None = its first.
+    `first_frame`: stored number of the frame of the first values, at which event times are 0; None = the first stored
+    frame.
 
-    Points of a name that the file has get the suffix `_biodyn`; events within 50 ms of one of its own are not added. A file
-    of integers keeps them: new points are rounded to its step, and one that goes beyond its range is left out. Raises
-    InputFileError in a sentence: other byte orders than Intel's, header and parameters that do not agree, a count that no
-    C3D file can hold.
+    New points get the suffix `_biodyn` if the file already has one of their names; events within 50 ms of a stored
+    event are not added. In an integer file, new points are rounded to the stored scale, and a point beyond the range is
+    omitted. Raises InputFileError if the byte order is not Intel's, if header and parameters disagree, or if a count
+    would exceed the limits of the format.
     """
     header = read_header(path)
     if header.processor != "Intel":
         raise InputFileError(
-            f"'{path.name}' is of the {header.processor} byte order: points are only added to files of Intel's.",
+            f"'{path.name}' has {header.processor} byte order; points can only be added to files with Intel byte "
+            f"order.",
             "Convert it with the capture software.",
         )
     layout = data_layout(header)
@@ -254,21 +262,22 @@ def _require_sound(
     placed = words.data_block == layout.start_byte // BLOCK_BYTES + 1 and words.data_block > 2
     if layout.notes or not placed or used != [layout.point_count] or words.points != layout.point_count:
         raise InputFileError(
-            f"Header and parameters of '{path.name}' do not agree: nothing is added to such a file.", EXPORT_AGAIN
+            f"Header and parameters of '{path.name}' disagree; no data were added to this file.", EXPORT_AGAIN
         )
     if layout.point_count + len(points) > _MOST_WORDS:
-        raise InputFileError(f"'{path.name}' would hold more points than a C3D file can.")
+        raise InputFileError(f"'{path.name}' would hold more points than the C3D format allows.")
 
 
 def _on_all_frames(
     path: Path, points: Sequence[NewPoint], layout: DataLayout, before: int
 ) -> tuple[list[NewPoint], list[str]]:
-    """The points in all frames of the file, the first of their values in frame `before` of it, counted from 0; NaN elsewhere."""
+    """Return the points in all frames of the file: values from frame `before` (counted from 0) on, NaN elsewhere; and
+    notes."""
     frames = max((len(point.values) for point in points), default=layout.frame_count)
     whole = before == 0 and frames == layout.frame_count
     if points and (before < 0 or before + frames > layout.frame_count or (before == 0 and not whole)):
         raise InputFileError(
-            f"'{path.name}' has {layout.frame_count} frames, the result {frames}: it is another recording."
+            f"'{path.name}' has {layout.frame_count} frames but the result {frames}: it is not the analysed recording."
         )
     if whole:
         return list(points), []
@@ -281,20 +290,20 @@ def _on_all_frames(
 
 
 def _fitting(points: Sequence[NewPoint], layout: DataLayout) -> tuple[list[NewPoint], list[str]]:
-    """Return the points that the file's numbers can hold."""
+    """Return the points within the number range of the file, and notes."""
     if layout.is_float or not points:
         return list(points), []
     most = _STEPS * layout.scale
     fitting = [p for p in points if not (np.abs(p.values[np.isfinite(p.values)]) > most).any()]
     too_large = [p.label for p in points if p not in fitting]
-    notes = [f"The file holds integers: added points are rounded to its step of {layout.scale:g}."]
+    notes = [f"The file stores integers: added points are rounded to its scale of {layout.scale:g}."]
     if too_large:
-        notes.append(f"Beyond the range of its integers (+-{most:g}) and left out: {', '.join(too_large)}.")
+        notes.append(f"Points beyond the range of its integers (+-{most:g}) are omitted: {', '.join(too_large)}.")
     return fitting, notes
 
 
 def _distinct(points: Sequence[NewPoint], labels: Sequence[str]) -> tuple[list[NewPoint], list[str]]:
-    """Return the points under names that the file does not have; all get the suffix where one needs it."""
+    """Return the points with names that are new to the file, and notes; if one name needs the suffix, all get it."""
     known = {label.rsplit(":", 1)[-1] for label in labels}
     if not any(point.label in known for point in points):
         return list(points), []
@@ -302,17 +311,18 @@ def _distinct(points: Sequence[NewPoint], labels: Sequence[str]) -> tuple[list[N
     again = next((p.label for p in named if p.label in known), None)
     if again is not None:
         raise InputFileError(
-            f"The file holds '{again}' already: it was exported before. Name the laboratory's own file."
+            f"The file already holds '{again}' from an earlier export. Give the original file of the laboratory."
         )
-    return named, [f"The file has channels of the same names: those added end in '{SUFFIX}'."]
+    return named, [f"The file has channels with the same names; the added channels end in '{SUFFIX}'."]
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------
 
 
 def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> None:
-    """Bring POINT up to date: how many, their labels and descriptions, the groups of outputs and their units."""
-    longest_text = 127  # 255 of them stay below the 32 kB of a parameter
+    """Update the POINT group: count, labels and descriptions of the points, the lists of model outputs and their
+    units."""
+    longest_text = 127  # 255 labels of this length stay below the 32 kB of a parameter
     records.put("POINT", "USED", *integers([before + len(points)], scalar=True))
     for name, words in (("LABELS", [p.label for p in points]), ("DESCRIPTIONS", [p.description for p in points])):
         listed = records.continued("POINT", name)[:before]
@@ -332,7 +342,7 @@ def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> N
 
 
 def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout) -> list[NewEvent]:
-    """Return the events that are not in the file."""
+    """Return the events that the file does not contain."""
     # A stored event closer than this is the same event.
     same_event_s = 0.05
     stored, _ = read_events(header.groups.get("EVENT", {}), layout)
@@ -349,13 +359,13 @@ def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout
 
 
 def _list_events(records: Records, events: Sequence[NewEvent], start_s: float) -> list[str]:
-    """Bring EVENT up to date."""
+    """Update the EVENT group and return notes."""
     if not events:
         return []
     before = len(records.floats("EVENT", "TIMES")) // 2
     count = before + len(events)
     if count > _MOST_LISTED:
-        return [f"The file would hold {count} events, beyond the {_MOST_LISTED} that it can: none is added."]
+        return [f"The file would hold {count} events, but the format allows {_MOST_LISTED}; no event is added."]
     times = list(records.floats("EVENT", "TIMES"))
     for event in events:
         minutes, seconds = divmod(event.time_s + start_s, 60.0)
@@ -397,7 +407,7 @@ def _joined(
     section = records.section()
     blocks = -(-(len(section) + 4) // BLOCK_BYTES)
     if blocks > most_blocks:
-        raise InputFileError(f"'{header.path.name}' would have more parameters than a C3D file can hold.")
+        raise InputFileError(f"'{header.path.name}' would have more parameters than the C3D format allows.")
     data_block = first + blocks + 1
     if records.has("POINT", "DATA_START"):
         records.put("POINT", "DATA_START", *integers([data_block], scalar=True))
@@ -423,7 +433,7 @@ def _frames(content: bytes, layout: DataLayout, points: Sequence[NewPoint]) -> b
     for k, point in enumerate(points):
         known = np.isfinite(point.values).all(axis=1)
         added[known, k, :3] = point.values[known]
-        added[~known, k, 3] = -1.0  # as of a point that was not seen
+        added[~known, k, 3] = -1.0  # residual of a point that was not seen
     if layout.is_float:
         packed = added.astype("<f4")
     else:

@@ -1,10 +1,10 @@
-"""The numbers of a C3D file: points, analog samples, and poses of segments.
+"""Decode the points, analog samples and segment poses of a C3D file.
 
-Points and samples are integers or floats, signed or not, in any of three byte orders (C3D user manual, c3d.org, data section and
-ANALOG parameters): a physical value of an analog channel is (stored - OFFSET) * SCALE * GEN_SCALE. A pose is 17 four-byte
-floats, a 4 x 4 matrix column by column, from the segment's axes into the laboratory's, and a reliability (Visual3D
-documentation, "ROTATION data type", wiki.has-motion.com); files of Theia3D hold nothing else but,
-where plates were recorded, their analog samples."""
+Points and samples are integers or floats, signed or not, in any of three byte orders (C3D user manual, c3d.org, data
+section and ANALOG parameters): a physical value of an analog channel is (stored - OFFSET) * SCALE * GEN_SCALE. A pose
+is 17 four-byte floats, a 4 x 4 matrix column by column, from the segment's axes into the laboratory's, and a
+reliability (Visual3D documentation, "ROTATION data type", wiki.has-motion.com); files of Theia3D hold only poses and
+the analog samples of the force plates."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from biodyn.recording import SegmentPoses
 
 @dataclass(frozen=True)
 class DataSection:
-    """What was stored.
+    """Decoded points and analog samples.
 
     Attributes:
-        points: (T, N, 3) file units, NaN where the residual marks the point as not seen.
+        points: (T, N, 3) file units, NaN if the residual marks the point as not seen.
         samples: (Ta, C) scaled analog samples of the 0-based `channels`.
-        unscaled: requested 0-based channels without SCALE or OFFSET in the file.
-        steps: of the samples for a step of 1 of the stored numbers, for each of the channels.
+        unscaled: requested 0-based channels that have no SCALE or OFFSET.
+        steps: (C,) change of a sample for a change of 1 of the stored integer.
     """
 
     points: FloatArray
@@ -63,7 +63,7 @@ def read_data(
         stored = {c: table[:, c].astype(float) for c in channels if c < layout.channel_count}
     scalings = {c: _scaling(groups, c) for c in stored}
     usable = {c: scaling for c, scaling in scalings.items() if scaling is not None}
-    with np.errstate(invalid="ignore", over="ignore"):  # damaged numbers are judged by the caller
+    with np.errstate(invalid="ignore", over="ignore"):  # damaged numbers are handled by the caller
         physical = [(stored[c] - offset) * scale for c, (offset, scale) in usable.items()]
     return DataSection(
         points,
@@ -75,10 +75,10 @@ def read_data(
 
 
 def _frames(content: bytes, layout: DataLayout, processor: str) -> np.ndarray[Any, np.dtype[Any]]:
-    """(T, words of a frame) as stored, floats or integers."""
+    """Return the stored numbers (T, words per frame), floats or integers."""
     count = layout.frame_count * layout.frame_words
     shape = (layout.frame_count, layout.frame_words)
-    if not count:  # a file of segment poses may say of its empty section that it begins behind the file's end
+    if not count:  # the empty section of a file of segment poses may start beyond the end of the file
         return np.empty(shape)
     if not layout.is_float:
         order = ">" if processor == "MIPS" else "<"
@@ -88,14 +88,14 @@ def _frames(content: bytes, layout: DataLayout, processor: str) -> np.ndarray[An
 
 
 def _format(groups: Groups) -> str:
-    """ANALOG:FORMAT: "UNSIGNED", "SIGNED" or "" where it is silent; integers are signed then."""
+    """Return ANALOG:FORMAT, "UNSIGNED" or "SIGNED"; "" if not stated, which means signed integers."""
     values = groups.get("ANALOG", {}).get("FORMAT", {}).get("values", [])
     text = str(values[0]).strip().upper() if values else ""
     return "UNSIGNED" if text.startswith("UNSIGNED") else text
 
 
 def _scaling(groups: Groups, channel: int) -> tuple[float, float] | None:
-    """Return OFFSET and SCALE times GEN_SCALE of a channel; None where the file does not hold them."""
+    """Return OFFSET, and SCALE times GEN_SCALE, of a channel; None if the file does not contain them."""
     analog = groups.get("ANALOG", {})
     scales, offsets = _numbers(analog, "SCALE"), _numbers(analog, "OFFSET")
     general = _numbers(analog, "GEN_SCALE") or [1.0]
@@ -115,7 +115,7 @@ def _numbers(group: Mapping[str, Mapping[str, Any]], name: str) -> list[float]:
 
 
 def segment_labels(groups: Groups) -> tuple[str, ...]:
-    """Return the labels of the segments with poses, none without poses."""
+    """Return the labels of the segments with poses; empty without poses."""
     used = _count(groups, "USED")
     return tuple(str(label).strip() for label in continued(groups.get("ROTATION", {}), "LABELS")[:used])
 
@@ -123,9 +123,9 @@ def segment_labels(groups: Groups) -> tuple[str, ...]:
 def read_rotations(
     path: Path, content: bytes, layout: DataLayout, processor: str, groups: Groups
 ) -> tuple[SegmentPoses | None, tuple[Diagnostic, ...]]:
-    """Return the poses of a file in file units, None without any, and notes.
+    """Return the segment poses in file units (None if there are none), and notes.
 
-    Raises InputFileError where counts, labels and bytes do not fit each other, or the matrices are not poses.
+    Raises InputFileError if counts, labels and bytes are inconsistent, or the matrices are not poses.
     """
     floats = 17
     used = _count(groups, "USED")
@@ -134,7 +134,8 @@ def read_rotations(
     labels = segment_labels(groups)
     if len(labels) < used or len(set(labels)) < used or "" in labels:
         raise InputFileError(
-            f"'{path}' holds poses of {used} segments (ROTATION:USED), but {len({*labels} - {''})} different labels for them.",
+            f"'{path}' holds poses of {used} segments (ROTATION:USED) but {len({*labels} - {''})} different labels "
+            f"for them.",
             EXPORT_AGAIN,
         )
     ratio = _ratio(path, groups, layout.rate_hz)
@@ -143,15 +144,15 @@ def read_rotations(
     if start < BLOCK_BYTES or start + frames * size > len(content):
         stored = max(0, len(content) - start) // size if start >= BLOCK_BYTES else 0
         raise InputFileError(
-            f"'{path}' is truncated: it announces {frames} frames of {used} segment poses, bytes for {stored} are there "
-            f"behind ROTATION:DATA_START.",
+            f"'{path}' is truncated: it announces {frames} frames of {used} segment poses, but holds {stored} frames "
+            f"after ROTATION:DATA_START.",
             COPY_AGAIN,
         )
     stored_frames = _count(groups, "FRAMES")
     if stored_frames not in (0, 0xFFFF, frames):
         raise InputFileError(
-            f"'{path}' contradicts itself: {stored_frames} frames of poses (ROTATION:FRAMES), {layout.frame_count} frames of "
-            f"the file at {ratio} poses a frame.",
+            f"'{path}' is inconsistent: it has {stored_frames} frames of poses (ROTATION:FRAMES), but "
+            f"{layout.frame_count} frames at {ratio} poses per frame.",
             EXPORT_AGAIN,
         )
     words = np.frombuffer(content, dtype="<u2", count=frames * size // 2, offset=start)
@@ -167,14 +168,16 @@ def _count(groups: Groups, name: str) -> int:
 
 
 def _ratio(path: Path, groups: Groups, rate_hz: float) -> int:
-    """Poses a frame: ROTATION:RATIO, else the rates'; InputFileError if both differ or it is not an integer."""
+    """Return the poses per frame by ROTATION:RATIO or the rates; InputFileError if both differ or it is not an
+    integer."""
     most_ratio = 64
     stated = values_of(groups, "ROTATION", "RATE")
     by_rate = float(stated[0]) / rate_hz if stated and not isinstance(stated[0], str) else float("nan")
     ratio = _count(groups, "RATIO") or (round(by_rate) if np.isfinite(by_rate) else 1)
     if not 1 <= ratio <= most_ratio or (np.isfinite(by_rate) and abs(by_rate - ratio) > 0.01 * ratio):
         raise InputFileError(
-            f"'{path}' contradicts itself: ROTATION:RATIO is {ratio}, ROTATION:RATE {by_rate:g} times the frame rate.",
+            f"'{path}' is inconsistent: ROTATION:RATIO is {ratio}, but ROTATION:RATE is {by_rate:g} times the frame "
+            f"rate.",
             EXPORT_AGAIN,
         )
     return ratio

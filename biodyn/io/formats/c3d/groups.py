@@ -1,4 +1,4 @@
-"""Points, subject and events as the parameter groups of a C3D file describe them."""
+"""Read points, subject data and events from the parameter groups of a C3D file."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from biodyn.recording import GaitEvent, ModelOutput, SubjectParameters
 
 
 def point_texts(groups: Groups, name: str, count: int) -> list[str]:
-    """POINT:LABELS (or DESCRIPTIONS) with LABELS2, LABELS3 ..., one for every point; "" where the file has none."""
+    """Return POINT:LABELS (or DESCRIPTIONS) with LABELS2, LABELS3 ..., one per point; "" for points without one."""
     texts = [str(v) for v in continued(groups.get("POINT", {}), name)]
     return (texts + [""] * count)[:count]
 
 
 def point_groups(groups: Groups) -> dict[str, list[str]]:
-    """Return the lists of labels the POINT group holds: ANGLES, FORCES ..., continuations (ANGLES2) included.
+    """Return the label lists of the POINT group (ANGLES, FORCES ...) with their continuations (ANGLES2).
 
-    Also those that only POINT:TYPE_GROUPS calls groups of outputs.
+    Lists that only POINT:TYPE_GROUPS declares as model outputs are included.
     """
     announced = {str(v).strip() for v in values_of(groups, "POINT", "TYPE_GROUPS")} - {
         "LABELS",
@@ -43,7 +43,7 @@ def point_groups(groups: Groups) -> dict[str, list[str]]:
 
 
 def model_outputs(groups: Groups, roles: PointRoles, points: FloatArray) -> Mapping[str, ModelOutput]:
-    """Return the computed points by label, as stored; `points` (T, N, 3) file units."""
+    """Return the model outputs by label, in stored units; `points` (T, N, 3) file units."""
     unit_names = names()["model_outputs"]["unit_parameters"]
     units = {
         kind: str(next(iter(values_of(groups, "POINT", parameter)), "")).strip()
@@ -56,13 +56,13 @@ def model_outputs(groups: Groups, roles: PointRoles, points: FloatArray) -> Mapp
 
 
 def values_of(groups: Groups, group: str, name: str) -> list[Any]:
-    """Return the values of a parameter, none where it is missing."""
+    """Return the values of a parameter; an empty list if it is missing."""
     values: list[Any] = groups.get(group, {}).get(name, {}).get("values", [])
     return values
 
 
 def subject_parameters(groups: Groups) -> SubjectParameters:
-    """Read name, mass, height, sex, age and measures; a value of 0 counts as not given."""
+    """Return name, mass, height, sex, age and body measures; a value of 0 counts as not given."""
     entries = [entry for group in names()["subject"]["groups"] for entry in _entries(groups.get(group, {}))]
     return parameters_of(entries, subject_name(groups))
 
@@ -78,7 +78,8 @@ def subject_name(groups: Groups) -> str:
 
 
 def _entries(group: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
-    """Return every scalar parameter of a group, and the pairs of LABELS (or NAMES) and VALUES some writers use."""
+    """Return every scalar parameter of a group, and the pairs of LABELS (or NAMES) and VALUES that some programs
+    write."""
     for name, parameter in group.items():
         values = parameter["values"]
         if len(values) == 1:
@@ -97,11 +98,11 @@ def read_events(
     subject: str = "",
     other_subjects: Sequence[str] = (),
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
-    """Return the gait events in order of time, 0 at the first stored frame; see `io.events.gait_events`.
+    """Return the gait events sorted by time (s, 0 at the first stored frame), and notes; see `io.events.gait_events`.
 
-    The group stores minutes and seconds since the start of the capture, in which frame 1 is at time 0; the file's first frame
-    is at (first_frame - 1) / rate. The header (`HeaderWords.events`) counts from the file's first frame (c3d.org, "Event
-    times"), and is used where the group has no gait event.
+    The group stores minutes and seconds since the start of the capture, in which frame 1 is at time 0; the file's first
+    frame is at (first_frame - 1) / rate. Events of the header (`HeaderWords.events`) are timed from the file's first
+    frame (c3d.org, "Event times"); they are used if the group has no gait event.
     """
     stored, start_s = _of_group(event_group), (layout.first_frame - 1) / layout.rate_hz
     if of_header and not any(is_gait_event(event.label) for event in stored):
@@ -111,7 +112,7 @@ def read_events(
 
 
 def _of_group(group: Mapping[str, Mapping[str, Any]]) -> list[StoredEvent]:
-    """Return the events of the EVENT group, on its own clock."""
+    """Return the events of the EVENT group; times in s since the start of the capture."""
     times, labels, contexts, subjects = (continued(group, name) for name in ("TIMES", "LABELS", "CONTEXTS", "SUBJECTS"))
     events = []
     for i, (minutes, seconds, label) in enumerate(zip(times[::2], times[1::2], labels, strict=False)):

@@ -1,4 +1,4 @@
-"""Header block and parameter section of a C3D file, safe on any bytes (C3D user manual, c3d.org)."""
+"""Read the header block and parameter section of a C3D file; safe for arbitrary bytes (C3D user manual, c3d.org)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from biodyn.io.text import clean_text, clean_texts
 
 
 class Kind(IntEnum):
-    """Element types of parameters."""
+    """Element types of parameter values."""
 
     CHARACTER = -1
     BYTE = 1
@@ -33,7 +33,7 @@ Groups = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def continued(group: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
-    """Return the values of a parameter and its continuations: LABELS, LABELS2, LABELS3 ..."""
+    """Return the values of a parameter and of its continuations: LABELS, LABELS2, LABELS3 ..."""
     values = list(group.get(name, {}).get("values", []))
     number = 2
     while f"{name}{number}" in group:
@@ -42,17 +42,17 @@ def continued(group: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
     return values
 
 
-#: Number of a record's group (negative for the group itself), its name, and the position of its contents.
+#: Group number of a record (negative for the group itself), its name, and the position of its contents.
 _Record = tuple[int, str, int]
 
 
 def read_parameters(
     section: bytes, processor: str, wanted: Wanted
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[float, ...]], dict[str, tuple[int, ...]], bool]:
-    """Return texts, numbers and dimensions of the records after the section's four prefix bytes, and whether it is whole.
+    """Return the texts, numbers and dimensions of a section's parameters by name, and whether the section is complete.
 
-    It stops at the first damaged record. `processor` "Intel", "DEC" or "MIPS"; `wanted` of group and name: which parameters are
-    decoded.
+    `section`: bytes after the prefix of four bytes; reading stops at the first damaged record. `processor`: "Intel",
+    "DEC" or "MIPS". `wanted(group, name)` returns whether a parameter is decoded.
     """
     order = ">" if processor in _BIG_ENDIAN else "<"
     group_names: dict[int, str] = {}
@@ -68,7 +68,7 @@ def read_parameters(
     texts: dict[str, tuple[str, ...]] = {}
     numbers: dict[str, tuple[float, ...]] = {}
     shapes: dict[str, tuple[int, ...]] = {}
-    for number, name, begin in parameters:  # names of groups may come after their parameters
+    for number, name, begin in parameters:  # a group name may follow the parameters of the group
         group = group_names.get(number, "")
         if not wanted(group, name):
             continue
@@ -87,7 +87,7 @@ def read_parameters(
 
 
 def _records(section: bytes, order: str) -> Iterator[_Record | None]:
-    """Return every record of the list; None at last where the list ends as the format says."""
+    """Yield every record of the list; finally None if the list ends as the format specifies."""
     position = 0
     while position + 2 <= len(section):
         length, identifier = struct.unpack_from("<bb", section, position)
@@ -100,7 +100,7 @@ def _records(section: bytes, order: str) -> Iterator[_Record | None]:
             return
         name = clean_text(section[position + 2 : offset_at]).upper()
         offset = _offset(section, offset_at, order)
-        if not name and offset_at + offset > len(section):  # bytes behind the list that were never zeroed
+        if not name and offset_at + offset > len(section):  # bytes after the list that were not set to zero
             yield None
             return
         yield identifier, name, offset_at + 2
@@ -115,7 +115,8 @@ def _records(section: bytes, order: str) -> Iterator[_Record | None]:
 
 
 def _offset(section: bytes, at: int, order: str) -> int:
-    """Return the bytes to the next record; editors of SGI/MIPS files append records with an offset in Intel order."""
+    """Return the byte offset of the next record; some editors append records with Intel byte order to SGI/MIPS
+    files."""
     (offset,) = struct.unpack_from(f"{order}H", section, at)
     if order == ">" and at + offset > len(section):
         (offset,) = struct.unpack_from("<H", section, at)
@@ -123,7 +124,8 @@ def _offset(section: bytes, at: int, order: str) -> int:
 
 
 def _entry(section: bytes, position: int) -> tuple[int, tuple[int, ...], bytes] | None:
-    """Element type, dimensions and bytes of a parameter, None where it runs over the end or has no known type."""
+    """Return the element type, dimensions and bytes of a parameter; None if it exceeds the section or has an unknown
+    type."""
     if position + 2 > len(section):
         return None
     kind, dimension_count = struct.unpack_from("<bB", section, position)
@@ -141,10 +143,10 @@ def _entry(section: bytes, position: int) -> tuple[int, tuple[int, ...], bytes] 
 
 
 def _texts(data: bytes, dims: tuple[int, ...]) -> tuple[str, ...]:
-    """Return texts of as many bytes as the first dimension says."""
+    """Return the texts; the first dimension is their length in bytes."""
     width = max(dims[0] if dims else 1, 1)
     steps = range(0, len(data), width)
-    if data.isascii() and (text := data.decode("ascii")).isprintable():  # nearly always, and quick
+    if data.isascii() and (text := data.decode("ascii")).isprintable():  # the usual, fast case
         return tuple(text[i : i + width].strip() for i in steps)
     return clean_texts([data[i : i + width] for i in steps])
 
@@ -161,16 +163,16 @@ def _numbers(data: bytes, kind: int, processor: str) -> tuple[float, ...]:
 
 
 def decoded_floats(words: np.ndarray[Any, np.dtype[np.uint16]], processor: str) -> np.ndarray[Any, np.dtype[Any]]:
-    """Floats of pairs of 16-bit words (..., 2 n) in the processor's order -> (..., n).
+    """Return floats (..., n) from pairs of 16-bit words (..., 2 n) in the byte order of the processor.
 
-    DEC's F-float keeps its high word first and has an exponent two larger; it is zero where its exponent is, and knows
-    neither infinity nor NaN.
+    DEC's F-float stores its high word first and has an exponent larger by two; it is zero if its exponent is zero, and
+    has neither infinity nor NaN.
     """
     if processor == "DEC":
         swapped = np.ascontiguousarray(words.reshape(*words.shape[:-1], -1, 2)[..., ::-1])
         bits = swapped.view("<u4")[..., 0]
         exponent = (bits >> 23) & 0xFF
-        reduced = exponent > 2  # smaller ones are divided in double precision
+        reduced = exponent > 2  # smaller numbers are divided in double precision
         values = np.where(reduced, bits - np.uint32(2 << 23), bits).view("<f4").astype(float)
         return np.where(reduced, values, np.where(exponent > 0, values / 4.0, 0.0))
     return words.view(">f4" if processor in _BIG_ENDIAN else "<f4")
@@ -185,10 +187,11 @@ class HeaderWords:
     """The numbers of the header block as stored.
 
     Attributes:
-        points, analog_per_frame: 3-D points and analog values a frame. first_frame, last_frame: 1-based, 16 bits.
-        scale: negative for a float file, else file units a step. data_block: 1-based block of the first frame.
+        points, analog_per_frame: number of 3-D points and of analog values per frame. first_frame, last_frame: 1-based,
+        16 bits.
+        scale: file units per integer step, negative for a float file. data_block: 1-based block of the first frame.
         samples_per_frame: analog samples of one channel per frame. rate_hz: frames per second.
-        events: time (s since the first stored frame) and label, of at most four letters, of each.
+        events: time (s since the first stored frame) and label (at most four letters) of each event.
     """
 
     points: int
@@ -207,10 +210,11 @@ class C3dHeader:
     """Header and parameters of a C3D file.
 
     Attributes:
-        path: the file. size_bytes: its size. processor: "Intel", "DEC" or "MIPS".
-        words: the header block's numbers. texts, numbers, dims: of all parameters "GROUP:NAME": clean texts or numbers, the first
-            dimension fastest, and dimensions as stored. is_whole: whether every parameter could be decoded.
-        tail: the last bytes of points and analog samples, up to a block.
+        path, size_bytes: path and size of the file. processor: "Intel", "DEC" or "MIPS". words: numbers of the header
+        block.
+        texts, numbers, dims: clean texts, numbers (first dimension fastest) and stored dimensions of all parameters, by
+            "GROUP:NAME". is_whole: whether every parameter could be decoded.
+        tail: last bytes of the points and analog samples, at most one block.
     """
 
     path: Path
@@ -225,7 +229,7 @@ class C3dHeader:
 
     @cached_property
     def groups(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """All parameters as {group: {name: {"dims": [...], "values": [...]}}}."""
+        """Return all parameters as {group: {name: {"dims": [...], "values": [...]}}}."""
         groups: dict[str, dict[str, dict[str, Any]]] = {}
         for table in (self.texts, self.numbers):
             for key, values in table.items():
@@ -235,17 +239,18 @@ class C3dHeader:
 
     @property
     def data_end(self) -> int:
-        """Byte behind the points and analog samples: where segment poses begin, else the end of the file."""
+        """Return the byte position after the points and analog samples: the start of the segment poses, or the end of
+        the file."""
         return _data_end(self.numbers, self.words.data_block, self.size_bytes)
 
     @property
     def point_labels(self) -> tuple[str, ...]:
-        """POINT:LABELS with its continuations LABELS2, LABELS3 ..."""
+        """Return POINT:LABELS with its continuations LABELS2, LABELS3 ..."""
         return tuple(continued(self.groups.get("POINT", {}), "LABELS")[: self.words.points])
 
 
 def unsigned(value: float) -> int:
-    """Return a count that was stored in a 16-bit integer, read as unsigned; 0 if not finite."""
+    """Return a count from a 16-bit integer, interpreted as unsigned; 0 if not finite."""
     if not np.isfinite(value):
         return 0
     return int(value) & 0xFFFF if value < 0 else int(value)
@@ -262,9 +267,9 @@ def _everything(group: str, name: str) -> bool:
 
 
 def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
-    """Read header and parameter section; InputFileError for a file that is not a valid C3D file.
+    """Read the header and parameter section; InputFileError for a file that is not a valid C3D file.
 
-    `wanted` of group and name: which parameters are decoded, for those who read very many files.
+    `wanted(group, name)` returns whether a parameter is decoded, which saves time for very many files.
     """
     check_path(path)
     size = path.stat().st_size
@@ -273,18 +278,19 @@ def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
         if not is_c3d(block):
             raise InputFileError(f"'{path}' is not a C3D file: its second byte is not 0x50.", "Give a .c3d file.")
         if len(block) < BLOCK_BYTES:
-            raise InputFileError(f"'{path}' is truncated: it ends within its header ({size} bytes).", COPY_AGAIN)
+            raise InputFileError(f"'{path}' is truncated: it ends within the header ({size} bytes).", COPY_AGAIN)
         start = (block[0] - 1) * BLOCK_BYTES
         if block[0] < 1 or start + 4 > size:
             raise InputFileError(
-                f"'{path}' is damaged: its parameters should begin at byte {start}, the file has {size}.", COPY_AGAIN
+                f"'{path}' is damaged: its parameters should start at byte {start}, but it has {size} bytes.",
+                COPY_AGAIN,
             )
         stream.seek(start)
         prefix = stream.read(4)
         processor = _PROCESSORS.get(prefix[3])
         if processor is None:
             raise InputFileError(
-                f"'{path}' names an unknown processor type ({prefix[3]}; expected 84 Intel, 85 DEC or 86 SGI/MIPS).",
+                f"'{path}' states an unknown processor type ({prefix[3]}; expected 84 Intel, 85 DEC or 86 SGI/MIPS).",
                 "Export the trial again as C3D from the capture software.",
             )
         words = _words(block, processor)
@@ -304,8 +310,9 @@ def _data_end(numbers: Mapping[str, tuple[float, ...]], data_block: int, size: i
 
 
 def _section_bytes(blocks: int, start: int, data_block: int) -> int:
-    """Return the bytes of the parameter section behind its prefix: by its own count, or up to the data where they come later."""
-    # A section may be longer than its block count, one byte, can say; then only where the data begin tells its end.
+    """Return the number of bytes of the parameter section after its prefix: by its block count, or up to the data if
+    they start later."""
+    # A section may be longer than its one-byte block count can express; its end is then the start of the data.
     max_section_blocks = 4096
     stated = blocks or 256  # one byte
     until_data = data_block - 1 - start // BLOCK_BYTES
@@ -330,8 +337,8 @@ def _words(block: bytes, processor: str) -> HeaderWords:
 
 
 def _events(block: bytes, processor: str) -> tuple[tuple[float, str], ...]:
-    """Return the header's events; none if labels of four letters are not declared."""
-    # Bytes of the header's events: how labels are stored, number, times, labels; the manual calls them words 150 to 234.
+    """Return times (s) and labels of the header's events; none if labels of four letters are not declared."""
+    # Byte positions of the header's events: label format, count, times, labels (words 150 to 234 of the manual).
     key_at, times_at, labels_at, four_letters, most_events = 298, 304, 396, 12345, 18
     key, count = struct.unpack_from(f"{'>' if processor == 'MIPS' else '<'}2H", block, key_at)
     if key != four_letters or count > most_events:

@@ -1,4 +1,5 @@
-"""Facts of a C3D file from header and parameters, and short pieces of its markers, read without the rest of it."""
+"""Read facts of a C3D file from its header and parameters, and short pieces of its markers, without the rest of the
+file."""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ from biodyn.recording import FileFacts, Markers, Preview
 from biodyn.recording.stillness import make_preview, preview_frames
 
 _PERSON_MEASURE = "leg_length"
-# Parameters of POINT and ANALOG that tell how long a frame is and how many there are.
+# Parameters of POINT and ANALOG that determine the length and the number of frames.
 _LAYOUT = ("USED", "RATE", "FRAMES", "LONG_FRAMES", "SCALE", "DATA_START")
 
 
 def file_facts(path: Path) -> FileFacts:
-    """Return the facts, read once per file (a millisecond or two); InputFileError for a file that is not a valid C3D file."""
+    """Read the facts of a file once (about 2 ms); InputFileError for a file that is not a valid C3D file."""
     check_path(path)
     known = path.stat()
     return _cached_facts(path, known.st_size, known.st_mtime_ns)
@@ -61,7 +62,8 @@ def _cached_facts(path: Path, size: int, changed_ns: int) -> FileFacts:
 
 
 def _length_and_rate(header: C3dHeader) -> tuple[int, float]:
-    """Return frames and rate as they will be read; of a file that will be refused, what it claims."""
+    """Return the frame count and rate (Hz) as the reader determines them; the stated ones if the reader rejects the
+    file."""
     try:
         layout = data_layout(header)
     except InputFileError:
@@ -70,7 +72,7 @@ def _length_and_rate(header: C3dHeader) -> tuple[int, float]:
 
 
 def _is_wanted(group: str, name: str) -> bool:
-    """Parameters that tell something of a trial; most of a section describes points and channels."""
+    """Return whether a parameter states a fact of the trial; most parameters describe points and channels."""
     if group == "POINT":
         return name in _LAYOUT or name.startswith("LABELS")
     if group == "ANALOG":
@@ -84,25 +86,25 @@ def _is_wanted(group: str, name: str) -> bool:
 
 @lru_cache(256)
 def _label_set(labels: tuple[str, ...]) -> frozenset[str]:
-    """One set for all files with the same labels."""
+    """Return the set of labels; files with the same labels share one set."""
     texts = map(str, labels)  # a damaged file may hold numbers there
     return frozenset(text.rpartition(":")[2] for text in texts if text and not text.startswith("*"))
 
 
-_SIZED_FRAMES = 10  # the size of a person is seen in a few frames
+_SIZED_FRAMES = 10  # a few frames suffice to determine the size of a person
 
 
 def c3d_preview(path: Path) -> Preview:
-    """Read the pieces; InputFileError as for the whole file, as far as they show a fault."""
+    """Read short pieces of the markers; InputFileError as for the whole file, for faults within these pieces."""
     header = read_header(path)
     if not header.is_whole:
-        raise InputFileError(f"'{path}' is damaged: its parameters break off.", COPY_AGAIN)
+        raise InputFileError(f"'{path}' is damaged: its parameter section is incomplete.", COPY_AGAIN)
     layout = data_layout(header)
     if not layout.point_count:
         return _of_poses(header, layout)
     starts, samples, step = preview_frames(layout.frame_count, layout.rate_hz)
     frames = [start + step * i for start in starts for i in range(samples)]
-    points = unseen_as_nan(_points(header, layout, frames).points)
+    points = unseen_as_nan(_points_of_frames(header, layout, frames).points)
     groups, subject = header.groups, subject_parameters(header.groups)
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
     roles = point_roles(labels, points, point_groups(groups), (subject.name,), descriptions)
@@ -119,10 +121,10 @@ def c3d_preview(path: Path) -> Preview:
 
 
 def _of_poses(header: C3dHeader, layout: DataLayout) -> Preview:
-    """Pieces of a file that holds nothing but poses of segments."""
+    """Return the preview of a file that holds only segment poses."""
     path, groups = header.path, header.groups
     stored, _ = read_rotations(path, file_bytes(path), layout, header.processor, groups)
-    assert stored is not None  # only called for files with poses
+    assert stored is not None  # called only for files with poses
     system = require_known(path, stored.labels)
     unit = str(next(iter(values_of(groups, "POINT", "UNITS")), "")).strip()
     some = stored.origins[:: max(1, len(stored.origins) // _SIZED_FRAMES)]
@@ -132,8 +134,8 @@ def _of_poses(header: C3dHeader, layout: DataLayout) -> Preview:
     return make_preview(virtual_points(poses, system))
 
 
-def _points(header: C3dHeader, layout: DataLayout, frames: list[int]) -> DataSection:
-    """Return the points of some frames, as if the file held no others and no analog samples."""
+def _points_of_frames(header: C3dHeader, layout: DataLayout, frames: list[int]) -> DataSection:
+    """Decode the points of the given frames only, without analog samples."""
     size = 4 if layout.is_float else 2
     wanted = 4 * layout.point_count * size
     content = bytearray()

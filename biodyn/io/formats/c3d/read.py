@@ -1,4 +1,4 @@
-"""Read C3D files, in SI."""
+"""Read C3D files in SI units."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from biodyn.io.segment_poses import require_known, require_seen, virtual_points,
 from biodyn.library.pose_systems import find_pose_system
 from biodyn.recording import AnalogSignals, ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
 
-# No plate measures as much in any unit in use: 10 meganewton-metres in Nmm. One such number spoils a filtered channel.
+# Larger than any plate signal in any usual unit (10 MNm in Nmm). One such number corrupts a filtered channel.
 _LARGEST_SAMPLE = 1e10
 _EXPORT_AGAIN = "Export the trial again as C3D from the capture software."
 
@@ -43,13 +43,13 @@ _EXPORT_AGAIN = "Export the trial again as C3D from the capture software."
 def read_c3d(path: str | Path) -> Recording:
     """Read one C3D file.
 
-    Raises InputFileError for a file that does not exist, is not a C3D file, is damaged or truncated, or in which no marker is
-    ever seen.
+    Raises InputFileError if the file does not exist, is not a C3D file, is damaged or truncated, or if no marker is
+    seen in any frame.
     """
     header = read_header(Path(path))
     layout = data_layout(header)
     if not header.is_whole:
-        raise InputFileError(f"'{header.path}' is damaged: its list of parameters breaks off.", COPY_AGAIN)
+        raise InputFileError(f"'{header.path}' is damaged: its parameter section is incomplete.", COPY_AGAIN)
     path, groups = header.path, header.groups
     content = file_bytes(path)
     data = read_data(content, layout, header.processor, groups, plate_channels(groups))
@@ -64,7 +64,9 @@ def read_c3d(path: str | Path) -> Recording:
     on_poses = stored is not None and not np.isfinite(points[:, columns]).any()
     if not on_poses:
         require_markers(path, roles.labels, points[:, columns])
-    sized = points[:, columns] if stored is None or not on_poses else stored.origins[:: _ratio(stored, layout)]
+    sized = (
+        points[:, columns] if stored is None or not on_poses else stored.origins[:: _poses_per_frame(stored, layout)]
+    )
     scale = _length_unit(groups, sized, data, subject.height_m)
     positions, position_notes = without_impossible(path, points[:, columns] * scale.markers)
     own_labels = tuple(roles.labels[i] for i in columns)
@@ -84,7 +86,7 @@ def read_c3d(path: str | Path) -> Recording:
         events=events,
         subject=subject,
         model_outputs=model_outputs(groups, roles, points),
-        vertical=_vertical(groups),
+        vertical=_stated_vertical(groups),
         first_frame=layout.first_frame,
         read_analog=partial(read_analog, path) if layout.channel_count else None,
         declared_static=_declared_static(groups),
@@ -105,7 +107,8 @@ def read_c3d(path: str | Path) -> Recording:
 
 
 def read_analog(path: Path) -> AnalogSignals:
-    """Return all analog channels of a C3D file with labels, units and rate; InputFileError if it cannot be read."""
+    """Return all analog channels of a C3D file with labels, units and rate; InputFileError if the file cannot be
+    read."""
     header = read_header(path)
     layout, group = data_layout(header), header.groups.get("ANALOG", {})
     data = read_data(file_bytes(path), layout, header.processor, header.groups, range(layout.channel_count))
@@ -120,7 +123,7 @@ def read_analog(path: Path) -> AnalogSignals:
 def _with_poses(
     path: Path, groups: Groups, stored: SegmentPoses, metres: float, markers: Markers, on_poses: bool
 ) -> StoredMotion:
-    """Return the motion of a file with poses; without markers, with virtual points of the poses."""
+    """Return the motion of a file with poses; without stored markers, virtual points of the poses are used."""
     poses = replace(stored, origins=stored.origins * metres)
     system = find_pose_system(stored.labels) if not on_poses else require_known(path, stored.labels)
     if system is not None:
@@ -132,13 +135,13 @@ def _with_poses(
     return StoredMotion(virtual_points(poses, system), poses)
 
 
-def _ratio(stored: SegmentPoses, layout: DataLayout) -> int:
-    """Poses a frame of the file."""
+def _poses_per_frame(stored: SegmentPoses, layout: DataLayout) -> int:
+    """Return the number of poses per frame of the file."""
     return max(1, len(stored.origins) // max(layout.frame_count, 1))
 
 
 def _unwrapped(data: DataSection, groups: Groups) -> tuple[DataSection, tuple[Diagnostic, ...]]:
-    """Return the samples without wrap-around of 16-bit integers, and the finding about it."""
+    """Return the data with 16-bit wrap-around of analog samples removed, and the finding about it."""
     labels = [str(label).strip() for label in values_of(groups, "ANALOG", "LABELS")]
     samples, names = data.samples.copy(), []
     for column, (channel, step) in enumerate(zip(data.channels, data.steps, strict=True)):
@@ -151,17 +154,17 @@ def _unwrapped(data: DataSection, groups: Groups) -> tuple[DataSection, tuple[Di
 
 def _analog_notes(data: DataSection) -> Iterator[Diagnostic]:
     if data.unscaled:
-        text = f"ANALOG:SCALE or OFFSET holds no number for the channels {_counted(data.unscaled)}; they are not used."
+        text = f"ANALOG:SCALE or OFFSET is missing for the channels {_channel_list(data.unscaled)}, which are not used."
         yield Diagnostic("recording-repaired", "warning", text, hint=_EXPORT_AGAIN)
 
 
-def _counted(channels: Sequence[int]) -> str:
+def _channel_list(channels: Sequence[int]) -> str:
     return ", ".join(str(channel + 1) for channel in channels)
 
 
 def _require_possible_samples(path: Path, samples: FloatArray) -> None:
-    """Raise InputFileError where plate channels hold numbers that only damaged bytes make."""
-    impossible = np.abs(samples) > _LARGEST_SAMPLE  # NaN is how some exporters say "not recorded"
+    """Raise InputFileError if plate channels hold numbers that can only be due to damaged bytes."""
+    impossible = np.abs(samples) > _LARGEST_SAMPLE  # some programs store NaN for "not recorded"
     if impossible.any():
         first, last = np.flatnonzero(impossible.any(axis=1))[[0, -1]] / len(samples)
         raise InputFileError(
@@ -180,7 +183,7 @@ def _length_unit(groups: Groups, markers: FloatArray, data: DataSection, height_
 def _plates(
     groups: Groups, data: DataSection, units: Mapping[int, PlateUnit] | None, frame_count: int, rate_hz: float
 ) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
-    """Return the force plates with a known unit (None = all, in file units) and their notes."""
+    """Return the force plates with a known unit (`units` None = all plates in file units), and notes."""
     return read_plates(
         groups.get("FORCE_PLATFORM", {}),
         groups.get("ANALOG", {}),
@@ -192,8 +195,8 @@ def _plates(
     )
 
 
-def _vertical(groups: Groups) -> FloatArray | None:
-    """Return the vertical axis in POINT:Y_SCREEN; its sign is unreliable (Qualisys writes -Z with Z up)."""
+def _stated_vertical(groups: Groups) -> FloatArray | None:
+    """Return the vertical axis stated by POINT:Y_SCREEN; its sign is unreliable (Qualisys writes -Z with Z up)."""
     text = str(next(iter(values_of(groups, "POINT", "Y_SCREEN")), "")).strip().upper()
     axis = "XYZ".find(text[-1:]) if text else -1
     if axis < 0:
