@@ -150,11 +150,15 @@ KINDS = (
     Damage("zero bytes", ("is empty", "not a C3D file"), _zero_bytes),
     Damage("10 GB claimed", ("truncated", "could not be read"), _huge),
     Damage("wrong units", ("in kN", "wrong unit"), _wrong_units),
-    Damage("no markers", ("no points", "holds no marker", "no marker is seen"), _no_markers),
+    Damage(
+        "no markers",
+        ("neither marker trajectories", "no marker among", "holds no marker", "no marker is seen"),
+        _no_markers,
+    ),
     Damage("hanging input", ("not a regular file",), _hanging),
 )
 # Corrected by the size of the body, with a warning; the trial does not fail.
-PUT_RIGHT = Damage("wrong unit of lengths", ("which gives markers that span",), _wrong_lengths)
+PUT_RIGHT = Damage("wrong unit of lengths", ("in which the markers would span",), _wrong_lengths)
 
 
 def damage_files(paths: Sequence[Path], share: float, seed: int) -> list[DamagedFile]:

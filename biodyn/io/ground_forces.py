@@ -1,7 +1,7 @@
-"""Ground forces in a file next to the motion: force, point and free moment, or the components of plates.
+"""Find and read the ground forces in a separate file: force, point and free moment, or the components of plates.
 
-A motion's `Recording` gets a `ForcePlate` for each force. Its edges are not known, and no force or moment depends on where it is
-drawn; the foot is known where the file states it. The file is named by the user or found by name, folder and columns.
+The `Recording` of a motion gets one `ForcePlate` per force. Its edges are not known, and no force or moment depends on where it
+is drawn; the foot is known if the file states it. The file is given by the user, or found by its name, folder and columns.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ LOADS_SUFFIX = ".xml"
 
 
 def read_ground_forces(path: str | Path) -> GroundForces:
-    """Return the ground forces of a table, of an ExternalLoads XML, of a spreadsheet or of what a laboratory's software exports.
+    """Return the ground forces of a table, an ExternalLoads XML, a spreadsheet, or an export of capture software.
 
-    Raises InputFileError in one sentence: no such file, no force with its point, forces in the axes of a body.
+    Raises InputFileError if the file is missing, has no force with its point of application, or has forces in body axes.
     """
     path = Path(path)
     if path.suffix.lower() == ".c3d" and path.is_file():
         raise InputFileError(
-            f"'{path.name}' is a recording with plates of its own, not a table of ground forces.",
-            "Run it itself, with its markers; or export its forces as a table.",
+            f"'{path.name}' is a recording with force plates, not a table of ground forces.",
+            "Analyse this recording itself with its markers, or export its forces as a table.",
         )
     exported = read_exported_plates(path)
     if exported is not None:
@@ -53,33 +53,35 @@ def read_ground_forces(path: str | Path) -> GroundForces:
         sheet = read_spreadsheet(path)
         forces, plates = sheet.roles.forces, sheet.roles.plates
         if not (forces or plates):
-            raise _no_force(sheet.table)
+            raise _no_force_error(sheet.table)
         return GroundForces(path, sheet.table, forces, plates, files=((path, sheet.table.sha256), *sheet.maps))
     if path.suffix.lower() != LOADS_SUFFIX:
         table = read_storage(path)
         forces = force_columns(table.names)
         if not forces:
-            raise _no_force(table)
+            raise _no_force_error(table)
         return GroundForces(path, table, forces, files=((path, table.sha256),))
     loads = read_external_loads(path)
     feet = [load for load in loads.loads if side_of(load.body) is not None and load.point]
     if not feet:
-        raise InputFileError(f"'{path.name}' loads no foot: {', '.join(load.body for load in loads.loads)}.")
+        raise InputFileError(
+            f"'{path.name}' has no load on a foot; its loads act on {', '.join(load.body for load in loads.loads)}."
+        )
     for load in feet:
         if not load.force_in.lower() == load.point_in.lower() == "ground":
             raise InputFileError(
-                f"'{path.name}' gives the load '{load.name}' in the axes of a body: that needs the model it was made for.",
-                "Run it on that model (--model MODEL.osim).",
+                f"'{path.name}' expresses the load '{load.name}' in the axes of a body, which requires the OpenSim model.",
+                "Analyse the trial with this model (--model MODEL.osim).",
             )
     ignored = tuple(load.name for load in loads.loads if load not in feet)
     files = ((path, file_sha256(path)), (loads.table.path, loads.table.sha256))
     return GroundForces(path, loads.table, tuple(map(_columns, feet)), ignored=ignored, files=files)
 
 
-def _no_force(table: Storage) -> InputFileError:
+def _no_force_error(table: Storage) -> InputFileError:
     return InputFileError(
-        f"'{table.path.name}' holds no ground force: no three columns of force with three of the point where it acts.",
-        f"Its columns are {', '.join(table.names[:6])} ...; expected such as ground_force_vx and ground_force_px.",
+        f"'{table.path.name}' holds no ground force: it needs three columns of a force and three of its point of application.",
+        f"Its columns are {', '.join(table.names[:6])} ...; names such as ground_force_vx and ground_force_px are expected.",
     )
 
 
@@ -91,14 +93,14 @@ _KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, (CORTEX_SUFFIX,), SPREADSHEET_SUFFIXE
 
 
 def find_forces(motion: Path) -> tuple[Path, ...]:
-    """Return the possible files of a motion's forces: in its folder, then in folders for forces next to it and one level above.
+    """Return the possible force files of a motion: in its folder, then in folders for forces next to it and one level above.
 
-    A file belongs to the motion where its name without the words for forces is the motion's without the words for markers:
+    A file belongs to the motion if its name without the words for forces equals that of the motion without words for markers:
     `walk1.trc` and `walk1_grf.mot`, `MarkerData/walk1.trc` and `ForceData/walk1_forces.mot`, `walk2/markers.trc` and
-    `walk2/grf.mot`; and its columns must be ground forces. An ExternalLoads XML, which names the feet, is preferred to its table,
-    a table to a file of Cortex, and that to a spreadsheet. Plates that were exported with the motion come first
-    (`plate_exports`): in the file of the motion, or in `walk1_f_1.tsv` of `walk1.tsv`. If nothing
-    else is found, a table with the name of forces is returned, whatever its columns.
+    `walk2/grf.mot`. Its columns must be ground forces. An ExternalLoads XML, which states the feet, is preferred to its table,
+    a table to a file of Cortex, and that to a spreadsheet. Plates that were exported with the motion (`plate_exports`) have
+    priority: in the file of the motion, or in `walk1_f_1.tsv` for `walk1.tsv`. If no other file is found, a table whose name
+    denotes forces is returned, whatever its columns.
     """
     try:
         exported = exported_plate_file(motion)
@@ -128,7 +130,7 @@ def find_forces(motion: Path) -> tuple[Path, ...]:
 
 
 def force_files(motion: Path) -> tuple[Path, ...]:
-    """Return the files beyond its own that a motion would be read from: its forces, and the table that external loads name."""
+    """Return the additional files that a motion is read with: its forces, and the table stated in the external loads."""
     found_paths = find_forces(motion)
     if len(found_paths) != 1:
         return ()
@@ -143,24 +145,25 @@ def force_files(motion: Path) -> tuple[Path, ...]:
 
 @lru_cache(4096)
 def bare_name(stem: str) -> str:
-    """Return the name of a file without the words that say what it holds: walk1 of walk1_grf, walk1_ik and walk1_markers."""
+    """Return a file name without the words that denote its contents: walk1 for walk1_grf, walk1_ik and walk1_markers."""
     table = load_table("formats/opensim_names")["beside"]
     words = {*table["force_words"], *table["motion_words"]}
-    return " ".join(part for part in _parts(stem) if part not in words)
+    return " ".join(part for part in _words(stem) if part not in words)
 
 
-def _parts(stem: str) -> list[str]:
-    """Return the words of a file's name: a change from small to large letters begins one (walk1GRF, WalkForces)."""
+def _words(stem: str) -> list[str]:
+    """Return the words of a file name; a capital after a small letter starts a word (walk1GRF, WalkForces)."""
     parts = re.split(r"[\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", stem))
     return [part.lower() for part in parts if part]
 
 
 def _folders(motion_folder: Path) -> Iterator[Path]:
-    """Return the motion's folder, then folders for forces next to it and one level above, with their subfolder of its name."""
+    """Yield the folder of the motion, then folders for forces next to it and one level above, and their subfolder of its
+    name."""
     yield motion_folder
     known = set(load_table("formats/opensim_names")["beside"]["force_folders"])
     for above in (motion_folder, motion_folder.parent, motion_folder.parent.parent):
-        for folder in _entries(above):
+        for folder in _folder_entries(above):
             if re.sub(r"[\W_]+", "", folder.name.lower()) in known and folder != motion_folder and folder.is_dir():
                 yield folder
                 if (folder / motion_folder.name).is_dir():
@@ -169,11 +172,11 @@ def _folders(motion_folder: Path) -> Iterator[Path]:
 
 def _files(folder: Path) -> list[Path]:
     suffixes = {suffix for kind in _KINDS for suffix in kind}
-    return [path for path in _entries(folder) if path.suffix.lower() in suffixes and path.is_file()]
+    return [path for path in _folder_entries(folder) if path.suffix.lower() in suffixes and path.is_file()]
 
 
-def _entries(folder: Path) -> list[Path]:
-    most_files = 2_000  # of a folder
+def _folder_entries(folder: Path) -> list[Path]:
+    most_files = 2_000  # files of one folder
     try:
         return sorted(folder.iterdir())[:most_files]
     except OSError:
@@ -181,8 +184,9 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _is_forces(path: Path) -> bool:
-    """Whether the head of a file shows ground forces: columns with their points, or external loads; a spreadsheet, no markers."""
-    head_bytes = 65_536  # column names stand in it
+    """Return whether the first bytes show ground forces: columns with points, external loads, or a spreadsheet without
+    markers."""
+    head_bytes = 65_536  # contains the column names
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:
         return _is_sheet_of_forces(path, path.stat().st_mtime_ns)
     try:
@@ -200,34 +204,34 @@ def _is_forces(path: Path) -> bool:
 
 
 def _is_called_after_forces(path: Path) -> bool:
-    """Return whether the name of a table is that of a file of forces."""
+    """Return whether the file name of a table denotes forces."""
     words = load_table("formats/opensim_names")["beside"]["sure_words"]
     tables = (*TABLE_SUFFIXES, *SPREADSHEET_SUFFIXES)
-    return path.suffix.lower() in tables and not set(_parts(path.stem)).isdisjoint(words)
+    return path.suffix.lower() in tables and not set(_words(path.stem)).isdisjoint(words)
 
 
 @lru_cache(256)
 def _is_sheet_of_forces(path: Path, changed_ns: int) -> bool:
     try:
         roles = read_spreadsheet(path).roles
-    except InputFileError:  # a file named like forces is reported when it is read
-        return not set(_parts(path.stem)).isdisjoint(load_table("formats/opensim_names")["beside"]["force_words"])
+    except InputFileError:  # a file whose name denotes forces is reported when it is read
+        return not set(_words(path.stem)).isdisjoint(load_table("formats/opensim_names")["beside"]["force_words"])
     return bool(roles.forces or roles.plates) and not (roles.markers or roles.poses)
 
 
-_OTHERS = "If these are not its forces, use --forces FILE or --forces none."
+_OTHERS = "If these forces do not belong to the trial, use --forces FILE or --forces none."
 
 
 def with_forces(recording: Recording, path: str | Path) -> Recording:
-    """Return a recording with the ground forces of a file (`read`) as its plates, whatever plates it had.
+    """Return a recording whose plates are replaced by the ground forces of a file.
 
-    Frames that the forces do not cover are left out. Raises InputFileError where the file cannot be read or is of another time.
+    Frames without force data are omitted. Raises InputFileError if the file cannot be read or covers another time.
     """
     return with_ground_forces(recording, read_ground_forces(path))
 
 
 def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
-    """Return a recording with ground forces that were read; see `with_forces`."""
+    """Return a recording with the given ground forces as its plates; see `with_forces`."""
     markers = recording.markers
     plates, first, stop, notes = frame_forces(
         forces.table,
@@ -245,7 +249,7 @@ def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
         also_read=(*recording.also_read, *forces.files),
         diagnostics=(
             *recording.diagnostics,
-            _taken(forces),
+            _forces_note(forces),
             *forces.table.notes,
             *forces.notes,
             *_ignored_note(forces),
@@ -268,19 +272,19 @@ def with_forces_nearby(recording: Recording) -> Recording:
     note = Diagnostic(
         "forces-unusable",
         "warning",
-        f"Several files could hold the ground forces of '{recording.path.name}': {names}. None is used.",
-        hint="Name one: --forces FILE.",
+        f"Several files may contain the ground forces of '{recording.path.name}': {names}. None of them is used.",
+        hint="Choose one: --forces FILE.",
     )
     return replace(recording, diagnostics=(*recording.diagnostics, note))
 
 
 def with_unusable(recording: Recording, forces: str, error: InputFileError) -> Recording:
-    """Return a recording that says why some `forces` are not used."""
+    """Return a recording with a note on `forces` that are not used, and the reason."""
     note = Diagnostic("forces-unusable", "warning", f"{forces} are not used: {error.message}", hint=error.hint)
     return replace(recording, diagnostics=(*recording.diagnostics, note))
 
 
-def _taken(forces: GroundForces) -> Diagnostic:
+def _forces_note(forces: GroundForces) -> Diagnostic:
     """Return the note on the forces that are used."""
     if not forces.forces:
         text = f"The ground forces are read from {len(forces.plates)} plates in '{forces.path.name}'."
@@ -291,7 +295,8 @@ def _taken(forces: GroundForces) -> Diagnostic:
     return Diagnostic(
         "forces-of-a-table",
         "info",
-        f"The ground forces are read from '{forces.path.name}': {'; '.join((*named, *by_pressure))}. A table of forces does not "
+        f"The ground forces are read from '{forces.path.name}': {'; '.join((*named, *by_pressure))}. A table of forces does "
+        f"not "
         "contain the edges of the plates: whether a foot is over an edge cannot be checked.",
         hint=_OTHERS,
     )

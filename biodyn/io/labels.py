@@ -18,27 +18,28 @@ from biodyn.io.names import matcher, names
 from biodyn.library.load import load_table
 
 _SEPARATORS = " _.-"
-# 251112_KUO_LASI has two words before its labels
+# 251112_KUO_LASI has two words before the label
 _MOST_STARTS = 4
 _FEWEST_NAMED = 4
-_FEWEST_ENDED = 8  # labels with a shared ending, or of each person
-# Persons have this share of labels in common; a label has at least so many letters.
+_FEWEST_ENDED = 8  # labels with a common ending, or labels of each person
+# Share of labels that different persons have in common; smallest number of letters of a label.
 _ALIKE, _NAME_LETTERS = 0.8, 3
 _END = re.compile(r"[_.\-][A-Za-z0-9]+$")
 _LETTER_START = re.compile("[a-z](?=[A-Z])")
-#: Share of the labels that need not have the start that the others share.
+#: Share of the labels that may lack the common prefix.
 STRANGERS = 0.1
 
 
 @dataclass(frozen=True)
 class PointRoles:
-    """The kind of each point of a file.
+    """The labels and kinds of the points of a file.
 
     Attributes:
         labels: cleaned label of every point.
-        kinds: of every point "marker", "dropped" or a kind of `ModelOutput`.
+        kinds: kind of every point: "marker", "dropped" or a kind of `ModelOutput`.
         diagnostics: notes for the user.
-        subject: name in the prefix of the markers' labels, "" without one. other_subjects: of points that are dropped.
+        subject: subject name in the prefix of the marker labels, "" without one. other_subjects: names of other persons, whose
+            points are dropped.
     """
 
     labels: tuple[str, ...]
@@ -49,12 +50,12 @@ class PointRoles:
 
     @property
     def markers(self) -> list[int]:
-        """Columns of the markers."""
+        """Return the columns of the markers."""
         return [i for i, kind in enumerate(self.kinds) if kind == "marker"]
 
     @property
     def outputs(self) -> list[int]:
-        """Columns of computed points."""
+        """Return the columns of the computed points."""
         return [i for i, kind in enumerate(self.kinds) if kind not in ("marker", "dropped")]
 
 
@@ -65,21 +66,21 @@ def point_roles(
     subjects: Sequence[str],
     descriptions: Sequence[str] = (),
 ) -> PointRoles:
-    """Return which points are markers, computed or unlabelled.
+    """Classify points as markers, computed points or unlabelled points.
 
-    `points` (T, N, 3) file units, NaN where not seen; `groups` the label lists of the POINT group (ANGLES, ...);
-    `subjects` the subject names the file stores; `descriptions` what POINT:DESCRIPTIONS says of each point.
+    points: (T, N, 3) file units, NaN if not seen. groups: label lists of the POINT group (ANGLES, ...). subjects: stored
+    subject names. descriptions: POINT:DESCRIPTIONS of each point.
     """
     labels, subject, other_subjects, diagnostics = _without_prefix(raw_labels, points, subjects)
     kinds = ["marker"] * len(labels)
-    _mark_unnamed(labels, kinds)
+    _mark_unlabelled(labels, kinds)
     _mark_listed(labels, kinds, groups)
     small = not any(character.isupper() for label in labels for character in label)
     spelt = [label.upper() for label in labels] if small else labels
     _mark_by_name(spelt, kinds, small)
     _mark_by_axes(spelt, kinds, points)
     _mark_computed(labels, kinds, descriptions)
-    _keep_unnamed(labels, kinds, points)
+    _keep_unlabelled(labels, kinds, points)
     diagnostics += _computed_note(labels, kinds, points)
     diagnostics += _mark_duplicates(labels, kinds, points)
     return PointRoles(tuple(labels), tuple(kinds), tuple(diagnostics), subject, other_subjects)
@@ -88,10 +89,10 @@ def point_roles(
 def _without_prefix(
     raw: Sequence[str], points: FloatArray, subjects: Sequence[str]
 ) -> tuple[list[str], str, tuple[str, ...], list[Diagnostic]]:
-    """Strip `Subject:` (and `Subject_` where every label carries it); of several subjects keep the best seen one."""
+    """Remove the prefix `Subject:` (or `Subject_` if all labels have it); keep only the subject that is seen most."""
     stripped = [label.strip() for label in raw]
-    persons = _persons(stripped)
-    parts = [_divided(label, persons) for label in stripped]
+    persons = _person_prefixes(stripped)
+    parts = [_split_prefix(label, persons) for label in stripped]
     prefixes, labels = [prefix for prefix, _ in parts], [label for _, label in parts]
     diagnostics: list[Diagnostic] = []
     present = Counter(prefix for prefix, label in zip(prefixes, labels, strict=True) if prefix and label)
@@ -107,7 +108,8 @@ def _without_prefix(
             Diagnostic(
                 "several-subjects",
                 "warning",
-                f"The file holds points of {', '.join(sorted(present))}; the points of {best}, which are seen most, are used.",
+                f"The file holds points of several subjects ({', '.join(sorted(present))}); only {best}, who is seen in most "
+                f"frames, is used.",
             )
         )
     if not present:
@@ -115,8 +117,8 @@ def _without_prefix(
     return labels, best, tuple(sorted(present.keys() - {best})), diagnostics
 
 
-def _divided(label: str, persons: tuple[str, ...]) -> tuple[str, str]:
-    """Return the prefix of a label (a name and a colon, or the start of one of the persons) and the label without it."""
+def _split_prefix(label: str, persons: tuple[str, ...]) -> tuple[str, str]:
+    """Return the prefix of a label (a name with a colon, or the prefix of one of the persons) and the label without it."""
     start = next((start for start in persons if label.startswith(start)), "")
     if start:
         return start.rstrip(_SEPARATORS), label.removeprefix(start)
@@ -124,9 +126,10 @@ def _divided(label: str, persons: tuple[str, ...]) -> tuple[str, str]:
     return prefix, bare.strip()
 
 
-def _persons(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the starts of labels that name several persons without a colon (P1_LASI, P2_LASI): the same labels follow them."""
-    named = [label for label in labels if label and not _is_unnamed(label)]
+def _person_prefixes(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return label prefixes without a colon that denote several persons (P1_LASI, P2_LASI): the same labels follow each of
+    them."""
+    named = [label for label in labels if label and not _is_unlabelled(label)]
     if any(":" in label for label in named):
         return ()
     for separator in _SEPARATORS:
@@ -147,16 +150,17 @@ def _persons(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _are_segments(prefixes: Counter[str], labels: Sequence[str]) -> bool:
-    """Return whether several prefixes are segments of one person: the labels differ without the prefixes."""
+    """Return whether several prefixes denote segments of one person: the labels without prefixes are all different."""
     pattern = matcher(tuple(names()["subject_prefix"]["segments"]), True)
     named = [label for label in labels if label]
     return len(prefixes) > 1 and len(set(named)) == len(named) and all(pattern.fullmatch(prefix) for prefix in prefixes)
 
 
 def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[str]:
-    """Strip starts like `Subject_` that the labels share: the stored subject's name, or any word that does not name a side.
+    """Remove a prefix such as `Subject_` common to the labels: the stored subject name, or any word that does not denote a
+    side.
 
-    Nearly all labelled markers must share it; computed and unlabelled points need not.
+    Nearly all labelled markers must have the prefix; computed and unlabelled points need not.
     """
     for _ in range(_MOST_STARTS):
         prefix = _common_start(labels, subjects)
@@ -167,9 +171,9 @@ def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[st
 
 
 def _without_common_end(labels: list[str]) -> list[str]:
-    """Strip an ending like `_01` or `_trial` that nearly all labels share and that does not name a side."""
+    """Remove an ending such as `_01` or `_trial` that nearly all labels have and that does not denote a side."""
     computed = _computed_names()
-    named = [label for label in labels if label and not _is_unnamed(label)]
+    named = [label for label in labels if label and not _is_unlabelled(label)]
     ends = Counter(end[0] for label in named if (end := _END.search(label)))
     ending, count = ends.most_common(1)[0] if ends else ("", 0)
     others = sum(not label.endswith(ending) and computed.fullmatch(label) is None for label in named)
@@ -179,8 +183,8 @@ def _without_common_end(labels: list[str]) -> list[str]:
 
 
 def _without_common_letter(labels: list[str]) -> list[str]:
-    """Strip a small letter that the labels share before a capital (Xsens' pRightASI) and that does not name a side."""
-    named = [label for label in labels if label and not _is_unnamed(label)]
+    """Remove a common small letter before a capital (pRightASI of Xsens) that does not denote a side."""
+    named = [label for label in labels if label and not _is_unlabelled(label)]
     starts = Counter(label[0] for label in named if _LETTER_START.match(label))
     letter, count = starts.most_common(1)[0] if starts else ("", 0)
     is_side = letter in names()["subject_prefix"]["not_a_name"]
@@ -191,7 +195,7 @@ def _without_common_letter(labels: list[str]) -> list[str]:
 
 def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:
     computed = _computed_names()
-    named = [label for label in labels if label and not _is_unnamed(label) and not computed.fullmatch(label)]
+    named = [label for label in labels if label and not _is_unlabelled(label) and not computed.fullmatch(label)]
     if len(named) < _FEWEST_NAMED:
         return ""
     for separator in ("_", ".", "-", " "):
@@ -209,7 +213,7 @@ def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:
 
 
 def _is_side(text: str) -> bool:
-    """True for a word that says right or left, in any language, ignoring separators."""
+    """Return whether a text is a word for right or left in a known language, ignoring separators."""
     bare = "".join(character for character in text if character.isalnum())
     return bare.upper() in _side_words() or bare.lower() in names()["subject_prefix"]["not_a_name"]
 
@@ -224,23 +228,23 @@ def _computed_names() -> re.Pattern[str]:
     return matcher(tuple(pattern for patterns in outputs for pattern in patterns))
 
 
-def _is_unnamed(label: str) -> bool:
+def _is_unlabelled(label: str) -> bool:
     return matcher(tuple(names()["unlabelled"]["always"]), True).fullmatch(label) is not None
 
 
-def _mark_unnamed(labels: Sequence[str], kinds: list[str]) -> None:
+def _mark_unlabelled(labels: Sequence[str], kinds: list[str]) -> None:
     table = names()["unlabelled"]
     weak = [matcher((pattern,), True) for pattern in table["when_several"]]
     numbered = [p for p in weak if sum(p.fullmatch(label) is not None for label in labels) >= table["several"]]
     for i, label in enumerate(labels):
-        if not label or _is_unnamed(label) or any(p.fullmatch(label) for p in numbered):
+        if not label or _is_unlabelled(label) or any(p.fullmatch(label) for p in numbered):
             kinds[i] = "dropped"
 
 
-def _keep_unnamed(labels: list[str], kinds: list[str], points: FloatArray) -> None:
-    """Keep points that are seen most of the time as markers if no point has a label: positions may identify them.
+def _keep_unlabelled(labels: list[str], kinds: list[str], points: FloatArray) -> None:
+    """If no point is labelled, keep the points that are seen most of the time as markers; positions may identify them.
 
-    They are ignored if there are computed points, which need labelled markers that were removed.
+    With computed points in the file they are ignored: the labelled markers were evidently removed.
     """
     mostly = 0.5  # share of the frames in which an unlabelled point must be seen
     if any(kind != "dropped" for kind in kinds) or not points.size:
@@ -253,7 +257,7 @@ def _keep_unnamed(labels: list[str], kinds: list[str], points: FloatArray) -> No
 
 
 def _mark_listed(labels: Sequence[str], kinds: list[str], groups: dict[str, list[str]]) -> None:
-    """Kinds from the lists in the POINT group: ANGLES, MOMENTS ...; of a group we do not know, a scalar."""
+    """Mark the points listed in the POINT group (ANGLES, MOMENTS ...); a point of an unknown list is a scalar."""
     known = names()["model_outputs"]["groups"]
     for group, entries in groups.items():
         kind = known.get(group, "scalar")
@@ -272,7 +276,7 @@ def _mark_by_name(labels: Sequence[str], kinds: list[str], ignore_case: bool) ->
 
 
 def _mark_by_axes(labels: Sequence[str], kinds: list[str], points: FloatArray) -> None:
-    """Axes drawn as four points, and what the model that draws them computes besides."""
+    """Mark segment axes that are drawn as four points, and the other computed points of the model that draws them."""
     table = names()["segment_axes"]
     index = {label: i for i, label in enumerate(labels) if kinds[i] in ("marker", "virtual_point")}
     stems: list[str] = []
@@ -308,10 +312,11 @@ def _apply_rule(rule: dict[str, Any], labels: Sequence[str], kinds: list[str]) -
 
 
 def _are_axes(four: FloatArray, table: dict[str, Any]) -> bool:
-    """Return whether (T, 4, 3) is an origin and three perpendicular points at one distance, in twenty frames."""
+    """Return whether points (T, 4, 3) are an origin and three points at one distance on perpendicular axes, in twenty
+    frames."""
     seen = np.flatnonzero(np.isfinite(four).all(axis=(1, 2)))
     if not seen.size:
-        return True  # never seen at all: the four names are what there is to go by
+        return True  # never seen: only the four names can decide
     some = four[seen[:: max(1, len(seen) // 20)]]
     lines = some[:, 1:] - some[:, :1]
     length = np.linalg.norm(lines, axis=2)
@@ -323,7 +328,7 @@ def _are_axes(four: FloatArray, table: dict[str, Any]) -> bool:
 
 
 def _mark_computed(labels: Sequence[str], kinds: list[str], descriptions: Sequence[str]) -> None:
-    """Joint centres, segment origins and midpoints, by their own name or by what the file says of them."""
+    """Mark joint centres, segment origins and midpoints, by their label or their description in the file."""
     table = names()["model_outputs"]["computed"]
     by_label, by_text = matcher(tuple(table["labels"])), matcher(tuple(table["descriptions"]), True)
     texts = (*descriptions, *[""] * len(labels))
@@ -345,7 +350,7 @@ def _computed_note(labels: Sequence[str], kinds: Sequence[str], points: FloatArr
 
 
 def _mark_duplicates(labels: list[str], kinds: list[str], points: FloatArray) -> list[Diagnostic]:
-    """Of markers with one label keep the one that is seen most; computed points get a number behind their label."""
+    """Keep the marker that is seen most if several have one label; computed points get a number appended to the label."""
     diagnostics = []
     for label, count in Counter(labels).items():
         if count < 2:

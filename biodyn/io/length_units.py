@@ -1,7 +1,7 @@
-"""Determine the unit of lengths from the stated unit, the size of a person and the size of force plates.
+"""Determine the unit of length from the stated unit, the size of the person and the size of the force plates.
 
-Some exporters state one unit and write another, for the points, the corners of the plates, or both. A stated unit that gives an
-impossible person or plate is replaced by the only power of ten that gives a possible one.
+Some programs state one unit and write another, for the points, the corners of the plates, or both. If the stated unit gives an
+impossible size of a person or plate, it is multiplied by the only power of ten that gives a possible size.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from biodyn.recording.plates import plate_sides
 
 #: Factors between m, cm and mm.
 FACTORS = (1e-3, 0.1, 10.0, 1e3)
-#: Sides of plates that are accepted, and those that a corrected unit must give, m (treadmill belts are the longest).
+#: Accepted side lengths of plates, and those required of a corrected unit, m (treadmill belts are the longest plates).
 ANY_PLATE_M, PLATE_M = (0.1, 4.0), (0.2, 3.0)
-# Largest extent of a person's markers in a frame that is accepted, and the one that a corrected unit must give, m: from the hips
-# of a small child to an arm above the head.
+# Accepted largest extent of a person's markers in a frame, and that required of a corrected unit, m: from the hips of a small
+# child to an arm above the head.
 _ANY_BODY_M, _BODY_M = (0.25, 3.5), (0.45, 2.6)
 
 
 class PlateUnit(NamedTuple):
-    """Metres per file unit of a plate's corners and of its ORIGIN; moments without a stated unit are in N times `moments` m."""
+    """Metres per file unit of a plate's corners, of its ORIGIN, and of the length in moments (N times length) without a
+    unit."""
 
     corners: float
     origin: float
@@ -38,7 +39,7 @@ class PlateUnit(NamedTuple):
 
 @dataclass(frozen=True)
 class LengthUnit:
-    """Metres per file unit of the markers, and of the plates with a possible size, by number."""
+    """Metres per file unit of the markers, and the units of the plates with a possible size, by plate number."""
 
     markers: float
     plates: Mapping[int, PlateUnit]
@@ -53,19 +54,20 @@ def length_unit(
     person: bool = False,
     entry: str = "POINT:UNITS",
 ) -> LengthUnit:
-    """Return the units of points and plates, corrected where the stated one gives an impossible person or plate.
+    """Return the units of points and plates, corrected if the stated one gives an impossible person or plate.
 
     Args:
-        text: the stored unit. known: metres of each unit, by its letters. markers: (T, M, 3) file units.
-        plates: force plates, read as if the file unit were the metre. person: whether the file stores facts of a person.
-        entry: the entry of the file that states the unit, for messages.
+        text: stored unit. known: metres per unit, by the letters of the unit. markers: (T, M, 3) file units.
+        plates: force plates, read as if the file unit were the metre. person: whether the file stores data of a person.
+        entry: name of the file entry that states the unit, for messages.
     """
     stated = known.get(letters(text))
     span, trimmed = _extents(markers)
     if stated is None:
         unit = next((u for u in (0.001, 1.0, 0.01) if within(span * u, _ANY_BODY_M)), 0.001)
         text_of_note = (
-            f"{entry} is '{text}', which is not a known unit; {unit:g} m per unit is assumed from the body's size."
+            f"The file states '{text}' as {entry}, which is not a known unit; {unit:g} m per unit is assumed from the size "
+            f"of the body."
         )
         notes: tuple[Diagnostic, ...] = (
             Diagnostic("unit-corrected", "warning", text_of_note, value=span * unit, unit="m"),
@@ -79,14 +81,15 @@ def length_unit(
 
 
 def within(value: float, limits: tuple[float, float]) -> bool:
-    """Return whether a value is within limits."""
+    """Return whether a value is within (lower, upper) limits, inclusive."""
     return limits[0] <= value <= limits[1]
 
 
 def _marker_factor(
     entry: str, text: str, stated: float, count: int, extents: tuple[float, float], person: bool
 ) -> tuple[float, tuple[Diagnostic, ...]]:
-    """Return the factor on the stated unit of `count` markers; 1 where it gives a person or no factor does."""
+    """Return the factor on the stated unit of `count` markers, and a note; 1 if the size is possible or no factor makes it
+    so."""
     fewest_markers, fewest_of_a_person = (
         4,
         10,
@@ -95,7 +98,7 @@ def _marker_factor(
     too_small, too_large = max(span, trimmed) < _ANY_BODY_M[0], min(span, trimmed) > _ANY_BODY_M[1]
     if count < fewest_markers or not (too_small or too_large):
         return 1.0, ()
-    # Hands and tools are small; nothing but a person has so many markers over many metres.
+    # Hands and tools are small; only a person has so many markers over several metres.
     person = count >= fewest_of_a_person and (span > _ANY_BODY_M[1] or person)
     possible = [
         factor
@@ -110,8 +113,9 @@ def _marker_factor(
         Diagnostic(
             "unit-corrected",
             "warning",
-            f"{entry} is '{text}', which gives markers that span {span:.3g} m; {stated * factor:.4g} m per unit is used "
-            f"instead (factor {factor:.4g}): the body then spans {span * factor:.2f} m.",
+            f"The file states '{text}' as {entry}, in which the markers would span {span:.3g} m; {stated * factor:.4g} m per "
+            f"unit is used "
+            f"instead (factor {factor:.4g}), in which they span {span * factor:.2f} m.",
             value=span,
             limit=_ANY_BODY_M[1] if span > _ANY_BODY_M[1] else _ANY_BODY_M[0],
             unit="m",
@@ -121,22 +125,22 @@ def _marker_factor(
 
 
 def _extents(markers: FloatArray, trimmed_share: float = 0.1) -> tuple[float, float]:
-    """Return the largest extent of the markers in a typical frame, file units: of all, and without the share at either end.
+    """Return the largest extent of the markers in a typical frame, file units: of all, and without the outermost share of them.
 
-    0 where two markers are never seen together.
+    Both are 0 if no two markers are seen in the same frame.
     """
     frames = markers[:: max(1, markers.shape[0] // 50)]
     seen = all_finite(frames)
     counts = seen.sum(axis=1)
     extents = []
-    for count in np.unique(counts[counts >= 2]):  # frames with equally many markers at once
+    for count in np.unique(counts[counts >= 2]):  # frames with the same number of markers are evaluated together
         alike = counts == count
         points = frames[alike][seen[alike]].reshape(-1, count, 3)
         first, low, high, last = np.quantile(points, [0.0, trimmed_share, 1.0 - trimmed_share, 1.0], axis=1)
         extents.append(np.stack([(last - first).max(axis=1), (high - low).max(axis=1)]))
     if not extents:
         return 0.0, 0.0
-    with np.errstate(over="ignore"):  # the mean of two damaged ones
+    with np.errstate(over="ignore"):  # mean of two damaged values
         whole, trimmed = np.median(np.concatenate(extents, axis=1), axis=1)
     return float(whole), float(trimmed)
 
@@ -147,7 +151,7 @@ def _extents(markers: FloatArray, trimmed_share: float = 0.1) -> tuple[float, fl
 def _plate_units(
     text: str, stated: float, of_markers: float, plates: Sequence[ForcePlate]
 ) -> tuple[dict[int, PlateUnit], tuple[Diagnostic, ...]]:
-    """Return the units of the plates by number, none for a plate without a possible size, and what was corrected."""
+    """Return the units of the plates by number (none for a plate without a possible size), and notes on corrections."""
     sides = {plate.number: plate_sides(plate.corners) for plate in plates}
     fits = {unit: [_is_plate(sides[p.number], unit, ANY_PLATE_M) for p in plates] for unit in (stated, of_markers)}
     best = next((unit for unit, fit in fits.items() if all(fit)), max(fits, key=lambda unit: sum(fits[unit])))
@@ -164,7 +168,8 @@ def _plate_units(
         if plate.number in corners:
             unit = corners[plate.number]
             origin = _origin_unit(plate, sides[plate.number], unit, stated)
-            # moments without a unit are in N times the stated one; where corners were corrected, in that of ORIGIN
+            # moments without a unit are in N times the stated length unit; with corrected corners, in N times the unit of
+            # ORIGIN
             units[plate.number] = PlateUnit(unit, origin, unit if unit == stated else origin)
     return units, notes
 
@@ -176,7 +181,7 @@ def _is_plate(sides: FloatArray, unit: float, allowed: tuple[float, float]) -> b
 def _corrected_corners(
     text: str, stated: float, which: str, sides: Sequence[FloatArray]
 ) -> tuple[float | None, Diagnostic]:
-    """Return the unit that gives possible plates, None if no power of ten does."""
+    """Return the unit that gives plates of possible size (None if no power of ten does), and the finding."""
     size = " x ".join(f"{side * stated:.3g}" for side in sides[0])
     unit = next((stated * f for f in FACTORS if all(_is_plate(pair, stated * f, PLATE_M) for pair in sides)), None)
     wrong = f"{which} would measure {size} m in the unit that POINT:UNITS states ('{text}')"
@@ -184,14 +189,14 @@ def _corrected_corners(
         return None, Diagnostic(
             "plate-not-used",
             "error",
-            f"{wrong}, and no other unit gives a possible size: not used.",
+            f"{wrong}, and no other unit gives a possible size. The plate is not used.",
             hint="Correct FORCE_PLATFORM:CORNERS or POINT:UNITS, and export the trial again.",
         )
     largest_m = float(sides[0].max()) * stated
     return unit, Diagnostic(
         "unit-corrected",
         "warning",
-        f"{wrong}; {unit:.4g} m per unit is used for the corners instead (factor {unit / stated:.4g}): "
+        f"{wrong}. The corners are read with {unit:.4g} m per unit instead (factor {unit / stated:.4g}), which gives "
         f"{sides[0][0] * unit:.2f} x {sides[0][1] * unit:.2f} m.",
         value=largest_m,
         limit=ANY_PLATE_M[1] if largest_m > ANY_PLATE_M[1] else ANY_PLATE_M[0],
@@ -201,7 +206,7 @@ def _corrected_corners(
 
 
 def _origin_unit(plate: ForcePlate, sides: FloatArray, corners: float, stated: float) -> float:
-    """Return the unit of ORIGIN: the unit of the corners, or the stated one if that gives no possible sensor."""
+    """Return metres per unit of ORIGIN: those of the corners, or the stated ones if the former give an impossible sensor."""
     if corners == stated or plate.type == 1 or not np.any(plate.origin):  # type 1 does not use it
         return corners
     half_m = 0.5 * sides * corners
@@ -209,14 +214,14 @@ def _origin_unit(plate: ForcePlate, sides: FloatArray, corners: float, stated: f
 
 
 def _is_sensor_position(plate: ForcePlate, half_m: FloatArray, unit: float) -> bool:
-    """Return whether ORIGIN in this unit is a possible position of the sensors in a plate of half sides (2,) m."""
-    depth_m = (0.008, 0.2)  # sensors are 16 to 101 mm below the surface of the shared plates
-    farthest = 1.2  # of the half side
+    """Return whether ORIGIN in this unit is a possible sensor position in a plate with half side lengths (2,) m."""
+    depth_m = (0.008, 0.2)  # in the available plates the sensors are 16 to 101 mm below the surface
+    farthest = 1.2  # share of the half side length
     origin = np.abs(plate.origin) * unit
     if plate.type in (
         3,
         6,
         7,
-    ):  # ORIGIN holds the half distances of four sensors: within the plate, and not all in its middle
+    ):  # ORIGIN holds half the distances of four sensors: within the plate and not all at its centre
         return all(within(value, (0.3, farthest)) for value in origin[:2] / half_m)
     return within(float(origin[2]), depth_m) and bool((origin[:2] <= half_m.max() * farthest).all())

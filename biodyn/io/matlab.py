@@ -1,10 +1,10 @@
-"""Files of MATLAB, version 5 (saved with -v6 or -v7): variables as arrays, text, lists and records.
+"""Read MATLAB files of version 5 (saved with -v6 or -v7): variables as arrays, texts, lists and records.
 
-Written here because SciPy's reader can end the process on a damaged file. Every size is checked against the bytes that are there.
-A variable or field is only read when it is requested.
+SciPy's reader is not used because a damaged file can crash the process. Every size is checked against the available bytes.
+A variable or field is read only on request.
 
-Source: MathWorks, "MAT-File Format", level 5: elements of a type, a size and padded data; an array is an element of elements
-(flags, dimensions, name, content), cells and structures hold arrays again, and any may be deflated.
+Source: MathWorks, "MAT-File Format", level 5: an element has a type, a size and padded data; an array is an element that
+contains elements (flags, dimensions, name, contents); cells and structures contain arrays, and any element may be compressed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from biodyn.io.text import clean_text
 MARK: Final = b"MATLAB 5.0 MAT-file"
 MARK_73: Final = b"MATLAB 7.3 MAT-file"
 _HEADER: Final = 128
-# Up to so many bytes, and so many times the deflated ones: no measured numbers are alike for longer.
+# Limits of decompressed data: bytes, and ratio to the compressed bytes; measured numbers do not compress further.
 _LEAST_BYTES, _MOST_DENSE = 1 << 24, 100
 _DEEPEST: Final = 16
 _NUMBERS: Final = {
@@ -35,7 +35,7 @@ _TEXTS: Final = {2: "utf-8", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32
 
 
 class _Type(IntEnum):
-    """Types of elements (dimensions, array, deflated) and classes of arrays that are read."""
+    """Supported element types (dimensions, array, compressed) and array classes."""
 
     CELL = 1
     STRUCTURE = 2
@@ -48,22 +48,22 @@ class _Type(IntEnum):
     OBJECT = 17
 
 
-#: What a variable or a field holds: numbers (in MATLAB's shape), text, the cells of a list, or the elements of a structure; None
-#: for anything else.
+#: Value of a variable or field: numbers (in MATLAB's shape), a text, the cells of a list, or the elements of a structure; None
+#: for any other type.
 Value: TypeAlias = "NDArray[np.float64] | str | list[Value] | tuple[Record, ...] | None"
 
 
 class MatlabError(ValueError):
-    """The bytes are not a valid file of MATLAB; the message states the fault."""
+    """The bytes are not a valid MATLAB file; the message states the fault."""
 
 
-#: Kind and data of an element.
+#: Type and data of an element.
 _Element = tuple[int, memoryview]
 
 
 @dataclass(frozen=True)
 class _Array:
-    """Head of an array; the elements of its content follow when they are asked for."""
+    """The head of an array; its contents are read on request."""
 
     kind: int
     shape: tuple[int, ...]
@@ -76,9 +76,9 @@ class _Array:
 
 
 class Record(Mapping[str, Value]):
-    """Variables of a file, or one element of a structure: values by name, each read when it is asked for.
+    """The variables of a file or one element of a structure: values by name, each read on request.
 
-    Asking for one raises MatlabError where it is not sound.
+    Access to a damaged value raises MatlabError.
     """
 
     def __init__(self, fields: Mapping[str, memoryview], order: str, depth: int) -> None:
@@ -97,7 +97,7 @@ class Record(Mapping[str, Value]):
         return len(self._fields)
 
     def record(self, name: str) -> Record | None:
-        """Return the only element of the structure of this name, None where it is something else; nothing else is read for it."""
+        """Return the only element of the structure with this name, None for any other value; no other value is read."""
         array = _array(self._fields[name], self._order)
         if array.kind != _Type.STRUCTURE or array.count != 1:
             return None
@@ -110,17 +110,17 @@ def is_matlab(head: bytes) -> bool:
 
 
 def variables_of(content: bytes) -> Record:
-    """Return the variables of a file by name.
+    """Return the variables in the bytes of a file, by name.
 
-    Raises MatlabError where the bytes are none of version 5, are cut or contradict each other.
+    Raises MatlabError if the bytes are not of version 5, are truncated or inconsistent.
     """
     if not content.startswith(MARK) or len(content) < _HEADER:
-        raise MatlabError("it does not begin as one of version 5")
+        raise MatlabError("it does not start like a file of version 5")
     order = {b"IM": "<", b"MI": ">"}.get(content[_HEADER - 2 : _HEADER])
     if order is None:
         raise MatlabError("its byte order is not stated")
     variables: dict[str, memoryview] = {}
-    most_bytes = min(1 << 29, _LEAST_BYTES + _MOST_DENSE * len(content))  # of all variables
+    most_bytes = min(1 << 29, _LEAST_BYTES + _MOST_DENSE * len(content))  # limit for all variables together
     for element in _elements(memoryview(content)[_HEADER:], order):
         inner = _inflated(element, order, most_bytes) if element[0] == _Type.DEFLATED else element
         most_bytes -= len(inner[1]) if element[0] == _Type.DEFLATED else 0
@@ -130,7 +130,7 @@ def variables_of(content: bytes) -> Record:
 
 
 def _elements(data: memoryview, order: str) -> Iterator[_Element]:
-    """Return the elements that follow each other in some bytes."""
+    """Yield the consecutive elements of some bytes."""
     at = 0
     while at < len(data):
         if len(data) - at < 8:
@@ -138,10 +138,10 @@ def _elements(data: memoryview, order: str) -> Iterator[_Element]:
                 raise MatlabError("it ends within an element")
             return
         first, size = (int(word) for word in np.frombuffer(data[at : at + 8], order + "u4"))
-        if first >> 16:  # a small one: size and kind share a word, the data follow at once
+        if first >> 16:  # a small element: size and type share a word, and the data follow directly
             kind, size, begin, step = first & 0xFFFF, first >> 16, at + 4, 8
             if size > 4:
-                raise MatlabError("an element is larger than it may be")
+                raise MatlabError("an element is larger than the available bytes")
         else:
             kind, begin = first, at + 8
             step = 8 + size + (0 if kind == _Type.DEFLATED else -size % 8)
@@ -156,12 +156,12 @@ def _inflated(element: _Element, order: str, most_bytes: int) -> _Element:
     try:
         data = inflater.decompress(element[1], max(most_bytes, 1))
     except zlib.error as error:
-        raise MatlabError("a deflated variable is damaged") from error
+        raise MatlabError("a compressed variable is damaged") from error
     if not inflater.eof:
-        raise MatlabError("a deflated variable is cut, or larger than any recording")
+        raise MatlabError("a compressed variable is truncated or larger than any recording")
     inner = list(islice(_elements(memoryview(data), order), 2))
     if len(inner) != 1:
-        raise MatlabError("a deflated variable is none")
+        raise MatlabError("a compressed variable does not contain an array")
     return inner[0]
 
 
@@ -172,12 +172,12 @@ def _array(data: memoryview, order: str) -> _Array:
     content = _elements(data, order)
     parts = list(islice(content, 3))
     if len(parts) < 3:
-        raise MatlabError("an array lacks its head")
-    kind = _first(parts[0], order) & 0xFF
-    if kind == _Type.OBJECT:  # a table, a time: of a name and no dimensions, and what follows is documented nowhere
+        raise MatlabError("an array has no head")
+    kind = _first_number(parts[0], order) & 0xFF
+    if kind == _Type.OBJECT:  # a table or a time has a name but no dimensions, and its contents are not documented
         return _Array(kind, (0, 0), bytes(parts[1][1]).decode("latin-1"), iter(()))
     if parts[1][0] != _Type.DIMENSIONS:
-        raise MatlabError("an array lacks its dimensions")
+        raise MatlabError("an array has no dimensions")
     shape = tuple(int(size) for size in _numbers(parts[1], order))
     if len(shape) < 2 or min(shape) < 0:
         raise MatlabError("an array has impossible dimensions")
@@ -185,11 +185,11 @@ def _array(data: memoryview, order: str) -> _Array:
 
 
 def _value(array: _Array, order: str, depth: int) -> Value:
-    """Return the contents of an array."""
+    """Return the value of an array."""
     if depth > _DEEPEST:
         raise MatlabError("it is nested too deeply")
     if array.kind == _Type.CELL:
-        cells = _as_many(array.content, array.count)
+        cells = _checked_parts(array.content, array.count)
         return [_value(_array(cell, order), order, depth + 1) for cell in cells]
     if array.kind == _Type.STRUCTURE:
         return _records(array, order, depth)
@@ -203,15 +203,15 @@ def _value(array: _Array, order: str, depth: int) -> Value:
     if len(numbers) > most_numbers:
         raise MatlabError("an array is larger than any recording")
     if len(numbers) != array.count:
-        raise MatlabError("an array does not hold as many numbers as it has places")
+        raise MatlabError("the number of values of an array does not match its dimensions")
     return numbers.astype(np.float64).reshape(array.shape, order="F")
 
 
-def _as_many(parts: Iterator[_Element], count: int) -> list[memoryview]:
-    """Return the bytes of as many arrays as there are places."""
+def _checked_parts(parts: Iterator[_Element], count: int) -> list[memoryview]:
+    """Return the bytes of `count` arrays; MatlabError if their number differs."""
     elements = list(parts)
     if len(elements) != count or any(part[0] != _Type.ARRAY for part in elements):
-        raise MatlabError("a list does not hold as many arrays as it has places")
+        raise MatlabError("the number of arrays in a list does not match its dimensions")
     return [part[1] for part in elements]
 
 
@@ -219,13 +219,13 @@ def _records(array: _Array, order: str, depth: int) -> tuple[Record, ...]:
     """Return the elements of a structure."""
     head = list(islice(array.content, 2))
     if len(head) < 2:
-        raise MatlabError("a structure lacks its fields")
-    length = _first(head[0], order)
+        raise MatlabError("a structure has no fields")
+    length = _first_number(head[0], order)
     names = bytes(head[1][1])
     if not 0 < length <= len(names) + 1 or len(names) % length:
-        raise MatlabError("the fields of a structure have impossible names")
+        raise MatlabError("the field names of a structure are invalid")
     fields = [names[k : k + length].split(b"\0", 1)[0].decode("latin-1") for k in range(0, len(names), length)]
-    values = _as_many(array.content, array.count * len(fields))
+    values = _checked_parts(array.content, array.count * len(fields))
     field_values = (values[k : k + len(fields)] for k in range(0, len(values), max(len(fields), 1)))
     return tuple(Record(dict(zip(fields, some, strict=True)), order, depth + 1) for some in field_values)
 
@@ -242,15 +242,15 @@ def _numbers(element: _Element, order: str) -> NDArray[np.generic]:
     """Return the numbers of an element."""
     letter = _NUMBERS.get(element[0])
     if letter is None:
-        raise MatlabError("numbers are of no known kind")
+        raise MatlabError("numbers have an unknown type")
     size = int(letter[1])
     if len(element[1]) % size:
-        raise MatlabError("numbers are cut")
+        raise MatlabError("numbers are truncated")
     return np.frombuffer(element[1], order + letter)
 
 
-def _first(element: _Element, order: str) -> int:
+def _first_number(element: _Element, order: str) -> int:
     numbers = _numbers(element, order)
     if not len(numbers):
-        raise MatlabError("an array lacks its head")
+        raise MatlabError("an array has no head")
     return int(numbers[0])  # type: ignore[call-overload]

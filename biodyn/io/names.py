@@ -1,4 +1,4 @@
-"""The names of `library/formats/c3d_names.toml`, compiled once."""
+"""Read the names of `library/formats/c3d_names.toml` and compile their patterns once."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from biodyn.library.load import load_table
 
 @cache
 def names() -> dict[str, Any]:
-    """Return the table of names as read from the library; treat it as read-only."""
+    """Return the table of names from the library; callers must not change it."""
     return load_table("formats/c3d_names")
 
 
 @cache
 def matcher(patterns: tuple[str, ...], ignore_case: bool = False) -> re.Pattern[str]:
-    """Return one compiled pattern that matches a whole label by any of `patterns`."""
+    """Return one compiled pattern that matches a whole label if any of `patterns` does."""
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE if ignore_case else 0)
 
 
@@ -28,5 +28,5 @@ def letters(text: str) -> str:
 
 @lru_cache(4096)
 def letters_and_digits(text: str) -> str:
-    """Return letters and digits in lower case: 'L_Knee-Width' -> 'lkneewidth'."""
+    """Return the letters and digits of a text in lower case: 'L_Knee-Width' -> 'lkneewidth'."""
     return "".join(character for character in text.lower() if character.isalnum())

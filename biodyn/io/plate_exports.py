@@ -1,9 +1,9 @@
-"""Force plates as laboratories' software exports them as text next to the trajectories: Vicon Nexus, Qualisys, Cortex.
+"""Read force plates that capture software exports as text next to the trajectories: Vicon Nexus, Qualisys, Cortex.
 
-Programs do not state the point that a plate's moments are about, and may store the action of the person on the plate instead of
-the reaction. Only the free moment is taken, about the point for which no horizontal moment remains (`free_moment`). Nexus: the
-table "Devices" above the trajectories, in the laboratory's axes, without corners. Qualisys Track Manager: a file for each plate,
-with corners. Cortex: forces, centres of pressure and free moments of all plates in `walk.forces`.
+The exports do not state the reference point of the moments, and may store the action of the person on the plate instead of the
+reaction. Only the free moment is used, about the point for which no horizontal moment remains (`free_moment`). Nexus: table
+"Devices" above the trajectories, in laboratory axes, without corners. Qualisys Track Manager: one file per plate, with corners.
+Cortex: forces, centres of pressure and free moments of all plates in `walk.forces`.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from biodyn.io.tables.force_plates import LARGEST_FREE_NM, free_moment, least_lo
 from biodyn.io.tables.sheet import Section, Sheet, read_sheet, sections, split_cells
 from biodyn.io.tables.spreadsheet import TEXT_SUFFIXES, is_wide, text_of
 
-#: Letters of the axes, in the names of columns.
+#: Letters of the axes in column names.
 AXES: Final = "xyz"
 
 
 @dataclass(frozen=True, eq=False)
 class GroundForces:
-    """Ground forces of a file in N, m and N m.
+    """Ground forces of a file, in N, m and N m.
 
     Attributes:
-        path: of the file. table: the numbers. forces: columns of forces and plates without corners. plates: columns of plates
-            with corners. notes: decisions for the user. ignored: loads on bodies other than feet. files: all files that were
-            read, with their hashes.
+        path: path of the file. table: the numbers. forces: columns of forces, and of plates without corners. plates: columns of
+            plates with corners. notes: notes for the user. ignored: names of loads on bodies other than feet. files: all files
+            that were read, with their hashes.
     """
 
     path: Path
@@ -54,7 +54,7 @@ class GroundForces:
 
 @dataclass(frozen=True, eq=False)
 class PlateLoads:
-    """Force (T, 3) N, stored moment (T, 3), centre of pressure (T, 3) m, NaN if missing, of one plate."""
+    """Force (T, 3) N, stored moment (T, 3) and centre of pressure (T, 3) m of one plate, NaN if missing."""
 
     name: str
     force: FloatArray
@@ -63,39 +63,40 @@ class PlateLoads:
 
     @property
     def up(self) -> int:
-        """Axis along which most force acts."""
+        """Return the axis (0, 1, 2) along which most force acts."""
         return int(np.argmax(np.nansum(np.abs(self.force), axis=0)))
 
     def on_person(self, up: FloatArray) -> PlateLoads:
-        """Return the loads as the ground's action on the person; programs may write the opposite.
+        """Return the loads as the action of the ground on the person; programs may write the opposite.
 
-        up: (3,) in the axes of the loads.
+        up: (3,) upward direction in the axes of the loads.
         """
         sense = -1.0 if float(np.nansum(self.force @ up)) < 0.0 else 1.0
         return replace(self, force=sense * self.force, moment=sense * self.moment)
 
     def until(self, row: int) -> PlateLoads:
-        """Return the rows before one."""
+        """Return the loads in the rows before `row`."""
         return replace(self, force=self.force[:row], moment=self.moment[:row], pressure=self.pressure[:row])
 
     @property
     def known(self) -> BoolArray:
-        """(T,) rows in which moment and centre of pressure stand."""
+        """Return (T,) whether moment and centre of pressure are stored in each row."""
         return np.asarray(np.isfinite(self.moment).all(axis=1) & np.isfinite(self.pressure).all(axis=1))
 
     @property
     def loaded(self) -> BoolArray:
-        """(T,) rows of these in which the plate carries more than a tenth of its largest force."""
+        """Return (T,) whether they are, and the plate carries more than a tenth of its largest force."""
         size = np.linalg.norm(self.force, axis=1)
         return np.asarray(self.known & (np.nan_to_num(size) > least_load_n(size)))
 
     @property
     def unknown(self) -> BoolArray:
-        """(T,) rows between loaded rows without a force or a centre of pressure."""
+        """Return (T,) whether a row between loaded rows lacks a force or a centre of pressure."""
         return unknown_rows(self.force, self.pressure, least_load_n(np.linalg.norm(self.force, axis=1)))
 
     def at_pressure(self, up: int) -> tuple[FloatArray, bool]:
-        """Return the moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether the file tells it."""
+        """Return the moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether it is determined by the
+        file."""
         free, _, is_known = free_moment(
             np.nan_to_num(self.force), np.nan_to_num(self.moment), np.nan_to_num(self.pressure), self.loaded, up
         )
@@ -111,9 +112,9 @@ def in_laboratory(
     sha256: str,
     notes: Sequence[Diagnostic] = (),
 ) -> GroundForces:
-    """Return plates without corners, in the laboratory's axes.
+    """Return the ground forces of plates without corners, in laboratory axes.
 
-    plates: of each its loads on the person and the moment (T, 3) N m about its centre of pressure; sha256: of the file.
+    plates: loads on the person and moment (T, 3) N m about the centre of pressure of each plate; sha256: hash of the file.
     """
     columns = [values for loads, moment in plates for values in (loads.force, loads.pressure, moment)]
     forces = tuple(_force_columns(loads.name) for loads, _ in plates)
@@ -124,20 +125,22 @@ def in_laboratory(
 
 
 def _force_columns(plate: str) -> ForceColumns:
-    """Return names for the force, the centre of pressure and the free moment of a plate."""
+    """Return the column names of the force, the centre of pressure and the free moment of a plate."""
     force, point, moment = (tuple(f"{plate} {what}{axis}" for axis in AXES) for what in ("F", "C", "T"))
     return ForceColumns(plate, None, force, point, moment)
 
 
 def require_possible(path: Path, sheet: Sheet) -> None:
-    """Raise InputFileError where a number is larger than any in a laboratory, N, mm, N mm."""
+    """Raise InputFileError if a number exceeds the range of a laboratory, in N, mm, N mm."""
     largest = float(np.nanmax(np.abs(sheet.values), initial=0.0))
     if largest > LARGEST_NUMBER:
-        raise InputFileError(f"'{path.name}' is damaged: its forces hold numbers up to {largest:.1e}.", COPY_AGAIN)
+        raise InputFileError(
+            f"'{path.name}' is damaged: its force data contain numbers up to {largest:.1e}.", COPY_AGAIN
+        )
 
 
 def placed(force: FloatArray, pressure: FloatArray) -> FloatArray:
-    """Return centres of pressure (T, 3), NaN without a force (T, 3)."""
+    """Return the centres of pressure (T, 3), NaN in rows without a force."""
     acts = np.asarray((np.abs(force) > 0.0).any(axis=1))
     return np.where(acts[:, None], pressure, np.nan)
 
@@ -146,9 +149,9 @@ def _unknown_free_moment(path: Path, plate: str) -> Diagnostic:
     return Diagnostic(
         "forces-incomplete",
         "warning",
-        f"The moments of {plate} in '{path.name}' are not about any point that fits its centre of pressure: its free moment is "
-        "set to 0.",
-        hint="Export the trial as C3D, which says what the moments are about.",
+        f"The moments of {plate} in '{path.name}' fit neither its centre of pressure nor another reference point; its free "
+        f"moment is set to 0.",
+        hint="Export the trial as C3D, which defines the reference point of the moments.",
     )
 
 
@@ -156,28 +159,28 @@ _DEVICE: Final = re.compile(r"(?i)(?P<device>.+?)\s+-\s+(?P<what>force|moment|co
 
 
 def has_plates(section: Section) -> bool:
-    """Return whether a table "Devices" names the centres of pressure of plates."""
+    """Return whether a table "Devices" contains centres of pressure of plates."""
     return bool(re.search(r"(?i) - cop\b", "".join(section.lines[1:2])))
 
 
 def devices(path: Path, section: Section, sha256: str) -> GroundForces:
-    """Return the force plates of the table "Devices" of an export of Nexus; none where it holds none with all nine columns.
+    """Return the force plates with all nine columns in the table "Devices" of a Nexus export.
 
-    sha256: of the file. Raises InputFileError where the table is none.
+    sha256: hash of the file. Raises InputFileError if the table is not valid.
     """
     plates: list[tuple[PlateLoads, FloatArray]] = []
     notes: list[Diagnostic] = []
-    for stored in _loads(*_table(path, section)):
+    for stored in _nexus_loads(*_plate_table(path, section)):
         loads = stored.on_person(np.eye(3)[stored.up])
         moment, known = loads.at_pressure(loads.up)
         if not known:
             notes.append(_unknown_free_moment(path, loads.name))
         plates.append((loads, moment))
-    return in_laboratory(path, plates, _rate(section), sha256, notes)
+    return in_laboratory(path, plates, _sample_rate(section), sha256, notes)
 
 
-def _rate(section: Section) -> float:
-    """Samples per second: the first line below the word "Devices"."""
+def _sample_rate(section: Section) -> float:
+    """Return the samples per second: the first line below the word "Devices"."""
     cells = split_cells(section.lines[0]) if section.lines else []
     try:
         rate_hz = float(cells[0])
@@ -186,12 +189,14 @@ def _rate(section: Section) -> float:
     return rate_hz if rate_hz > 0.0 else float("nan")
 
 
-def _table(path: Path, section: Section) -> tuple[Sheet, dict[str, str]]:
-    """Return the table with columns named "device - Force Fx", and the unit of each."""
-    if not _rate(section) > 0.0 or len(section.lines) < 5:
-        raise InputFileError(f"The table 'Devices' of '{path.name}' states no rate or holds no rows.", EXPORT_AGAIN)
+def _plate_table(path: Path, section: Section) -> tuple[Sheet, dict[str, str]]:
+    """Return the table with columns named "device - Force Fx", and the unit of each column."""
+    if not _sample_rate(section) > 0.0 or len(section.lines) < 5:
+        raise InputFileError(
+            f"The table 'Devices' of '{path.name}' states no sample rate or has no rows.", EXPORT_AGAIN
+        )
     over, axes, units = (split_cells(line) for line in section.lines[1:4])
-    # a spreadsheet program fills lines up with empty cells
+    # a spreadsheet program appends empty cells to lines
     width = max((k + 1 for k, axis in enumerate(axes) if axis), default=0)
     names, device = [], ""
     for k in range(width):
@@ -200,14 +205,14 @@ def _table(path: Path, section: Section) -> tuple[Sheet, dict[str, str]]:
     stated = {name: units[k] if k < len(units) else "" for k, name in enumerate(names)}
     rows = [line for line in section.lines[4:] if line.strip(" \t,;")]
     separator = max(",;\t", key=section.lines[2].count)
-    text = "\n".join([f"Rate{separator}{_rate(section)}", separator.join(f'"{name}"' for name in names), *rows])
+    text = "\n".join([f"Rate{separator}{_sample_rate(section)}", separator.join(f'"{name}"' for name in names), *rows])
     sheet = read_sheet(path.name, text)
     require_possible(path, sheet)
     return sheet, stated
 
 
-def _loads(sheet: Sheet, units: dict[str, str]) -> list[PlateLoads]:
-    """Return the plates with force, moment and centre of pressure."""
+def _nexus_loads(sheet: Sheet, units: dict[str, str]) -> list[PlateLoads]:
+    """Return the loads of the plates with force, moment and centre of pressure."""
     parts: dict[str, dict[str, list[str]]] = {}
     for name in sheet.names:
         match = _DEVICE.match(name)
@@ -226,19 +231,20 @@ def _loads(sheet: Sheet, units: dict[str, str]) -> list[PlateLoads]:
     return plates
 
 
-_CORNERS: Final = ("POSX_POSY", "NEGX_POSY", "NEGX_NEGY", "POSX_NEGY")  # as C3D files order them
+_CORNERS: Final = ("POSX_POSY", "NEGX_POSY", "NEGX_NEGY", "POSX_NEGY")  # in the order of C3D files
 _CORNER_WORD: Final = "FORCE_PLATE_CORNER_"
 _PLATE_FILE: Final = re.compile(r"(?P<trial>.+)_f_(?P<number>\d+)")
 
 
 def first_plate_file(motion: Path) -> Path | None:
-    """Return the file of the first plate of the trajectories `walk.tsv`: `walk_f_1.tsv`; None if absent."""
+    """Return the file of the first plate of `walk.tsv`, which is `walk_f_1.tsv`; None if absent."""
     plate_paths = plate_files_of(motion.with_name(f"{motion.stem}_f_1{motion.suffix}"))
     return plate_paths[0] if plate_paths and plate_paths[0].is_file() else None
 
 
 def plate_files_of(path: Path) -> tuple[Path, ...]:
-    """Return the files of all plates of the trial of one plate's file, by number; `path` itself if its name has another form."""
+    """Return the files of all plates of the trial, by number, from that of one plate; only `path` if its name has another
+    form."""
     match = _PLATE_FILE.fullmatch(path.stem)
     if match is None:
         return (path,)
@@ -251,24 +257,24 @@ def plate_files_of(path: Path) -> tuple[Path, ...]:
 
 
 def is_plate_file(head: str) -> bool:
-    """Return whether a text begins as a plate's file of Qualisys Track Manager."""
+    """Return whether a text starts like a plate file of Qualisys Track Manager."""
     return _CORNER_WORD in head
 
 
 def plate_files(texts: Sequence[tuple[Path, str]]) -> GroundForces:
-    """Return the plates of files of Qualisys Track Manager, one a plate, as (path, text), on one clock.
+    """Return the ground forces in the plate files (path, text) of Qualisys Track Manager, one file per plate.
 
-    Raises InputFileError if one has another form, or their times differ.
+    Raises InputFileError if a file has another form, or the times of the files differ.
     """
-    read = [(path, _head(text), read_sheet(path.name, text)) for path, text in texts]
+    read = [(path, _header_entries(text), read_sheet(path.name, text)) for path, text in texts]
     for path, _, sheet in read:
         require_possible(path, sheet)
-    times = [_times(path, sheet) for path, _, sheet in read]
+    times = [_sample_times(path, sheet) for path, _, sheet in read]
     rows = min(map(len, times))
     for (path, _, _), time_s in zip(read, times, strict=True):
         if len(time_s) > rows + 1 or not np.allclose(time_s[:rows], times[0][:rows], atol=1e-6):
             raise InputFileError(
-                f"'{path.name}' and '{read[0][0].name}' are of different times: {len(time_s)} and {len(times[0])} samples.",
+                f"'{path.name}' and '{read[0][0].name}' differ in their times: {len(time_s)} and {len(times[0])} samples.",
                 EXPORT_AGAIN,
             )
     stored = [(_plate_loads(path, sheet, rows), _corners(path, head)) for path, head, sheet in read]
@@ -279,10 +285,9 @@ def plate_files(texts: Sequence[tuple[Path, str]]) -> GroundForces:
 def plates_of_loads(
     paths: Sequence[Path], stored: Sequence[tuple[PlateLoads, FloatArray]], said: str, time_s: FloatArray
 ) -> GroundForces:
-    """Return plates with corners of what the program stores of them: loads, and corners (4, 3) m.
+    """Return the ground forces of plates from stored loads and corners (4, 3) m.
 
-    paths: the file of each. said: words of the program on the axes of the loads, "" without any.
-    time_s: (T,).
+    paths: file of each plate. said: text of the program on the axes of the loads, "" if absent. time_s: (T,) s.
     """
     names: list[str] = []
     columns: list[FloatArray] = []
@@ -298,7 +303,7 @@ def plates_of_loads(
         if not known:
             notes.append(_unknown_free_moment(path, f"plate {number}"))
         acts = np.asarray(np.isfinite(acting.pressure).all(axis=1))
-        acting_force = np.where(acts[:, None], acting.force, 0.0)  # one that acts nowhere is none
+        acting_force = np.where(acts[:, None], acting.force, 0.0)  # a force without a point is missing
         about_middle = moment + np.cross(np.nan_to_num(acting.pressure) - middle, acting_force)
         force, about = (tuple(f"plate {number} {what}{axis}" for axis in AXES) for what in ("F", "M"))
         plates.append(PlateColumns(force, about, corners, "plate" if local else "laboratory"))
@@ -313,13 +318,13 @@ def plates_of_loads(
     return GroundForces(paths[0], table, plates=tuple(plates), notes=tuple(notes))
 
 
-def _head(text: str) -> dict[str, str]:
-    """Return the entries of the header by name."""
+def _header_entries(text: str) -> dict[str, str]:
+    """Return the header entries by name."""
     pairs = [split_cells(line) for line in text.splitlines()[:60]]
     return {cells[0]: " ".join(cells[1:]) for cells in pairs if len(cells) > 1 and re.fullmatch("[A-Z_]+", cells[0])}
 
 
-def _times(path: Path, sheet: Sheet) -> FloatArray:
+def _sample_times(path: Path, sheet: Sheet) -> FloatArray:
     if sheet.time is not None:
         return np.asarray(sheet.values[:, sheet.names.index(sheet.time)])
     if not sheet.rate_hz > 0.0:
@@ -328,17 +333,17 @@ def _times(path: Path, sheet: Sheet) -> FloatArray:
 
 
 def _corners(path: Path, head: dict[str, str]) -> FloatArray:
-    """(4, 3) m."""
+    """Return the corners (4, 3) m of the plate."""
     try:
         words = [[head[f"{_CORNER_WORD}{corner}_{axis}"] for axis in "XYZ"] for corner in _CORNERS]
         stored = [[float(word.replace(",", ".")) for word in three] for three in words]
     except (KeyError, ValueError) as error:
         raise InputFileError(
-            f"'{path.name}' does not give the four corners of its plate ({_CORNER_WORD}...).", EXPORT_AGAIN
+            f"'{path.name}' does not state the four corners of its plate ({_CORNER_WORD}...).", EXPORT_AGAIN
         ) from error
     corners = METRES["mm"] * np.array(stored)
     if not np.abs(corners).max() < LARGEST_NUMBER:
-        raise InputFileError(f"'{path.name}' is damaged: its plate has a corner at {corners.max():.1e} m.", COPY_AGAIN)
+        raise InputFileError(f"'{path.name}' is damaged: a plate corner is at {corners.max():.1e} m.", COPY_AGAIN)
     return corners
 
 
@@ -354,37 +359,37 @@ def _plate_loads(path: Path, sheet: Sheet, rows: int) -> PlateLoads:
 
 
 def _z_up(corners: FloatArray, level: int) -> float:
-    """1 where the plate's z axis points along the laboratory's axis `level`, else -1."""
+    """Return 1 if the z axis of the plate points along the laboratory axis `level`, else -1."""
     z = np.cross(corners[0] - corners[1], corners[0] - corners[3])
     return float(np.sign(z[level]))
 
 
 def _in_plate_axes(said: str, stored: Sequence[tuple[PlateLoads, FloatArray]]) -> bool:
-    """Return whether forces are in the plates' axes: as stated, else by which axes give centres of pressure on the plates.
+    """Return whether forces are in plate axes: as stated, else by which axes give centres of pressure on the plates.
 
-    stored: of every plate its loads and its corners (4, 3) m.
+    stored: loads and corners (4, 3) m of every plate.
     """
     words = said.lower()
     if "local" in words or "plate)" in words:
         return True
     if "lab" in words or "world" in words or "global" in words:
         return False
-    away = np.zeros(2)  # from the middle of the plate, where they are in its axes and where in the laboratory's
+    away = np.zeros(2)  # distances from the plate centre, if in plate axes and if in laboratory axes
     for loads, corners in stored:
         middles = np.array([np.zeros(3), corners.mean(axis=0)])
         away += np.linalg.norm(loads.pressure[loads.loaded] - middles[:, None], axis=2).sum(axis=1)
     return bool(away[0] < away[1])
 
 
-#: What its file of forces is called, and how it begins.
+#: Suffix and first word of the force file.
 CORTEX_SUFFIX: Final = ".forces"
 CORTEX_WORDS: Final = "[Force Data]"
 
 
 def plates_of_text(path: Path, text: str, sha256: str) -> GroundForces:
-    """Return the forces of a file of Cortex: FX1 FY1 FZ1 N, X1 Y1 Z1 mm, MZ1 N mm or N m, and so on for every plate.
+    """Return the ground forces of a Cortex file: FX1 FY1 FZ1 N, X1 Y1 Z1 mm, MZ1 N mm or N m, and likewise for every plate.
 
-    sha256: of the file. Raises InputFileError where it is none.
+    sha256: hash of the file. Raises InputFileError if it is not such a file.
     """
     lines = text.splitlines()
     begin = next((k for k, line in enumerate(lines) if line.lstrip().startswith("#")), None)
@@ -395,15 +400,15 @@ def plates_of_text(path: Path, text: str, sha256: str) -> GroundForces:
         rate_hz = float("nan")
     if begin is None or not 0.0 < rate_hz < LARGEST_NUMBER:
         raise InputFileError(
-            f"'{path.name}' is not a file of forces of Cortex: it has no SampleRate or no columns.", EXPORT_AGAIN
+            f"'{path.name}' is not a force file of Cortex: it has no SampleRate or no columns.", EXPORT_AGAIN
         )
     rows = ["\t".join(line.split()) for line in lines[begin:] if line.strip()]
     sheet = read_sheet(path.name, "\n".join([f"Rate\t{rate_hz}", rows[0].lstrip("#"), *rows[1:]]), begin - 1)
     require_possible(path, sheet)
     numbers = sorted({int(match[1]) for name in sheet.names if (match := re.fullmatch(r"FX(\d+)", name))})
-    stored = [_loads_cortex(path, sheet, number) for number in numbers]
+    stored = [_cortex_loads(path, sheet, number) for number in numbers]
     if not stored:
-        raise InputFileError(f"'{path.name}' holds no force: no column FX1.", EXPORT_AGAIN)
+        raise InputFileError(f"'{path.name}' holds no force: it has no column FX1.", EXPORT_AGAIN)
     largest = max(float(np.abs(loads.moment[loads.loaded]).max(initial=0.0)) for loads in stored)
     unit = 1.0 if largest < LARGEST_FREE_NM else METRES["mm"]
     plates: list[tuple[PlateLoads, FloatArray]] = []
@@ -415,8 +420,8 @@ def plates_of_text(path: Path, text: str, sha256: str) -> GroundForces:
     return in_laboratory(path, plates, rate_hz, sha256)
 
 
-def _loads_cortex(path: Path, sheet: Sheet, number: int) -> PlateLoads:
-    """Return the loads of a plate; the free moment is in the last column of the moment."""
+def _cortex_loads(path: Path, sheet: Sheet, number: int) -> PlateLoads:
+    """Return the loads of a plate; the free moment is the last component of the moment."""
     wanted = [f"{what}{number}" for what in ("FX", "FY", "FZ", "X", "Y", "Z", "MZ")]
     missing = [name for name in wanted if name not in sheet.names]
     if missing:
@@ -427,10 +432,10 @@ def _loads_cortex(path: Path, sheet: Sheet, number: int) -> PlateLoads:
 
 
 def read_exported_plates(path: Path) -> GroundForces | None:
-    """Return the force plates that a laboratory's software exported as text, None where a file holds none in its form.
+    """Return the force plates that capture software exported as text; None if the file has no known form.
 
-    Of Vicon Nexus the table "Devices"; of Qualisys Track Manager the plate of the file and the other plates of the trial; of
-    Cortex the file of forces. Raises InputFileError if they are unreadable.
+    Vicon Nexus: table "Devices"; Qualisys Track Manager: the plate of the file and the other plates of the trial; Cortex: the
+    force file. Raises InputFileError if the data cannot be read.
     """
     head_characters = 10_000
     if path.suffix.lower() == CORTEX_SUFFIX:
@@ -454,9 +459,9 @@ def read_exported_plates(path: Path) -> GroundForces | None:
 
 
 def exported_plate_file(motion: Path) -> Path | None:
-    """Return the file of the plates that were exported with a motion: a separate file, or itself; None if absent.
+    """Return the file of the plates that were exported with a motion: a separate file or the motion itself; None if absent.
 
-    Raises InputFileError where the motion's own text is none.
+    Raises InputFileError if the file of the motion should be a text but is not.
     """
     if motion.suffix.lower() not in TEXT_SUFFIXES:
         return None

@@ -1,4 +1,4 @@
-"""Mark stored positions that were not measured as missing, in files of every format."""
+"""Set stored positions that were not measured to NaN, for files of every format."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from biodyn.geometry.points import all_coordinates, all_finite
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.labels import PointRoles
 
-# Three equal coordinates of such a size (-999, 9999.99), more than once, are such a mark.
+# Three equal coordinates of this size (-999, 9999.99) that occur repeatedly mark a point as not seen.
 _LEAST_MARK = 999.0
 _RECONSTRUCT = "Reconstruct and label the markers in the capture software and export the trial again."
 
 
 def unseen_as_nan(points: FloatArray) -> FloatArray:
-    """Also (0, 0, 0) exactly is a point that was not seen, as is a value that is not finite, or a mark: (-9999, -9999, -9999)."""
+    """Return positions with NaN for points not seen: exactly (0, 0, 0), not finite, or a marker value such as (-9999, -9999,
+    -9999)."""
     unseen = all_coordinates(points == 0.0) | ~all_finite(points)
     alike = all_coordinates(points == points[..., :1]) & (np.abs(points[..., 0]) >= _LEAST_MARK)
     marks, counts = np.unique(points[alike][:, 0], return_counts=True)
@@ -29,11 +30,11 @@ def unseen_as_nan(points: FloatArray) -> FloatArray:
 
 
 def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
-    """Return the positions with coordinates of kilometres as missing, since such numbers are damaged.
+    """Return the positions with NaN for coordinates of kilometres, which are damaged numbers, and a note.
 
-    Raises InputFileError where so many of them differ from each other that the rest is not to be trusted either.
+    Raises InputFileError if so many different positions are damaged that the others are unreliable, too.
     """
-    # Share of impossible positions that is still a slip of the export. A mark for "not seen" is one number, again and again.
+    # Acceptable share of damaged positions. A value that marks "not seen" is one repeated number.
     most_impossible = 0.01
     largest_coordinate_m = 1000.0
     impossible = np.atleast_2d(~all_coordinates(~(np.abs(positions) > largest_coordinate_m)))
@@ -44,7 +45,8 @@ def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, t
     seen = int(np.isfinite(positions[..., 0]).sum())
     if different > 0.5 * count and count > most_impossible * seen:
         raise InputFileError(
-            f"'{path}' is damaged: {count} of its {seen} marker positions are kilometres away, each somewhere else.",
+            f"'{path}' is damaged: {count} of its {seen} marker positions are kilometres from the origin, with different "
+            f"values.",
             COPY_AGAIN,
         )
     if count == seen:
@@ -54,7 +56,7 @@ def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, t
     note = Diagnostic(
         "recording-repaired",
         "warning",
-        f"{count} marker positions are farther than {largest_coordinate_m:g} m from the origin and count as not seen.",
+        f"{count} marker positions are farther than {largest_coordinate_m:g} m from the origin and are treated as missing.",
         value=float(count),
         limit=0.0,
     )
@@ -62,16 +64,16 @@ def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, t
 
 
 def require_markers(path: Path, labels: Sequence[str], markers: FloatArray) -> None:
-    """Raise InputFileError unless some of the points (`labels` of all) are markers (T, M, 3) and one is seen somewhere."""
+    """Raise InputFileError unless `markers` (T, M, 3) has a marker that is seen in a frame; `labels`: labels of all points."""
     if markers.shape[1] == 0:
         named = sum(bool(label) for label in labels)
         raise InputFileError(
-            f"'{path}' holds no marker: none of its {len(labels)} points ({named} labelled) is a marker.",
+            f"'{path}' contains no marker among its {len(labels)} points ({named} labelled).",
             "Label the markers in the capture software.",
         )
     if not np.isfinite(markers).any():
         raise InputFileError(
-            f"'{path}' holds {markers.shape[1]} marker labels, but no marker is seen in any frame.", _RECONSTRUCT
+            f"'{path}' has {markers.shape[1]} marker labels, but no marker is seen in any frame.", _RECONSTRUCT
         )
 
 

@@ -1,10 +1,10 @@
-"""Measurements that Qualisys Track Manager saved for MATLAB: markers, events and force plates in one variable.
+"""Read MATLAB files of Qualisys Track Manager: markers, events and force plates in one variable.
 
 The variable is named after the measurement and holds `FrameRate`, `StartFrame`, `Trajectories.Labeled` (`Labels`; `Data`:
 markers x X, Y, Z, residual x frames, mm), `Events` (`Label`, `Frame`) and for each plate an element of `Force`: `Force` N,
 `Moment` N m, `COP` mm (3 x samples each), `Frequency`, `ForcePlateLocation` (four corners, mm), `ForcePlateOrientation` (0: the
 plate's axes, 1: the laboratory's). Source: Qualisys Track Manager's manual, "MAT file format". Other files with this suffix
-(results, MATLAB 7.3) are refused; a plate that cannot be used is left out with a warning.
+(results, MATLAB 7.3) are rejected; a plate that cannot be used is omitted with a warning.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from biodyn.recording import Recording
 
 
 def records(record: Record, field: str, count: int | None = None) -> tuple[Record, ...]:
-    """Return the elements of a structure; none where the field is not there or empty, unless `count` are needed."""
+    """Return the elements of a structure; empty if the field is missing or empty; MatlabError unless there are `count`."""
     value = record.get(field)
     elements = value if isinstance(value, tuple) else ()
     if count is not None and len(elements) != count:
@@ -44,7 +44,8 @@ def records(record: Record, field: str, count: int | None = None) -> tuple[Recor
 
 
 def numbers(record: Record, field: str, *sizes: int | None) -> FloatArray:
-    """Return an array with the given first dimensions (None: any) and numbers within the range of a laboratory."""
+    """Return an array with the given first dimensions (None = any); MatlabError if a number exceeds the range of a
+    laboratory."""
     return _possible(_shaped(record, field, *sizes), field)
 
 
@@ -56,14 +57,14 @@ def finite(record: Record, field: str, *sizes: int | None) -> FloatArray:
 
 def _possible(value: FloatArray, field: str) -> FloatArray:
     if np.nanmax(np.abs(value), initial=0.0) > LARGEST_NUMBER:
-        raise MatlabError(f"{field} holds numbers beyond any laboratory")
+        raise MatlabError(f"{field} contains numbers beyond the range of a laboratory")
     return value
 
 
 def _shaped(record: Record, field: str, *sizes: int | None) -> FloatArray:
     value = record.get(field)
     if not isinstance(value, np.ndarray):
-        raise MatlabError(f"it has no numbers {field}")
+        raise MatlabError(f"it has no numeric field {field}")
     if value.ndim < len(sizes) or any(n is not None and n != m for n, m in zip(sizes, value.shape, strict=False)):
         raise MatlabError(f"{field} is {by(value)}")
     return value
@@ -74,7 +75,7 @@ def by(value: FloatArray) -> str:
 
 
 def number(record: Record, field: str, default: float | None = None) -> float:
-    """Return one number, the default if absent."""
+    """Return one number; the default if absent."""
     value = record.get(field)
     if default is not None and not (isinstance(value, np.ndarray) and np.isfinite(value).any()):
         return default
@@ -86,7 +87,7 @@ def number(record: Record, field: str, default: float | None = None) -> float:
 
 def possible_rate(per_s: float) -> float:
     if not RATES_HZ[0] <= per_s <= RATES_HZ[1]:
-        raise MatlabError(f"{per_s:.3g} frames or samples per second are impossible")
+        raise MatlabError(f"{per_s:.3g} frames or samples per second are not possible")
     return per_s
 
 
@@ -104,7 +105,7 @@ _SAID: Final = {0: "local", 1: "world"}
 
 @dataclass(frozen=True, eq=False)
 class _Plate:
-    """Loads, corners (4, 3) m, "local" or "world" axes of the loads ("" if not stated), and samples per second of a plate."""
+    """One plate: loads, corners (4, 3) m, "local" or "world" axes of the loads ("" if not stated), and samples per second."""
 
     loads: PlateLoads
     corners: FloatArray
@@ -113,45 +114,45 @@ class _Plate:
 
 
 def plates_of(path: Path, stored: Record, frame_hz: float) -> tuple[list[_Plate], tuple[Diagnostic, ...]]:
-    """Return the plates with one rate and duration, and notes on others; `frame_hz` frames a second."""
+    """Return the plates with the same rate and duration, and notes on the others; `frame_hz`: frames per second."""
     plates: list[_Plate] = []
     notes: list[Diagnostic] = []
-    for name, record in _named(stored):
+    for name, record in _named_plates(stored):
         try:
             plate = _plate(name, record, frame_hz)
             if plate is not None:
                 _require_alike(plates[:1], plate)
                 plates.append(plate)
         except MatlabError as error:
-            text = f"Of '{path.name}' {name} is not used: {error}."
+            text = f"{name} of '{path.name}' is not used: {error}."
             notes.append(Diagnostic("forces-unusable", "warning", text, hint=EXPORT_AGAIN))
     rows = min((len(plate.loads.force) for plate in plates), default=0)
     return [replace(plate, loads=plate.loads.until(rows)) for plate in plates], tuple(notes)
 
 
-def _named(stored: Record) -> Iterator[tuple[str, Record]]:
+def _named_plates(stored: Record) -> Iterator[tuple[str, Record]]:
     return ((f"plate {count}", record) for count, record in enumerate(records(stored, "Force"), start=1))
 
 
 def _require_alike(first: Sequence[_Plate], plate: _Plate) -> None:
-    """Raise MatlabError where a plate was sampled at another rate, or for another time, than the first."""
+    """Raise MatlabError if a plate was sampled at another rate or for another time than the first plate."""
     for other in first:
         samples, others = len(plate.loads.force), len(other.loads.force)
         if plate.rate_hz != other.rate_hz or abs(samples - others) > 1:
             raise MatlabError(
-                f"it has {samples} samples at {plate.rate_hz:g} per second, {other.loads.name} {others} at {other.rate_hz:g}"
+                f"it has {samples} samples at {plate.rate_hz:g} Hz, but {other.loads.name} has {others} at {other.rate_hz:g} Hz"
             )
 
 
 def _plate(name: str, stored: Record, frame_hz: float) -> _Plate | None:
-    """One plate, None where it did not measure; MatlabError where it is none."""
+    """Return one plate, None if it did not record; MatlabError if its fields are not those of a plate."""
     if not numbers(stored, "Force", None, None).size:
         return None
     force, moment, pressure = (numbers(stored, what, 3, None).T for what in ("Force", "Moment", "COP"))
     if not len(force) == len(moment) == len(pressure):
-        raise MatlabError("force, moment and COP differ in their samples")
+        raise MatlabError("force, moment and COP differ in the number of samples")
     corners = METRES["mm"] * numbers(stored, "ForcePlateLocation", 4, 3)
-    wrong = unlike_a_plate(corners) if np.isfinite(corners).all() else "they are not numbers"
+    wrong = unlike_a_plate(corners) if np.isfinite(corners).all() else "force, moment or COP are not numbers"
     if wrong:
         raise MatlabError(f"its corners are not those of a plate: {wrong}")
     per_frame = number(stored, "SamplingFactor", 1.0)
@@ -170,11 +171,11 @@ _OF_QTM = {"FrameRate", "Trajectories"}
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What one file holds.
+    """The contents of one file.
 
     Attributes:
-        labels, positions: (T, M, 3) mm, NaN where a marker is not seen. rate_hz, first_frame: of the frames. events: time 0 at
-            the first frame, NaN without a frame.
+        labels, positions: marker labels and positions (T, M, 3) mm, NaN if not seen. rate_hz: frames per second. first_frame:
+            number of the first frame. events: time s, 0 at the first frame, NaN for an event without a frame.
     """
 
     labels: tuple[str, ...]
@@ -187,17 +188,19 @@ class Measurement:
 
 
 def holds_measurement(path: Path) -> bool:
-    """Return whether a file of MATLAB is a measurement of Qualisys Track Manager; False also where it cannot be read."""
+    """Return whether a MATLAB file is a measurement of Qualisys Track Manager; also False if it cannot be read."""
     try:
-        return path.suffix.lower() == SUFFIX and is_matlab(file_head(path, len(MARK))) and bool(_stored(path))
+        return (
+            path.suffix.lower() == SUFFIX and is_matlab(file_head(path, len(MARK))) and bool(_stored_measurement(path))
+        )
     except InputFileError:
         return False
 
 
 def read_qualisys_mat(path: Path) -> Recording:
-    """Read one measurement; InputFileError for another or a damaged file."""
+    """Read one measurement; InputFileError for a file of another kind or a damaged file."""
     content = file_bytes(path)
-    measurement = _measurement(path, _stored(path, content))
+    measurement = _measurement(path, _stored_measurement(path, content))
     digest = sha256(content).hexdigest()
     names = {label: tuple(f"{label}_{axis}" for axis in _AXES) for label in measurement.labels}
     table = Storage(
@@ -209,13 +212,13 @@ def read_qualisys_mat(path: Path) -> Recording:
     )
     roles = ColumnRoles({label: (three[0], three[1], three[2]) for label, three in names.items()})
     made = recording_of(table, roles, digest, length="mm", events=measurement.events)
-    first_frame = measurement.first_frame - 1 + made.first_frame  # the table counts its rows from 1
+    first_frame = measurement.first_frame - 1 + made.first_frame  # the table numbers its rows from 1
     made = replace(made, first_frame=first_frame, diagnostics=(*made.diagnostics, *measurement.notes))
     return _with_plates(made, measurement.plates) if measurement.plates else made
 
 
 def _with_plates(made: Recording, plates: Sequence[_Plate]) -> Recording:
-    """Return the recording with its plates, or with a note if they cannot be used."""
+    """Return the recording with the plates, or with a note if they cannot be used."""
     path = made.path
     time_s = np.arange(len(plates[0].loads.force)) / plates[0].rate_hz
     axes = {plate.said for plate in plates}
@@ -227,19 +230,19 @@ def _with_plates(made: Recording, plates: Sequence[_Plate]) -> Recording:
         return with_unusable(made, f"The force plates of '{path.name}'", error)
 
 
-def _stored(path: Path, content: bytes | None = None) -> Record:
-    """Return the fields of the measurement."""
+def _stored_measurement(path: Path, content: bytes | None = None) -> Record:
+    """Return the fields of the measurement in a file."""
     content = file_bytes(path) if content is None else content
     if content.startswith(MARK_73):
         raise InputFileError(
-            f"'{path.name}' is a file of MATLAB 7.3, which is not read.",
+            f"'{path.name}' is a MATLAB 7.3 file, which is not supported.",
             "Save it with -v7, or export the trial as C3D.",
         )
     try:
         variables = variables_of(content)
         structures = {name: variables.record(name) for name in variables}  # other variables are not read
     except MatlabError as error:
-        raise InputFileError(f"'{path.name}' is not a valid file of MATLAB: {error}.", COPY_AGAIN) from error
+        raise InputFileError(f"'{path.name}' is not a valid MATLAB file: {error}.", COPY_AGAIN) from error
     measurements = {
         name: structure
         for name, structure in structures.items()
@@ -249,17 +252,17 @@ def _stored(path: Path, content: bytes | None = None) -> Record:
         return next(iter(measurements.values()))
     if measurements:
         raise InputFileError(
-            f"'{path.name}' holds {len(measurements)} measurements: {_shown(measurements)}.",
-            "Save each in a file of its own.",
+            f"'{path.name}' holds {len(measurements)} measurements: {_name_list(measurements)}.",
+            "Save each measurement in a separate file.",
         )
     raise InputFileError(
-        f"'{path.name}' is not a measurement of Qualisys Track Manager: no variable with FrameRate and Trajectories; it holds "
-        f"{_shown(variables) or 'nothing'}.",
+        f"'{path.name}' is not a measurement of Qualisys Track Manager: it has no variable with FrameRate and Trajectories, "
+        f"but {_name_list(variables) or 'no variables'}.",
         "Export the trial as C3D.",
     )
 
 
-def _shown(names: Iterable[str]) -> str:
+def _name_list(names: Iterable[str]) -> str:
     return clean_text(", ".join(islice(names, 5))[:100])
 
 
@@ -267,9 +270,9 @@ def _measurement(path: Path, stored: Record) -> Measurement:
     try:
         rate_hz, first_frame = possible_rate(number(stored, "FrameRate")), int(number(stored, "StartFrame", 1.0))
         labelled = records(records(stored, "Trajectories", 1)[0], "Labeled", 1)[0]
-        labels = _told_apart([text.strip() for text in texts(labelled, "Labels")])
+        labels = _unique_labels([text.strip() for text in texts(labelled, "Labels")])
         data = finite(labelled, "Data", len(labels), None)
-        data = data[:, :, None] if data.ndim == 2 else data  # of one frame
+        data = data[:, :, None] if data.ndim == 2 else data  # data of a single frame
         if data.ndim != 3 or data.shape[1] < len(_AXES):
             raise MatlabError(f"Data is {by(data)}")
         events = tuple(_event(event, first_frame, rate_hz) for event in records(stored, "Events"))
@@ -283,14 +286,14 @@ def _measurement(path: Path, stored: Record) -> Measurement:
 
 
 def _event(event: Record, first_frame: int, rate_hz: float) -> StoredEvent:
-    """Return an event; without a label or a time it is reported as not used."""
+    """Return an event; one without a label or a time is later reported as not used."""
     label, frame = event.get("Label"), event.get("Frame")
     number = float(frame.flat[0]) if isinstance(frame, np.ndarray) and frame.size == 1 else np.nan
     return StoredEvent(label if isinstance(label, str) else "", "", (number - first_frame) / rate_hz)
 
 
-def _told_apart(labels: Sequence[str]) -> tuple[str, ...]:
-    """Labels, each once: a second trajectory of LASI is LASI_2."""
+def _unique_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return unique labels: a second trajectory LASI becomes LASI_2."""
     unique: list[str] = []
     for label in labels:
         numbered = (label, *(f"{label}_{k}" for k in range(2, len(labels) + 2)))

@@ -1,7 +1,7 @@
 """Read recordings of every format: `read`, `read_many`, `read_facts`, `read_preview`.
 
-The first bytes of a file determine its format, because files are misnamed. The suffix decides between several, and where no
-format recognises the bytes, so that the reader of that format reports the fault.
+The first bytes of a file determine its format, because suffixes may be wrong. The suffix decides if several formats or none
+recognise the bytes; in the latter case the reader of that format reports the fault.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
 from biodyn.recording import FileFacts, Preview, Recording
 from biodyn.recording.stillness import make_preview
 
-HEAD_BYTES = 16_384  # what a format may look at to know its files
-#: Given instead of a file of forces: none is looked for.
+HEAD_BYTES = 16_384  # number of first bytes by which a format recognises its files
+#: Given instead of a force file: no separate forces are searched.
 NO_FORCES = "none"
 
 
 def read(path: str | Path, forces: str | Path | None = None) -> Recording:
-    """Read one recording, of whatever format: see `biodyn.io.formats`.
+    """Read one recording of any supported format (`biodyn.io.formats`).
 
-    `forces`: separate file of ground forces (table, spreadsheet or ExternalLoads XML); None = forces of the file itself, or of
-    a separate file that is found if the format has none; "none" = only forces of the file itself.
+    `forces`: separate file of ground forces (table, spreadsheet or ExternalLoads XML); None = forces in the file itself, or,
+    for a format without forces, in a separate file if one is found; "none" = only forces in the file itself.
 
     Returns a `Recording` in SI units: positions (T, M, 3) in m, force channels (Ta, C) in N and Nm, time 0 at the file's
-    first frame, NaN where nothing was measured. Its frame is the laboratory's own. Parts that the file does not hold are
-    empty; asking for markers that are not there raises InputFileError. Doubts are in `diagnostics`.
+    first frame, NaN if not measured. The coordinate frame is that of the laboratory. Parts that the file does not contain are
+    empty; access to missing markers raises InputFileError. Doubtful data are reported in `diagnostics`.
 
-    Raises InputFileError, in one sentence, for a file that does not exist, is of no known format, or is damaged.
+    Raises InputFileError if the file does not exist, has no known format, or is damaged.
     """
     place = Path(path)
     name = _format_name(place)
@@ -49,7 +49,7 @@ def read(path: str | Path, forces: str | Path | None = None) -> Recording:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return the files that a recording is read from: its own first, then forces, subject data and a column map."""
+    """Return all files that a recording is read from: the recording, then forces, subject data and a column map."""
     place = Path(path)
     persons = person_files(place.parent)
     skeleton = person_file(persons, read_facts(place).subject) if persons else None
@@ -62,7 +62,7 @@ def files_of(path: str | Path) -> tuple[Path, ...]:
 def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
     """Read several recordings; see `read`.
 
-    They come back in the order of `paths`; a file that cannot be read is an InputFileError in its place.
+    The result has the order of `paths`; a file that cannot be read is replaced by its InputFileError.
     """
     results: list[Recording | InputFileError] = []
     for path in paths:
@@ -74,7 +74,7 @@ def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
 
 
 def read_facts(path: str | Path) -> FileFacts:
-    """Return facts from the head of a recording, quickly; InputFileError as for `read`."""
+    """Read facts from the head of a recording, which is fast; raises InputFileError as `read` does."""
     place = Path(path)
     file_format = format_of(place)
     return (
@@ -85,14 +85,14 @@ def read_facts(path: str | Path) -> FileFacts:
 
 
 def read_preview(path: str | Path) -> Preview:
-    """Return short pieces of the markers of a recording, quickly; InputFileError as for `read`."""
+    """Read short pieces of the markers of a recording, which is fast; raises InputFileError as `read` does."""
     place = Path(path)
     file_format = format_of(place)
     return make_preview(file_format.read(place).markers) if file_format.preview is None else file_format.preview(place)
 
 
 def format_of(path: str | Path) -> Format:
-    """Return the format of a file; InputFileError if it is not known or not a file."""
+    """Return the format of a file; InputFileError if it is unknown or the path is not a file."""
     return FORMATS[_format_name(Path(path))]
 
 
@@ -107,12 +107,12 @@ def _format_name(path: Path) -> str:
             return candidates[0]
     raise InputFileError(
         f"'{path}' is not a recording of a known format; expected {_known_formats()}.",
-        "Export the trial in one of these.",
+        "Export the trial in one of these formats.",
     )
 
 
 def facts_of(recording: Recording) -> FileFacts:
-    """Return the facts of a recording that is read already."""
+    """Return the facts of a recording that was already read."""
     markers, subject, coordinates = recording.motion.markers, recording.subject, recording.motion.coordinates
     return FileFacts(
         path=recording.path,
@@ -131,7 +131,7 @@ def facts_of(recording: Recording) -> FileFacts:
 
 
 def _complete(recording: Recording, known: Format) -> Recording:
-    """Return the recording with subject data, and with separate forces if its format has none."""
+    """Return the recording with subject data from a separate file, and with separate forces if its format has none."""
     recording = _with_person(recording, known)
     has_motion = recording.motion.markers is not None
     return with_forces_nearby(recording) if known.separate_forces and has_motion and not recording.plates else recording
@@ -142,12 +142,12 @@ def _with_person(recording: Recording, known: Format) -> Recording:
 
 
 def _noted(recording: Recording, name: str) -> Recording:
-    """Return the recording, with a note where the file's name says that it is of another format."""
+    """Return the recording, with a note if the suffix of the file is that of another format."""
     suffix = recording.path.suffix.lower()
     if suffix in FORMATS[name].suffixes or all(suffix not in known.suffixes for known in FORMATS.values()):
         return recording
-    text = f"The file's name ends in {suffix}, but it holds {FORMATS[name].title}; it was read as that."
-    note = Diagnostic("recording-repaired", "info", text, hint=f"Name it *{FORMATS[name].suffixes[0]}.")
+    text = f"The suffix of the file is {suffix}, but its format is {FORMATS[name].title}, in which it was read."
+    note = Diagnostic("recording-repaired", "info", text, hint=f"Rename the file to *{FORMATS[name].suffixes[0]}.")
     return replace(recording, diagnostics=(*recording.diagnostics, note))
 
 

@@ -1,12 +1,13 @@
-"""Repairs of a recording after it was read: an ordered registry of functions, each with the finding that says what it changed.
+"""Repair a recording after reading: an ordered registry of functions, each with a finding that states the change.
 
-A repair takes a recording and returns it corrected, with its findings; it names in `seen_in` a recording or a report in which the
-fault occurs. The unit of lengths is needed before positions are in metres: see `length_units`.
+A repair returns the corrected recording and its findings; `seen_in` cites a recording or a report in which the fault occurs.
+The
+unit of length is corrected earlier, before positions are converted to metres: see `length_units`.
 
-Moments of plates: files state N mm for moments in N m, or the opposite, of all plates or of one. A thousandth of their size,
-the horizontal moments of a step have a lever of a tenth of a millimetre about the sensor; a thousandfold, of many metres. Neither
-is possible for a foot on a plate. A pole that calibrates a plate may be as near to its centre: its force acts at one point, and
-where it tilts, the moment about a sensor below the surface changes with it.
+Moments of plates: files state N mm for moments in N m, or the opposite, for one or all plates. The horizontal moments of a step
+then have a lever arm of a tenth of a millimetre about the sensor, or of many metres. Neither is possible for a foot on a plate.
+The force of a calibration pole may act that close to the centre; it acts at one point, and when the pole tilts, the moment
+about a sensor below the surface changes.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ Findings = tuple[Diagnostic, ...]
 
 @dataclass(frozen=True)
 class Repair:
-    """One repair: `apply` returns the corrected recording and its findings; `seen_in`: where the fault occurs."""
+    """One repair: `apply` returns the corrected recording and its findings; `seen_in` cites a file or report with the fault."""
 
     apply: Callable[[Recording], tuple[Recording, Findings]]
     seen_in: str
 
 
 def repaired(recording: Recording) -> Recording:
-    """Return a recording after all repairs, in the order of `REPAIRS`, with their findings."""
+    """Apply all repairs in the order of `REPAIRS`; return the recording with their findings."""
     for repair in REPAIRS:
         recording, findings = repair.apply(recording)
         recording = replace(recording, diagnostics=(*recording.diagnostics, *findings))
@@ -44,12 +45,12 @@ def repaired(recording: Recording) -> Recording:
 
 # -- frames -----------------------------------------------------------------------------------------------------------
 
-# Repeated frames beyond this share are due to the rate of the cameras, or a single stored posture.
+# A larger share of repeated frames is due to a lower camera rate, or to a single stored posture.
 _MOST_REPEATED = 0.4
 
 
 def unseen_repeated_frames(recording: Recording) -> tuple[Recording, Findings]:
-    """Return the recording with frames that exactly repeat the previous one in every marker as missing."""
+    """Return the recording with markers set to NaN in frames that exactly repeat the previous one, and findings."""
     markers = recording.motion.markers
     if markers is None or markers.virtual:
         return recording, ()
@@ -58,7 +59,8 @@ def unseen_repeated_frames(recording: Recording) -> tuple[Recording, Findings]:
 
 
 def _without_repeated(positions: FloatArray, rate_hz: float) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
-    """The positions without frames in which every marker that is seen is where it was in the frame before, to the last digit."""
+    """Return positions with NaN in frames in which all visible markers have exactly the position of the previous frame, and
+    notes."""
     least_markers, moves_m = 4, 0.01
     seen = np.isfinite(positions[..., 0])
     both = seen[1:] & seen[:-1]
@@ -75,11 +77,11 @@ def _without_repeated(positions: FloatArray, rate_hz: float) -> tuple[FloatArray
         "recording-repaired",
         "warning",
         f"{count} {'frames repeat' if count > 1 else 'frame repeats'} the previous one exactly in every marker: the cameras "
-        f"missed {'them' if count > 1 else 'it'}, and the markers are treated as missing.",
+        f"dropped {'them' if count > 1 else 'it'}, and the markers are treated as missing.",
         value=float(count),
         limit=0.0,
         frames=(int(np.argmax(repeated)), len(repeated) - 1 - int(np.argmax(repeated[::-1]))),
-        hint="Find out why the cameras dropped frames, and check that forces and markers are still synchronous.",
+        hint="Check why the cameras dropped frames, and whether forces and markers are still synchronous.",
     )
     return np.where(repeated[:, None, None], np.nan, positions), (note,)
 
@@ -88,8 +90,9 @@ def _slower_cameras(share: float, rate_hz: float) -> Diagnostic:
     return Diagnostic(
         "recording-repaired",
         "warning",
-        f"{100 * share:.0f} % of the frames repeat the one before in every marker: the cameras recorded about "
-        f"{(1.0 - share) * rate_hz:.3g} frames a second, not {rate_hz:g}. Accelerations, and joint moments with them, are wrong.",
+        f"{100 * share:.0f} % of the frames repeat the previous one in every marker: the cameras recorded about "
+        f"{(1.0 - share) * rate_hz:.3g} frames per second, not {rate_hz:g}. Accelerations and joint moments are therefore "
+        f"wrong.",
         value=share,
         limit=_MOST_REPEATED,
         hint="Export the trial at the rate of the cameras.",
@@ -97,17 +100,18 @@ def _slower_cameras(share: float, rate_hz: float) -> Diagnostic:
 
 
 def unseen_held_positions(recording: Recording) -> tuple[Recording, Findings]:
-    """Return the recording with markers as not seen while they keep one position, to the last digit, and leave it by a jump."""
+    """Return the recording with markers set to NaN while they exactly hold one position that starts or ends with a jump, and
+    findings."""
     markers = recording.motion.markers
     if markers is None or markers.virtual:
         return recording, ()
     rate_hz, positions = markers.rate_hz, markers.positions
     shown_labels = 6
-    least_s, least_frames = 0.05, 6  # of a held position
+    least_s, least_frames = 0.05, 6  # shortest held position
     least = max(least_frames, round(least_s * rate_hz))
     if len(positions) <= least + 2:
         return recording, ()
-    held = np.stack([_held(path, least, rate_hz) for path in np.moveaxis(positions, 1, 0)], axis=1)
+    held = np.stack([_held_frames(path, least, rate_hz) for path in np.moveaxis(positions, 1, 0)], axis=1)
     if not held.any():
         return recording, ()
     frames = {label: int(count) for label, count in zip(markers.labels, held.sum(axis=0), strict=True) if count}
@@ -116,29 +120,29 @@ def unseen_held_positions(recording: Recording) -> tuple[Recording, Findings]:
     finding = Diagnostic(
         "recording-repaired",
         "info",
-        f"The last position of {len(frames)} {'markers is' if len(frames) > 1 else 'marker is'} repeated to the last digit where "
-        f"the marker was lost: it counts as not seen ({shown}{' and more' if len(longest) > shown_labels else ''}).",
+        f"The last position of {len(frames)} {'markers is' if len(frames) > 1 else 'marker is'} repeated exactly while "
+        f"the marker was lost, and treated as missing ({shown}{' and more' if len(longest) > shown_labels else ''}).",
         value=float(held.sum() / rate_hz),
         unit="s",
-        hint="Export the trial without filling gaps, or fill them by the segment's other markers.",
+        hint="Export the trial without filling gaps, or fill them from other markers of the segment.",
     )
     return recording.with_markers(replace(markers, positions=np.where(held[..., None], np.nan, positions))), (finding,)
 
 
-def _held(path: FloatArray, least: int, rate_hz: float) -> BoolArray:
-    """Return frames (T,) of a trajectory (T, 3) in which one position is held that it starts from, or comes to, all at once."""
+def _held_frames(path: FloatArray, least: int, rate_hz: float) -> BoolArray:
+    """Return (T,) whether a trajectory (T, 3) m holds one position that it reaches or leaves with a jump."""
     result = np.zeros(len(path), dtype=bool)
     steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    if np.mean(steps == 0.0) > _MOST_REPEATED:  # it was put there, or is fixed to the floor
+    if np.mean(steps == 0.0) > _MOST_REPEATED:  # the marker was placed there, or is fixed to the floor
         return result
-    sudden = 0.005 + 0.5 / rate_hz  # m, and m/s: a step larger than that of a foot at lift-off
+    sudden = 0.005 + 0.5 / rate_hz  # m and m/s: a step larger than that of a foot at toe-off
     edges = np.flatnonzero(np.diff(np.concatenate([[False], steps == 0.0, [False]]).astype(np.int8)))
     for first, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         if stop - first < least:
             continue
         after = steps[stop] if stop < len(steps) else 0.0
         before = steps[first - 1] if first else 0.0
-        if after > sudden:  # frames first to stop are alike: one of them was seen, the last where all begins with them
+        if after > sudden:  # frames first to stop are equal; one was measured
             result[slice(0, stop) if first == 0 else slice(first + 1, stop + 1)] = True
         elif before > sudden and stop == len(steps):
             result[first + 1 :] = True
@@ -149,10 +153,9 @@ def _held(path: FloatArray, least: int, rate_hz: float) -> BoolArray:
 
 
 def longest_recording(recording: Recording) -> Recording:
-    """Return the longest part of a recording that was joined of several or cut inside, with a finding; else unchanged.
+    """Return the longest continuous part of a recording that was joined or cut, and a finding; other recordings are unchanged.
 
-    The body is elsewhere from one frame to the next, while labels that
-    are exchanged leave the points where they are.
+    At a join, the whole body jumps from one frame to the next; swapped labels do not change the set of positions.
     """
     motion = recording.motion
     form = motion.markers if motion.markers is not None and not motion.markers.virtual else motion.poses
@@ -160,7 +163,7 @@ def longest_recording(recording: Recording) -> Recording:
         return recording
     points = form.positions if isinstance(form, Markers) else form.origins
     joints = joined_frames(points, form.rate_hz)
-    most_joints = 20  # noise everywhere
+    most_joints = 20  # noise in all frames
     if not 0 < len(joints) <= most_joints:
         return recording
     edges = [0, *joints, len(points)]
@@ -170,38 +173,38 @@ def longest_recording(recording: Recording) -> Recording:
     finding = Diagnostic(
         "recording-repaired",
         "warning",
-        f"Recordings joined at {shown}: the whole body is elsewhere from one frame to the next (recordings were joined, or a "
-        f"part was cut out). Only the longest part is analysed: frames {recording.first_frame + first} to "
+        f"The whole body jumps from one frame to the next at {shown}: recordings were joined, or a part was cut out. Only "
+        f"the longest part is analysed: frames {recording.first_frame + first} to "
         f"{recording.first_frame + stop - 1} of {recording.first_frame} to {recording.first_frame + len(points) - 1}.",
         value=float(len(joints)),
-        hint="Export each recording to a file of its own, without cutting out frames.",
+        hint="Export each recording to a separate file, without cutting out frames.",
     )
     kept = recording.part(first, stop)
     return replace(kept, diagnostics=(*kept.diagnostics, finding))
 
 
 def joined_frames(points: FloatArray, rate_hz: float) -> list[int]:
-    """Return the first frame of every part after the first; empty for one continuous recording.
+    """Return the first frame of every part but the first; empty for a continuous recording.
 
-    points (T, M, 3) m, NaN where missing. Frames without the person are passed over. Some frames that are elsewhere, with a
-    return to the same course, are no join.
+    points: (T, M, 3) m, NaN if missing. Frames without the person are ignored. A few displaced frames with a return to the same
+    trajectory are not a join.
     """
-    shortest_s = 0.1  # of a part
+    shortest_s = 0.1  # shortest part
     seen = np.isfinite(points[..., 0])
     there = np.flatnonzero(person_is_there(seen))
     joints = _discontinuities(points, there, rate_hz)
     edges = np.array([*joints, len(points)])
     short = [(a, b) for a, b in pairwise(edges.tolist()) if b - a < shortest_s * rate_hz]
-    if short:  # frames of a camera error
+    if short:  # longest camera error, frames
         passed = ~np.any([(there >= a) & (there < b) for a, b in short], axis=0)
         joints = _discontinuities(points, there[passed], rate_hz)
     return joints
 
 
 def _discontinuities(points: FloatArray, there: IntArray, rate_hz: float) -> list[int]:
-    """Return the frames of `there` at which most points are not where their course before or after leads."""
+    """Return the frames of `there` at which most points deviate from the extrapolation of the trajectories before and after."""
     least_points, most_points = 4, 0.5
-    block = 2_000  # frames at a time
+    block = 2_000  # frames per block
     joints: list[int] = []
     for begin in range(0, len(there) - 1, block):
         rows = there[max(begin - 1, 0) : begin + block + 2]
@@ -224,16 +227,16 @@ def _discontinuities(points: FloatArray, there: IntArray, rate_hz: float) -> lis
 
 
 def _largest_surprise_m(steps_s: FloatArray, rate_hz: float) -> FloatArray:
-    """Return how far most points of a body can be from their course after a time, m; over missing frames at a sprint."""
-    noise_m, most_m_s2 = 0.03, 200.0  # accelerations of feet at foot strike; those of most of the body are far below
+    """Return the largest possible deviation (m) of most body points from their extrapolation after steps (s), at a sprint."""
+    noise_m, most_m_s2 = 0.03, 200.0  # acceleration of the feet at foot strike; most of the body has much smaller ones
     sprint_m_s = 12.0
     of_gap = np.where(steps_s * rate_hz > 1.5, sprint_m_s * steps_s, 0.0)
     return np.maximum(np.maximum(noise_m, 0.5 * most_m_s2 * steps_s**2), of_gap)
 
 
 def _is_elsewhere(expected: FloatArray, points: FloatArray, limit_m: float) -> bool:
-    """Return whether most points (M, 3) are farther than a limit from all expected ones, whatever their labels."""
-    most_points = 100  # that decide
+    """Return whether most points (M, 3) are farther than a limit from all expected points, regardless of labels."""
+    most_points = 100  # number of points used
     known, now = (part[np.isfinite(part).all(axis=1)] for part in (expected, points))
     now = now[:: 1 + len(now) // most_points]
     nearest = np.linalg.norm(now[:, None] - known[None], axis=2).min(axis=1)
@@ -244,12 +247,12 @@ def _is_elsewhere(expected: FloatArray, points: FloatArray, limit_m: float) -> b
 
 
 def unwrapped(samples: FloatArray, period: float) -> FloatArray | None:
-    """Return samples (T,) whose values beyond the range of a 16-bit integer re-entered at its other end; None without any.
+    """Return samples (T,) with 16-bit wrap-around undone; None if there is none.
 
-    Lossless: a multiple of `period` is added. A wrap-around is a step of nearly one period between both ends of the range, after
-    which the signal continues as smoothly as elsewhere; a spike does not.
+    A multiple of `period` is added, which is lossless. A wrap-around is a step of nearly one period between both ends of the
+    range, after which the signal continues smoothly; a spike does not.
     """
-    nearly, least_allowance = 0.75, 1e-3  # of the period
+    nearly, least_allowance = 0.75, 1e-3  # share of the period
     known = np.flatnonzero(np.isfinite(samples))
     if len(known) < 3 or not nearly * period < np.ptp(samples[known]) < period:
         return None
@@ -257,13 +260,13 @@ def unwrapped(samples: FloatArray, period: float) -> FloatArray | None:
     wraps = np.abs(steps) > nearly * period
     others = float(np.abs(steps[~wraps]).max(initial=0.0))
     continued = steps - np.sign(steps) * period
-    is_rough = others > (1.0 - nearly) * period  # as far as a wrapped step could be: noise
+    is_rough = others > (1.0 - nearly) * period  # steps are as large as a wrap-around: noise
     if is_rough or np.abs(continued[wraps]).max(initial=0.0) > 3.0 * others + least_allowance * period:
         return None
     turns = np.concatenate([[0.0], np.cumsum(-np.sign(steps) * wraps)])
     values, counts = np.unique(turns, return_counts=True)
     result = samples.copy()
-    result[known] += period * (turns - values[np.argmax(counts)])  # most samples were within the range
+    result[known] += period * (turns - values[np.argmax(counts)])  # most samples are within the range
     return result if wraps.any() else None
 
 
@@ -272,15 +275,16 @@ def wrapped_note(channels: Sequence[str]) -> Diagnostic:
     return Diagnostic(
         "recording-repaired",
         "warning",
-        f"16-bit wrap-around in {', '.join(channels)}: values beyond the range of the file's integers re-entered at its other "
-        "end. They were unwrapped without loss.",
+        f"16-bit wrap-around in {', '.join(channels)}: values beyond the range of the stored integers continued at its other "
+        f"end. They were unwrapped without loss.",
         value=float(len(channels)),
         hint="Export with a larger ANALOG:SCALE, or as floating-point numbers.",
     )
 
 
 def unwrapped_channels(recording: Recording) -> tuple[Recording, Findings]:
-    """Return the recording with unwrapped plate channels that were stored in a decimal unit, such as 0.001 Nm."""
+    """Return the recording with unwrapped plate channels, if these were stored in a decimal unit such as 0.001 Nm; and
+    findings."""
     plates, names = [], []
     for plate in recording.plates:
         channels = plate.channels.copy()
@@ -301,27 +305,27 @@ def unwrapped_channels(recording: Recording) -> tuple[Recording, Findings]:
 
 # -- moments of plates --------------------------------------------------------------------------------------------
 
-# Types with moments among their channels, or behind their calibration matrix.
+# Plate types with moments among their channels or as outputs of their calibration matrix.
 _WITH_MOMENTS = (2, 4, 5)
-# Levers (RMS of a load, m) that a thousandfold makes of the second range: from a foot in the middle, with a force through a
-# sensor some centimetres below it, to the farther end of a treadmill.
+# Possible lever arms (RMS during a load, m) and 1000-fold ones: from a foot at the centre above a sensor some centimetres below
+# the surface, to the far end of a treadmill.
 _TOO_SHORT_M, _TOO_LONG_M = (5e-6, 5e-4), (10.0, 3e3)
 _FACTORS = (1e3, 1e-3)
 
 
 def _moment_factor(size_m: float, wanders_m: float) -> float:
-    """Return the factor that gives a possible lever: RMS of the lever about the sensor and SD of that about the surface, m."""
+    """Return the factor that makes the lever arm possible, from its RMS about the sensor and its SD about the surface, m."""
     if _TOO_LONG_M[0] < size_m < _TOO_LONG_M[1]:
         return _FACTORS[1]
     short = _TOO_SHORT_M[0] < size_m < _TOO_SHORT_M[1]
-    # The lever of a force from one point varies by less than half of the lever about the sensor.
+    # The lever arm of a force at one point varies by less than half of its size about the sensor.
     return _FACTORS[0] if short and wanders_m > 0.5 * size_m else 1.0
 
 
 def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
-    """Return the plates with moments in Nm, and what was corrected: each plate by its own loads.
+    """Return the plates with moments in Nm, each corrected by its own loads, and notes.
 
-    Plates without a step follow the others if these agree.
+    Plates without a load are corrected like the others if these agree.
     """
     levers = [_lever(plate) if plate.type in _WITH_MOMENTS else None for plate in plates]
     factors = {_moment_factor(*lever) for lever in levers if lever is not None}
@@ -329,20 +333,20 @@ def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, .
     chosen = [shared if lever is None else _moment_factor(*lever) for lever in levers]
     moments = [plate.type in _WITH_MOMENTS for plate in plates]
     wrong = [n for n, factor in enumerate(chosen) if factor != 1.0 and moments[n]]
-    scaled = tuple(_scaled(plate, factor) for plate, factor in zip(plates, chosen, strict=True))
+    scaled = tuple(_scaled_moments(plate, factor) for plate, factor in zip(plates, chosen, strict=True))
     whole = len(wrong) == sum(moments)
     notes = []
     for factor in _FACTORS:
         affected = [n for n in wrong if chosen[n] == factor]
         known_levers = [lever[0] for n in affected if (lever := levers[n]) is not None]
         if known_levers:
-            notes.append(_note(known_levers, factor, [] if whole else [plates[n].number for n in affected]))
+            notes.append(_moment_note(known_levers, factor, [] if whole else [plates[n].number for n in affected]))
     return scaled if notes else tuple(plates), tuple(notes)
 
 
 def _lever(plate: ForcePlate) -> tuple[float, float] | None:
-    """Return the lever of the horizontal moments of the loads; None without a load or with noise of this size."""
-    # A load exceeds the baseline by this force, and its moments exceed those of the baseline by this factor.
+    """Return RMS and SD of the lever arm of the horizontal moments, m; None without a load or if noise is as large."""
+    # A load exceeds the baseline by this force (N), and its moments exceed the baseline moments by this factor.
     loaded_n, loaded_share, over_noise = 100.0, 0.3, 5.0
     outputs = plate.outputs
     known = outputs[np.isfinite(outputs).all(axis=1)]
@@ -355,22 +359,22 @@ def _lever(plate: ForcePlate) -> tuple[float, float] | None:
     if high - low < loaded_n or loaded.sum() < 3 or empty.sum() < 3:
         return None
     known = known - np.median(known[empty], axis=0)
-    moment = _rms(known[loaded, 3:5])
-    if moment <= over_noise * _rms(known[empty, 3:5]):
+    moment = _root_mean_square(known[loaded, 3:5])
+    if moment <= over_noise * _root_mean_square(known[empty, 3:5]):
         return None
     lever, direction = (known[loaded, columns] / known[loaded, 2:3] for columns in (slice(3, 5), slice(0, 2)))
-    # M_surface = M_sensor + F x ORIGIN, with either sign of ORIGIN; what stays does not wander
+    # M_surface = M_sensor + F x ORIGIN, with either sign of ORIGIN; the moment of one point is constant
     tilted = plate.origin[2] * direction[:, ::-1] * (1.0, -1.0)
-    wanders = min(_rms(at - at.mean(axis=0)) for at in (lever + tilted, lever - tilted))
-    return moment / _rms(known[loaded, 2:3]), wanders
+    wanders = min(_root_mean_square(at - at.mean(axis=0)) for at in (lever + tilted, lever - tilted))
+    return moment / _root_mean_square(known[loaded, 2:3]), wanders
 
 
-def _rms(rows: FloatArray) -> float:
+def _root_mean_square(rows: FloatArray) -> float:
     return float(np.sqrt(np.mean(np.sum(rows**2, axis=1))))
 
 
-def _scaled(plate: ForcePlate, factor: float) -> ForcePlate:
-    """Return the plate with its three moments times the factor."""
+def _scaled_moments(plate: ForcePlate, factor: float) -> ForcePlate:
+    """Return the plate with its three moments multiplied by the factor."""
     if plate.type not in _WITH_MOMENTS or factor == 1.0:
         return plate
     factors = np.where(np.arange(6) < 3, 1.0, factor)
@@ -379,8 +383,8 @@ def _scaled(plate: ForcePlate, factor: float) -> ForcePlate:
     return replace(plate, cal_matrix=plate.cal_matrix * factors[:, None])
 
 
-def _note(levers: Sequence[float], factor: float, numbers: Sequence[int]) -> Diagnostic:
-    """`numbers` of the plates, none where it is all of them."""
+def _moment_note(levers: Sequence[float], factor: float, numbers: Sequence[int]) -> Diagnostic:
+    """Return the note on corrected moments; `numbers` of the plates, empty for all plates."""
     lever = float(np.median(levers))
     which = f"force plate {numbers[0]}" if len(numbers) == 1 else "the force plates"
     if len(numbers) > 1:
@@ -388,8 +392,8 @@ def _note(levers: Sequence[float], factor: float, numbers: Sequence[int]) -> Dia
     return Diagnostic(
         "unit-corrected",
         "warning",
-        f"In the unit that the file gives them, the moments of {which} have a lever of {lever:.2g} m, which is not "
-        f"possible for a foot; they are multiplied by {factor:g}: {lever * factor:.2g} m.",
+        f"In the stated unit, the moments of {which} have a lever arm of {lever:.2g} m, which is not possible for a foot. "
+        f"They are multiplied by {factor:g}, which gives {lever * factor:.2g} m.",
         value=lever,
         limit=_TOO_SHORT_M[1] if factor > 1.0 else _TOO_LONG_M[0],
         unit="m",
@@ -399,13 +403,13 @@ def _note(levers: Sequence[float], factor: float, numbers: Sequence[int]) -> Dia
 
 def corrected_plate_moments(recording: Recording) -> tuple[Recording, Findings]:
     """Return the recording with the moments of its plates in Nm; see `corrected_moments`."""
-    if not all(plate.outlined for plate in recording.plates):  # of a table, in N m
+    if not all(plate.outlined for plate in recording.plates):  # plates of a table are already in N m
         return recording, ()
     plates, findings = corrected_moments(recording.plates)
     return (replace(recording, plates=plates), findings) if findings else (recording, ())
 
 
-#: In this order: missing positions first, then units.
+#: Repairs in the order of application: missing positions first, then units.
 REPAIRS: Final = (
     Repair(
         unwrapped_channels,

@@ -1,4 +1,4 @@
-"""Check matrices of segment poses, recognise their system, and add landmarks and virtual points."""
+"""Check the matrices of segment poses, recognise their markerless system, and add landmarks and virtual points."""
 
 from __future__ import annotations
 
@@ -15,51 +15,52 @@ from biodyn.library.pose_systems import PosePoint, PoseSystem, find_pose_system,
 from biodyn.recording import Markers, SegmentPoses
 
 _SHOWN = 8
-# R R^T against the identity: single precision keeps 1e-6. Up to the second a matrix is made a rotation again; beyond, it is none.
+# Deviation of R R^T from the identity: 1e-6 in single precision. Up to the second limit a matrix is orthonormalised; beyond,
+# invalid.
 _ROTATION, _NEARLY = 1e-4, 0.02
 _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
 
 def require_known(path: Path, labels: Sequence[str]) -> PoseSystem:
-    """Return the system that the segments belong to; InputFileError if the system, and so its axes, is not known."""
+    """Return the system of the segments; InputFileError if the system, and thus the definition of axes, is unknown."""
     system = find_pose_system(labels)
     if system is None:
         known = "; ".join(f"{s.title}: {', '.join([*s.bodies][:3])} ..." for s in pose_systems())
         shown = ", ".join(labels[:_SHOWN]) + (" ..." if len(labels) > _SHOWN else "")
         raise InputFileError(
-            f"'{path}' holds poses of segments of an unknown system ({shown}), so their axes are not known.",
+            f"'{path}' contains segment poses of an unknown system ({shown}), so their axes are unknown.",
             f"Known systems: {known}",
         )
     return system
 
 
 def require_seen(path: Path, poses: SegmentPoses, system: PoseSystem) -> None:
-    """Raise InputFileError where no segment of the body is seen in any frame."""
+    """Raise InputFileError if no body segment is seen in any frame."""
     known = [i for i, label in enumerate(poses.labels) if label in system.bodies]
     if not np.isfinite(poses.origins[:, known]).any():
         raise InputFileError(
-            f"'{path}' holds poses of {len(known)} segments, but none is seen in any frame.",
+            f"'{path}' contains poses of {len(known)} segments, but none is seen in any frame.",
             "Export the trial again with the frames in which the person is tracked.",
         )
 
 
 def with_landmarks(poses: SegmentPoses, system: PoseSystem, parameters: Mapping[str, Sequence[object]]) -> SegmentPoses:
-    """Return the poses with the landmarks that the file's own parameters tell (by name, values as stored)."""
+    """Return the poses with the landmarks in the parameters of the file (values as stored, by name)."""
     landmarks = {}
     for point in system.points:
-        place = _place(point, parameters)
+        place = _landmark_position(point, parameters)
         if place is not None and point.segment in poses.labels:
             landmarks[point.landmark] = (point.segment, place)
     return SegmentPoses(poses.labels, poses.rotations, poses.origins, poses.rate_hz, poses.reliability, landmarks)
 
 
 def virtual_points(poses: SegmentPoses, system: PoseSystem) -> Markers:
-    """Return the virtual points of the segments that the system has bodies for."""
+    """Return the virtual points of the segments for which the system defines bodies."""
     return poses.as_points(system.half_m, system.bodies.keys())
 
 
-def _place(point: PosePoint, parameters: Mapping[str, Sequence[object]]) -> FloatArray | None:
-    """Return the position (3,) m in a parameter, as numbers or text; None if absent or not possible."""
+def _landmark_position(point: PosePoint, parameters: Mapping[str, Sequence[object]]) -> FloatArray | None:
+    """Return the position (3,) m in a parameter (numbers or text); None if absent or impossible."""
     longest_m = 0.5  # largest distance of a landmark of the foot from its segment's origin
     try:
         numbers = [float(str(value)) for value in parameters.get(point.parameter, ())]
@@ -77,22 +78,22 @@ def _place(point: PosePoint, parameters: Mapping[str, Sequence[object]]) -> Floa
 def checked_poses(
     path: Path, labels: tuple[str, ...], matrices: FloatArray, reliability: FloatArray, rate_hz: float
 ) -> tuple[SegmentPoses, tuple[Diagnostic, ...]]:
-    """Return poses in file units, and notes, from matrices (T, S, 4, 4) and reliabilities (T, S).
+    """Return the poses in file units from matrices (T, S, 4, 4) and reliabilities (T, S), and notes.
 
-    The matrices transform the segments' axes into the laboratory's.
+    The matrices transform from segment axes to laboratory axes.
 
-    Matrices that are nearly rotations are made rotations, others count as not seen, as do those that are not finite, all zero or
-    of no reliability. Raises InputFileError if more than a few are not rotations.
+    Matrices that are nearly rotations are orthonormalised. Others are treated as not seen, as are matrices that are not finite,
+    are all zero or have zero reliability. Raises InputFileError if more than a few are not rotations.
     """
-    most_broken = 0.01  # largest share of poses that are not rotations
+    most_broken = 0.01  # largest accepted share of poses that are not rotations
     R, p = matrices[..., :3, :3].copy(), matrices[..., :3, 3].copy()
     finite: BoolArray = np.asarray(np.isfinite(matrices).all(axis=(2, 3)))
     gone = (
         ~finite | (reliability < 0.0) | (np.abs(R).max(axis=(2, 3), initial=0.0, where=finite[..., None, None]) == 0.0)
     )
-    if (np.nan_to_num(reliability) > 0.0).any():  # a file with zeros only has no reliabilities
+    if (np.nan_to_num(reliability) > 0.0).any():  # a file with only zeros has no reliabilities
         gone |= ~(reliability > 0.0)
-    error, squared = _errors(matrices, gone)
+    error, squared = _pose_errors(matrices, gone)
     broken = ~gone & (error > _NEARLY)
     seen = int((~gone).sum())
     if broken.sum() > most_broken * seen:
@@ -107,8 +108,8 @@ def checked_poses(
     return SegmentPoses(labels, R, p, rate_hz, reliability), notes
 
 
-def _errors(matrices: FloatArray, gone: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return how far (T, S) each matrix is from a pose, and its upper corner from a rotation: largest element of R R^T - 1."""
+def _pose_errors(matrices: FloatArray, gone: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return the deviation (T, S) of each matrix from a pose, and of its rotation part: largest element of R R^T - 1."""
     squared, error = np.zeros(gone.shape), np.zeros(gone.shape)
     seen = matrices[~gone]
     R = seen[:, :3, :3]
@@ -139,7 +140,8 @@ def _notes(broken: BoolArray, bent: BoolArray, largest: float) -> tuple[Diagnost
             Diagnostic(
                 "recording-repaired",
                 "warning",
-                f"{int(bent.sum())} pose matrices are rotations but for {largest:.1g}; the nearest rotations are used.",
+                f"{int(bent.sum())} pose matrices deviate from rotations by up to {largest:.1g}; the nearest rotations are "
+                f"used.",
                 value=largest,
                 limit=_ROTATION,
                 hint="Export the poses with more digits.",

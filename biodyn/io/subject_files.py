@@ -15,13 +15,13 @@ from biodyn.io.names import letters_and_digits
 from biodyn.io.subject_parameters import parameters_of
 from biodyn.recording import Recording, SubjectParameters
 
-#: Looked for in the motion's folder and the folders above it; the nearest counts.
+#: Searched in the folder of the motion and the folders above it; the nearest file is used.
 NAMES: Final = ("sessionMetadata.yaml", "_subject.json")
 _SEXES: Final[dict[str, Literal["male", "female"]]] = {"male": "male", "m": "male", "female": "female", "f": "female"}
 
 
 def subject_file(motion: Path) -> Path | None:
-    """Return the file with subject data of a motion, None if absent."""
+    """Return the file with the subject data of a motion; None if absent."""
     folder = motion.resolve().parent
     for place in (folder, *folder.parents)[:4]:
         for name in NAMES:
@@ -31,7 +31,7 @@ def subject_file(motion: Path) -> Path | None:
 
 
 def with_subject_file(recording: Recording) -> Recording:
-    """Return a recording without subject data with mass, height, sex and age from its subject file, if they are plausible."""
+    """Add plausible mass, height, sex and age from the subject file to a recording without subject data."""
     path = subject_file(recording.path)
     if path is None or recording.subject.mass_kg is not None:
         return recording
@@ -40,9 +40,9 @@ def with_subject_file(recording: Recording) -> Recording:
         digest = file_sha256(path)
     except InputFileError:
         return recording
-    mass_kg = _number(text, "mass_?kg", (5.0, 400.0))
-    height_m = _number(text, "height_?m", (0.4, 2.6))
-    age = _number(text, "age(?:_?years)?", (1.0, 110.0))
+    mass_kg = _plausible_number(text, "mass_?kg", (5.0, 400.0))
+    height_m = _plausible_number(text, "height_?m", (0.4, 2.6))
+    age = _plausible_number(text, "age(?:_?years)?", (1.0, 110.0))
     match = re.search(r"""["']?\b(?:gender|sex)(?:_mf)?["']?\s*:\s*["']?(\w+)""", text, re.IGNORECASE)
     sex = _SEXES.get(match[1].lower()) if match else None
     if mass_kg is None and height_m is None:
@@ -57,21 +57,21 @@ def with_subject_file(recording: Recording) -> Recording:
     )
 
 
-def _number(text: str, key: str, possible: tuple[float, float]) -> float | None:
-    """Return the number of a key of YAML or JSON, None if absent or not plausible."""
+def _plausible_number(text: str, key: str, possible: tuple[float, float]) -> float | None:
+    """Return the number of a key in YAML or JSON; None if absent or implausible."""
     match = re.search(rf"""["']?\b{key}\b["']?\s*:\s*["']?([0-9]+(?:\.[0-9]*)?)""", text, re.IGNORECASE)
     value = float(match[1]) if match else 0.0
     return value if possible[0] <= value <= possible[1] else None
 
 
-_SUFFIXES: Final = (".mp", ".vsk")  # in the order in which they count
+_SUFFIXES: Final = (".mp", ".vsk")  # in order of priority
 _LINE: Final = re.compile(r"^\s*\$(\w+)\s*=\s*([-+.\deE]+)\s*$", re.MULTILINE)
 _PARAMETER: Final = re.compile(r"<(?:Static)?Parameter\b([^<>]*)>")
 _ATTRIBUTE: Final = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
 
 
 def person_files(folder: Path) -> tuple[Path, ...]:
-    """Return the subject files of Vicon Nexus in a folder, by name; none if it cannot be opened."""
+    """Return the subject files of Vicon Nexus in a folder, sorted by name; empty if the folder cannot be opened."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.name.lower().endswith(_SUFFIXES)]
@@ -81,7 +81,7 @@ def person_files(folder: Path) -> tuple[Path, ...]:
 
 
 def person_file(files: tuple[Path, ...], subject: str) -> Path | None:
-    """Return the file of a person by name, or of the only person if the name is not known."""
+    """Return the file of a person by name, or of the only person if the name is unknown; None if there is none."""
     persons = {path.stem.casefold() for path in files}
     wanted = subject.casefold() if subject else next(iter(persons), "") if len(persons) == 1 else ""
     matching = [path for path in files if wanted and path.stem.casefold() == wanted]
@@ -89,14 +89,14 @@ def person_file(files: tuple[Path, ...], subject: str) -> Path | None:
 
 
 def read_person(path: Path) -> SubjectParameters:
-    """Return the subject data of a file of Vicon Nexus; InputFileError if it cannot be read."""
+    """Read the subject data of a Vicon Nexus file; InputFileError if it cannot be read."""
     text = file_head(path, 2_000_000).decode("utf-8", errors="replace")
     pairs = _LINE.findall(text) if path.suffix.lower() == _SUFFIXES[0] else _skeleton_parameters(path, text)
     return parameters_of([(letters_and_digits(name), value, "") for name, value in pairs])
 
 
 def with_person(recording: Recording) -> Recording:
-    """Return a recording with missing subject data from a file of Vicon Nexus (.mp, .vsk)."""
+    """Add missing subject data from a Vicon Nexus file (.mp, .vsk) to a recording."""
     subject_before = recording.subject
     if subject_before.mass_kg is not None and subject_before.height_m is not None and subject_before.measures:
         return recording
@@ -133,7 +133,7 @@ def with_person(recording: Recording) -> Recording:
 
 
 def _skeleton_parameters(path: Path, text: str) -> list[tuple[str, str]]:
-    """Return names and values of the parameters of a .vsk: empty elements, which need no tree."""
+    """Return the names and values of the parameters of a .vsk file; they are empty elements, so no XML tree is parsed."""
     if "<KinematicModel" not in text or "</KinematicModel>" not in text:
         raise InputFileError(f"'{path.name}' is not a complete skeleton file.", "Save it again in Vicon Nexus.")
     parameters = [dict(_ATTRIBUTE.findall(attributes)) for attributes in _PARAMETER.findall(text)]

@@ -1,4 +1,4 @@
-"""Convert stored names and values to subject parameters in SI, by the names of `library/formats/c3d_names.toml`."""
+"""Convert stored names and values to subject parameters in SI units, by the names in `library/formats/c3d_names.toml`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from biodyn.conventions import with_side
 from biodyn.io.names import letters, names
 from biodyn.recording import SubjectParameters
 
-#: A stored value: its name with its side in small letters and digits, the value, the unit text ("" without one).
+#: A stored value: name (with side) in small letters and digits, value, unit text ("" without one).
 Entry = tuple[str, Any, str]
 
 
 def parameters_of(entries: Sequence[Entry], subject: str = "") -> SubjectParameters:
-    """Return mass, height, sex, age and measures of the person `subject`; a value of 0 counts as not given."""
+    """Return mass, height, sex, age and body measures of the person `subject`; a value of 0 counts as not given."""
     table = names()["subject"]
     measures: dict[str, float] = {}
     known = _measure_names()
@@ -40,7 +40,7 @@ def parameters_of(entries: Sequence[Entry], subject: str = "") -> SubjectParamet
 
 @cache
 def _measure_names() -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Return every spelling of a measure -> its name and the sides it gives: both where a sided measure names none."""
+    """Return name and sides of a measure by every spelling of it; a spelling without a side applies to both sides."""
     spellings: dict[str, tuple[str, tuple[str, ...]]] = {}
     for measure, rule in names()["subject"]["measures"].items():
         for name in rule["names"]:
@@ -61,7 +61,7 @@ def _first(entries: Sequence[Entry], rule: Mapping[str, Any]) -> float | None:
 
 
 def _in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
-    """Return the value in SI by its stated unit, else by the first unit that makes it plausible; None where nothing does."""
+    """Return the value in SI by its stated unit, else by the first unit that makes it plausible; None if none does."""
     _, stored, unit = entry
     try:
         value = float(stored)

@@ -1,5 +1,5 @@
-"""Bytes of files decoded into clean Unicode: no surrogates, no control or format characters, composed (NFC), no blanks at
-the ends. The rest of the program only ever sees such text."""
+"""Decode bytes of files to clean Unicode: no surrogates, no control or format characters, composed (NFC), no blanks at the
+ends. All texts from files are decoded here."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from functools import cache
 
 from biodyn.library.load import load_table
 
-# Kana, kanji and their full-width company: two and more of them, not joined to Latin letters, are a Japanese word.
+# Kana, kanji and full-width characters: two or more of them, not joined to Latin letters, are a Japanese word.
 _JAPANESE = re.compile("[\u3005-\u3007\u3040-\u30ff\u4e00-\u9fff\uff00-\uffef]")
 _JAPANESE_WORD = re.compile(f"(?<![A-Za-z]){_JAPANESE.pattern}{{2,}}(?![A-Za-z])")
 _SINGLE_BYTE = ("cp1252", "latin-1")
-# Encodings of East Asian texts that the texts of a list decide between, and the fewest that must show known words.
+# Candidate encodings of East Asian texts, and the smallest share of texts that must contain known words.
 _EAST_ASIAN = ("utf-8", "shift_jis", "gbk")
 _LEAST_KNOWN, _MOSTLY_KNOWN = 2, 0.5
 _BLANK_CATEGORIES = ("Zs", "Zl", "Zp")
-# Controls, formats (right-to-left marks, joiners, byte order marks), surrogates.
+# Unicode categories: control, format (right-to-left marks, joiners, byte order marks), surrogate.
 _INVISIBLE_CATEGORIES = ("Cc", "Cf", "Cs")
 
 
 def clean_text(raw: bytes | str) -> str:
-    """Return text from a file as clean Unicode.
+    """Return a text from a file as clean Unicode.
 
-    Bytes are UTF-8 where they can be, else Shift-JIS where that makes Japanese words, else Windows-1252. A `str` may
-    carry undecodable bytes as surrogates (PEP 383), as C++ libraries hand them over. It ends at the first NUL. A text
-    that is longer than any label keeps its beginning and its end.
+    Bytes are decoded as UTF-8 if valid, else as Shift-JIS if this gives Japanese words, else as Windows-1252. A `str` may
+    contain undecodable bytes as surrogates (PEP 383), as from C++ libraries. The text ends at the first NUL. A text longer
+    than any label is shortened to its start and end.
     """
-    longest, kept_end = 200, 60  # C3D labels have 127 characters at most; regular expressions stay quick
+    longest, kept_end = 200, 60  # C3D labels have at most 127 characters; keeps regular expressions fast
     text = _clean(raw)
     return text if len(text) <= longest else f"{text[: longest - kept_end - 3]}...{text[-kept_end:]}"
 
@@ -44,17 +44,18 @@ def _clean(raw: bytes | str) -> str:
 
 
 def clean_texts(raws: Sequence[bytes]) -> tuple[str, ...]:
-    """Return the texts of one list as clean Unicode: one encoding, where all of them together tell it.
+    """Return the texts of one list as clean Unicode, in one encoding if the texts together determine it.
 
-    Shift-JIS or GBK if at least half of the texts that are not ASCII then hold known words of labels; else each text alone
-    (`clean_text`).
+    The encoding is Shift-JIS or GBK if at least half of the texts that are not ASCII then contain known words of labels; else
+    each text is decoded separately (`clean_text`).
     """
     together = _east_asian(raws)
     return tuple(_visible(text) for text in together) if together else tuple(clean_text(raw) for raw in raws)
 
 
 def _east_asian(raws: Sequence[bytes]) -> list[str] | None:
-    """Return texts in the East Asian encoding in which at least half of those that are not ASCII hold words of markers."""
+    """Decode texts in the East Asian encoding in which at least half of the texts that are not ASCII contain marker words; else
+    None."""
     ended = [raw.lstrip(b"\0 ").partition(b"\0")[0] for raw in raws]
     if sum(not raw.isascii() for raw in ended) < _LEAST_KNOWN:
         return None
@@ -72,7 +73,7 @@ def _east_asian(raws: Sequence[bytes]) -> list[str] | None:
 
 @cache
 def _known_characters() -> frozenset[str]:
-    """Characters of the East Asian words that labels are made of."""
+    """Return the characters of the East Asian words used in labels."""
     return frozenset("".join(load_table("body/label_words")["writing"]))
 
 
@@ -95,12 +96,13 @@ def _decoded(raw: bytes) -> str:
 
 
 def _is_japanese(text: str) -> bool:
-    """Return whether all but ASCII is in Japanese words; two Latin-1 letters too can be the bytes of one kanji."""
+    """Return whether all characters outside ASCII are in Japanese words; two Latin-1 letters may also be the bytes of one
+    kanji."""
     return bool(_JAPANESE_WORD.search(text)) and not _JAPANESE.search(_JAPANESE_WORD.sub("", text))
 
 
 def _visible(text: str) -> str:
-    """Without control and format characters, every kind of blank a blank, none at the ends, composed."""
+    """Return a text without control and format characters, with plain blanks, none at the ends, composed (NFC)."""
     if not (text.isascii() and text.isprintable()):
         text = "".join(" " if _is_blank(character) else character for character in text)
         text = "".join(c for c in text if unicodedata.category(c) not in _INVISIBLE_CATEGORIES)

@@ -114,7 +114,7 @@ def test_a_file_of_integers_keeps_them(tmp_path):
     new = _require_kept(path, out, 5)
     assert new.shape[1] == 1
     assert np.nanmax(np.abs(new[:, 0, 1:].T - _points()[0].values[1:])) <= STEP / 2
-    assert "step of 0.5" in notes[0]
+    assert "scale of 0.5" in notes[0]
     assert "LHip" in notes[1]
 
 

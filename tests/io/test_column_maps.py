@@ -147,7 +147,7 @@ WRONG_MAPS = {
     "corners that are crossed": (PLATE.format("[[0,0,0], [0.6,0.4,0], [0.6,0,0], [0,0.4,0]]"), "corners of plate 1"),
     "three corners": (PLATE.format("[[0,0,0], [0.6,0,0], [0.6,0.4,0]]"), "corners"),
     "one column for two things": (PLATE.format(SQUARE).replace("'Cx'", "'Fx'"), "'Fx' twice"),
-    "a column that is not there": (PLATE.format(SQUARE).replace("'Tz'", "'Mz'"), "'Mz', which is not there"),
+    "a column that is not there": (PLATE.format(SQUARE).replace("'Tz'", "'Mz'"), "'Mz', which does not exist"),
     "a number for a plate's moment": (PLATE.format(SQUARE).replace("'Tz'", "0.0"), "moment"),
     "a force without a column": ("[[forces]]\nforce = [0, 0, 700]\npoint = ['Cx', 'Cy', 0]\n", "names no column"),
     "a pose without a turn": ("[poses.pelvis]\norigin = ['Cx', 'Cy', 'Tz']\n", "quaternion"),
@@ -157,7 +157,7 @@ WRONG_MAPS = {
     ),
     "one column for a marker": ("[markers]\nA = ['Cx']\n", "at least 2, found a list of 1"),
     "four columns for a marker": ("[markers]\nA = ['Cx', 'Cy', 'Fx', 'Fy']\n", "at most 3, found a list of 4"),
-    "a coordinate whose name is another column's": ("[coordinates]\nFx = 'Tz'\n", "another column of that name"),
+    "a coordinate whose name is another column's": ("[coordinates]\nFx = 'Tz'\n", "another column with this name"),
 }
 
 
@@ -175,7 +175,7 @@ def test_moments_in_newton_millimetres_that_are_called_newton_metres_are_refused
     forces = write_plates(tmp_path / "grf.csv", half_second)
     columns = tmp_path / "grf.columns.toml"
     columns.write_text(columns.read_text().replace("'Nmm'", "'Nm'"))
-    with pytest.raises(InputFileError, match=r"would act .* m from the plate"):
+    with pytest.raises(InputFileError, match=r"have a lever arm of .* m"):
         read(write_markers(tmp_path / "walk.csv", half_second), forces)
 
 

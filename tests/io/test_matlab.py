@@ -112,12 +112,12 @@ def test_nesting_has_an_end() -> None:
 def test_what_nobody_asks_for_is_not_read() -> None:
     content = written(VARIABLES)
     at = content.index(np.float64(VARIABLES["numbers"][0, 0, 0]).tobytes()) - 8
-    damaged = content[:at] + np.uint32(99).tobytes() + content[at + 4 :]  # numbers of no known kind
+    damaged = content[:at] + np.uint32(99).tobytes() + content[at + 4 :]  # numbers of an unknown type
     found = variables_of(damaged)
     assert found.record("record")["name"] == "walk"
     assert found.record("records") is None  # two
     assert found.record("numbers") is None
-    with pytest.raises(MatlabError, match="no known kind"):
+    with pytest.raises(MatlabError, match="unknown type"):
         found["numbers"]
 
 

@@ -73,7 +73,7 @@ REFUSED = {
     "a word": ("endheader\ntime a b\n0 1 2\n1 two 3\n", "Row 2"),
     "columns": (f"endheader\ntime\ta\n{ROWS}", "columns"),
     "time stands": ("endheader\ntime a\n0 1\n0 2\n", "increase"),
-    "binary": (b"\x00\x01" * 100, "is not text"),
+    "binary": (b"\x00\x01" * 100, "is not a text file"),
 }
 
 
@@ -90,7 +90,7 @@ def test_loads_name_their_body_and_columns():
     assert [load.body for load in loads.loads] == ["calcn_r", "calcn_l"]
     assert loads.loads[1].point == tuple(f"1_ground_force_p{axis}" for axis in "xyz")
     assert loads.loads[0].moment == tuple(f"ground_torque_{axis}" for axis in "xyz")
-    with pytest.raises(InputFileError, match="which foot"):
+    with pytest.raises(InputFileError, match="the foot on which"):
         read_external_loads(folder / "grf.mot")
     plain = read_external_loads(recordings() / "opensim/arnold2013_synthetic/subject18/trials/walk2/grf.mot")
     assert [load.body for load in plain.loads] == ["calcn_r", "calcn_l"]
@@ -103,13 +103,13 @@ def test_loads_that_are_not_there_are_refused(tmp_path):
         "<applied_to_body>calcn_r</applied_to_body>"
         "<force_identifier>a_v</force_identifier></ExternalForce></objects><datafile>{}</datafile></ExternalLoads></OpenSimDocument>"
     )
-    with pytest.raises(InputFileError, match="not the three of a vector"):
+    with pytest.raises(InputFileError, match="three are expected for a vector"):
         read_external_loads(_written(tmp_path, xml.format(table.name), "loads.xml"))
     with pytest.raises(InputFileError, match=r"none\.mot"):
         read_external_loads(_written(tmp_path, xml.format("none.mot"), "loads.xml"))
     damaged = {
-        "names the file '1 1": xml.format("1\t" * 2500),
-        "columns that begin with 'é'": xml.format(table.name).replace("a_v", "é\u200b"),
+        "refers to the file '1 1": xml.format("1\t" * 2500),
+        "columns that start with 'é'": xml.format(table.name).replace("a_v", "é\u200b"),
         "must be true or false, found 'the'": xml.format(table.name).replace(
             "<applied", "<isDisabled>the</isDisabled><applied"
         ),

@@ -159,7 +159,7 @@ def test_files_of_different_lengths_are_refused_in_one_sentence(laboratory: Labo
     files = write_qtm(tmp_path / "walk.tsv", laboratory.trials["walk"])
     lines = files[1].read_text(encoding="utf-8").splitlines()
     files[1].write_text("\n".join(lines[:-50]) + "\n", encoding="utf-8")
-    with pytest.raises(InputFileError, match="are of different times"):
+    with pytest.raises(InputFileError, match="differ in their times"):
         read_exported_plates(files[0])
 
 
@@ -167,7 +167,7 @@ def test_a_plate_without_corners_is_refused_in_one_sentence(laboratory: Laborato
     (first, *_) = write_qtm(tmp_path / "walk.tsv", laboratory.trials["walk"])
     kept = [line for line in first.read_text(encoding="utf-8").splitlines() if "POSX_NEGY_Z" not in line]
     first.write_text("\n".join(kept) + "\n", encoding="utf-8")
-    with pytest.raises(InputFileError, match="does not give the four corners"):
+    with pytest.raises(InputFileError, match="does not state the four corners"):
         read_exported_plates(first)
 
 

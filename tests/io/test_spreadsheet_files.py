@@ -167,11 +167,11 @@ def test_a_column_map_says_what_the_columns_are(tmp_path: Path) -> None:
 
 
 WRONG_MAPS = {
-    "a column that is not there": (MAP.replace('"p"', '"zz"'), "'zz', which is not there"),
+    "a column that is not there": (MAP.replace('"p"', '"zz"'), "'zz', which does not exist"),
     "a misspelt entry": (MAP.replace("rate_hz", "rate"), "rate"),
     "a wrong unit": (MAP.replace('"mm"', '"inch"'), "length"),
     "two columns for a marker": (MAP.replace('["a", "b", "c"]', '["a", "b"]'), "LASI"),
-    "no time": (MAP.replace("rate_hz = 50.0", ""), "tells no time"),
+    "no time": (MAP.replace("rate_hz = 50.0", ""), "neither a time column"),
     "no TOML": ("rate_hz =", "TOML"),
 }
 

@@ -362,7 +362,7 @@ def test_files_of_other_programs(real_data: Path, name: str, frames: int, marker
 @pytest.mark.real
 def test_rows_left_out_are_no_frame_rate(real_data: Path) -> None:
     """Every tenth frame of a 250 Hz recording, and one more: its times say so, its header does not."""
-    assert "step by 0.04 s, but by 0.008 s to line 118" in said(
+    assert "the step is 0.04 s, but 0.008 s to line 118" in said(
         real_data / "opensim/c3d_to_grf/std_walking5_markers.trc"
     )
 

@@ -1,9 +1,8 @@
-"""Files of OpenSim other than models: tables through time (.mot, .sto), and which column loads which body (ExternalLoads XML).
+"""Read and write OpenSim files other than models: tables over time (.mot, .sto), external loads (XML) and tool set-ups.
 
-In: the path of a file, possibly damaged. Out: a `Storage` (names and columns, as the file has them, with its unit of
-angle), or `ExternalForces` (per load the body and the columns of force, point and moment). One InputFileError in a sentence
-where that cannot be.
+In: the path of a file, possibly damaged. Out: a `Storage` (names and columns as stored, with the unit of angles), or
+`ExternalForces` (body and columns of force, point and moment of every load). A file that cannot be read raises InputFileError.
 
-Read `storage`, then `external_loads` and `setups` (set-up files of OpenSim's tools); `write` makes such files.
+Read `storage`, then `external_loads` and `setups` (set-up files of OpenSim tools); `write` generates such files.
 Models are read by `biodyn.rigid_body.osim`; marker files (.trc) are recordings like any other, `io/formats/trc`.
 """

@@ -1,4 +1,4 @@
-"""Which columns of a table load which body: ExternalLoads XML, the names of a plain table of ground forces, a column map."""
+"""Determine which columns of a table are the load on which body: by ExternalLoads XML, column names, or a column map."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from biodyn.rigid_body.osim.document import excerpt, members, name_of, read_docu
 
 @dataclass(frozen=True)
 class ExternalForce:
-    """One load.
+    """One load on a body.
 
     Attributes:
-        name: of the load. body: it acts on. force, point, moment: (3) columns of the table each, empty = none of it.
-        force_in, point_in: the bodies in which force and point are expressed; "ground" = the world.
+        name: name of the load. body: body on which it acts. force, point, moment: three columns of the table each, empty =
+        none.
+        force_in, point_in: bodies in whose axes force and point are expressed; "ground" = World.
     """
 
     name: str
@@ -35,21 +36,21 @@ class ExternalForce:
 
 @dataclass(frozen=True, eq=False)
 class ExternalForces:
-    """The loads and the table their columns are in."""
+    """Loads, and the table that contains their columns."""
 
     loads: tuple[ExternalForce, ...]
     table: Storage
 
 
 def read_external_loads(path: str | Path) -> ExternalForces:
-    """Return the loads of an ExternalLoads XML, or of a table or spreadsheet that says which foot its forces belong to.
+    """Return the loads of an ExternalLoads XML, or of a table or spreadsheet that states the foot of each force.
 
-    Raises InputFileError: no such file, no loads, columns that are not there or not three of a kind.
+    Raises InputFileError if the file is missing, has no loads, or columns are missing or not three per vector.
     """
     path = Path(path)
     if path.suffix.lower() in TABLE_SUFFIXES:
         table = read_storage(path)
-        return ExternalForces(_on_feet(table, force_columns(table.names)), table)
+        return ExternalForces(_foot_loads(table, force_columns(table.names)), table)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:
         return loads_of_sheet(read_spreadsheet(path))
     try:
@@ -58,10 +59,10 @@ def read_external_loads(path: str | Path) -> ExternalForces:
         raise InputFileError(str(error)) from error
     loads_element = next((element for element in root if element.tag == "ExternalLoads"), None)
     if loads_element is None:
-        raise InputFileError(f"'{path.name}' holds no <ExternalLoads>.")
+        raise InputFileError(f"'{path.name}' contains no <ExternalLoads>.")
     file = text_of(loads_element, "datafile")
     if not file or file.lower() == "unassigned":
-        raise InputFileError(f"'{path.name}' names no <datafile> with the forces.")
+        raise InputFileError(f"'{path.name}' states no <datafile> with the forces.")
     table = read_storage(named_file(path, file))
     loads = []
     for element in members(loads_element, "objects") if loads_element.find("objects") is not None else loads_element:
@@ -84,48 +85,49 @@ def read_external_loads(path: str | Path) -> ExternalForces:
             )
         )
     if not loads:
-        raise InputFileError(f"'{path.name}' holds no load that is applied.")
+        raise InputFileError(f"'{path.name}' contains no applied load.")
     return ExternalForces(tuple(loads), table)
 
 
 def named_file(path: Path, file: str) -> Path:
-    """Return the file that an XML names: as stated, else its last part in the folder of the XML."""
+    """Return the path of a file stated in an XML: as stated, else its file name in the folder of the XML."""
     file = file.strip()
     stated = path.parent / file
     try:
         return stated if stated.is_file() else path.parent / re.split(r"[\\/]", file)[-1]
     except OSError as error:  # not a valid file name
         raise InputFileError(
-            f"'{path.name}' names the file '{excerpt(file)}': {error.strerror}.",
-            "Correct the name of the file.",
+            f"'{path.name}' refers to the file '{excerpt(file)}', which cannot be read: {error.strerror}.",
+            "Correct the file name.",
         ) from error
 
 
 def _columns(table: Storage, identifier: str) -> tuple[str, ...]:
-    """Return the three columns with names that begin with the identifier, in the table's order."""
+    """Return the three columns whose names start with the identifier, in the order of the table."""
     if not identifier or identifier.lower() == "unassigned":
         return ()
     columns = tuple(name for name in table.names if name.startswith(identifier))
     if len(columns) != 3:
         raise InputFileError(
-            f"'{table.path.name}' has {len(columns)} columns that begin with '{excerpt(identifier)}', not the three of a vector."
+            f"'{table.path.name}' has {len(columns)} columns that start with '{excerpt(identifier)}'; three are expected for "
+            f"a vector."
         )
     return columns
 
 
 def loads_of_sheet(sheet: Spreadsheet) -> ExternalForces:
-    """Return the loads of a spreadsheet that says on which feet its forces act; InputFileError where it says of none."""
-    return ExternalForces(_on_feet(sheet.table, sheet.roles.forces), sheet.table)
+    """Return the loads of a spreadsheet that states the feet of its forces; InputFileError if it states none."""
+    return ExternalForces(_foot_loads(sheet.table, sheet.roles.forces), sheet.table)
 
 
-def _on_feet(table: Storage, forces: Sequence[ForceColumns]) -> tuple[ExternalForce, ...]:
-    """Return loads of a plain table: the side of each of its forces says which foot it acts on."""
+def _foot_loads(table: Storage, forces: Sequence[ForceColumns]) -> tuple[ExternalForce, ...]:
+    """Return the loads of a plain table; the side of each force determines the foot."""
     bodies = load_table("formats/opensim_names")["ground_force"]["bodies"]
     sided = sorted((force for force in forces if force.side), key=lambda force: str(force.side), reverse=True)
     if not sided:
         raise InputFileError(
-            f"The columns of '{table.path.name}' do not say which foot they load.",
-            "Give the ExternalLoads XML that goes with it (--forces LOADS.xml).",
+            f"The columns of '{table.path.name}' do not state the foot on which each force acts.",
+            "Give the ExternalLoads XML of this table (--forces LOADS.xml).",
         )
     return tuple(
         ExternalForce(

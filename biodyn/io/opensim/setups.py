@@ -1,4 +1,4 @@
-"""Set-up files of OpenSim's tools: the tasks of inverse kinematics and of scaling."""
+"""Read the set-up files of OpenSim tools: the tasks of inverse kinematics and of scaling."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _BARE: Final = ("IKTaskSet", *_TOOLS)
 
 @dataclass(frozen=True)
 class CoordinateTask:
-    """One coordinate drawn to a value: rad or m; None = the model's default. from_file: the values stand in a file."""
+    """A coordinate tracked towards a value (rad or m, None = default of the model) or towards values of a file
+    (`from_file`)."""
 
     name: str
     weight: float
@@ -42,12 +43,12 @@ class CoordinateTask:
 
 @dataclass(frozen=True)
 class IkSetup:
-    """The tasks of one set-up.
+    """The tasks of an inverse kinematics set-up.
 
     Attributes:
-        markers: weight of each marker that is followed; empty = no marker is named, all count 1.
-        coordinates: what coordinates are drawn to. coordinate_file: where the values of those `from_file` stand.
-        marker_file, time_range_s: the recording it was written for and the part of it that it names, as the file says.
+        markers: weight of each tracked marker; empty = no marker is listed, all have weight 1.
+        coordinates: coordinate tasks. coordinate_file: file with the values of the tasks `from_file`.
+        marker_file, time_range_s: recording and time range (s) for which the set-up was written, as stated.
     """
 
     path: Path
@@ -71,30 +72,34 @@ def _as_input_errors() -> Iterator[None]:
 def read_ik_setup(path: str | Path) -> IkSetup:
     """Return the tasks of an inverse kinematics set-up.
 
-    Raises InputFileError: no OpenSim XML, no tasks in it, weights that are negative or not numbers.
+    Raises InputFileError if the file is not an OpenSim XML or has no tasks, or weights are negative or not numbers.
     """
     path = Path(path)
     root = read_document(path, _BARE)
     tool = next((element for element in root.iter() if element.tag in _TOOLS), root)
     tasks = next((element for element in tool.iter() if element.tag == "IKTaskSet"), None)
     if tasks is None:
-        raise InputFileError(f"'{path.name}' holds no <IKTaskSet>, so no weights of an inverse kinematics.")
+        raise InputFileError(f"'{path.name}' contains no <IKTaskSet>, so it has no weights for inverse kinematics.")
     if tasks.get("file"):
         other = named_file(path, str(tasks.get("file")))
         document = read_document(other, _BARE)
         tasks = next((element for element in document.iter() if element.tag == "IKTaskSet"), None)
         if tasks is None:
-            raise InputFileError(f"'{other.name}' holds no <IKTaskSet>, so no weights of an inverse kinematics.")
+            raise InputFileError(
+                f"'{other.name}' contains no <IKTaskSet>, so it has no weights for inverse kinematics."
+            )
     markers, coordinates = tasks_of(tasks, path.name)
     if not markers and not coordinates:
-        raise InputFileError(f"'{path.name}' names no marker and no coordinate to follow.")
-    file = _file(path, tool, "coordinate_file")
+        raise InputFileError(f"'{path.name}' lists no marker and no coordinate to track.")
+    file = _stated_file(path, tool, "coordinate_file")
     held = next((element for element in (tool, *tool.iter("IKTrial")) if element.find("marker_file") is not None), tool)
-    return IkSetup(path, markers, coordinates, file, text_of(held, "marker_file"), _range(held), _notes(tool))
+    return IkSetup(
+        path, markers, coordinates, file, text_of(held, "marker_file"), _time_range(held), _unused_weight_note(tool)
+    )
 
 
 def tasks_of(tasks: ET.Element, file: str) -> tuple[dict[str, float], tuple[CoordinateTask, ...]]:
-    """Return the weights of the markers and the coordinate tasks of an <IKTaskSet>; those not applied are left out."""
+    """Return the marker weights and the coordinate tasks of an <IKTaskSet>, without tasks that are not applied."""
     markers: dict[str, float] = {}
     coordinates = []
     for task in members(tasks, "objects") if tasks.find("objects") is not None else tasks:
@@ -102,7 +107,7 @@ def tasks_of(tasks: ET.Element, file: str) -> tuple[dict[str, float], tuple[Coor
             continue
         name, weight = name_of(task), read_number(task, "weight", 0.0)
         if weight < 0.0:
-            raise InputFileError(f"'{file}' gives '{name}' the weight {weight:g}: weights are not negative.")
+            raise InputFileError(f"'{file}' gives '{name}' the weight {weight:g}; weights must not be negative.")
         if task.tag == "IKMarkerTask":
             markers[name] = weight
             continue
@@ -113,7 +118,7 @@ def tasks_of(tasks: ET.Element, file: str) -> tuple[dict[str, float], tuple[Coor
     return markers, tuple(coordinates)
 
 
-def _range(tool: ET.Element) -> tuple[float, float] | None:
+def _time_range(tool: ET.Element) -> tuple[float, float] | None:
     words = text_of(tool, "time_range").split()
     try:
         first, last = (float(word) for word in words)
@@ -122,11 +127,11 @@ def _range(tool: ET.Element) -> tuple[float, float] | None:
     return (first, last) if last > first else None
 
 
-def _notes(tool: ET.Element) -> tuple[Diagnostic, ...]:
+def _unused_weight_note(tool: ET.Element) -> tuple[Diagnostic, ...]:
     weight = text_of(tool, "constraint_weight").lower()
     if weight in ("", "inf", "infinity", "unassigned"):
         return ()
-    message = f"Couplings of coordinates hold exactly; the set-up's constraint_weight ({weight}) is not used."
+    message = f"Coupled coordinates are enforced exactly; the constraint_weight of the set-up ({weight}) is not used."
     return (Diagnostic("osim-not-used", "info", message),)
 
 
@@ -135,7 +140,7 @@ _AXES: Final = {"X": 0, "Y": 1, "Z": 2}
 
 @dataclass(frozen=True)
 class Measurement:
-    """Distances between markers, recorded over modelled, scale bodies along some of their axes (0, 1, 2)."""
+    """Marker pairs whose ratio of recorded to modelled distance scales bodies along some axes (0, 1, 2)."""
 
     name: str
     pairs: tuple[tuple[str, str], ...]
@@ -144,14 +149,16 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class ScaleSetup:
-    """One ScaleTool set-up.
+    """A ScaleTool set-up.
 
     Attributes:
-        mass_kg: of the subject, None where the file gives none. keep_shares: preserve_mass_distribution.
-        markers: <Marker> elements that the model is given first.
-        order: "measurements", "manualScale" in the order they are applied; empty = no scaling.
-        measurements: between markers. by_hand: factors (3,) by body. scale_markers, scale_range_s: recording and part of it.
-        place: whether markers are placed; weights, tasks of that fit; place_markers, place_range_s: its recording.
+        mass_kg: mass of the subject, None if not stated. keep_shares: value of preserve_mass_distribution.
+        markers: <Marker> elements that are added to the model first.
+        order: "measurements" and "manualScale" in the order in which they are applied; empty = no scaling.
+        measurements: distances between markers. by_hand: manual factors (3,) by body.
+        scale_markers, scale_range_s: recording for scaling and its time range.
+        place: whether markers are moved to their measured positions; weights, tasks: weights and tasks of this fit;
+            place_markers, place_range_s: recording for this fit and its time range.
     """
 
     path: Path
@@ -175,13 +182,14 @@ class ScaleSetup:
 def read_scale_setup(path: str | Path) -> ScaleSetup:
     """Return the settings of a ScaleTool XML.
 
-    Raises InputFileError: no OpenSim XML, no <ScaleTool>, pairs that are not two names, axes other than X Y Z, no numbers.
+    Raises InputFileError if the file is not an OpenSim XML or has no <ScaleTool>, if a marker pair is not two names, if axes
+    are not X Y Z, or if values are not numbers.
     """
     path = Path(path)
     root = read_document(path, ("ScaleTool",))
     tool = next((element for element in root.iter() if element.tag == "ScaleTool"), None)
     if tool is None:
-        raise InputFileError(f"'{path.name}' holds no <ScaleTool>.")
+        raise InputFileError(f"'{path.name}' contains no <ScaleTool>.")
     nothing = ET.Element("nothing")
     scaler, placer, maker = (
         child if (child := tool.find(tag)) is not None else nothing
@@ -198,26 +206,26 @@ def read_scale_setup(path: str | Path) -> ScaleSetup:
         markers=_marker_set(path, text_of(maker, "marker_set_file")),
         order=tuple(text_of(scaler, "scaling_order").split()) if scaling else (),
         measurements=tuple(_measurements(scaler, path.name)),
-        by_hand=_by_hand(scaler, path.name),
-        scale_markers=_file(path, scaler),
-        scale_range_s=_range_scale_setup(scaler),
+        by_hand=_manual_factors(scaler, path.name),
+        scale_markers=_stated_file(path, scaler),
+        scale_range_s=_scale_time_range(scaler),
         place=placer is not nothing
         and read_flag(placer, "apply", True)
         and read_flag(placer, "move_model_markers", True),
         weights=weights,
         tasks=coordinates,
-        coordinate_file=_file(path, placer, "coordinate_file"),
-        place_markers=_file(path, placer),
-        place_range_s=_range_scale_setup(placer),
+        coordinate_file=_stated_file(path, placer, "coordinate_file"),
+        place_markers=_stated_file(path, placer),
+        place_range_s=_scale_time_range(placer),
     )
 
 
-def _file(path: Path, element: ET.Element, tag: str = "marker_file") -> Path | None:
+def _stated_file(path: Path, element: ET.Element, tag: str = "marker_file") -> Path | None:
     stated = text_of(element, tag)
     return None if not stated or stated.lower() == "unassigned" else named_file(path, stated)
 
 
-def _range_scale_setup(element: ET.Element) -> tuple[float, float] | None:
+def _scale_time_range(element: ET.Element) -> tuple[float, float] | None:
     if not text_of(element, "time_range"):
         return None
     first, last = (float(value) for value in read_numbers(element, "time_range", 2))
@@ -230,7 +238,7 @@ def _marker_set(path: Path, stated: str) -> dict[str, ET.Element]:
     root = read_document(named_file(path, stated), ("MarkerSet",))
     marker_set = next((element for element in root.iter() if element.tag == "MarkerSet"), None)
     if marker_set is None:
-        raise InputFileError(f"'{stated}' holds no <MarkerSet>.")
+        raise InputFileError(f"'{stated}' contains no <MarkerSet>.")
     return {name_of(element): element for element in marker_set.iter("Marker")}
 
 
@@ -242,26 +250,30 @@ def _measurements(scaler: ET.Element, file: str) -> list[Measurement]:
         name = name_of(element)
         pairs = tuple(tuple(text_of(pair, "markers").split()) for pair in element.iter("MarkerPair"))
         if any(len(pair) != 2 for pair in pairs):
-            raise InputFileError(f"A marker pair of the measurement '{name}' in '{file}' is not two names.")
+            raise InputFileError(
+                f"A marker pair of the measurement '{name}' in '{file}' does not consist of two names."
+            )
         bodies = []
         for body in element.iter("BodyScale"):
             letters = text_of(body, "axes").upper().split()
             if any(letter not in _AXES for letter in letters):
                 raise InputFileError(
-                    f"The measurement '{name}' in '{file}' scales along '{' '.join(letters)}', not X Y Z."
+                    f"The measurement '{name}' in '{file}' scales along '{' '.join(letters)}'; only X, Y and Z are possible."
                 )
             bodies.append((name_of(body), tuple(_AXES[letter] for letter in letters)))
         measurements.append(Measurement(name, tuple((pair[0], pair[1]) for pair in pairs), tuple(bodies)))
     return measurements
 
 
-def _by_hand(scaler: ET.Element, file: str) -> dict[str, FloatArray]:
-    """Factors given in the set-up, or in a file of its own that it names."""
+def _manual_factors(scaler: ET.Element, file: str) -> dict[str, FloatArray]:
+    """Return the factors (3,) by body given in the set-up, or in a separate file to which it refers."""
     factors: dict[str, FloatArray] = {}
     for element in scaler.iter("Scale"):
         if read_flag(element, "apply", True):
             values = read_numbers(element, "scales", 3)
             if not (values > 0.0).all():
-                raise InputFileError(f"'{file}' scales '{text_of(element, 'segment')}' by {values}: not positive.")
+                raise InputFileError(
+                    f"'{file}' scales '{text_of(element, 'segment')}' by {values}; scale factors must be positive."
+                )
             factors[text_of(element, "segment")] = np.asarray(values)
     return factors

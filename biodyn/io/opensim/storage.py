@@ -1,4 +1,4 @@
-"""Tables through time: .mot and .sto in every variant of their header."""
+"""Read tables over time: .mot and .sto files with all variants of their header."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, check_columns, file_bytes
 from biodyn.io.text import clean_text
 
-#: What its files are called: coordinates, forces, results.
+#: Suffixes of the files: coordinates, forces, results.
 TABLE_SUFFIXES: Final = (".mot", ".sto")
-#: No joint turns farther, rad: larger numbers of a table that does not tell its unit are degrees.
+#: Largest possible joint angle, rad: larger numbers of a table without a stated unit are degrees.
 MOST_RADIANS: Final = 4.0 * np.pi
 _MOST_HEADER_LINES: Final = 500
 _ROWS: Final = re.compile(r"(?im)^\s*(?:nrows\s*=|datarows\s)\s*([0-9]{1,15})\s*$")
-#: A line of a header: the coordinates need no filter, they passed one. Other programs pass over it.
+#: Header line stating that the coordinates are already smooth and need no filter. Other programs ignore it.
 SMOOTH: Final = "biodynSmooth=yes"
-# What C runtimes print for a number that is none.
+# Spellings of NaN of different C runtimes.
 _NO_NUMBER: Final = re.compile(r"[-+]?(1\.#(IND|QNAN|SNAN|INF)\w*|nan\(\w*\))", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
 class Storage:
-    """One table.
+    """A table over time.
 
     Attributes:
-        path: of the file. names: (C,) of the columns without time. time_s: (T,). values: (T, C), NaN if missing.
-        in_degrees: whether its angles are in degrees; None if not stated.
-        unclear: names of several columns with different numbers; only the first is stored, and `column` raises for it.
-        notes: findings of the table as a whole. sha256: of the bytes that were read, "" without a file of its own.
-        smooth: the file says that biodyn wrote it of a motion that was smoothed.
+        path: path of the file. names: (C,) names of the columns without time. time_s: (T,) times, s. values: (T, C), NaN if
+        missing.
+        in_degrees: whether angles are in degrees; None if not stated.
+        unclear: names that several columns with different numbers have; only the first is stored, and `column` raises for it.
+        notes: findings about the whole table. sha256: hash of the file, "" for a table without a file.
+        smooth: whether the file states that biodyn wrote it with a smoothed motion.
     """
 
     path: Path
@@ -55,21 +56,21 @@ class Storage:
     def column(self, name: str) -> FloatArray:
         """Return one column (T,). Raises InputFileError if it is missing or ambiguous."""
         if name in self.unclear:
-            raise InputFileError(f"'{self.path.name}' has several columns '{name}' with different numbers.")
+            raise InputFileError(f"'{self.path.name}' has several columns named '{name}' with different numbers.")
         if name not in self.places:
             shown = ", ".join(self.names[:6])
-            raise InputFileError(f"'{self.path.name}' has no column '{name}'.", f"It has {shown} ...")
+            raise InputFileError(f"'{self.path.name}' has no column '{name}'.", f"Its columns are {shown} ...")
         return self.values[:, self.places[name]]
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """The place of each column among `names`."""
+        """Return the index of each column in `names`."""
         return {name: place for place, name in enumerate(self.names)}
 
 
 def even_rate_hz(time_s: FloatArray) -> float | None:
-    """Return the rate of rows that are even but for the rounding of their times (T,), a whole number if one fits; else None."""
-    jitter = 0.1  # of the time between two rows: rounding of the times
+    """Return the rate (Hz, an integer if one fits) of times (T,) s that are uniform up to rounding; None if they are not."""
+    jitter = 0.1  # share of the time between two rows: rounding of the times
     measured = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
     for rate_hz in (float(round(measured)), measured):
         if rate_hz > 0.0 and np.abs(time_s[0] + np.arange(len(time_s)) / rate_hz - time_s).max() * rate_hz <= jitter:
@@ -78,18 +79,19 @@ def even_rate_hz(time_s: FloatArray) -> float | None:
 
 
 def read_storage(path: str | Path) -> Storage:
-    """Return the table of a .mot or .sto file.
+    """Read the table of a .mot or .sto file.
 
-    Headers with `nRows=`, with `datarows` (SIMM) and with `DataType=double` are read. Columns that hold a state's path, as
-    /jointset/hip_r/hip_flexion_r/value, are named by its coordinate. Raises InputFileError in one sentence: cannot be opened, no
-    `endheader`, no column `time`, rows of different lengths, not numbers, time that does not increase.
+    Headers with `nRows=`, with `datarows` (SIMM) and with `DataType=double` are supported. A column name that is the path of a
+    state, such as /jointset/hip_r/hip_flexion_r/value, is replaced by its coordinate. Raises InputFileError if the file cannot
+    be opened, has no `endheader` or no column `time`, if rows differ in length or are not numeric, or if time does not
+    increase.
     """
     path = Path(path)
-    content = _content(path)
+    content = _text_of_file(path)
     lines = content.decode("utf-8", errors="replace").splitlines()
     end = next((k for k, line in enumerate(lines[:_MOST_HEADER_LINES]) if line.strip().lower() == "endheader"), None)
     if end is None:
-        raise InputFileError(f"'{path.name}' is not a motion file: no line 'endheader' ends its header.")
+        raise InputFileError(f"'{path.name}' is not a motion file: it has no line 'endheader' after its header.")
     head = lines[:end]
     body = [line for line in lines[end + 1 :] if line.strip()]
     if len(body) < 2:
@@ -98,27 +100,27 @@ def read_storage(path: str | Path) -> Storage:
     labels = [label for label in labels if label]
     check_columns(path.name, len(labels))
     if not labels or labels[0].lower() != "time":
-        raise InputFileError(f"'{path.name}' has no column 'time' as its first one.")
+        raise InputFileError(f"'{path.name}' does not have 'time' as its first column.")
     values = _numbers(path, body[1:], len(labels))
     time_s = values[:, 0]
     if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0.0).all()):
         raise InputFileError(f"The time in '{path.name}' does not increase from row to row.")
-    time, *_ = names = [_plain(label) for label in labels]
-    first, unclear = _named(names, values)
+    time, *_ = names = [_coordinate_name(label) for label in labels]
+    first, unclear = _distinct_columns(names, values)
     del first[time]
     columns = np.ascontiguousarray(values[:, list(first.values())])
-    notes = (*_counted(path, head, len(time_s)), *(_second_time(path) if time in unclear else ()))
+    notes = (*_row_count_note(path, head, len(time_s)), *(_second_time_note(path) if time in unclear else ()))
     smooth = any(line.strip() == SMOOTH for line in head)
     digest = sha256(content).hexdigest()
     return Storage(path, tuple(first), time_s.copy(), columns, _in_degrees(head), unclear, notes, digest, smooth)
 
 
-def _counted(path: Path, head: list[str], row_count: int) -> tuple[Diagnostic, ...]:
-    """Return a note where the header states another number of rows: a copy that broke off between two rows looks whole."""
+def _row_count_note(path: Path, head: list[str], row_count: int) -> tuple[Diagnostic, ...]:
+    """Return a note if the header states another number of rows; a file cut between two rows looks complete otherwise."""
     said = _ROWS.search("\n".join(head))
     if said is None or int(said[1]) == row_count:
         return ()
-    text = f"'{path.name}' announces {int(said[1])} rows and holds {row_count}; {row_count} are read."
+    text = f"'{path.name}' announces {int(said[1])} rows but holds {row_count}; {row_count} are read."
     return (
         Diagnostic(
             "recording-repaired", "warning", text, value=float(row_count), limit=float(said[1]), hint=COPY_AGAIN
@@ -126,16 +128,16 @@ def _counted(path: Path, head: list[str], row_count: int) -> tuple[Diagnostic, .
     )
 
 
-def _second_time(path: Path) -> tuple[Diagnostic, ...]:
-    """Return the note on a second column called time, which lost its own name."""
-    text = f"'{path.name}' has several columns 'time' with different numbers: the first one is used as time."
+def _second_time_note(path: Path) -> tuple[Diagnostic, ...]:
+    """Return the note on a second column named time."""
+    text = f"'{path.name}' has several columns named 'time' with different numbers; the first one is used as time."
     return (Diagnostic("columns-not-read", "warning", text, hint=COPY_AGAIN),)
 
 
-def _content(path: Path) -> bytes:
+def _text_of_file(path: Path) -> bytes:
     content = file_bytes(path)
     if b"\0" in content[:1000]:
-        raise InputFileError(f"'{path.name}' is not text: motion files are tables of numbers.")
+        raise InputFileError(f"'{path.name}' is not a text file; a motion file is a table of numbers as text.")
     return content
 
 
@@ -145,12 +147,12 @@ def _numbers(path: Path, rows: list[str], columns: int) -> FloatArray:
     except ValueError:
         values = _row_by_row(path, rows, columns)
     if values.shape[1] != columns:
-        raise InputFileError(f"'{path.name}' names {columns} columns, but its rows have {values.shape[1]} numbers.")
+        raise InputFileError(f"'{path.name}' has {columns} column names, but its rows have {values.shape[1]} numbers.")
     return values
 
 
 def _row_by_row(path: Path, rows: list[str], columns: int) -> FloatArray:
-    """Parse row by row, with other spellings of NaN and an error for the row that is wrong."""
+    """Return the numbers (T, C), parsed row by row with all spellings of NaN; InputFileError states the invalid row."""
     table = []
     for k, row in enumerate(rows):
         words = _NO_NUMBER.sub("nan", row).split()
@@ -165,14 +167,14 @@ def _row_by_row(path: Path, rows: list[str], columns: int) -> FloatArray:
     return np.array(table)
 
 
-def _plain(label: str) -> str:
-    """Return the coordinate of a state's path, any other label as it is."""
+def _coordinate_name(label: str) -> str:
+    """Return the coordinate in the path of a state; other labels are unchanged."""
     parts = label.split("/")
     return parts[-2] if len(parts) > 2 and parts[-1] == "value" else label
 
 
-def _named(names: list[str], values: FloatArray) -> tuple[dict[str, int], frozenset[str]]:
-    """Return the first column of each name, and the names of columns that differ."""
+def _distinct_columns(names: list[str], values: FloatArray) -> tuple[dict[str, int], frozenset[str]]:
+    """Return the first column of each name, and the names whose columns differ."""
     first: dict[str, int] = {}
     unclear = set()
     for k, name in enumerate(names):
@@ -190,4 +192,4 @@ def _in_degrees(head: list[str]) -> bool | None:
         return True
     if "angles are in radians" in text:
         return False
-    return True if re.search(r"^datacolumns\s+\d+", text, re.MULTILINE) else None  # SIMM knows no radians
+    return True if re.search(r"^datacolumns\s+\d+", text, re.MULTILINE) else None  # SIMM has no radians

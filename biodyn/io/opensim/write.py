@@ -1,4 +1,5 @@
-"""Files of OpenSim other than models, as text: tables through time (.mot, .sto), markers (.trc), ExternalLoads and set-up XML."""
+"""Write OpenSim files other than models as text: tables over time (.mot, .sto), markers (.trc), ExternalLoads and set-up
+XML."""
 
 from __future__ import annotations
 
@@ -16,10 +17,10 @@ _VERSION = "40000"
 def storage_text(
     name: str, columns: Mapping[str, FloatArray], notes: Sequence[str] = (), *, in_degrees: bool = False
 ) -> str:
-    """Return a .mot or .sto table.
+    """Return the text of a .mot or .sto table.
 
-    columns: (T,) each, the first one `time` in s; names without blanks. notes: lines of the header. Numbers have 15 digits,
-    a missing one is `nan`.
+    columns: (T,) each, first `time` in s; names without blanks. notes: header lines. Numbers have 15 digits, missing numbers
+    are `nan`.
     """
     values = np.column_stack(list(columns.values()))
     head = [
@@ -39,9 +40,10 @@ def storage_text(
 
 
 def trc_text(file: str, labels: Sequence[str], positions: FloatArray, time_s: FloatArray, first_frame: int = 1) -> str:
-    """Return a .trc table of markers.
+    """Return the text of a .trc table of markers.
 
-    positions: (T, M, 3) m, NaN where a marker was not seen (an empty cell); time_s: (T,). Written in mm, to 1e-5 mm.
+    positions: (T, M, 3) m, NaN if a marker was not seen (an empty cell); time_s: (T,). Positions are written in mm, rounded to
+    1e-5 mm.
     """
     frames, count = positions.shape[:2]
     rate = (frames - 1) / (time_s[-1] - time_s[0]) if frames > 1 else 1.0
@@ -61,9 +63,9 @@ def trc_text(file: str, labels: Sequence[str], positions: FloatArray, time_s: Fl
 
 
 def external_loads_text(loads: Mapping[str, tuple[str, str]], table: str) -> str:
-    """Return an ExternalLoads XML: by name of the load its body and the prefix of its columns in `table`.
+    """Return the text of an ExternalLoads XML; `loads`: body and prefix of the columns in `table`, by name of the load.
 
-    Force, point and torque are the columns `<prefix>_v`, `<prefix>_p`, `<prefix>_m` of x, y, z, all in ground.
+    Force, point and torque are the columns `<prefix>_v`, `<prefix>_p`, `<prefix>_m` with x, y, z, all in ground axes.
     """
     root = ET.Element("OpenSimDocument", Version=_VERSION)
     top = ET.SubElement(root, "ExternalLoads", name="ground_reaction")
@@ -85,10 +87,10 @@ def external_loads_text(loads: Mapping[str, tuple[str, str]], table: str) -> str
 
 
 def inverse_dynamics_setup(files: Mapping[str, str], time_s: tuple[float, float], output: str) -> str:
-    """Return the set-up of OpenSim's InverseDynamicsTool, without its low-pass filter.
+    """Return the text of a set-up of OpenSim's InverseDynamicsTool, without its low-pass filter.
 
-    files: `model`, `coordinates`, and `loads` where there are some. time_s: a little before the first and after the last row,
-    as the tool leaves out a last row that its own rounding puts behind the end.
+    files: `model`, `coordinates`, and `loads` if any. time_s: first and last time, s, slightly before the first and after the
+    last row, because the tool omits a last row that rounding puts after the end.
     """
     root = ET.Element("OpenSimDocument", Version=_VERSION)
     tool = ET.SubElement(root, "InverseDynamicsTool", name="inverse_dynamics")

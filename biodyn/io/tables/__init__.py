@@ -1,12 +1,12 @@
-"""Convert tables of numbers over time to recordings: OpenSim's .mot and .sto, and spreadsheets.
+"""Convert tables over time to recordings: .mot and .sto files of OpenSim, and spreadsheets.
 
 In: a table (`io.opensim.storage.Storage`: names, times, columns). Out: the roles of its columns (`ColumnRoles`: markers, poses,
-ground forces, force plates, joint coordinates, others) by their names or by a column map, and the `Recording` in SI units. Open
-questions are a `Diagnostic`; a contradiction is an InputFileError.
+ground forces, force plates, joint coordinates, others) by their names or by a column map, and the `Recording` in SI units.
+Doubtful data are reported as `Diagnostic`; contradictory data raise InputFileError.
 
-Read `columns` (what columns are by their names), then `recording` (rows and columns become a recording) with `force_plates`
-(ground forces become plates); of spreadsheets `sheet` (text becomes a table), `column_map` (what a user specifies) and
-`spreadsheet` (all of it, with the events of exports).
+Read `columns` (roles of columns by their names), then `recording` (conversion to a recording) with `force_plates` (conversion
+of ground forces to plates). For spreadsheets: `sheet` (text to table), `column_map` (roles specified by the user) and
+`spreadsheet` (the complete reader, with the events of exports).
 """
 
 from biodyn.io.tables.columns import ColumnRoles, roles_of

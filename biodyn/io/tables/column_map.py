@@ -19,18 +19,18 @@ _SIDES: dict[str, Side] = {"right": "r", "left": "l"}
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """A column map: `path` of its file, None without one; `content` as `library.schema.ColumnMap`."""
+    """A column map: `path` of its file (None without one), and `content` according to `library.schema.ColumnMap`."""
 
     path: Path | None
     content: dict[str, Any]
 
     def text(self, entry: str) -> str:
-        """Return an entry, "" if absent."""
+        """Return a text entry; "" if absent."""
         return str(self.content.get(entry) or "")
 
 
 def map_file(table: Path) -> Path | None:
-    """Return the path of the column map of a spreadsheet, None if absent."""
+    """Return the path of the column map of a spreadsheet; None if absent."""
     for path in (table.with_name(f"{table.stem}.columns.toml"), table.with_name("columns.toml")):
         if path.is_file():
             return path
@@ -38,7 +38,7 @@ def map_file(table: Path) -> Path | None:
 
 
 def column_map(table: Path) -> ColumnMap:
-    """Return the column map of a spreadsheet, an empty one if absent; InputFileError if it is not valid."""
+    """Read the column map of a spreadsheet, an empty one if absent; InputFileError if it is invalid."""
     path = map_file(table)
     if path is None:
         return ColumnMap(None, {})
@@ -51,11 +51,11 @@ def column_map(table: Path) -> ColumnMap:
 
 
 def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> tuple[ColumnRoles, dict[str, str], dict[str, float]]:
-    """Return the roles of columns by a map, or by their names for kinds that it does not contain.
+    """Return the roles of columns by a map; kinds that the map does not contain are determined by column names.
 
-    Also returned are the coordinate of each renamed column, and the number of each constant column that is not in the file.
+    Also returned are the coordinate of each renamed column, and the value of each constant column that is not in the file.
 
-    Raises InputFileError with the nearest column for one that is not there, and for one that is named for two things.
+    Raises InputFileError for a missing column (with the most similar one as a hint) and for a column with two roles.
     """
     content = given.content
     reading = _Map(given.path, names)
@@ -65,7 +65,7 @@ def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> tuple[ColumnRole
     for label, columns in markers.items():
         if len(columns) != len("xyz"):
             raise InputFileError(
-                f"'{given.path}' gives {len(columns)} columns for the marker {label}.", "Give three columns, x y z."
+                f"'{given.path}' lists {len(columns)} columns for the marker {label}.", "Give three columns, x y z."
             )
     poses = poses_of_map(content.get("poses", {}))
     for label, pose in poses.items():
@@ -90,15 +90,15 @@ def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> tuple[ColumnRole
     for column, name in renamed.items():
         if name in names and name != column:
             raise InputFileError(
-                f"'{given.path}' calls the column '{column}' '{name}', and there is another column of that name.",
-                f"Which of them is it? coordinates.{name} = '{name}' takes the other.",
+                f"'{given.path}' renames the column '{column}' to '{name}', but there is another column with this name.",
+                f"Use coordinates.{name} = '{name}' to select the other column.",
             )
     free = [name for name in names if name not in reading.used]
-    return _completed(said, free), renamed, reading.constants
+    return _with_roles_by_name(said, free), renamed, reading.constants
 
 
 class _Map:
-    """The columns of a file as a map names them: each is there, and is one thing."""
+    """Check the columns listed in a map: each must exist in the file and have one role."""
 
     def __init__(self, path: Path | None, names: Sequence[str]) -> None:
         self._path = path
@@ -107,7 +107,7 @@ class _Map:
         self.constants: dict[str, float] = {}
 
     def columns(self, parts: Sequence[str | float], entry: str) -> tuple[str, ...]:
-        """Return names of the columns of an entry; of a number, that of a column that holds it."""
+        """Return the column names of an entry; a number gives the name of a constant column."""
         return tuple(self._column(part, entry) for part in parts)
 
     def _column(self, part: str | float, entry: str) -> str:
@@ -117,22 +117,22 @@ class _Map:
             return name
         if part not in self._names:
             raise InputFileError(
-                f"'{self._path}' names the column '{part}', which is not there.", suggest_name(part, self._names)
+                f"'{self._path}' refers to the column '{part}', which does not exist.", suggest_name(part, self._names)
             )
         shared = entry.endswith(_POINT) and self.used.get(part, "").endswith(
             _POINT
-        )  # a column with the height of the floor
+        )  # a constant column, such as the height of the floor
         if part in self.used and not shared:
             raise InputFileError(
-                f"'{self._path}' names the column '{part}' twice: in {self.used[part]} and in {entry}.",
-                "A column is one thing.",
+                f"'{self._path}' uses the column '{part}' twice: in {self.used[part]} and in {entry}.",
+                "A column can have only one role.",
             )
         self.used[part] = entry
         return part
 
 
-def _completed(said: ColumnRoles, free: Sequence[str]) -> ColumnRoles:
-    """Return the roles in a map, and by names those of other columns of kinds that the map does not contain."""
+def _with_roles_by_name(said: ColumnRoles, free: Sequence[str]) -> ColumnRoles:
+    """Return the roles in a map, completed by column names for kinds that the map does not contain."""
     by_name = roles_of(free, points=True)
     markers = said.markers or by_name.markers
     poses = said.poses or by_name.poses

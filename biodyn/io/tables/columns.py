@@ -25,11 +25,12 @@ _AXES = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
 @dataclass(frozen=True)
 class ForceColumns:
-    """The columns of one ground force.
+    """Columns of one ground force.
 
     Attributes:
-        name: distinguishes it from the others, "" without a name. side: of the foot in the name, None if absent.
-        force, point: three columns each, x y z; point: where it acts. moment: three of the moment about that point, or empty.
+        name: distinguishes this force from the others, "" without a name. side: side of the foot in the name, None if absent.
+        force, point, moment: three columns each (x, y, z) of the force, its point of application, and the moment about this
+            point; `moment` may be empty.
     """
 
     name: str
@@ -40,15 +41,15 @@ class ForceColumns:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All its columns."""
+        """Return all columns."""
         return (*self.force, *self.point, *self.moment)
 
 
 def force_columns(names: Sequence[str]) -> tuple[ForceColumns, ...]:
-    """Return the ground forces among the columns of a table, in its order: those with three of force and three of point."""
+    """Return the ground forces of a table that have three force and three point columns, in the order of the table."""
     vectors: dict[str, dict[str, dict[int, str]]] = {}
     for name in names:
-        read = _read(name.lower())
+        read = _force_component(name.lower())
         if read is not None:
             what, which, axis = read
             vectors.setdefault(which, {}).setdefault(what, {}).setdefault(axis, name)
@@ -65,16 +66,16 @@ def force_columns(names: Sequence[str]) -> tuple[ForceColumns, ...]:
 
 
 def side_of(words: str) -> Side | None:
-    """Return the side that one of the words (letters between other characters) names, None where none or both do."""
+    """Return the side denoted by a word of a text (letters between other characters); None if no side or both are."""
     known: dict[str, Side] = load_table("formats/opensim_names")["ground_force"]["sides"]
     sides = {known[word] for word in re.findall(r"[a-z]+", words.lower()) if word in known}
     return sides.pop() if len(sides) == 1 else None
 
 
 @lru_cache(4096)
-def _read(name: str) -> tuple[str, str, int] | None:
-    """Return what a column is, of which force, along which axis; None where it is of no force."""
-    longest = 60  # no laboratory writes longer names of columns; regular expressions stay quick
+def _force_component(name: str) -> tuple[str, str, int] | None:
+    """Return quantity, force name and axis of a column; None if it does not belong to a force."""
+    longest = 60  # longer than any column name; keeps regular expressions fast
     if not 2 < len(name) <= longest:
         return None
     turned = _axis_first().fullmatch(name)
@@ -82,7 +83,7 @@ def _read(name: str) -> tuple[str, str, int] | None:
         name = f"{turned['what']}{turned['number']}_{turned['axis']}"
     if name[-1] not in _AXES:
         return None
-    for what, forms in _forms():
+    for what, forms in _name_patterns():
         for form in forms:
             match = form.fullmatch(name[:-1])
             if match is not None:
@@ -98,7 +99,7 @@ def _axis_first() -> re.Pattern[str]:
 
 
 @lru_cache(1)
-def _forms() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
+def _name_patterns() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
     table = load_table("formats/opensim_names")["ground_force"]["forms"]
     return tuple((what, tuple(re.compile(form) for form in table[what])) for what in ("point", "moment", "force"))
 
@@ -108,13 +109,14 @@ METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001}
 
 @dataclass(frozen=True, eq=False)
 class PlateColumns:
-    """The columns of one force plate.
+    """Columns of one force plate.
 
     Attributes:
-        force, moment: three columns each, N and `newton_metres` times N m. axes: of both, the plate's or the laboratory's.
-        corners: (4, 3) m, one after the other around the plate; in its own axes as C3D files order them, +x+y, -x+y, -x-y, +x-y.
-        about: (3,) m point of the moments: from the sensor's origin to the middle of the surface in the plate's axes, a place in
-            the laboratory's; None = the middle of the surface.
+        force, moment: three columns each, in N and in `newton_metres` N m. axes: plate or laboratory axes of both.
+        corners: (4, 3) m, consecutive around the plate; for plate axes in C3D order, +x+y, -x+y, -x-y, +x-y.
+        about: (3,) m reference point of the moments: in plate axes the vector from the sensor origin to the centre of the
+        surface,
+            in laboratory axes a position; None = the centre of the surface.
     """
 
     force: tuple[str, ...]
@@ -126,12 +128,12 @@ class PlateColumns:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All its columns."""
+        """Return all columns."""
         return (*self.force, *self.moment)
 
 
 def plate_of_map(entry: Mapping[str, Any], force: tuple[str, ...], moment: tuple[str, ...]) -> PlateColumns:
-    """Return the columns of a valid entry [[plates]] of a column map."""
+    """Return the plate columns of a valid entry [[plates]] of a column map."""
     metres = METRES[entry.get("length", "m")]
     about = entry.get("about")
     return PlateColumns(
@@ -147,9 +149,9 @@ def plate_of_map(entry: Mapping[str, Any], force: tuple[str, ...], moment: tuple
 def measured_plates(
     table: Storage, plates: Sequence[PlateColumns], at_s: FloatArray, rate_hz: float, first: int
 ) -> tuple[ForcePlate, ...]:
-    """Return the plates at the times (S,) s of the table's clock, `rate_hz` of them a second; numbered from `first`.
+    """Return the plates sampled at times (S,) s of the table's clock with the rate `rate_hz`, numbered from `first`.
 
-    Between rows channels are interpolated linearly. Raises InputFileError for impossible corners or moments.
+    Channels are interpolated linearly between rows. Raises InputFileError for impossible corners or moments.
     """
     return tuple(
         ForcePlate(
@@ -166,8 +168,8 @@ def measured_plates(
 
 
 def _channels(table: Storage, plate: PlateColumns, number: int, at_s: FloatArray) -> FloatArray:
-    """(S, 6) force and moment in the plate's axes, N and N m."""
-    R_LP = _axes(table, plate, number)
+    """Return force and moment (S, 6) in plate axes, N and N m."""
+    R_LP = _plate_axes(table, plate, number)
     F, M = (np.column_stack([table.column(name) for name in names]) for names in (plate.force, plate.moment))
     M = M * plate.newton_metres
     _require_moments(table, plate, F, M)
@@ -179,32 +181,30 @@ def _channels(table: Storage, plate: PlateColumns, number: int, at_s: FloatArray
 
 
 def unlike_a_plate(corners: FloatArray) -> str:
-    """Return why four corners (4, 3) m are not those of a plate, "" if they are."""
-    sides = 0.5 * np.array([np.linalg.norm(side) for side in _sides(corners)])
-    # of a rectangle both diagonals share their middle
+    """Return the reason why corners (4, 3) m cannot be those of a plate; "" if they can."""
+    sides = 0.5 * np.array([np.linalg.norm(side) for side in _side_vectors(corners)])
+    # the diagonals of a rectangle have the same midpoint
     bent = np.abs(corners[0] + corners[2] - (corners[1] + corners[3])).max()
     least_m, most_m = 0.1, 4.0
     if ((sides > least_m) & (sides < most_m)).all() and bent <= 0.1 * sides.max():
         return ""
-    return (
-        f"its sides would be {sides[0]:.3g} and {sides[1]:.3g} m, the middles of its diagonals {bent / 2:.3g} m apart"
-    )
+    return f"its sides would be {sides[0]:.3g} and {sides[1]:.3g} m, and the midpoints of its diagonals {bent / 2:.3g} m apart"
 
 
-def _sides(c: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Twice the sides (3,) along the x and the y axis of a plate."""
+def _side_vectors(c: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return twice the side vectors (3,) m along the x and y axis of a plate."""
     return (c[0] - c[1]) + (c[3] - c[2]), (c[0] - c[3]) + (c[1] - c[2])
 
 
-def _axes(table: Storage, plate: PlateColumns, number: int) -> FloatArray:
-    """R_LP (3, 3) of a plate; InputFileError where its corners are none."""
+def _plate_axes(table: Storage, plate: PlateColumns, number: int) -> FloatArray:
+    """Return R_LP (3, 3) of a plate; InputFileError if its corners are not those of a plate."""
     wrong = unlike_a_plate(plate.corners)
     if wrong:
         raise InputFileError(
             f"The corners of plate {number} of '{table.path.name}' are not those of a plate: {wrong}.",
-            "Give the four corners one after the other around the plate, and their unit: length = 'mm'.",
+            "Give the four corners in order around the plate, and their unit: length = 'mm'.",
         )
-    x, y = _sides(plate.corners)
+    x, y = _side_vectors(plate.corners)
     x = x / np.linalg.norm(x)
     z = np.cross(x, y / np.linalg.norm(y))
     z = z / np.linalg.norm(z)
@@ -212,9 +212,9 @@ def _axes(table: Storage, plate: PlateColumns, number: int) -> FloatArray:
 
 
 def _require_moments(table: Storage, plate: PlateColumns, F: FloatArray, M: FloatArray) -> None:
-    """Raise InputFileError where moments are too large for the forces: N mm that are called N m."""
+    """Raise InputFileError if moments are too large for the forces, such as N mm stated as N m."""
     loaded_n = 50.0
-    # Largest lever of a load from the middle of a plate; treadmill belts are the longest.
+    # Largest lever arm of a load about the plate centre, m; treadmill belts are the longest plates.
     farthest_m = 5.0
     size = np.linalg.norm(F, axis=1)
     loaded = np.isfinite(size) & (size > loaded_n) & np.isfinite(M).all(axis=1)
@@ -224,8 +224,9 @@ def _require_moments(table: Storage, plate: PlateColumns, F: FloatArray, M: Floa
     arm = float(np.median(np.linalg.norm(M[loaded], axis=1) / size[loaded]))
     if arm > farthest_m + float(np.linalg.norm(away)):
         raise InputFileError(
-            f"The moments {plate.moment[0]} ... of '{table.path.name}' would act {arm:.3g} m from the plate.",
-            "Say their unit in the column map: moments = 'Nmm'.",
+            f"The moments {plate.moment[0]} ... of '{table.path.name}' have a lever arm of {arm:.3g} m, which is not on the "
+            f"plate.",
+            "State their unit in the column map: moments = 'Nmm'.",
         )
 
 
@@ -236,11 +237,11 @@ _PART = re.compile(r"(?P<label>.+?)[ _.:]+(?P<part>[pt]?[xyz]|q[wxyz]|r[123][123
 
 @dataclass(frozen=True)
 class PoseColumns:
-    """The columns of one segment's pose in the laboratory.
+    """Columns of the pose of one segment in the laboratory.
 
     Attributes:
-        origin: three columns. turn: from the segment's axes into the laboratory's, four of a quaternion (the scalar first) or
-            nine of a matrix (row by row).
+        origin: three columns. turn: rotation from segment axes to laboratory axes: four columns of a quaternion (scalar first)
+            or nine columns of a matrix (row by row).
     """
 
     origin: tuple[str, ...]
@@ -248,12 +249,12 @@ class PoseColumns:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All its columns."""
+        """Return all columns."""
         return (*self.origin, *self.turn)
 
 
 def pose_columns(columns: Sequence[str]) -> dict[str, PoseColumns]:
-    """Return the poses among columns by their names: NAME_x, _y, _z (or _px ..) with NAME_qw .. qz, or NAME_r11 .. r33."""
+    """Return the pose columns by name: NAME_x, _y, _z (or _px ..) with NAME_qw .. qz, or NAME_r11 .. r33."""
     parts: dict[str, dict[str, str]] = {}
     for name in columns:
         match = _PART.fullmatch(name)
@@ -271,7 +272,7 @@ def pose_columns(columns: Sequence[str]) -> dict[str, PoseColumns]:
 
 
 def poses_of_map(entries: Mapping[str, Any]) -> dict[str, PoseColumns]:
-    """Return the columns of the valid table [poses] of a column map."""
+    """Return the pose columns of a valid table [poses] of a column map."""
     return {
         label: PoseColumns(tuple(entry["origin"]), tuple(entry.get("quaternion") or entry["matrix"]))
         for label, entry in entries.items()
@@ -281,9 +282,9 @@ def poses_of_map(entries: Mapping[str, Any]) -> dict[str, PoseColumns]:
 def poses_of(
     table: Storage, poses: Mapping[str, PoseColumns], rate_hz: float, length: str, alone: bool
 ) -> tuple[SegmentPoses, tuple[Diagnostic, ...]]:
-    """Return the poses at the rows of a table; `alone`: without markers.
+    """Return the poses in the rows of a table, and notes; `alone`: whether the table has no markers.
 
-    Raises InputFileError where matrices are none, and of poses alone where their system is not known or none is seen.
+    Raises InputFileError if matrices are not rotations, or, without markers, if the system is unknown or no pose is seen.
     """
     labels = tuple(poses)
     system = require_known(table.path, labels) if alone else None
@@ -292,7 +293,7 @@ def poses_of(
     for k, columns in enumerate(poses.values()):
         turn = np.column_stack([table.column(name) for name in columns.turn])
         matrices[:, k, :3, :3] = (
-            _of_quaternion(turn) if len(columns.turn) == len(_QUATERNION) else turn.reshape(-1, 3, 3)
+            _scaled_rotations(turn) if len(columns.turn) == len(_QUATERNION) else turn.reshape(-1, 3, 3)
         )
         matrices[:, k, :3, 3] = np.column_stack([table.column(name) for name in columns.origin])
     stored, notes = checked_poses(table.path, labels, matrices, np.zeros(matrices.shape[:2]), rate_hz)
@@ -303,8 +304,8 @@ def poses_of(
     return segment_poses, (*notes, *(unit.diagnostics if length else ()))
 
 
-def _of_quaternion(q: FloatArray) -> FloatArray:
-    """Return matrices (T, 3, 3) of quaternions (T, 4), the scalar first: times the squared length of each."""
+def _scaled_rotations(q: FloatArray) -> FloatArray:
+    """Return rotation matrices (T, 3, 3), multiplied by the squared norm, of quaternions (T, 4) with the scalar first."""
     w, x, y, z = q.T
     rows = (
         (w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -318,13 +319,13 @@ _TRANSLATION = re.compile(r"(?i)(?P<label>.+)_t(?P<axis>[xyz])")
 _POINT = re.compile(
     r"(?i)(?P<label>.+?)[ _.:\-]+(?:pos(?:ition)?[ _.\-]*)?[(\[]?t?(?P<axis>[xyz])[)\]]?(?:\s*[(\[]\s*m*\s*[)\]])?"
 )
-# Where no column is named so: NAMEx, NAME_1 and NAME[1], as programs write the columns of a matrix.
+# Used if no column has such a name: NAMEx, NAME_1 and NAME[1], as programs name the columns of a matrix.
 _OTHER_POINTS = (
     re.compile(r"(?P<label>.+?)(?P<axis>[xyzXYZ])"),
     re.compile(r"(?P<label>.+?)[ _.\[(](?P<axis>\d+)[\])]?"),
 )
 _NUMBERED = {"1": "x", "2": "y", "3": "z"}
-# What programs compute from coordinates, under names that begin like a coordinate's.
+# Quantities computed from coordinates, whose names start like those of coordinates.
 _RESULT = re.compile(
     r"(?i)(.*(_moment|_force|_torque|_power|_u|_acc|_vel|_velocity|_acceleration|_reserve|[./_](speed|activation|excitation))"
     r"|.*[./](fiber|tendon|force|muscle|norm|state)[\w./]*|.*_[xyz]|[fm][xyz]_?\d+|/forceset/.*|frame#?|sub ?frame|index)"
@@ -336,9 +337,9 @@ class ColumnRoles:
     """The roles of the columns of a table.
 
     Attributes:
-        markers: by label its three columns x y z. poses: by label of the segment. forces: ground forces, each with the point
-            where it acts. plates: force plates by their six components. coordinates: joint coordinates, in order.
-        others: columns that are none of these.
+        markers: three columns x y z by label. poses: pose columns by label of the segment. forces: ground forces with their
+            points of application. plates: force plates with six components. coordinates: joint coordinates in table order.
+        others: all other columns.
     """
 
     markers: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
@@ -349,23 +350,25 @@ class ColumnRoles:
     plates: tuple[PlateColumns, ...] = ()
 
     def renamed(self, names: Mapping[str, str]) -> ColumnRoles:
-        """Return the roles with other names for some of the coordinates' columns."""
+        """Return the roles with coordinate columns renamed."""
         return replace(self, coordinates=tuple(names.get(name, name) for name in self.coordinates))
 
 
 def roles_of(names: Sequence[str], points: bool = False) -> ColumnRoles:
-    """Return the roles of columns by their names.
+    """Determine the roles of columns by their names.
 
-    `points`: a spreadsheet, in which NAME_X is a marker's; in OpenSim's tables only NAME_tx is, except pelvis_tx.
+    `points`: True for spreadsheets, in which NAME_X belongs to a marker; in OpenSim tables only NAME_tx does, except pelvis_tx.
     """
     poses = pose_columns(names) if points else {}
     taken = {name for pose in poses.values() for name in pose.columns}
     forces = force_columns([name for name in names if name not in taken])
     taken |= {name for pose in forces for name in pose.columns}
-    markers = _in_space(_points([name for name in names if name not in taken], _POINT if points else _TRANSLATION))
+    markers = _complete_points(
+        _points([name for name in names if name not in taken], _POINT if points else _TRANSLATION)
+    )
     if points and not markers:
         remaining = [name for name in names if name not in taken]
-        markers = next((some for form in _OTHER_POINTS if (some := _in_space(_points(remaining, form)))), {})
+        markers = next((some for form in _OTHER_POINTS if (some := _complete_points(_points(remaining, form)))), {})
     taken |= {name for columns in markers.values() for name in columns}
     remaining = [name for name in names if name not in taken]
     coordinates = tuple(name for name in remaining if not _RESULT.fullmatch(name))
@@ -373,15 +376,15 @@ def roles_of(names: Sequence[str], points: bool = False) -> ColumnRoles:
     return ColumnRoles(markers, forces, coordinates, others, poses)
 
 
-def _in_space(points: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, str, str]]:
-    """Return the columns x y z of the points that have these three and no more, if they are enough for a person's markers."""
+def _complete_points(points: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, str, str]]:
+    """Return the columns x y z of points with exactly these three, if there are enough points for the markers of a person."""
     markers = {label: (axes["x"], axes["y"], axes["z"]) for label, axes in points.items() if axes.keys() == set("xyz")}
     fewest = 3  # fewer points are not the markers of a person
     return markers if len(markers) >= fewest else {}
 
 
 def _points(names: Sequence[str], form: re.Pattern[str]) -> dict[str, dict[str, str]]:
-    """The columns of every point by axis, unless another column tells something else of its name: a joint that also turns."""
+    """Return the columns of every point by axis, except for names with a further column, such as joints that also rotate."""
     parts: dict[str, dict[str, str]] = {}
     matches = [(name, form.fullmatch(name)) for name in names]
     for name, match in matches:

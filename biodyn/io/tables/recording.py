@@ -27,16 +27,19 @@ from biodyn.recording.motion import CoordinateUnit
 
 
 def uniform_times(table: Storage) -> tuple[float, FloatArray, tuple[Diagnostic, ...]]:
-    """Return rows per second, uniform times (T,) s, and a note if the times of the table are not uniform.
+    """Return the rate of the rows, Hz, uniform times (T,) s, and a note if the times of the table are not uniform.
 
-    Raises InputFileError for fewer than two rows and for a rate that no camera has.
+    Raises InputFileError for fewer than two rows, or for a rate outside the range of cameras.
     """
     times = table.time_s
     if len(times) < 2:
-        raise InputFileError(f"'{table.path.name}' holds {len(times)} row: no motion.")
+        raise InputFileError(f"'{table.path.name}' has fewer than two rows of data, so it contains no motion.")
     mean_hz = (len(times) - 1) / float(times[-1] - times[0])
     if not RATES_HZ[0] <= mean_hz <= RATES_HZ[1]:
-        raise InputFileError(f"'{table.path.name}' has {mean_hz:.3g} rows per second: no motion is recorded like that.")
+        raise InputFileError(
+            f"'{table.path.name}' has {mean_hz:.3g} rows per second; a motion needs {RATES_HZ[0]:g} to "
+            f"{RATES_HZ[1]:g} Hz."
+        )
     even_hz = even_rate_hz(times)
     if even_hz is not None:
         return even_hz, times, ()
@@ -47,8 +50,8 @@ def uniform_times(table: Storage) -> tuple[float, FloatArray, tuple[Diagnostic, 
     note = Diagnostic(
         "recording-repaired",
         "warning",
-        f"The time between rows of '{table.path.name}' varies from {steps.min():.4g} to {steps.max():.4g} s: resampled "
-        f"linearly at {mean_hz:.6g} rows per second.",
+        f"The time between rows of '{table.path.name}' varies from {steps.min():.4g} to {steps.max():.4g} s. The table is "
+        f"resampled linearly at {mean_hz:.6g} rows per second.",
         value=float(steps.max()),
         unit="s",
     )
@@ -56,9 +59,9 @@ def uniform_times(table: Storage) -> tuple[float, FloatArray, tuple[Diagnostic, 
 
 
 def resampled(table: Storage, roles: ColumnRoles, time_s: FloatArray) -> Storage:
-    """Return the table at other times (T,) s by linear interpolation; a marker is missing if a neighbouring row lacks it.
+    """Return the table interpolated linearly to times (T,) s; a marker is missing if a neighbouring row lacks it.
 
-    Where rows were dropped, the other rows keep their values and markers are missing in the dropped rows.
+    If rows were dropped, the other rows keep their values, and markers are missing in the dropped rows.
     """
     if time_s is table.time_s:
         return table
@@ -76,12 +79,12 @@ def resampled(table: Storage, roles: ColumnRoles, time_s: FloatArray) -> Storage
 def _with_dropped_rows(
     times: FloatArray, rounding: float = 0.1, most_dropped: float = 0.5
 ) -> tuple[float, FloatArray] | None:
-    """Return rate and times of all rows if the steps are multiples of one step; else None.
+    """Return the rate (Hz) and times (s) of all rows if the time steps are multiples of one step; else None.
 
-    rounding: largest deviation from a multiple, of the time between two rows. most_dropped: share of all rows.
+    rounding: largest deviation from a multiple, as a share of the step. most_dropped: largest share of dropped rows.
     """
     steps = np.diff(times)
-    step_s = float(steps[steps < 1.5 * np.median(steps)].mean())  # mean of undropped steps, as times are rounded
+    step_s = float(steps[steps < 1.5 * np.median(steps)].mean())  # mean, as times are rounded
     counts = np.round(steps / step_s)
     number = np.concatenate([[0.0], np.cumsum(counts)])
     if counts.min() < 1.0 or len(times) < (1.0 - most_dropped) * number[-1]:
@@ -99,8 +102,8 @@ def _dropped_note(table: Storage, rate_hz: float, time_s: FloatArray) -> Diagnos
     return Diagnostic(
         "recording-repaired",
         "info",
-        f"'{table.path.name}' lacks {count} of {len(time_s)} rows at {rate_hz:g} per second: markers are missing in these rows; "
-        "forces and coordinates are interpolated linearly.",
+        f"'{table.path.name}' lacks {count} of {len(time_s)} rows at {rate_hz:g} Hz. Markers are missing in these rows; "
+        f"forces and coordinates are interpolated linearly.",
         value=float(count),
         unit="rows",
     )
@@ -115,17 +118,17 @@ def recording_of(
     events: Sequence[StoredEvent] = (),
     subject: str = "",
 ) -> Recording:
-    """Return the recording that a table holds, at a uniform rate.
+    """Return the recording in a table, at a uniform rate.
 
     Args:
-        length: stated unit of the marker positions, "" = estimated from the body's size.
-        angle: "deg" or "rad", "" = as the table states, else estimated from the largest number.
-        events: those that the file lists. subject: the name in the prefix of the labels.
+        length: stated unit of the marker positions, "" = estimated from the size of the body.
+        angle: "deg" or "rad", "" = as stated in the table, else estimated from the largest number.
+        events: events listed in the file. subject: name in the prefix of the labels.
 
     Raises InputFileError for a table without any motion or force, or without a rate.
     """
     if not (roles.markers or roles.poses or roles.forces or roles.plates or roles.coordinates):
-        raise _no_motion(table, roles)
+        raise _no_motion_error(table, roles)
     doubled = [force for force in roles.forces if table.unclear.intersection(force.columns)]
     rate_hz, time_s, time_notes = uniform_times(table)
     table = resampled(table, roles, time_s)
@@ -164,17 +167,18 @@ def recording_of(
     return repaired(recording)
 
 
-def _no_motion(table: Storage, roles: ColumnRoles) -> InputFileError:
+def _no_motion_error(table: Storage, roles: ColumnRoles) -> InputFileError:
     """Return the error for a table that holds no recording."""
     torques = [name for name in roles.others if name.endswith(("_moment", "_force"))]
     if len(torques) > 0.5 * len(table.names):
         return InputFileError(
-            f"'{table.path.name}' holds joint torques ({torques[0]} ...): a result, not a motion.",
-            "Give the coordinates or the markers that they were computed from.",
+            f"'{table.path.name}' contains joint torques ({torques[0]} ...), which are a result and not a motion.",
+            "Give the coordinates or markers from which they were computed.",
         )
     return InputFileError(
-        f"'{table.path.name}' holds neither markers, nor ground forces, nor joint coordinates.",
-        f"Its columns are {', '.join(table.names[:6])} ...; expected such as pelvis_tilt, R.ASIS_tx or ground_force_vx.",
+        f"'{table.path.name}' contains neither markers, nor ground forces, nor joint coordinates.",
+        f"Its columns are {', '.join(table.names[:6])} ...; names such as pelvis_tilt, R.ASIS_tx or ground_force_vx are "
+        f"expected.",
     )
 
 
@@ -188,25 +192,24 @@ def _markers(
     roles_of_points = point_roles(tuple(roles.markers), points, {}, ())
     columns_of_markers = roles_of_points.markers
     require_markers(table.path, roles_of_points.labels, points[:, columns_of_markers])
-    metres, unit_notes = _metres(table.path.name, points[:, columns_of_markers], length)
+    metres, unit_notes = _metres_per_unit(table.path.name, points[:, columns_of_markers], length)
     positions, notes = without_impossible(table.path, points[:, columns_of_markers] * metres)
     labels = tuple(roles_of_points.labels[i] for i in columns_of_markers)
     notes = (*roles_of_points.diagnostics, *unit_notes, *notes, *dropped_note(roles_of_points))
     return Markers(labels, positions, rate_hz), roles_of_points, notes
 
 
-def _metres(name: str, points: FloatArray, length: str) -> tuple[float, tuple[Diagnostic, ...]]:
-    """Return metres per unit of points (T, M, 3) and its notes; without a stated unit metres, or centimetres if they fit."""
+def _metres_per_unit(name: str, points: FloatArray, length: str) -> tuple[float, tuple[Diagnostic, ...]]:
+    """Return metres per unit of points (T, M, 3), and notes; without a stated unit m, mm or cm, whichever gives a possible
+    size."""
     known = names()["length_units"]
-    unit = length_unit(length or "m", known, points, entry="Its unit of length")
+    unit = length_unit(length or "m", known, points, entry="the unit of length")
     if length:
         return unit.markers, unit.diagnostics
     centimetre = known["cm"]
     if unit.markers != 1.0 or length_unit("", known, points).markers != centimetre:
         return unit.markers, ()
-    text = (
-        f"'{name}' states no unit of length, and metres give no possible person: {centimetre:g} m per unit is assumed."
-    )
+    text = f"'{name}' states no unit of length, and metres give no possible body size; {centimetre:g} m per unit is assumed."
     hint = "State it in the column map: length = 'cm'."
     return centimetre, (Diagnostic("unit-corrected", "warning", text, value=centimetre, unit="m", hint=hint),)
 
@@ -225,9 +228,7 @@ def _coordinates(
     if degrees is None:
         degrees = largest > MOST_RADIANS
         unit = "degrees" if degrees else "radians"
-        text = (
-            f"'{table.path.name}' does not state its unit of angle: {unit} are assumed (largest number {largest:.3g})."
-        )
+        text = f"'{table.path.name}' does not state the unit of its angles; {unit} are assumed (largest number: {largest:.3g})."
         notes.append(Diagnostic("angle-unit-assumed", "info", text, value=largest))
     if degrees:
         values[:, rotational] = np.radians(values[:, rotational])
@@ -238,7 +239,7 @@ def _coordinates(
 def _unclear_note(table: Storage, unclear: Sequence[str]) -> tuple[Diagnostic, ...]:
     if not unclear:
         return ()
-    text = f"'{table.path.name}' has several columns '{unclear[0]}' with different numbers: none of them is read."
+    text = f"'{table.path.name}' has several columns named '{unclear[0]}' with different numbers; none of them is read."
     return (Diagnostic("columns-not-read", "warning", text, value=float(len(unclear))),)
 
 
