@@ -254,7 +254,7 @@ def test_what_cannot_be_followed_is_refused_in_a_sentence(hinge, tmp_path, fault
         "no common markers": "0 markers in common",
         "weights of zero": "weight above 0",
         "negative weight": "must not be negative",
-        "no tasks": "names no marker",
+        "no tasks": "lists no marker",
         "other markers": "0 markers in common with a task in the set-up",
     }
     with pytest.raises((InputFileError, ModelError), match=words[fault]):

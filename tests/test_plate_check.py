@@ -225,7 +225,7 @@ def test_without_calibration_the_report_says_so(laboratory: Laboratory, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("offset_m", "sentence"), [(0.02, "differ by 20.0 mm (at most 5 mm)"), (0.004, "are corrected in the file already")]
+    ("offset_m", "sentence"), [(0.02, "differ by 20.0 mm (at most 5 mm)"), (0.004, "are already corrected in the file")]
 )
 def test_calibration_of_other_corners_is_refused(
     offset_m: float, sentence: str, laboratory: Laboratory, tmp_path: Path

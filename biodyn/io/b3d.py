@@ -37,8 +37,7 @@ _PACKAGE: Final = "biodyn_b3d"
 
 @cache
 def message_class(name: str) -> Any:
-    """Return the class of a message; `cls.FromString(bytes)` raises `google.protobuf.message.DecodeError` for invalid
-    bytes."""
+    """Return the class of a message; `cls.FromString(bytes)` raises `google.protobuf.message.DecodeError` for invalid bytes."""
     from google.protobuf import message_factory
 
     return message_factory.GetMessageClass(_message_descriptors().FindMessageTypeByName(f"{_PACKAGE}.{name}"))
@@ -116,8 +115,7 @@ class Archive:
 
 
 def is_archive(head: bytes) -> bool:
-    """Return whether the first bytes are those of an archive: a possible header length, then the first field of the
-    header."""
+    """Return whether the first bytes are those of an archive: a possible header length, then the first field of the header."""
     most_header_bytes = 200_000_000  # models as text, and one number for every frame
     length = int.from_bytes(head[:_LENGTH_BYTES], "little")
     return 0 < length <= most_header_bytes and len(head) > _LENGTH_BYTES and head[_LENGTH_BYTES] in (0x08, 0x10, 0x18)
@@ -295,8 +293,7 @@ def forces_of(
 def about_which_point(
     point: FloatArray, moment: FloatArray, force: FloatArray
 ) -> Literal["centre of pressure", "origin"] | None:
-    """Return the reference point of moments (T, 3) Nm of forces (T, 3) N with centres of pressure (T, 3) m; None =
-    neither."""
+    """Return the reference point of moments (T, 3) Nm of forces (T, 3) N with centres of pressure (T, 3) m; None = neither."""
     loaded = np.abs(force[:, _VERTICAL]) > _LOADED_N
     across = [0, 2]
     at_centre = moment[loaded][:, across]
@@ -320,8 +317,7 @@ class SeveralTrialsError(InputFileError):
 
 
 def read_b3d(path: Path) -> Recording:
-    """Read an archive that holds one trial; raises InputFileError for a damaged file, SeveralTrialsError for several
-    trials."""
+    """Read an archive that holds one trial; raises InputFileError for a damaged file, SeveralTrialsError for several trials."""
     shown = 5  # trial names listed in the message
     archive = read_archive(path)
     if len(archive.trials) == 1:

@@ -88,8 +88,7 @@ def _same(name: str) -> str:
 
 
 def _meaning(label: str, context: str) -> tuple[EventKind | None, Side | None]:
-    """Return the kind and side of an event from its label and context, such as 'Foot Strike1' + 'Left', 'RHS', 'left
-    toe off'."""
+    """Return the kind and side of an event from its label and context, such as 'Foot Strike1' + 'Left', 'RHS', 'left toe off'."""
     word = letters(label)
     side = _side(letters(context))
     kind = _event_kind(word)

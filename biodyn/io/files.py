@@ -66,8 +66,7 @@ def file_bytes(path: Path, most_bytes: int = 4_000_000_000) -> bytes:
 
 
 def check_columns(name: str, count: int, per_point: int = 1) -> None:
-    """Raise InputFileError for a table with more columns (or points of `per_point` columns each) than any motion
-    has."""
+    """Raise InputFileError for a table with more columns (or points of `per_point` columns each) than any motion has."""
     most_columns = 6_000  # 2,000 markers
     if count * per_point > most_columns:
         what = "columns" if per_point == 1 else "markers"

@@ -158,8 +158,7 @@ def _words(stem: str) -> list[str]:
 
 
 def _folders(motion_folder: Path) -> Iterator[Path]:
-    """Yield the folder of the motion, then folders for forces next to it and one level above, and their subfolder of its
-    name."""
+    """Yield the folder of the motion, then folders for forces next to it and one level above, and their subfolder of its name."""
     yield motion_folder
     known = set(load_table("formats/opensim_names")["beside"]["force_folders"])
     for above in (motion_folder, motion_folder.parent, motion_folder.parent.parent):

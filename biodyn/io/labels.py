@@ -312,8 +312,7 @@ def _apply_rule(rule: dict[str, Any], labels: Sequence[str], kinds: list[str]) -
 
 
 def _are_axes(four: FloatArray, table: dict[str, Any]) -> bool:
-    """Return whether points (T, 4, 3) are an origin and three points at one distance on perpendicular axes, in twenty
-    frames."""
+    """Return whether points (T, 4, 3) are an origin and three points at one distance on perpendicular axes, in twenty frames."""
     seen = np.flatnonzero(np.isfinite(four).all(axis=(1, 2)))
     if not seen.size:
         return True  # never seen: only the four names can decide

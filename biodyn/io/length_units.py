@@ -29,8 +29,7 @@ _ANY_BODY_M, _BODY_M = (0.25, 3.5), (0.45, 2.6)
 
 
 class PlateUnit(NamedTuple):
-    """Metres per file unit of a plate's corners, of its ORIGIN, and of the length in moments (N times length) without a
-    unit."""
+    """Metres per file unit of a plate's corners, of its ORIGIN, and of the length in moments (N times length) without a unit."""
 
     corners: float
     origin: float
@@ -88,8 +87,7 @@ def within(value: float, limits: tuple[float, float]) -> bool:
 def _marker_factor(
     entry: str, text: str, stated: float, count: int, extents: tuple[float, float], person: bool
 ) -> tuple[float, tuple[Diagnostic, ...]]:
-    """Return the factor on the stated unit of `count` markers, and a note; 1 if the size is possible or no factor makes it
-    so."""
+    """Return the factor on the stated unit of `count` markers, and a note; 1 if the size is possible or no factor makes it so."""
     fewest_markers, fewest_of_a_person = (
         4,
         10,

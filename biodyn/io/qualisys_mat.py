@@ -44,8 +44,7 @@ def records(record: Record, field: str, count: int | None = None) -> tuple[Recor
 
 
 def numbers(record: Record, field: str, *sizes: int | None) -> FloatArray:
-    """Return an array with the given first dimensions (None = any); MatlabError if a number exceeds the range of a
-    laboratory."""
+    """Return an array with the given first dimensions (None = any); MatlabError if a number exceeds the range of a laboratory."""
     return _possible(_shaped(record, field, *sizes), field)
 
 

@@ -1,12 +1,11 @@
-"""The contents of a recording as frozen values in SI, shared by reading and computing.
+"""The contents of a recording as frozen dataclasses in SI units.
 
-A `Recording` has optional parts: motion
-as `Markers`, `SegmentPoses` or `Coordinates`, `ForcePlate`s, `GaitEvent`s, `SubjectParameters`, and what the laboratory's
-own software had computed (`ModelOutput`). Frames are the first axis everywhere, time is 0 at the file's first frame,
-missing is NaN, and the frame is the laboratory's until `Recording.rotated` turns it into World.
-`FileFacts` is facts from the head of a file, for searches of many files.
+A `Recording` has optional parts: motion as `Markers`, `SegmentPoses` or `Coordinates`, `ForcePlate`s, `GaitEvent`s,
+`SubjectParameters`, and outputs of the laboratory software (`ModelOutput`). Frames are the first axis of all arrays, time is 0
+at the first frame of the file, missing values are NaN, and vectors are in laboratory axes until `Recording.rotated` transforms
+them to World. `FileFacts` holds facts from the head of a file, for searches in many files.
 
-Read `recording` first (what a file may hold, and what happens when a missing part is requested), then `motion` (markers,
+Read `recording` first (contents of a file, and access to missing parts), then `motion` (markers,
 segment poses, joint coordinates, configurations of a skeleton), `plates`, `plate_calibration` and `wrenches` (force
 plates as stored, their corrections, ground reaction per plate and per foot) and `stillness` (quiet standing).
 """

@@ -1,4 +1,4 @@
-"""A motion as values: marker trajectories, segment poses, joint coordinates, and the configurations of a skeleton."""
+"""Dataclasses of a motion: marker trajectories, segment poses, joint coordinates, and configurations of a multibody model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from biodyn.conventions import BoolArray, FloatArray
 
 @dataclass(frozen=True)
 class Markers:
-    """Trajectories of the physical markers, or of virtual points set about the poses of segments.
+    """Trajectories of physical markers, or of virtual points on segments with measured poses.
 
     Attributes:
         labels: cleaned marker labels (subject prefix stripped), unique, in file order; length M.
-        positions: (T, M, 3) m; NaN where the marker was not seen. Frame: as the owner says (laboratory in a
+        positions: (T, M, 3) m; NaN if the marker was not seen. Axes: those of the owner (laboratory in a
             `Recording` fresh from a file, World after `Recording.rotated`).
         rate_hz: frames per second.
-        virtual: whether they are not measured, but points of measured segment poses (`SegmentPoses.as_points`).
+        virtual: whether they are virtual points of measured segment poses (`SegmentPoses.as_points`).
     """
 
     labels: tuple[str, ...]
@@ -40,7 +40,7 @@ class Markers:
         return np.arange(self.frame_count) / self.rate_hz
 
     def index(self, label: str) -> int:
-        """Column of a marker; KeyError if it is not there."""
+        """Return the column of a marker; KeyError if there is none."""
         try:
             return self.labels.index(label)
         except ValueError:
@@ -55,7 +55,7 @@ class Markers:
         return replace(self, positions=self.positions @ R.T)
 
     def spelled_as(self, others: tuple[str, ...]) -> Markers:
-        """Return the markers with labels as in `others` if they differ in spelling only: R_Asis, RAsis and R.ASIS are one."""
+        """Return the markers with labels spelled as in `others` (R_Asis, RAsis and R.ASIS are the same label)."""
         counts = [Counter(map(bare_label, labels)) for labels in (others, self.labels)]
         spelled = {bare_label(label): label for label in others if counts[0][bare_label(label)] == 1}
         labels = tuple(
@@ -71,30 +71,30 @@ def bare_label(label: str) -> str:
 
 
 def person_is_there(seen: BoolArray) -> BoolArray:
-    """Return the frames (T,) with at least half of the largest number of markers that are `seen` (T, M)."""
-    # The person is there while this share of the markers is seen that are seen at best.
+    """Return (T,) whether at least half of the largest number of markers in any frame are `seen` (T, M)."""
+    # The person is present while at least this share of the largest number of visible markers is seen.
     there_share = 0.5
     count = seen.sum(axis=1)
     return np.asarray(count >= max(there_share * count.max(initial=0), 1))
 
 
-# Corners of a regular tetrahedron about the origin: with them a fit weighs turns about every axis alike.
+# Corners of a regular tetrahedron about the origin, with which a fit weights rotations about all axes equally.
 _CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
 
 
 @dataclass(frozen=True)
 class SegmentPoses:
-    """Pose of every segment B in every frame, in the frame of the owner (A: laboratory in a file, World after `rotated`).
+    """Poses of segments B in axes A of the owner (laboratory in a file, World after `rotated`).
 
     Attributes:
         labels: names of the segments, unique, in file order; length S.
-        rotations: (T, S, 3, 3) R_AB; its columns are the segment's axes. NaN where the segment was not seen.
-        origins: (T, S, 3) m, p_AB of the segment's origin. NaN where it was not seen.
+        rotations: (T, S, 3, 3) R_AB; the columns are the axes of the segment. NaN if the segment was not seen.
+        origins: (T, S, 3) m, p_AB of the origin of the segment. NaN if it was not seen.
         rate_hz: frames per second.
-        reliability: (T, S) as the file has it, None where it has none.
-        landmarks: by landmark, the segment's label and the place (3,) m in its axes, where the file tells one.
+        reliability: (T, S) as stored, None if the file has none.
+        landmarks: segment label and position (3,) m in segment axes of every landmark in the file.
 
-    Raises ValueError where shapes, labels or rate do not fit each other, or a matrix is not a rotation.
+    Raises ValueError if shapes, labels and rate are inconsistent, or a matrix is not a rotation.
     """
 
     labels: tuple[str, ...]
@@ -105,16 +105,16 @@ class SegmentPoses:
     landmarks: Mapping[str, tuple[str, FloatArray]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        no_rotation = 1e-4  # largest error of R R^T: files of single precision keep 1e-6, of four decimals 1e-4
+        no_rotation = 1e-4  # largest error of R R^T: 1e-6 for files in single precision, 1e-4 for four decimals
         count = len(self.labels)
         if len(set(self.labels)) != count:
-            raise ValueError("two segments have one label")
+            raise ValueError("two segments have the same label")
         if self.origins.ndim != 3 or self.origins.shape[1:] != (count, 3):
-            raise ValueError(f"origins of {count} segments are (T, {count}, 3), not {self.origins.shape}")
+            raise ValueError(f"origins of {count} segments must have shape (T, {count}, 3), not {self.origins.shape}")
         if self.rotations.shape != (*self.origins.shape, 3):
-            raise ValueError(f"rotations are {(*self.origins.shape, 3)}, not {self.rotations.shape}")
+            raise ValueError(f"rotations must have shape {(*self.origins.shape, 3)}, not {self.rotations.shape}")
         if self.reliability is not None and self.reliability.shape != self.origins.shape[:2]:
-            raise ValueError(f"reliabilities are {self.origins.shape[:2]}, not {self.reliability.shape}")
+            raise ValueError(f"reliabilities must have shape {self.origins.shape[:2]}, not {self.reliability.shape}")
         if not (np.isfinite(self.rate_hz) and self.rate_hz > 0.0):
             raise ValueError(f"the rate is {self.rate_hz} Hz")
         seen = self.rotations[np.isfinite(self.rotations).all(axis=(2, 3))]
@@ -133,7 +133,7 @@ class SegmentPoses:
         return np.arange(self.frame_count) / self.rate_hz
 
     def pose(self, label: str) -> tuple[FloatArray, FloatArray]:
-        """Return R_AB (T, 3, 3) and p_AB (T, 3) m of a segment; KeyError if it is not there."""
+        """Return R_AB (T, 3, 3) and p_AB (T, 3) m of a segment; KeyError if there is none."""
         if label not in self.labels:
             raise KeyError(label)
         at = self.labels.index(label)
@@ -150,9 +150,10 @@ class SegmentPoses:
         return replace(self, rotations=R @ self.rotations, origins=self.origins @ R.T)
 
     def as_points(self, half_m: float, labels: Collection[str]) -> Markers:
-        """Return four virtual points on every one of the segments `labels`: corners of a cube of edge 2 `half_m` about it.
+        """Return four virtual points on each segment of `labels`: tetrahedron corners of a cube with edge 2 `half_m` about its
+        origin.
 
-        A weighted fit to them is one of origins and rotations: 4 |dp|^2 + 8 half_m^2 |dtheta|^2 for small errors.
+        A fit to them weights origins and rotations as 4 |dp|^2 + 8 half_m^2 |dtheta|^2 for small errors.
         """
         columns = [i for i, label in enumerate(self.labels) if label in labels]
         R, p = self.rotations[:, columns, None], self.origins[:, columns, None]
@@ -167,7 +168,7 @@ def point_label(segment: str, corner: int) -> str:
 
 
 def corner_places(half_m: float) -> FloatArray:
-    """Return the places (4, 3) m of a segment's virtual points in its axes."""
+    """Return the positions (4, 3) m of the virtual points of a segment in its axes."""
     return half_m * _CORNERS
 
 
@@ -178,16 +179,16 @@ CoordinateUnit = Literal["rad", "m", "1"]
 class Coordinates:
     """Generalised coordinates of a model over time.
 
-    They belong to the model that they were computed with, the ground frame of that model included: another laboratory
-    frame does not change them.
+    They refer to the model with which they were computed, including its ground frame, and are unchanged by a rotation of the
+    laboratory axes.
 
     Attributes:
         labels: names of the coordinates, unique, in file order; length C.
-        values: (T, C) in `units`; NaN where a coordinate is not known.
-        units: of each coordinate: "rad", "m", or "1" where it has none.
+        values: (T, C) in `units`; NaN if a coordinate is unknown.
+        units: unit of each coordinate: "rad", "m", or "1" for none.
         rate_hz: frames per second.
 
-    Raises ValueError where shapes, labels, units or rate do not fit each other.
+    Raises ValueError if shapes, labels, units and rate are inconsistent.
     """
 
     labels: tuple[str, ...]
@@ -198,11 +199,11 @@ class Coordinates:
     def __post_init__(self) -> None:
         count = len(self.labels)
         if len(set(self.labels)) != count:
-            raise ValueError("two coordinates have one label")
+            raise ValueError("two coordinates have the same label")
         if self.values.ndim != 2 or self.values.shape[1] != count:
-            raise ValueError(f"values of {count} coordinates are (T, {count}), not {self.values.shape}")
+            raise ValueError(f"values of {count} coordinates must have shape (T, {count}), not {self.values.shape}")
         if len(self.units) != count or not {*self.units} <= {"rad", "m", "1"}:
-            raise ValueError(f"{count} coordinates need as many units of rad, m or 1, not {self.units}")
+            raise ValueError(f"{count} coordinates need {count} units, each rad, m or 1, not {self.units}")
         if not (np.isfinite(self.rate_hz) and self.rate_hz > 0.0):
             raise ValueError(f"the rate is {self.rate_hz} Hz")
 
@@ -221,7 +222,7 @@ class Coordinates:
         return replace(self, values=self.values[first:stop])
 
     def column(self, label: str) -> FloatArray:
-        """Return values of one coordinate, (T,); KeyError if it is not there."""
+        """Return the values (T,) of one coordinate; KeyError if there is none."""
         if label not in self.labels:
             raise KeyError(label)
         column: FloatArray = self.values[:, self.labels.index(label)]

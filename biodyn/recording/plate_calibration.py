@@ -1,7 +1,7 @@
-"""Calibration of force plates: how far corners and channels of each plate are off, as a value and as a TOML file.
+"""Calibration of force plates: the errors of corners and channels of each plate, in memory and as a TOML file.
 
-With F, M_S the reaction that the channels give (axes of the plate, about the surface centre S by its stored corners), C the
-sensitivity matrix, d the shift and exp(theta) the turn of the plate (laboratory axes):
+Let F, M_S be the reaction computed from the channels (plate axes, about the surface centre S of the stored corners), C the
+sensitivity matrix, and d and exp(theta) the shift and rotation of the plate (laboratory axes). Then
 
     [F'; M'] = C [F; M_S],    corner' = S + d + exp(theta) (corner - S)
 
@@ -32,14 +32,15 @@ CalibrationMethod = Literal["pole", "walks"]
 
 @dataclass(frozen=True, eq=False)
 class PlateCorrection:
-    """Errors of one plate, with one standard deviation each. Laboratory axes of the recordings, m and rad.
+    """Errors of one plate and their standard deviations, in laboratory axes of the recordings, m and rad.
 
     Attributes:
-        number: of the plate in the recordings.
-        corners: (4, 3) before the correction; they identify the plate.
-        shift, turn: (3,) each, of the plate against its stored corners; `turn` is a rotation vector about the surface centre.
-        sensitivity: (6, 6) C of this module, plate axes, N and Nm. Its standard deviations are NaN where an entry was assumed.
-        cop_error, direction_error: RMS before and after the correction; NaN where not measured.
+        number: plate number in the recordings.
+        corners: (4, 3) m before the correction; they identify the plate.
+        shift, turn: (3,) each, shift and rotation vector (about the surface centre) of the plate relative to its stored
+        corners.
+        sensitivity: (6, 6) C of this module, plate axes, N and Nm. Standard deviations are NaN for assumed entries.
+        cop_error, direction_error: RMS error before and after the correction; NaN if not measured.
     """
 
     number: int
@@ -55,13 +56,13 @@ class PlateCorrection:
 
     @property
     def corrected_corners(self) -> FloatArray:
-        """Corners (4, 3) after the correction."""
+        """Return the corners (4, 3) m after the correction."""
         centre = self.corners.mean(axis=0)
         return centre + self.shift + (self.corners - centre) @ rotation_matrix(self.turn).T
 
     @property
     def words(self) -> str:
-        """The size of the correction."""
+        """Return the size of the correction as text."""
         gain = 100.0 * (np.diag(self.sensitivity) - 1.0)
         text = (
             f"plate {self.number}: shift {1e3 * np.linalg.norm(self.shift):.1f} mm, turn "
@@ -80,7 +81,7 @@ class PlateCorrection:
         return replace(plate, corners=corners, sensitivity=self.sensitivity)
 
     def entry(self) -> dict[str, Any]:
-        """Return the values as they are written: mm, degrees, N and Nm."""
+        """Return the values in the units of the file: mm, degrees, N and Nm."""
         return {
             "number": self.number,
             "corners_mm": 1e3 * self.corners,
@@ -97,12 +98,12 @@ class PlateCorrection:
 
 @dataclass(frozen=True, eq=False)
 class PlateCalibration:
-    """Corrections of the plates of a laboratory.
+    """Corrections of all plates of a laboratory.
 
     Attributes:
-        date: of the check. method: "pole" (`biodyn plates`) or "walks".
-        sources: name and sha256 of the recordings.
-        plates: a correction a plate. file: that it was read from, None for a new one.
+        date: date of the measurement. method: "pole" (`biodyn plates`) or "walks".
+        sources: name and SHA-256 of each recording.
+        plates: one correction per plate. file: file from which it was read, None for a new calibration.
     """
 
     date: datetime.date
@@ -113,7 +114,7 @@ class PlateCalibration:
 
     @classmethod
     def read(cls, path: str | Path) -> PlateCalibration:
-        """Return the calibration of a file; SettingsError names an entry that is missing or invalid."""
+        """Read a calibration file; SettingsError states an entry that is missing or invalid."""
         file = read_user_toml(path, "plate calibration", SettingsError, "Create one with 'biodyn plates'.")
         try:
             return cls._of(file)
@@ -137,7 +138,7 @@ class PlateCalibration:
         return cls(content["date"], content["method"], sources, plates, file)
 
     def write(self, path: str | Path) -> None:
-        """Write the calibration as TOML; ResultError where that is not possible."""
+        """Write the calibration as TOML; ResultError if the file cannot be written."""
         lines = [
             "# Calibration of force plates (biodyn run ... --plates FILE).",
             "# Laboratory axes. Sensitivity: plate axes, force in N and moment about the surface centre in Nm; nan: assumed.",
@@ -159,10 +160,10 @@ class PlateCalibration:
             raise ResultError(f"'{path}' cannot be written: {error.strerror}.", "Choose another --out.") from error
 
     def applied(self, plates: Sequence[ForcePlate], tolerance_m: float = 5e-3) -> tuple[ForcePlate, ...]:
-        """Return the plates of a recording (laboratory axes), corrected; those without a correction are unchanged.
+        """Return the corrected plates of a recording (laboratory axes); plates without a correction are unchanged.
 
-        Raises PlateError where no plate has a correction, or where stored corners are farther than `tolerance_m` from those of
-        the calibration, or nearer to the corrected ones (the recording was corrected before).
+        Raises PlateError if no plate has a correction, if stored corners differ by more than `tolerance_m` from those of the
+        calibration, or if they are closer to the corrected ones (the recording was already corrected).
         """
         corrections = {plate.number: plate for plate in self.plates}
         if not any(plate.number in corrections for plate in plates):
@@ -180,7 +181,7 @@ class PlateCalibration:
 
     @property
     def title(self) -> str:
-        """Name of the file, method and date, for messages."""
+        """Return file name, method and date for messages."""
         name = "The plate calibration" if self.file is None else f"The plate calibration {self.file.name}"
         return f"{name} ({self.method}, {self.date.isoformat()})"
 
@@ -189,13 +190,13 @@ class PlateCalibration:
         numbers = {plate.number for plate in plates}
         used = [plate for plate in self.plates if plate.number in numbers]
         unchecked = sorted(numbers - {plate.number for plate in used})
-        rest = f" Not checked: plate {', '.join(map(str, unchecked))}." if unchecked else ""
+        rest = f" It has no correction for plate {', '.join(map(str, unchecked))}." if unchecked else ""
         largest = max(float(np.linalg.norm(plate.shift)) for plate in used)
         text = f"{self.title} is applied: {'; '.join(plate.words for plate in used)}.{rest}"
         return Diagnostic("plate-cop-corrected", "info", text, value=largest, unit="m")
 
     def record(self, numbers: Sequence[int]) -> dict[str, Any]:
-        """Return date, method and sizes for `run.json`, of the plates with these numbers."""
+        """Return the date, the method and the sizes of the corrections of these plates, for `run.json`."""
         used = [plate for plate in self.plates if plate.number in numbers]
         entries = [
             {name: value for name, value in plate.entry().items() if not name.startswith(("corners", "sensitivity"))}
@@ -219,7 +220,7 @@ def rotation_matrix(turn: FloatArray) -> FloatArray:
 
 
 def _require_fit(correction: PlateCorrection, plate: ForcePlate, tolerance_m: float, title: str) -> PlateCorrection:
-    """Return the correction, or raise PlateError where it belongs to a plate at another place."""
+    """Return the correction; raise PlateError if it belongs to a plate at another position."""
     distance = float(np.linalg.norm(plate.corners - correction.corners, axis=1).max())
     if not distance <= tolerance_m:
         raise PlateError(
@@ -230,7 +231,7 @@ def _require_fit(correction: PlateCorrection, plate: ForcePlate, tolerance_m: fl
     corrected = float(np.linalg.norm(plate.corners - correction.corrected_corners, axis=1).max())
     if corrected < distance:
         raise PlateError(
-            f"{title} does not fit the recording: the corners of plate {plate.number} are corrected in the file already.",
+            f"{title} does not fit the recording: the corners of plate {plate.number} are already corrected in the file.",
             "Analyse without --plates, or repeat the pole trials with the new corners.",
         )
     return correction
@@ -262,7 +263,7 @@ def _read_correction(entry: Mapping[str, Any]) -> PlateCorrection:
 
 
 def _toml_numbers(value: Any) -> str:
-    """Return numbers and nested lists as TOML; a matrix in one row a line."""
+    """Return numbers and nested lists as TOML, with one line per matrix row."""
     if isinstance(value, np.ndarray):
         if value.ndim == 2:
             return "[\n" + "".join(f"    {_toml_numbers(row)},\n" for row in value) + "]"
@@ -271,5 +272,5 @@ def _toml_numbers(value: Any) -> str:
 
 
 def _round_digits(value: Any) -> Any:
-    """Return a number with nine digits, more than any calibration has."""
+    """Round numbers to nine digits, more than the accuracy of any calibration."""
     return float(f"{value:.9g}") if isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""A force plate as a file stores it, and the manufacturer's correction of its centre of pressure."""
+"""A force plate as stored in a file, and the manufacturer's correction of its centre of pressure."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, Side
 
-#: Powers of the corrected and of the other coordinate, in the order of the coefficients.
+#: Powers of the corrected coordinate and of the other one, in the order of the coefficients.
 POWERS = np.array([[3, 4], [3, 2], [3, 0], [1, 4], [1, 2], [1, 0]])
 
 
 @dataclass(frozen=True)
 class CopCorrection:
-    """Kistler's polynomial: a plate bends under the load, so that the centre of pressure is read too far out or in.
+    """Kistler's polynomial for the error of the centre of pressure due to bending of the plate.
 
-    For x as measured dx = (P1 y^4 + P2 y^2 + P3) x^3 + (P4 y^4 + P5 y^2 + P6) x, the true place is x - dx; for y with x and y
-    exchanged and coefficients of its own. Odd in the one and even in the other, so it is the same whichever way the axes point.
+    For measured x, dx = (P1 y^4 + P2 y^2 + P3) x^3 + (P4 y^4 + P5 y^2 + P6) x, and the true position is x - dx; for y with x
+    and y exchanged and other coefficients. It is odd in one coordinate and even in the other, so the signs of the axes do not
+    matter.
     Source: Kistler, Multicomponent Force Plate for Biomechanics Type 9287C, instruction manual, section 8.4.3.
 
-    Beyond the sensors the powers grow fast: corrected places stay on the plate.
+    Because the powers grow fast beyond the sensors, corrected positions are limited to the plate.
 
     Attributes:
-        coefficients: (2, 6) of x and y, lengths in m. half_sides: (2,) m of the plate.
+        coefficients: (2, 6) for x and y, lengths in m. half_sides: (2,) m, half side lengths of the plate.
     """
 
     coefficients: FloatArray
@@ -31,17 +32,17 @@ class CopCorrection:
 
     @classmethod
     def of_unit(cls, coefficients: FloatArray, length_m: float, half_sides: FloatArray) -> CopCorrection:
-        """Return the correction of coefficients (2, 6) for lengths in a unit of `length_m` metres; half_sides (2,) in m."""
+        """Return the correction from coefficients (2, 6) for a length unit of `length_m` metres; half_sides: (2,) m."""
         return cls(coefficients * length_m ** (1.0 - POWERS.sum(axis=1)), half_sides)
 
     def errors(self, places: FloatArray) -> FloatArray:
-        """Return how far the measured centres of pressure (T, 2), m from the plate's centre, are off, (T, 2) m; NaN stays."""
+        """Return the errors (T, 2) m of measured centres of pressure (T, 2) m relative to the plate centre; NaN is kept."""
         within = np.maximum(self.half_sides, np.abs(places))
         corrected = places - self._polynomials(np.clip(places, -self.half_sides, self.half_sides))
         return np.asarray(places - np.clip(corrected, -within, within))
 
     def largest(self) -> float:
-        """Return the largest value of the polynomials about the sensors, m: within 0.6 of the half sides."""
+        """Return the largest error (m) between the sensors: within 0.6 of the half sides."""
         x, y = (np.linspace(-0.6 * half, 0.6 * half, 21) for half in self.half_sides)
         return float(np.abs(self._polynomials(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2))).max())
 
@@ -54,29 +55,29 @@ class CopCorrection:
 
 
 def plate_sides(corners: FloatArray) -> FloatArray:
-    """Return the lengths (2,) of a plate along its x and y axes, by its corners (4, 3) in their unit, see `ForcePlate`."""
+    """Return the side lengths (2,) of a plate along x and y, in the unit of its corners (4, 3) (see `ForcePlate`)."""
     return np.asarray(np.linalg.norm([corners[0] - corners[1], corners[0] - corners[3]], axis=1))
 
 
 @dataclass(frozen=True)
 class ForcePlate:
-    """One force plate as stored: channels in N and Nm (CoP channels of type 1 in m), geometry in the file's frame.
+    """One force plate as stored: channels in N and Nm (CoP channels of type 1 in m), geometry in laboratory axes.
 
     Attributes:
         number: 1-based number in the file.
         type: C3D FORCE_PLATFORM:TYPE.
-        corners: (4, 3) m, in the C3D order (+x+y, -x+y, -x-y, +x-y of the plate's own axes).
+        corners: (4, 3) m, in C3D order (+x+y, -x+y, -x-y, +x-y in plate axes).
         origin: (3,) m, FORCE_PLATFORM:ORIGIN of this plate, plate axes.
         channels: (Ta, C) analog samples at `rate_hz`, scaled to physical units; offset not removed.
         rate_hz: analog samples per second; an integer multiple of the marker rate.
-        cal_matrix: (6, C) of types 4 and 5, (C, C) of types 6 and 7, already for SI units; None for all others.
-        zero_frames: first and last marker frame (0-based, inclusive) of the unloaded baseline, None if the file names none.
+        cal_matrix: (6, C) for types 4 and 5, (C, C) for types 6 and 7, in SI units; None for all other types.
+        zero_frames: first and last marker frame (0-based, inclusive) of the unloaded baseline, None if not stated.
         channel_labels: the analog labels, for messages.
-        outlined: whether `corners` are those of the plate. False: of a table of forces without corners; they are around the
-            centre of pressure, and say nothing of the plate's edge.
-        cop_correction: of the centre of pressure, where the manufacturer gives one and the file holds it.
-        side: of the foot on which the file says that the force acts, None where it does not say.
-        sensitivity: (6, 6) correction of force and moment about the surface centre, see `plate_calibration`; None without one.
+        outlined: whether `corners` are those of the plate. False for forces of a table without corners: `corners` then enclose
+            the centre of pressure and do not indicate the edges of the plate.
+        cop_correction: the manufacturer's correction of the centre of pressure, None if the file has none.
+        side: side of the foot on which the force acts according to the file, None if not stated.
+        sensitivity: (6, 6) correction of force and moment about the surface centre, see `plate_calibration`; None for none.
     """
 
     number: int
@@ -95,7 +96,7 @@ class ForcePlate:
 
     @property
     def outputs(self) -> FloatArray:
-        """The channels as stored, or what the calibration matrix makes of them where there is one: (Ta, 6) or (Ta, C)."""
+        """Return the channels, multiplied by the calibration matrix if there is one: (Ta, 6) or (Ta, C)."""
         return self.channels if self.cal_matrix is None else self.channels @ self.cal_matrix.T
 
     def part(self, first: int, stop: int, marker_rate_hz: float) -> ForcePlate:

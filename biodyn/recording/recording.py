@@ -1,4 +1,4 @@
-"""Everything one file holds, in SI and in the laboratory's own frame, before anything is computed from it."""
+"""The contents of one file in SI units and laboratory axes, before any processing."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from biodyn.recording.plates import ForcePlate
 
 @dataclass(frozen=True)
 class SubjectParameters:
-    """What the file itself says of the subject; None or a missing key where it is silent. SI units.
+    """Subject data stored in a file, in SI units; None or a missing key if not stated.
 
     `file`: name of the separate file with these data, "" for the recording itself.
 
-    Keys of `measures` (metres unless named otherwise) are the names of the measures of
+    Keys of `measures` (metres unless the name has another unit) are the names of the measures in
     `library/body/measures.toml`, e.g. ``knee_width_r``, ``leg_length_l``, ``marker_diameter``.
     """
 
@@ -38,9 +38,9 @@ class SubjectParameters:
 
 @dataclass(frozen=True)
 class ModelOutput:
-    """A computed point channel of the laboratory's own software (angles, moments, powers ...), as stored.
+    """A computed point channel of the laboratory software (angles, moments, powers ...), as stored.
 
-    `values` is (T, 3) in file units `unit`, NaN where not computed; kind from POINT:ANGLES/MOMENTS/... or the label.
+    `values` is (T, 3) in file units `unit`, NaN if not computed; `kind` follows from POINT:ANGLES/MOMENTS/... or the label.
     """
 
     label: str
@@ -58,9 +58,10 @@ class GaitEvent:
     """A foot strike or foot off.
 
     Attributes:
-        time_s: 0 at the file's first stored frame. confidence: 0-1.
-        after_absence: the person was away before it, for so long that steps were missed: no stride reaches back over that.
-        cycle_left_out: the user leaves out the cycle that ends with this strike.
+        time_s: time, s, 0 at the first stored frame of the file. confidence: 0-1.
+        after_absence: whether the person was out of view before the event for so long that steps were missed, so no stride
+            includes this period.
+        cycle_left_out: whether the user excludes the cycle that ends with this strike.
     """
 
     time_s: float
@@ -72,23 +73,23 @@ class GaitEvent:
     cycle_left_out: bool = False
 
     def apart_s(self, other: GaitEvent) -> float:
-        """Return the time between two events of one foot and kind, s; infinite between others."""
+        """Return the time (s) between two events of the same foot and kind; infinite for others."""
         is_alike = self.side == other.side and self.kind == other.kind
         return abs(self.time_s - other.time_s) if is_alike else math.inf
 
 
 @dataclass(frozen=True)
 class FileFacts:
-    """Facts of one recording, read without its data where the format allows that.
+    """Facts of one recording, read without its data if the format allows it.
 
     Attributes:
-        path: the file.
+        path: path of the file.
         subject: stored name, "" if absent. mass_kg, height_m: stored values, None if absent.
-        leg_lengths_m: stored, by name. joint_offsets_rad: stored by a static calibration, by name.
-        labels: of the points, without subject prefixes and unnamed ones. segments: of the poses of segments.
-        coordinates: of a model, in a file without points.
-        frame_count, rate_hz: of the points. plate_count: force plates announced.
-        declared_static: the file says that it is a static trial. gait_events: foot strikes and foot offs stored.
+        leg_lengths_m: stored leg lengths by name. joint_offsets_rad: joint offsets stored by a static calibration, by name.
+        labels: labels of labelled points, without subject prefixes. segments: labels of the segments with poses.
+        coordinates: names of joint coordinates in a file without points.
+        frame_count, rate_hz: number and rate of the point frames. plate_count: number of declared force plates.
+        declared_static: whether the file declares a static trial. gait_events: number of stored foot strikes and foot offs.
     """
 
     path: Path
@@ -108,17 +109,17 @@ class FileFacts:
 
     @property
     def has_motion(self) -> bool:
-        """False where the file holds ground forces alone."""
+        """Return whether the file holds a motion; False for ground forces only."""
         return bool(self.frame_count or self.labels or self.segments or self.coordinates)
 
 
 @dataclass(frozen=True)
 class StoredMotion:
-    """The motion that a file holds, in one or several forms; None for a form that it does not hold.
+    """The motion in a file in one or several forms; None for a missing form.
 
-    Where a file holds poses and no markers, `markers` are the poses' virtual points.
+    If a file holds poses and no markers, `markers` are virtual points of the poses.
 
-    Ask here where a form may be missing; ask the `Recording` where it is needed.
+    Use this class if a form may be missing; the properties of `Recording` raise an error for a missing form.
     """
 
     markers: Markers | None = None
@@ -126,7 +127,7 @@ class StoredMotion:
     coordinates: Coordinates | None = None
 
     def rotated(self, R: FloatArray) -> StoredMotion:
-        """Return the motion in another frame; joint coordinates keep the ground frame of their own model."""
+        """Return the motion in other axes; joint coordinates keep the ground frame of their model."""
         return replace(
             self,
             markers=None if self.markers is None else self.markers.rotated(R),
@@ -134,7 +135,8 @@ class StoredMotion:
         )
 
     def part(self, first: int, stop: int, rate_hz: float) -> StoredMotion:
-        """Return the motion from frame `first` to before `stop` at `rate_hz`; a form of another rate over the same time."""
+        """Return the motion from frame `first` to before `stop` at `rate_hz`; forms with another rate are cut at the same
+        times."""
         forms = (self.markers, self.poses, self.coordinates)
         return StoredMotion(
             *(
@@ -144,7 +146,7 @@ class StoredMotion:
         )
 
     def held(self) -> tuple[str, ...]:
-        """Return names of the forms that are there, for messages."""
+        """Return the names of the available forms, for messages."""
         named = (
             ("markers", None if self.markers is None or self.markers.virtual else self.markers),
             ("segment poses", self.poses),
@@ -158,8 +160,8 @@ class AnalogSignals:
     """All analog channels of a file: EMG, plates, footswitches and others.
 
     Attributes:
-        labels, units: of the C channels, as stored. rate_hz: samples per second.
-        values: (Ta, C) scaled by the file; offsets not removed.
+        labels, units: labels and units of the C channels, as stored. rate_hz: samples per second.
+        values: (Ta, C) in `units`; offsets are not removed.
     """
 
     labels: tuple[str, ...]
@@ -169,18 +171,18 @@ class AnalogSignals:
 
     @property
     def time_s(self) -> FloatArray:
-        """Time of each sample (Ta,) s, 0 at the first frame of the file."""
+        """Return the time (Ta,) s of each sample, 0 at the first frame of the file."""
         return np.arange(len(self.values)) / self.rate_hz
 
     def part(self, start_s: float, end_s: float) -> AnalogSignals:
-        """Return the samples from one time to before another."""
+        """Return the samples from `start_s` to before `end_s`."""
         rows = slice(round(start_s * self.rate_hz), round(end_s * self.rate_hz))
         return replace(self, values=self.values[rows])
 
     def channel(self, label: str) -> FloatArray:
-        """Return the samples (Ta,) of a channel; KeyError with the labels for an unknown one."""
+        """Return the samples (Ta,) of a channel; KeyError with the known labels for an unknown one."""
         if label not in self.labels:
-            raise KeyError(f"no analog channel '{label}'; there are {', '.join(self.labels)}")
+            raise KeyError(f"no analog channel '{label}'; the channels are {', '.join(self.labels)}")
         return self.values[:, self.labels.index(label)]
 
     def __repr__(self) -> str:
@@ -190,23 +192,23 @@ class AnalogSignals:
 
 @dataclass(frozen=True, repr=False)
 class Recording:
-    """Everything a file holds that biodyn uses. Any part may be missing.
+    """The data of a file that biodyn uses. Any part may be missing.
 
     Attributes:
-        path, sha256: the file and the hash of its bytes.
+        path, sha256: path of the file and hash of its bytes.
         motion: markers, segment poses, joint coordinates; each may be None. `markers`, `poses` and `coordinates` of the
-            recording are the same parts, but raise InputFileError in one sentence where the part is missing.
+            recording are the same parts, but raise InputFileError if the part is missing.
         plates: force plates in file order (may be empty).
         events: events stored in the file (may be empty).
         subject: stored subject parameters; each may be None.
         model_outputs: computed points by cleaned label (may be empty).
-        vertical: (3,) unit vector pointing up in the frame of `markers`, or None where the file does not tell.
-        first_frame: the file's own number of the first frame.
-        start_s: time of the first frame by the file's own clock; 0 where it has none.
-        also_read: other files of the recording (forces, subject data), with their hashes.
-        declared_static: True/False where the file says (SUBJECTS:IS_STATIC), else None.
-        diagnostics: what was noticed while reading.
-        read_analog: reads all analog channels, None where the format has none.
+        vertical: (3,) unit vector pointing up in the axes of `markers`, None if not stated.
+        first_frame: stored number of the first frame.
+        start_s: time of the first frame on the clock of the file, s; 0 if it has none.
+        also_read: other files of the recording (forces, subject data) with their hashes.
+        declared_static: True or False if stated in the file (SUBJECTS:IS_STATIC), else None.
+        diagnostics: findings of reading.
+        read_analog: reads all analog channels, None if the format has none.
     """
 
     path: Path
@@ -226,35 +228,35 @@ class Recording:
 
     @property
     def analog(self) -> AnalogSignals:
-        """All analog channels, read from the file on each access; InputFileError where the format has none."""
+        """Return all analog channels, read from the file on each access; InputFileError if the format has none."""
         if self.read_analog is None:
             raise self._without("analog channels", "Give the C3D file of the recording.")
         return self.read_analog()
 
     @property
     def on_poses(self) -> bool:
-        """True where the markers are virtual points of measured poses."""
+        """Return whether the markers are virtual points of measured poses."""
         return self.motion.markers is not None and self.motion.markers.virtual
 
     @property
     def markers(self) -> Markers:
-        """The physical markers, or the virtual points of poses; InputFileError where the file holds neither."""
+        """Return the physical markers or the virtual points of poses; InputFileError if the file has neither."""
         if self.motion.markers is None:
             coordinates = self.motion.coordinates is not None
-            hint = "Coordinates are a model's: name it with --model MODEL.osim." if coordinates else ""
+            hint = "Joint coordinates require their model: --model MODEL.osim." if coordinates else ""
             raise self._without("markers", hint or "Give a file with marker trajectories.")
         return self.motion.markers
 
     @property
     def poses(self) -> SegmentPoses:
-        """The poses of the segments; InputFileError where the file holds none."""
+        """Return the segment poses; InputFileError if the file has none."""
         if self.motion.poses is None:
             raise self._without("segment poses", "Give a file of a markerless system.")
         return self.motion.poses
 
     @property
     def coordinates(self) -> Coordinates:
-        """The joint coordinates; InputFileError where the file holds none."""
+        """Return the joint coordinates; InputFileError if the file has none."""
         if self.motion.coordinates is None:
             raise self._without("joint coordinates", "Give a motion file.")
         return self.motion.coordinates
@@ -287,16 +289,18 @@ class Recording:
     def __repr__(self) -> str:
         held = [*self.motion.held(), *([f"{len(self.plates)} force plates"] if self.plates else [])]
         held += [f"{len(self.events)} events"] if self.events else []
-        return f"<recording '{self.path.name}': {', '.join(held) or 'nothing to use'}>"
+        return f"<recording '{self.path.name}': {', '.join(held) or 'no usable data'}>"
 
     def _without(self, what: str, hint: str) -> InputFileError:
         held = [*self.motion.held(), *(["force plates"] if self.plates else []), *(["events"] if self.events else [])]
-        return InputFileError(f"'{self.path}' holds no {what}; it holds {', '.join(held) or 'nothing to use'}.", hint)
+        return InputFileError(
+            f"'{self.path}' contains no {what}; it contains {', '.join(held) or 'no usable data'}.", hint
+        )
 
     def rotated(self, R: FloatArray) -> Recording:
-        """Return the recording in another frame: motion, plates and vertical multiplied by R (3, 3).
+        """Return the recording in other axes: motion, plates and vertical multiplied by R (3, 3).
 
-        Joint coordinates keep the ground frame of their model, model outputs the file's own frame and units.
+        Joint coordinates keep the ground frame of their model; model outputs keep the axes and units of the file.
         """
         vertical = None if self.vertical is None else R @ self.vertical
         return replace(

@@ -1,4 +1,4 @@
-"""Find the part of a recording in which the markers move least, and measure their movement."""
+"""Find the part of a recording with the least marker movement, and measure the movement."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.points import lengths
 from biodyn.recording.motion import Markers
 
-#: Standing is judged over half a second: people who stand sway by millimetres in it.
+#: Duration over which standing is judged, s: standing people sway by millimetres in this time.
 QUIET_S = 0.5
 #: Largest movement of the markers in quiet standing ...
 QUIET_RANGE_M = 0.03
 #: ... and in any standing.
 MOVING_RANGE_M = 0.1
-# A preview: this many half seconds, this many frames of each.
+# Number of pieces (half seconds) of a preview, and frames per piece.
 _PIECES = 60
 _SAMPLES = 6
 
 
 @dataclass(frozen=True)
 class QuietPart:
-    """Frames [first, last] in which the markers move least, and their movement there, m (inf where none is seen)."""
+    """Frames [first, last] with the least marker movement, and this movement, m (inf if no marker is seen)."""
 
     first: int
     last: int
@@ -33,20 +33,20 @@ class QuietPart:
 
 
 def quiet_length(frame_count: int, rate_hz: float) -> int:
-    """Return how many frames half a second is, at most all of them."""
+    """Return the number of frames in half a second, at most `frame_count`."""
     return min(frame_count, max(1, round(QUIET_S * rate_hz)))
 
 
 def quiet_starts(frame_count: int, rate_hz: float) -> range:
-    """Return the first frames of the half seconds that are compared: every tenth of a second."""
+    """Return the first frames of the compared half seconds, in steps of 0.1 s."""
     length = quiet_length(frame_count, rate_hz)
     return range(0, frame_count - length + 1, max(1, length // 5))
 
 
 def quietest_part(markers: Markers) -> QuietPart:
-    """Return the half second in which the markers move least, the earliest of equal ones; see `movement_m`.
+    """Return the first half second with the least marker movement (`movement_m`).
 
-    Only parts count that show at least half as many markers as the part that shows most.
+    Only parts with at least half of the markers of the part with most markers are compared.
     """
     length = quiet_length(markers.frame_count, markers.rate_hz)
     starts = quiet_starts(markers.frame_count, markers.rate_hz)
@@ -56,7 +56,7 @@ def quietest_part(markers: Markers) -> QuietPart:
 
 
 def movement_m(positions: FloatArray) -> float:
-    """Return the median over the markers of the diagonal of the box they move in, m.
+    """Return the median over the markers of the diagonal (m) of the bounding box of each trajectory.
 
     `positions` (T, M, 3) m. Only markers seen in all frames count; inf without any.
     """
@@ -72,8 +72,8 @@ def _movements(parts: Sequence[FloatArray]) -> tuple[FloatArray, BoolArray]:
 
 
 def _quietest(movements_m: FloatArray, shown: BoolArray) -> tuple[int, float]:
-    """Return the index and movement of the quietest of the parts."""
-    least_shown = 0.5  # of the markers that the part with most markers shows
+    """Return the index and the movement (m) of the quietest part."""
+    least_shown = 0.5  # share of the markers in the part with most markers
     count = shown.sum(axis=1)
     comparable = np.where(count < least_shown * count.max(), np.inf, movements_m)
     best = int(np.argmin(comparable))
@@ -82,12 +82,12 @@ def _quietest(movements_m: FloatArray, shown: BoolArray) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class Preview:
-    """Short pieces of a recording, evenly over its length: enough to tell standing from moving without reading it all.
+    """Short pieces evenly distributed over a recording, sufficient to distinguish standing from moving.
 
     Attributes:
-        markers: positions (P * F, M, 3) m of the frames of all pieces, one after another; its rate is the recording's.
-        starts: first frame of every piece in the recording, P of them. piece_frames: F, sampled over half a second.
-        frame_count: of the recording. step: frames of the recording from one sampled frame to the next.
+        markers: positions (P * F, M, 3) m of the frames of all pieces in succession; `rate_hz` is that of the recording.
+        starts: (P,) first frame of every piece in the recording. piece_frames: F, frames sampled over half a second.
+        frame_count: frames of the recording. step: recording frames between two sampled frames.
     """
 
     markers: Markers
@@ -97,7 +97,7 @@ class Preview:
     step: int
 
     def pieces(self) -> Iterator[FloatArray]:
-        """(F, M, 3) m of every piece."""
+        """Yield the positions Yield the positions (F, M, 3) m of every piece."""
         for i in range(len(self.starts)):
             yield self.markers.positions[i * self.piece_frames : (i + 1) * self.piece_frames]
 
@@ -111,14 +111,14 @@ class Preview:
         return self._movements[0]
 
     def quietest(self) -> QuietPart:
-        """Return the piece in which the markers move least, in frames of the recording."""
+        """Return the piece with the least marker movement, in frames of the recording."""
         best, movement = _quietest(*self._movements)
         return QuietPart(self.starts[best], self.starts[best] + (self.piece_frames - 1) * self.step, movement)
 
     def quiet_markers(self) -> Markers:
-        """Return the markers of the quietest piece, those not seen in it from the whole preview.
+        """Return the markers in the quietest piece; those not seen in it are taken from the whole preview.
 
-        One frame: the median position of each marker, m; NaN where it was never seen.
+        The result has one frame: the median position of each marker, m; NaN if it was never seen.
         """
         positions = median_over_frames(list(self.pieces())[_quietest(*self._movements)[0]])
         unseen = ~np.isfinite(positions[:, 0])
@@ -127,7 +127,7 @@ class Preview:
 
 
 def preview_frames(frame_count: int, rate_hz: float) -> tuple[tuple[int, ...], int, int]:
-    """Return the starts of the pieces, the frames a piece, and the step between its frames, for a recording's length."""
+    """Return the first frames of the pieces, the frames per piece, and the step between sampled frames."""
     length = quiet_length(frame_count, rate_hz)
     step = max(1, (length - 1) // (_SAMPLES - 1))
     samples = (length - 1) // step + 1
@@ -138,7 +138,7 @@ def preview_frames(frame_count: int, rate_hz: float) -> tuple[tuple[int, ...], i
 
 
 def make_preview(markers: Markers) -> Preview:
-    """Return the preview of a recording that is read already."""
+    """Return the preview of a recording that was already read."""
     starts, samples, step = preview_frames(markers.frame_count, markers.rate_hz)
     frames = [start + step * i for start in starts for i in range(samples)]
     some = Markers(markers.labels, markers.positions[frames], markers.rate_hz)
@@ -146,8 +146,8 @@ def make_preview(markers: Markers) -> Preview:
 
 
 def median_over_frames(values: FloatArray) -> FloatArray:
-    """Return the median over the first axis, NaN aside; NaN where nothing else is there. As numpy's, many times as fast."""
-    ordered = np.sort(values, axis=0)  # NaN last
+    """Return the median over the first axis ignoring NaN (NaN if all are); same result as `numpy.nanmedian` but much faster."""
+    ordered = np.sort(values, axis=0)  # NaN are sorted last
     count = np.isfinite(ordered).sum(axis=0)
     low, high = np.maximum((count - 1) // 2, 0)[None], np.maximum(count // 2, 0)[None]
     middle = 0.5 * (

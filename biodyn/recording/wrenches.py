@@ -1,4 +1,4 @@
-"""Ground reaction as wrenches about the world origin, per plate and per foot."""
+"""Ground reaction wrenches about the world origin, per plate and per foot."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ ContactDecision = Literal["assigned", "ambiguous", "rejected"]
 
 @dataclass(frozen=True)
 class PlateZero:
-    """Reading of an unloaded plate, which was subtracted from its channels.
+    """Baseline of an unloaded plate, which was subtracted from its channels.
 
     Attributes:
-        source: how the unloaded frames are known: "feet" (no foot is over the plate), "force" (a long, steady, low level),
+        source: how the unloaded frames were determined: "feet" (no foot over the plate), "force" (a long, constant, low force),
             "file" (FORCE_PLATFORM:ZERO); "unknown": no unloaded frames, nothing was subtracted.
-        offset_n: vertical force of the unloaded plate, up positive as the reaction on a foot, N; 0 where unknown.
-        drift_n: its change over the recording, N; 0 where none was found.
-        noise_n: standard deviation of the vertical force of the unloaded plate, N; NaN where unknown.
-        unloaded_s: time over which the plate was seen unloaded.
+        offset_n: vertical force of the unloaded plate, N, positive as the reaction on a foot; 0 if unknown.
+        drift_n: change of the offset over the recording, N; 0 if there is none.
+        noise_n: standard deviation of the vertical force of the unloaded plate, N; NaN if unknown.
+        unloaded_s: duration without load, s.
     """
 
     source: ZeroSource
@@ -45,11 +45,11 @@ class PlateWrench:
         corners: (4, 3) m in World.
         wrench: (T, 6) F_Wo_W = [moment about the world origin; force], Nm and N, world axes; at `rate_hz`.
         rate_hz: samples per second of `wrench`.
-        diagnostics: what was decided about the plate (offset, signs, channels).
-        zero: the plate's zero, None if not determined.
-        saturated_s: (begin, end) in s of the stretches in which a channel stood at the end of its range.
-        unrecorded_s: those without a number while the plate was loaded.
-        outlined, side: as of the `ForcePlate`.
+        diagnostics: findings about the plate (offset, signs, channels).
+        zero: baseline of the plate, None if not determined.
+        saturated_s: (begin, end), s, of the intervals in which a channel was saturated.
+        unrecorded_s: (begin, end), s, of the intervals without data while the plate was loaded.
+        outlined, side: as in `ForcePlate`.
     """
 
     number: int
@@ -64,13 +64,13 @@ class PlateWrench:
     side: Side | None = None
 
     def rotated(self, R: FloatArray) -> PlateWrench:
-        """Return the same reaction in another frame of the same origin: corners and wrench multiplied by R (3, 3)."""
+        """Return the same reaction in other axes with the same origin: corners and wrench multiplied by R (3, 3)."""
         return replace(self, corners=self.corners @ R.T, wrench=_rotate_wrenches(self.wrench, R))
 
 
 @dataclass(frozen=True)
 class Contact:
-    """One loading of one plate and what was decided about it. Times in s, 0 at the first frame."""
+    """One loading of a plate and its classification. Times in s, 0 at the first frame."""
 
     plate: int
     start_s: float
@@ -83,12 +83,12 @@ class Contact:
 
 @dataclass(frozen=True)
 class SharedLoad:
-    """One foot's part of a load that two feet put on one plate.
+    """The share of one foot in a load of both feet on one plate.
 
     Attributes:
-        plate: its number in the file. side: of the foot.
-        raw: (n, 6) F_Wo_W at the plate's rate, not filtered, from its sample `first_sample` on; zero outside the stance.
-        sd: (K, m, 6) one standard deviation of the filtered wrench at the marker frames from `first_frame` on, by K independent
+        plate: plate number in the file. side: side of the foot.
+        raw: (n, 6) F_Wo_W at the rate of the plate, not filtered, from sample `first_sample` on; zero outside the stance.
+        sd: (K, m, 6) standard deviation of the filtered wrench at the marker frames from `first_frame` on, for K independent
             causes.
     """
 
@@ -100,7 +100,7 @@ class SharedLoad:
     sd: FloatArray
 
     def rotated(self, R: FloatArray) -> SharedLoad:
-        """Return the same load in another frame of the same origin: all wrenches multiplied by R (3, 3)."""
+        """Return the same load in other axes with the same origin: all wrenches multiplied by R (3, 3)."""
         return replace(self, raw=_rotate_wrenches(self.raw, R), sd=_rotate_wrenches(self.sd, R))
 
 
@@ -109,20 +109,21 @@ class GroundReaction:
     """Ground wrenches on the feet at the marker rate, with the availability of each frame.
 
     Attributes:
-        wrench: per side (T, 6) F_Wo_W [moment; force] about the world origin, world axes, Nm and N; zero in swing, but for what
-            the filter spreads ahead of a strike.
+        wrench: per side (T, 6) F_Wo_W [moment; force] about the world origin, world axes, Nm and N; zero in swing, except for
+            the smoothed force before a strike.
         measured: per side (T,) bool; True where the wrench on that foot is known (swing, or fully measured stance).
         reason: per side list of T strings, "" where measured.
-        on_floor: per side (T,) bool; the foot bears on the ground, measured or not.
+        on_floor: per side (T,) bool; True if the foot is loaded by the ground, measured or not.
         centre_of_pressure: per side (T, 3) m, NaN below the contact threshold.
         free_moment: per side (T,) Nm about the vertical through the centre of pressure, NaN below the threshold.
-        shared: loads that two feet put on one plate, each foot's part.
-        near_unmeasured: per side (T,) bool; measured (the foot is in the air), but so near to a strike or foot off that no plate
-            saw that the filter of the motion spreads it there. The whole body is not in balance in these frames.
-        expected_sd: per side (2, T, 6) one standard deviation of what the filter spreads ahead of unmeasured strikes, by two
-            independent causes; empty where nothing is expected.
-        full_bandwidth: the same forces and contacts through a filter that takes nothing of a step, for tables, figures and
-            parameters; None where these are.
+        shared: shares of each foot in loads of both feet on one plate.
+        near_unmeasured: per side (T,) bool; True if the foot is in the air, but so close to a strike or foot off without a
+        plate
+            that the motion filter smooths its force into this frame. The whole body is not in balance in these frames.
+        expected_sd: per side (2, T, 6) standard deviation of the smoothed force before unmeasured strikes, for two independent
+            causes; empty without such strikes.
+        full_bandwidth: the same forces and contacts with a filter that does not attenuate a step, for tables, figures and
+            parameters; None if this reaction has such a filter.
     """
 
     wrench: Mapping[Side, FloatArray]
@@ -137,7 +138,7 @@ class GroundReaction:
     full_bandwidth: GroundReaction | None = None
 
     def rotated(self, R: FloatArray) -> GroundReaction:
-        """Return the same reaction in a frame turned by R (3, 3) about the vertical."""
+        """Return the same reaction in axes rotated by R (3, 3) about the vertical."""
         return replace(
             self,
             wrench={side: _rotate_wrenches(wrench, R) for side, wrench in self.wrench.items()},
@@ -149,15 +150,15 @@ class GroundReaction:
 
     @property
     def as_measured(self) -> GroundReaction:
-        """The reaction that people are shown: at full bandwidth, whatever filter the dynamics use."""
+        """Return the reaction for reports: at full bandwidth, whatever filter the dynamics use."""
         return self.full_bandwidth or self
 
     def balanced(self, side: Side) -> BoolArray:
-        """Return frames (T,) in which the foot's wrench is known and belongs to the filtered motion."""
+        """Return (T,) whether the wrench of the foot is known and consistent with the filtered motion."""
         known = self.measured[side]
         return known & ~self.near_unmeasured[side] if side in self.near_unmeasured else known
 
 
 def _rotate_wrenches(wrenches: FloatArray, R: FloatArray) -> FloatArray:
-    """Wrenches (..., 6), moment and force, multiplied by R (3, 3)."""
+    """Return wrenches (..., 6), moment and force, multiplied by R (3, 3)."""
     return np.concatenate([wrenches[..., :3] @ R.T, wrenches[..., 3:] @ R.T], axis=-1)

@@ -1,7 +1,7 @@
-"""The recordings of a walk's session: the same person, the same day, the same markers in the same places.
+"""Find the recordings of a walk's session: same person, same day, same marker placement.
 
-A model of the person is made from all of them: the statics calibrate, functional trials and the other walks tell where
-joints are. Every file near the walk is listed with its use and the reason.
+The model of the person is estimated from all of them: static trials calibrate it; functional trials and other walks determine
+joint positions. Every file near the walk is listed with its use and the reason.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ Use = Literal["static", "functional", "walk", "other", "stranger", "unreadable"]
 
 @dataclass(frozen=True)
 class Companion:
-    """One recording near a walk.
+    """A recording near a walk.
 
     Attributes:
-        path: the file. use: what it is for; "stranger" where it is of another person or day, "unreadable" where it is damaged.
-        why: one sentence.
-        worth: of the quietest half second for a calibration, 0-1: 1 for quiet standing throughout, smaller for more movement or
-            shorter standing, 0 without standing.
-        body_m: median difference of its marker distances within segments from the walk's, None where not known.
+        path: path of the file. use: its use; "stranger" for another person or day, "unreadable" for a damaged file.
+        why: one sentence with the reason.
+        worth: suitability (0-1) of the quietest half second for a calibration: 1 for quiet standing throughout, smaller for
+        more
+            movement or shorter standing, 0 without standing.
+        body_m: median difference of its marker distances within segments from those of the walk, None if unknown.
     """
 
     path: Path
@@ -44,10 +45,10 @@ class Companion:
 
 @dataclass(frozen=True)
 class SessionFiles:
-    """The recordings of a walk's session and all other files near it.
+    """The recordings of the session of a walk, and all other files near it.
 
     Attributes:
-        walk: the walk itself, with its own quiet part. companions: every other file that was looked at.
+        walk: the walk itself, with its quiet part. companions: all other files that were examined.
     """
 
     walk: Companion
@@ -59,14 +60,14 @@ class SessionFiles:
 
     @property
     def statics(self) -> tuple[Companion, ...]:
-        """Static trials of the session, the worthiest first."""
+        """Return the static trials of the session, the most suitable first."""
         return tuple(sorted(self.of("static"), key=lambda c: -c.worth))
 
 
 def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:
-    """Find the recordings of a walk's session near its file, or among files known to be this person's and day's.
+    """Find the recordings of the session of a walk, near its file or among files known to be of its person and day.
 
-    Judged by headers and previews only: some ten milliseconds a file. Raises InputFileError where `walk` cannot be read.
+    Only headers and previews are read, in about ten milliseconds per file. Raises InputFileError if `walk` cannot be read.
     """
     path = Path(walk)
     facts, markers = read_facts(path), preview_of_file(path).markers
@@ -79,7 +80,7 @@ def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MA
 
 
 def recording_role(facts: FileFacts) -> tuple[Role, str]:
-    """Return the role of a recording by its name, folders, header and motion."""
+    """Return the role of a recording by its name, folders, header and motion, and the reason."""
     folders = 2  # levels above a file with names that may state its role
     parts = facts.path.resolve().parent.parts[1:]
     names = TrialNames(split_name(facts.path.stem), tuple(split_name(name) for name in parts[-folders:]))
@@ -87,8 +88,8 @@ def recording_role(facts: FileFacts) -> tuple[Role, str]:
 
 
 def calibration_worth(motion: MotionFacts | None) -> float:
-    """Return what the quiet part of a recording is worth for a calibration, 0-1; see `Companion`."""
-    sway_m = 0.01  # movement in half a second that halves what it is worth
+    """Return the suitability of the quiet part of a recording for a calibration, 0-1; see `Companion`."""
+    sway_m = 0.01  # movement in half a second that halves the suitability
     if motion is None or not motion.is_standing:
         return 0.0
     length = 1.0 if motion.kind == "standing" else 0.5 + 0.5 * motion.still_share
@@ -109,6 +110,6 @@ def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: N
     worth = calibration_worth(motion)
     body = body_difference_m(markers, preview.quiet_markers())
     if body is not None and body > SAME_BODY_M:
-        strange = f"its marker distances differ from the walk's by {1000.0 * body:.1f} mm"
+        strange = f"its marker distances differ from those of the walk by {1000.0 * body:.1f} mm"
         return Companion(path, "stranger", f"Not of this session: {strange}.", worth, body)
     return Companion(path, "walk" if role == "run" else role, why, worth, body)

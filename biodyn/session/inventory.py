@@ -1,8 +1,8 @@
 """Find every recording below a folder and read its header.
 
-C3D, TRC and .b3d files always are recordings, and trajectories that Nexus, Qualisys Track Manager, Visual3D or D-Flow exported as
-text, or Qualisys Track Manager for MATLAB; other spreadsheets only with a column map or if study.toml names
-them; coordinates of a model (.mot, .sto) in a study on a model.
+Recordings are C3D, TRC and .b3d files; trajectories exported as text by Nexus, Qualisys Track Manager, Visual3D or D-Flow, or
+for MATLAB by Qualisys Track Manager; other spreadsheets that have a column map or are listed in study.toml; and coordinates of
+a model (.mot, .sto) in a study with a model.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from biodyn.library.load import load_table
 from biodyn.recording import FileFacts
 from biodyn.session.same_person import is_folder
 
-# A folder that holds one of these is a result of this program: nothing in it is a recording to analyse.
+# A folder with one of these files is a result folder of biodyn and contains no recordings to analyse.
 RESULT_MARKS = ("study.json", "run.json")
 _ALWAYS = (".c3d", ".trc", ".b3d")
-#: Files that are or may be recordings of a study; of two with one name in a folder, the first kind is taken.
+#: Suffixes of possible recordings of a study; for two files with one name in a folder, the first suffix is preferred.
 SUFFIXES = (*_ALWAYS, MAT_SUFFIX, *SPREADSHEET_SUFFIXES, *TABLE_SUFFIXES)
 _END_BYTES = 1 << 18
 
 
 @dataclass(frozen=True)
 class FoundFile:
-    """One recording: its path below the root and its facts, or why it has none.
+    """A file found below the root: its path, and its facts or the reason why it has none.
 
     Attributes:
-        path: relative to the root. facts: of its header, None where that cannot be read. trouble: why not.
-        twin: the path under which the same file, or one with the same content, was found before, else None.
+        path: path relative to the root. facts: facts of the header, None if it cannot be read. trouble: reason of the failure.
+        twin: path of the same file, or of a file with equal contents, that was found earlier; else None.
     """
 
     path: Path
@@ -57,11 +57,11 @@ IsRecording = Callable[[Path], bool]
 def take_inventory(
     root: Path, is_named: Callable[[Path], bool] = lambda path: False, on_model: bool = False
 ) -> tuple[list[FoundFile], list[tuple[Path, str]]]:
-    """Find the recordings below `root` and read their headers. Raises InputFileError if `root` is not a folder.
+    """Find the recordings below `root` and read their headers; raises InputFileError if `root` is not a folder.
 
-    Also returns files and folders that were passed over, with the reason.
+    The second result lists skipped files and folders with the reason.
 
-    is_named: whether study.toml names a spreadsheet. on_model: whether coordinates (.mot, .sto) are recordings.
+    is_named: returns whether study.toml lists a spreadsheet. on_model: whether coordinates (.mot, .sto) are recordings.
     """
 
     def holds(path: Path) -> bool:
@@ -75,7 +75,7 @@ def take_inventory(
 
     if not root.is_dir():
         what = "is not a folder" if root.exists() else "does not exist"
-        raise InputFileError(f"'{root}' {what}; expected the folder of a study.", "Check the path.")
+        raise InputFileError(f"'{root}' {what}; the folder of a study is expected.", "Check the path.")
     passed: list[tuple[Path, str]] = []
     paths = sorted(_recording_paths(root, holds, passed))
     if not paths and (closed := next((why for path, why in passed if path == Path()), "")):
@@ -95,26 +95,28 @@ def take_inventory(
 def _read_facts(root: Path, path: Path) -> FoundFile | str:
     """Return the facts of a file, or the reason why it is not a recording."""
     if (root / path).is_symlink() and not (root / path).exists():
-        return FoundFile(path, trouble=f"'{path}' is a link to a file that is not there.")
+        return FoundFile(path, trouble=f"'{path}' is a link to a file that does not exist.")
     try:
         facts = read_facts(root / path)
         if path.suffix.lower() not in _ALWAYS and _is_forces(path, facts):
-            return "It holds the ground forces of the motion with the same name."
+            return "It contains the ground forces of the motion with the same name."
         return FoundFile(path, facts)
     except SeveralTrialsError as error:
         return f"{error.message} {error.hint}"
     except InputFileError as error:
-        if path.suffix.lower() in TABLE_SUFFIXES:  # results of programs are such tables too
+        if path.suffix.lower() in TABLE_SUFFIXES:  # results of other programs have the same format
             return error.message
         return FoundFile(path, trouble=error.message.replace(str(root / path), str(path)))
     except OSError as error:
         return FoundFile(path, trouble=f"'{path}' cannot be read: {error.strerror}.")
     except Exception as error:  # an unexpected header excludes one trial, not the study
-        return FoundFile(path, trouble=f"The header of '{path}' is not understood ({type(error).__name__}: {error}).")
+        return FoundFile(
+            path, trouble=f"The header of '{path}' cannot be interpreted ({type(error).__name__}: {error})."
+        )
 
 
 def _is_forces(path: Path, facts: FileFacts) -> bool:
-    """Return whether a table holds ground forces and no motion; other columns may only look like coordinates."""
+    """Return whether a table holds ground forces and no motion; unknown columns may look like coordinates."""
     if path.suffix.lower() not in TABLE_SUFFIXES or not facts.plate_count:
         return not facts.has_motion
     beginnings = tuple(load_table("formats/opensim_names")["coordinates"]["beginnings"])
@@ -122,7 +124,7 @@ def _is_forces(path: Path, facts: FileFacts) -> bool:
 
 
 def _find_copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
-    """Return every file with the content of another -> that one: no link, the one with fewer folders and the shorter name."""
+    """Return the original of every duplicate file: not a link, in the fewest folders, with the shortest name."""
     by_size: dict[int, list[Path]] = defaultdict(list)
     for path in paths:
         with suppress(OSError):
@@ -143,9 +145,9 @@ def _find_copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
 
 
 def _find_conversions(paths: list[Path]) -> dict[Path, Path]:
-    """Return every file with the name of another in its folder but another suffix -> that one: exported again.
+    """Return the preferred file for every file that was exported again in its folder: same name, other suffix.
 
-    Coordinates count as such if the names only differ in words for the contents: walk1.trc, walk1_ik.mot.
+    Coordinates are matched if the names only differ in words for the contents: walk1.trc, walk1_ik.mot.
     """
     first: dict[Path, Path] = {}
     bare: dict[Path, Path] = {}
@@ -163,7 +165,7 @@ def _find_conversions(paths: list[Path]) -> dict[Path, Path]:
 
 
 def _content_hash(path: Path, size: int) -> str:
-    """Return a hash of the content; of a long file, of its beginning and its end, where two recordings are never alike."""
+    """Return a hash of the contents; for a long file, of its start and end, in which two recordings always differ."""
     if size <= 2 * _END_BYTES:
         return file_sha256(path)
     with path.open("rb") as stream:
@@ -173,7 +175,7 @@ def _content_hash(path: Path, size: int) -> str:
 
 
 def _recordings_in(root: Path, folder: Path, holds: IsRecording) -> list[Path]:
-    """Return the recordings in a folder itself, as far as it can be opened."""
+    """Return the recordings directly in a folder; empty if it cannot be opened."""
     try:
         names = sorted(entry.name for entry in os.scandir(root / folder))
     except OSError:
@@ -182,9 +184,9 @@ def _recordings_in(root: Path, folder: Path, holds: IsRecording) -> list[Path]:
 
 
 def _recording_paths(root: Path, holds: IsRecording, passed: list[tuple[Path, str]]) -> Iterator[Path]:
-    """Yield every path of a possible recording. Linked folders come last, each real folder once.
+    """Yield the paths of all possible recordings; each real folder once, linked folders last.
 
-    Folders that cannot be opened, and files of folders that are passed over, go to `passed` with the reason.
+    Folders that cannot be opened, and files of skipped folders, are added to `passed` with the reason.
     """
     visited: set[tuple[int, int]] = set()
     linked: list[Path] = []
@@ -218,5 +220,5 @@ def _recording_paths(root: Path, holds: IsRecording, passed: list[tuple[Path, st
 
 
 def _leads_up(root: Path, path: Path) -> bool:
-    """Return whether a link leads to a folder that holds the whole study: following it would leave the study."""
+    """Return whether a link leads to a folder that contains the whole study and must not be followed."""
     return root.resolve().is_relative_to((root / path).resolve())

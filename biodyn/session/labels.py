@@ -1,7 +1,7 @@
-"""Session and condition of every file, from the words of its folders and its name.
+"""Determine the session and condition of every file from the words of its folders and its name.
 
-A condition is what words say, never a trial's number: 'walk01' and 'walk02' have the same. A code like C1 in a file's
-name is a condition where a trial's number follows it or where several trials share it.
+A condition consists of words, never of a trial number: 'walk01' and 'walk02' have the same condition. A code such as C1 in a
+file name is a condition if a trial number follows it or several trials have it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from biodyn.session.words import Token, load_vocabulary, numbered_sessions, plai
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of one file; `activity` is the word for ordinary walking in its name."""
+    """Session, condition and activity of one file; `activity` is the word for ordinary walking in its name."""
 
     session: str = ""
     condition: str = ""
@@ -25,7 +25,7 @@ class Labels:
 
 
 def label_files(people: Sequence[Subject]) -> dict[SubjectAssignment, Labels]:
-    """Return the labels of every file of the people, spelled alike throughout."""
+    """Return the labels of every file of the people, with uniform spelling."""
     idle = _idle_words(people)
     labels: dict[SubjectAssignment, Labels] = {}
     sessions = _session_folders(people)
@@ -100,9 +100,9 @@ def _labels_of_path(
 
 
 def laboratory_names(people: Sequence[Subject]) -> list[str]:
-    """Return the laboratory of every person: the folder around them that names no group; "" where all have one.
+    """Return the laboratory of every person: the enclosing folder that does not name a group; "" if all have the same.
 
-    An unknown folder is that of a laboratory if such folders hold several people; with one person each it is the person's.
+    A folder with an unknown name belongs to a laboratory if such folders contain several people, otherwise to one person.
     """
     names = [_laboratory_words(person) for person in people]
     several = max(Counter(filter(None, names)).values(), default=0) > 1
@@ -127,7 +127,7 @@ def _bids_labels(p: SubjectAssignment) -> Labels:
 
 
 def _join_tokens(text: str, said: Sequence[Token]) -> list[str]:
-    """Return texts of the tokens; those that touch each other are one word again: no FF -> noFF."""
+    """Return the texts of the tokens; adjacent tokens are joined to one word: no FF -> noFF."""
     words: list[str] = []
     end = -1
     for token in said:
@@ -144,16 +144,16 @@ def _without_repeats(words: Iterable[str]) -> list[str]:
 
 
 def _is_session_code(words: Sequence[Token]) -> bool:
-    """Return whether a folder below the person's is a number or a code like T1 or V02."""
+    """Return whether the name of a folder below that of the person is a number or a code such as T1 or V02."""
     if len(words) != 1:
         return False
     return words[0].kind == "number" or words[0].word in load_vocabulary()["session_numbered"]
 
 
 def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
-    """Return the folders below people's, named like nothing else, that each hold a static trial of their own.
+    """Return the folders below those of people that have unknown names and contain a static trial each.
 
-    Sessions where somebody at the site has several; a lone one may be a condition.
+    They are sessions if a person at the site has several of them; a single one may be a condition.
     """
     of_site: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
     several: set[tuple[str, ...]] = set()
@@ -173,16 +173,16 @@ def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
 
 
 def _site_folders(person: Subject) -> tuple[str, ...]:
-    """Return the folders around people without those that name groups or conditions."""
+    """Return the folders above a person, without those that name groups or conditions."""
     if len(person.sites) > 1:
         return ()
     return tuple(name for name in person.sites[0] if not any(t.kind == "group" for t in split_name(name)))
 
 
 def _code_meanings(person: Subject) -> dict[str, str]:
-    """Return the meaning of codes like T1 or C2 in the names of a person's walks: "session", "condition"; others count trials.
+    """Return the meaning of codes such as T1 or C2 in walk names of a person: "session" or "condition"; others number trials.
 
-    A trial's number follows it somewhere, or several walks share it; copies of a walk are not counted.
+    A code has a meaning if a trial number follows it in some name, or several walks have it; copies are not counted.
     """
     counts: Counter[str] = Counter()
     words: dict[str, str] = {}
@@ -209,8 +209,8 @@ def _code_meanings(person: Subject) -> dict[str, str]:
 def _idle_words(people: Sequence[Subject]) -> dict[SubjectAssignment, frozenset[str]]:
     """Return words of file names that do not state a condition.
 
-    They are in every walk of a site, or in all files of one person and in no other's, or in a single file. A code is
-    only idle where the person's static has it too.
+    Such words are in every walk of a site, or in all files of one person and in those of no other, or in a single file. A code
+    is among them only if the static trial of the person also has it.
     """
     words = {p: {t.text.casefold() for t in p.stem_tokens()} for person in people for p in person.members}
     of_site: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
@@ -241,14 +241,14 @@ def _idle_words(people: Sequence[Subject]) -> dict[SubjectAssignment, frozenset[
 
 
 def _is_lone(token: Token, uses: Counter[str]) -> bool:
-    """Return whether a word does not state a condition: only one file has it, or it is the letter in 'walk02b'."""
+    """Return whether a word states no condition: only one file has it, or it is the letter in 'walk02b'."""
     return token.kind == "plain" and (uses[token.text.casefold()] < 2 or len(token.text) == 1)
 
 
 def _with_activity(
     people: Sequence[Subject], labels: dict[SubjectAssignment, Labels]
 ) -> dict[SubjectAssignment, Labels]:
-    """Ordinary walks are called so where other trials of the same site have conditions."""
+    """Use the word for ordinary walking as the condition if other trials of the same site have conditions."""
     walks = {i: [p for p in person.members if not looks_static(p.file)] for i, person in enumerate(people)}
     sites = {_site_folders(person) for i, person in enumerate(people) if any(labels[p].condition for p in walks[i])}
     out = dict(labels)
@@ -261,7 +261,7 @@ def _with_activity(
 
 
 def _common_spelling(texts: Iterable[str]) -> dict[str, str]:
-    """Return the commonest spelling of texts that differ in case only."""
+    """Return the most common spelling of texts that differ only in case."""
     counts = Counter(texts)
     best: dict[str, str] = {}
     for text, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):

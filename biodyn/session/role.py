@@ -1,13 +1,12 @@
 """Determine the role of a recording: static, functional, walk, run or other.
 
-The motion of the markers takes precedence over names: a file in which the markers never rest is not a static trial, whatever
-its name, and quiet standing throughout is a static trial without any name. Names, declarations and
-stored events decide where the motion leaves it open: a walk on a treadmill and squats both happen in place. Static: words of
-its name or its folder, a declaration in the file, or a recording too short for a step; words for walking
-and stored foot events speak against. Functional or other: words for functional trials, muscle tests and the like without
-a word for walking, or one foot standing while the other leg moves; or no force plate and nothing that speaks for a walk.
-Everything else is a walk or, by its words, a run, also one without plates where its name says that it is one: its analysis
-then reports what is missing.
+The motion of the markers has priority over names: a file in which the markers never rest is not a static trial, and quiet
+standing throughout is a static trial without a name for it. Names, declarations and stored events decide if the motion is
+ambiguous: treadmill walking and squats are both in place. Static: words in the name or folder, a declaration in the file, or a
+recording too short for a step; words for walking and stored foot events are evidence against it. Functional or other: words for
+functional trials, muscle tests and similar without a word for walking; one foot standing while the other leg moves; or no force
+plate and no evidence of a walk. All other recordings are walks or, by their words, runs, including those without plates that
+are named as walks; their analysis reports the missing data.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from biodyn.session.words import Token, load_vocabulary, walk_words
 
 MotionKind = Literal["standing", "one_leg", "in_place", "travelling"]
 
-_FEWEST_MARKERS = 4  # fewer are a wand or a calibration frame, no person
+_FEWEST_MARKERS = 4  # fewer markers are a wand or a calibration frame
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,10 @@ class MotionFacts:
     """The motion in a recording.
 
     Attributes:
-        kind: "standing" all the time, or long after stepping into place; "one_leg": one foot is still while the other moves,
-            without travel; "in_place": anything else without travel; "travelling".
+        kind: "standing": throughout, or for long after stepping into place; "one_leg": one foot is still while the other moves,
+            without travel; "in_place": any other motion without travel; "travelling".
         quiet: the half second in which the markers move least.
-        typical_m: median over the markers of the largest range of a coordinate, m. still_share: of the recording.
+        typical_m: median over the markers of the largest range of a coordinate, m. still_share: share of the recording at rest.
     """
 
     kind: MotionKind
@@ -50,9 +49,9 @@ class MotionFacts:
 
     @property
     def is_standing(self) -> bool:
-        """Whether the quietest half second is suitable for a calibration.
+        """Return whether the quietest half second is suitable for a calibration.
 
-        Who travels may only move as people do who stand; who stays may sway more.
+        The limit of movement is stricter for a person who travels than for one who stays in place.
         """
         limit = QUIET_RANGE_M if self.kind == "travelling" else MOVING_RANGE_M
         return self.quiet.movement_m <= limit
@@ -70,7 +69,7 @@ class MotionFacts:
 
 
 def motion_facts(preview: Preview) -> MotionFacts | None:
-    """Return the motion, None for too few markers of a person."""
+    """Return the motion in a preview; None with too few markers for a person."""
     positions = preview.markers.positions
     seen = np.isfinite(positions[..., 0]).any(axis=0)
     if seen.sum() < _FEWEST_MARKERS:
@@ -86,10 +85,10 @@ def motion_facts(preview: Preview) -> MotionFacts | None:
 
 
 def _motion_kind(quiet: QuietPart, typical: float, still: float, feet: FloatArray) -> MotionKind:
-    long_still = 0.3  # of the recording: share of quiet standing in a static trial that begins with a step
+    long_still = 0.3  # share of quiet standing in a static trial that starts with a step
     foot_stays_m, foot_moves_m = 0.05, 0.12
     sway_m = 0.06  # typical range of a marker while standing; swaying heads reach 0.03 m in three seconds
-    travel_m = 0.5  # typical range of the markers: further than anybody gets without a step or two
+    travel_m = 0.5  # typical range of the markers, m: larger than possible without steps
     if typical > travel_m:
         return "travelling"
     if quiet.movement_m <= QUIET_RANGE_M and typical <= sway_m and (feet <= foot_stays_m).all():
@@ -103,16 +102,16 @@ def _motion_kind(quiet: QuietPart, typical: float, still: float, feet: FloatArra
 
 
 def _foot_ranges(standing: FloatArray, reach: FloatArray) -> FloatArray:
-    """Return ranges of the lowest markers, m: (M, 3) places while standing, (M, 3) what each coordinate ranges over."""
-    feet_share = 0.25  # of the markers: the lowest
+    """Return the ranges (m) of the lowest markers; standing: (M, 3) positions, m, reach: (M, 3) range of each coordinate, m."""
+    feet_share = 0.25  # share of markers that are the lowest
     known = np.isfinite(standing[:, 0])
     standing, reach = standing[known], reach[known]
     if not len(standing):
         return np.zeros(1)
     span = standing.max(axis=0) - standing.min(axis=0)
-    up = int(np.argmax(span))  # a standing person is longest upwards
+    up = int(np.argmax(span))  # a standing person is longest in the vertical direction
     height = standing[:, up]
-    # the floor is the laboratory's zero: the end of the body that is nearer to it
+    # the floor is at 0: the feet are at the end of the body that is closer to it
     from_floor = height - height.min() if abs(height.min()) <= abs(height.max()) else height.max() - height
     lowest = np.argsort(from_floor)[: max(_FEWEST_MARKERS, round(feet_share * len(height)))]
     ranges: FloatArray = reach[lowest].max(axis=1)
@@ -149,15 +148,15 @@ Role = Literal["static", "functional", "walk", "run", "other"]
 _STATIC = 2.0
 _WALK = 2.0
 _SHORTEST_STEP_S = 0.2
-_SURE_WORDS = ("stati", "calib", "standing")  # beginnings of words that mean nothing else
+_SURE_WORDS = ("stati", "calib", "standing")  # unambiguous starts of words
 
 
 @dataclass(frozen=True)
 class TrialNames:
-    """The words of a file's name and of the folders above it, from the outermost to its own (`words.split_name`).
+    """The words (`words.split_name`) of a file name and of its folders, from the outermost to the innermost.
 
     Attributes:
-        file: of the file's name, without those that name the person. folders: of each folder, without those.
+        file: words of the file name, without those of the person. folders: words of each folder, without those of the person.
         person: words of the folders that name the person.
     """
 
@@ -176,10 +175,10 @@ def judge_role(
     sibling_walks: bool = False,
     motion: Callable[[], MotionFacts | None] = lambda: None,
 ) -> tuple[Role, str]:
-    """Return the role of a recording and one sentence that says why.
+    """Return the role of a recording and one sentence with the reason.
 
-    `sibling_walks`: files with the same name but another number have force plates and are walks. `motion`: returns the
-    motion, only called if names and header do not give a walk; None if not known.
+    sibling_walks: whether files with the same name but another number have force plates and are walks. motion: returns the
+    motion (None if unknown), called only if names and header do not indicate a walk.
     """
     walks = _has_walk_word(names.file)
     other = _first_of_kind("other", (names.file, *names.folders))
@@ -188,31 +187,31 @@ def judge_role(
     done = None if is_plain_walk else motion()
     if static > 0.0 and not (other is not None and _has_other_word(names.file) and not _names_standing(done)):
         if done is not None and done.kind == "one_leg":
-            return "functional", f"A functional trial, though {why}: {done.sentence()}."
+            return "functional", f"Used as functional trial despite static evidence ({why}): {done.sentence()}."
         if done is None or done.is_standing:
             return "static", f"Used as static trial: {why}{'' if done is None else f'; {done.sentence()}'}."
         if done.kind == "travelling":
-            return _names_movement(names), f"{_capitalise(why)}, but no static trial: {done.sentence()}."
+            return _names_movement(names), f"{_capitalise(why)}, but not a static trial: {done.sentence()}."
     if other is not None and not walks:
         role: Role = "functional" if other.word in load_vocabulary()["functional"] else "other"
-        return role, f"'{other.text}' in its name or folder: not a walk."
+        return role, f"Not a walk because of '{other.text}' in its name or folder."
     if done is not None and not walks and not facts.gait_events > 1:
         if done.kind == "standing":
-            return "static", f"Used as static trial without a name for it: {done.sentence()}."
+            return "static", f"Used as static trial because of its motion: {done.sentence()}."
         if done.kind == "one_leg":
-            return "functional", f"A functional trial: {done.sentence()}."
+            return "functional", f"Used as functional trial because of its motion: {done.sentence()}."
     return _walk_or_other(names, facts, sibling_walks, walks)
 
 
 def _walk_or_other(names: TrialNames, facts: FileFacts, sibling_walks: bool, walks: bool) -> tuple[Role, str]:
     moving = _names_movement(names)
     if facts.plate_count > 0:
-        return moving, "It holds force plates and nothing speaks against a walk."
+        return moving, "It has force plates and no evidence against a walk."
     if not facts.labels and not walks and not {token.word for token in names.file} & walk_words():
-        return "other", "It names no markers and holds no force plate."
+        return "other", "It has neither labelled markers nor force plates."
     if sibling_walks or facts.gait_events > 1 or _is_named_walk(names.everywhere()):
-        return moving, "It is named like a walk, though it holds no force plate."
-    return "other", "It holds no force plate and nothing speaks for a walk."
+        return moving, "It is named as a walk but has no force plates."
+    return "other", "It has no force plates and no evidence of a walk."
 
 
 def _names_movement(names: TrialNames) -> Role:
@@ -234,7 +233,7 @@ def _has_other_word(words: Sequence[Token]) -> bool:
 def _static_evidence(names: TrialNames, facts: FileFacts) -> tuple[float, str]:
     """Return the score for a static trial, and the reasons."""
     events = 1.0  # some laboratories store foot strikes in every file
-    sure_static = 3.0  # what one piece of evidence is worth
+    sure_static = 3.0  # score of one piece of evidence
     score = 0.0
     reasons = []
     static = [token for token in names.file if token.kind == "static"]
@@ -260,7 +259,7 @@ def _first_of_kind(kind: str, names: Iterable[Sequence[Token]]) -> Token | None:
 
 
 def _has_walk_word(words: Sequence[Token]) -> bool:
-    """Return whether a word means moving on one's feet; 'trial' and 'dynamic' alone do not."""
+    """Return whether a word denotes locomotion; 'trial' and 'dynamic' alone do not."""
     return any(t.kind == "activity" or (t.kind == "condition" and t.word in walk_words()) for t in words)
 
 

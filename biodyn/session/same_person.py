@@ -13,7 +13,7 @@ from biodyn.io.labels import STRANGERS
 from biodyn.recording import FileFacts
 from biodyn.session.words import Kind, Token, load_vocabulary, numbered_sessions, plain_text, split_name, walk_words
 
-#: Kinds of words that say only which kind of trials a folder holds.
+#: Kinds of words that state only the kind of trials in a folder.
 KINDS_OF_TRIALS: tuple[Kind, ...] = ("static", "other", "empty", "activity", "condition", "counter")
 
 
@@ -23,28 +23,28 @@ def has_static_name(path: Path) -> bool:
 
 
 def has_walk_name(path: Path) -> bool:
-    """Return whether the name indicates a walk."""
+    """Return whether the name of a file or folder indicates a walk."""
     return any(token.kind == "activity" or token.word in walk_words() for token in split_name(path.stem))
 
 
 def names_a_kind(folder: Path) -> bool:
-    """Return whether the name of a folder only states a kind of trial."""
+    """Return whether the name of a folder states only a kind of trial."""
     words = split_name(folder.name)
     return bool(words) and all(token.kind in KINDS_OF_TRIALS or token.word in walk_words() for token in words)
 
 
 def own_words(path: Path) -> set[str]:
-    """Return the words of a file's name without those for static trials and walks."""
+    """Return the words of a file name without those for static trials and walks."""
     words = split_name(path.stem)
     return {t.text.casefold() for t in words if t.kind not in ("static", "activity") and t.word not in walk_words()}
 
 
 def folders_near(folder: Path) -> tuple[Path, ...]:
-    """Return the folders to search, the nearest first."""
+    """Return the folders in which to search for related files, the nearest first."""
     folder = folder.resolve()
     parent = folder.parent
     folders = [folder, *_subfolders(folder)]
-    # A folder called nothing but a kind of trial (Straight, Turn) is next to folders of the person's other kinds.
+    # A folder named only after a kind of trial (Straight, Turn) is next to folders with other kinds of the same person.
     only_a_kind = names_a_kind(folder)
     folders += [parent, *(other for other in _subfolders(parent) if only_a_kind or has_static_name(other))]
     for above in (parent.parent, parent.parent.parent)[: 2 if only_a_kind else 1]:
@@ -73,7 +73,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def recordings_beside(folders: Sequence[Path], walk: Path, is_one: Callable[[Path], bool], limit: int) -> list[Path]:
-    """Return the files that `is_one` takes without the walk, those with a static's name first where there are too many."""
+    """Return the files accepted by `is_one`, without the walk; beyond `limit`, files named as static trials are preferred."""
 
     def files() -> Iterator[Path]:
         for folder in folders:
@@ -91,7 +91,8 @@ def recordings_beside(folders: Sequence[Path], walk: Path, is_one: Callable[[Pat
 
 @dataclass(frozen=True)
 class PathWords:
-    """Words of a path's own part in lower case, by what they say; `condition` and `session` as they stand together."""
+    """Words (lower case) of the part of a path that another path does not share, by meaning; `condition` and `session` are
+    joined words."""
 
     subjects: frozenset[str]
     codes: frozenset[str]
@@ -101,7 +102,7 @@ class PathWords:
 
 
 class Neighbours:
-    """The files around a walk, and which of their words name somebody or something."""
+    """The files near a walk; determines which of their words name a person or a thing."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._patterns: dict[str, set[tuple[str, ...]]] = defaultdict(set)
@@ -112,15 +113,15 @@ class Neighbours:
                 self._patterns[token.text.casefold()].add(rest)
 
     def names_something(self, word: str) -> bool:
-        """Return whether files of different kinds carry the word."""
+        """Return whether files of different kinds have the word."""
         return len(self._patterns.get(word, ())) > 1
 
 
 def find_difference(walk: Path, other: Path, neighbours: Neighbours) -> tuple[str, str, str]:
-    """Return what names say against one person, against one day, and for a doubt; "" without any."""
+    """Return the reasons in names against the same person, against the same day, and for doubt; "" without a reason."""
     mine, theirs = differing_words(walk, other)
     if mine.session and theirs.session and mine.session != theirs.session:
-        return "", f"its name states another session ({theirs.session}, the walk's {mine.session})", ""
+        return "", f"its name states another session ({theirs.session}; walk: {mine.session})", ""
     if mine.subjects and theirs.subjects:
         if mine.subjects.isdisjoint(theirs.subjects):
             return _other_words(theirs.subjects), "", ""
@@ -140,7 +141,7 @@ def find_difference(walk: Path, other: Path, neighbours: Neighbours) -> tuple[st
 
 
 def fitting_condition(walk: Path, others: Iterable[Path]) -> list[Path]:
-    """Return the files with the walk's condition, else without any condition, else all."""
+    """Return the files with the condition of the walk, else those without a condition, else all."""
     named = {path: differing_words(walk, path) for path in others}
     same = [path for path, (mine, theirs) in named.items() if mine.condition == theirs.condition]
     return same or [path for path, (_, theirs) in named.items() if not theirs.condition] or list(named)
@@ -148,18 +149,18 @@ def fitting_condition(walk: Path, others: Iterable[Path]) -> list[Path]:
 
 @lru_cache(maxsize=4096)
 def differing_words(walk: Path, other: Path) -> tuple[PathWords, PathWords]:
-    """Return what each of two paths says in the part that the other does not share."""
+    """Return the words of two paths in the parts that they do not share."""
     mine, theirs = _own_parts(walk, other)
     return _part_words(mine), _part_words(theirs)
 
 
 def own_folders(walk: Path, other: Path) -> tuple[str, ...]:
-    """Return the names of the other's folders that are not the walk's, the innermost first."""
+    """Return the names of folders of the other file that the walk is not in, the innermost first."""
     return _own_parts(walk, other)[1][-2::-1]
 
 
 def _own_parts(walk: Path, other: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    folders = 3  # levels above a file with names that are read
+    folders = 3  # number of folder levels above a file that are read
     mine, theirs = _path_parts(walk), _path_parts(other)
     while mine[:-1] and theirs[:-1] and mine[0] == theirs[0]:
         mine, theirs = mine[1:], theirs[1:]
@@ -176,7 +177,7 @@ def _folder_parts(folder: Path) -> tuple[str, ...]:
 
 
 def _part_words(parts: tuple[str, ...]) -> PathWords:
-    long_number, persons_number = 3, 5  # digits: shorter numbers count trials, longer ones name a person or a day
+    long_number, persons_number = 3, 5  # digits: shorter numbers count trials, longer ones denote a person or a day
     table = load_vocabulary()
     counting = table["counter_numbered"] | table["session_numbered"]
     words = [token for part in parts for token in split_name(part)]
@@ -197,7 +198,7 @@ def _part_words(parts: tuple[str, ...]) -> PathWords:
 
 
 def _condition_words(words: tuple[Token, ...]) -> list[str]:
-    """Return words for a condition with what touches them: no AFO -> noafo."""
+    """Return the words of a condition joined with adjacent words: no AFO -> noafo."""
     texts: list[str] = []
     for i, token in enumerate(words):
         if token.kind != "condition":
@@ -209,7 +210,7 @@ def _condition_words(words: tuple[Token, ...]) -> list[str]:
 
 
 def _other_words(words: Iterable[str]) -> str:
-    return f"its name states something else ({', '.join(sorted(words))})"
+    return f"its name has other words ({', '.join(sorted(words))})"
 
 
 _ROLE_KINDS = ("static", "activity", "other", "empty")
@@ -218,11 +219,11 @@ _ROLE_KINDS = ("static", "activity", "other", "empty")
 def compare_persons(walk: FileFacts, other: FileFacts, neighbours: Neighbours | None) -> tuple[str, bool, str]:
     """Compare the persons of a walk and another file by stored names, measures and names of files and folders.
 
-    Returns why they differ in person or day ("" if not), whether both store one subject name, and words that may name another
-    person.
+    Returns the reason why person or day differ ("" if they do not), whether both store the same subject name, and words that
+    may name another person.
 
-    `neighbours`: the files around both; None where they are known to be one person's by more than names of files and
-    folders, which then cannot speak against it. A shared subject name outweighs the names of files, but for the day's.
+    neighbours: files near both; None if other data already show that the person is the same, so file and folder names are
+    ignored. An equal stored subject name has priority over file names, except for the day.
     """
     strange = different_person(walk, other)
     name = person_name(walk.subject)
@@ -234,9 +235,9 @@ def compare_persons(walk: FileFacts, other: FileFacts, neighbours: Neighbours | 
 
 
 def without_role_words(stored: str) -> str:
-    """Return a stored subject name without words for the kind of trial around it: 'X_static' and 'X_dynamic 2' are X.
+    """Return a stored subject name without words for the kind of trial: 'X_static' and 'X_dynamic 2' become X.
 
-    The whole name where it is nothing but such words.
+    A name that has only such words is unchanged.
     """
     text = plain_text(stored).strip()
     words = list(split_name(text))
@@ -251,9 +252,9 @@ def without_role_words(stored: str) -> str:
 
 
 def person_name(stored: str) -> str:
-    """Return what two stored names of one person share: letters and digits in lower case, without role words.
+    """Return a stored name in a form to compare persons: letters and digits in lower case, without role words.
 
-    Empty for names of templates and devices.
+    The result is empty for names of templates and devices.
     """
     whole, name = (_letters_and_digits(text) for text in (stored, without_role_words(stored)))
     return "" if load_vocabulary()["nobody"].intersection((whole, name)) else name
@@ -265,7 +266,7 @@ def _letters_and_digits(text: str) -> str:
 
 @lru_cache(256)
 def bare_labels(labels: frozenset[str]) -> frozenset[str]:
-    """Return labels without a start that nearly all share, up to '_': 'Anna_static_LASI' and 'Anna_walk_LASI' are one."""
+    """Return labels without a common prefix up to '_', so that 'Anna_static_LASI' equals 'Anna_walk_LASI'."""
     while len(labels) > 1:
         starts = Counter(label.partition("_")[0] for label in labels if "_" in label)
         start, count = starts.most_common(1)[0] if starts else ("", 0)
@@ -279,20 +280,20 @@ def bare_labels(labels: frozenset[str]) -> frozenset[str]:
 
 
 def different_measures(mine: FileFacts, theirs: FileFacts) -> str:
-    """Return why the stored body measures cannot be one person's, "" if they can."""
-    same_measure = 0.01  # relative difference of mass, height and leg length stored for one person
+    """Return the reason why the stored body measures are of different persons; "" if they may be of one."""
+    same_measure = 0.01  # largest relative difference of mass, height and leg length stored for one person
     pairs = [("body mass", mine.mass_kg, theirs.mass_kg), ("height", mine.height_m, theirs.height_m)]
     shared = mine.leg_lengths_m.keys() & theirs.leg_lengths_m.keys()
     pairs += [(key, mine.leg_lengths_m[key], theirs.leg_lengths_m[key]) for key in sorted(shared)]
     for name, a, b in pairs:
         if a is not None and b is not None and abs(a - b) > same_measure * abs(a):
-            return f"its stored {name.replace('_', ' ')} is {b:.4g}, the walk's {a:.4g}"
+            return f"its stored {name.replace('_', ' ')} is {b:.4g}, that of the walk {a:.4g}"
     return ""
 
 
 def different_person(mine: FileFacts, theirs: FileFacts) -> str:
-    """Return why the stored parameters cannot be one person's, "" if they can."""
+    """Return the reason why the stored parameters are of different persons; "" if they may be of one."""
     names = person_name(mine.subject), person_name(theirs.subject)
     if all(names) and names[0] != names[1]:
-        return f"it is of subject '{theirs.subject}', the walk of '{mine.subject}'"
+        return f"its subject is '{theirs.subject}', that of the walk '{mine.subject}'"
     return different_measures(mine, theirs)

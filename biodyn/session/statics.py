@@ -1,10 +1,10 @@
-"""Find the static trial of a walk: near it, of the same person, with quiet standing.
+"""Find the static trial of a walk: a file near it, of the same person, with quiet standing.
 
-Headers are read of many files (a millisecond each), whole recordings of the few that could be it. The reasons for
-and against every candidate and the searched folders are kept for the report.
+The headers of many files are read (1 ms each), and whole recordings of the few possible ones. The reasons for and against every
+candidate, and the searched folders, are reported.
 
-Of several static trials, a walk belongs to the one that was recorded with the same markers in the same places: evidence are
-joint offsets stored in both by the laboratory's software, the distances of markers within segments, then names.
+Among several static trials, the one with the same marker placement as the walk is selected. The evidence is, in this order:
+joint offsets stored in both by the laboratory software, distances of markers within segments, and names.
 """
 
 from __future__ import annotations
@@ -44,29 +44,29 @@ Offsets = Literal["same", "unknown", "different"]
 #: Markers that a static trial shares with a walk, markers of the walk, difference of their distances within segments, m.
 MarkerFit = tuple[int, int, float | None]
 _ORDER: tuple[Offsets, ...] = ("same", "unknown", "different")
-# Replaced markers are off by millimetres: a difference larger than this is another placement, whatever is stored ...
+# A larger difference of marker distances is another marker placement, whatever offsets are stored.
 _OTHER_PLACEMENT_M = 0.002
-# ... and by this much is a better one: the median over the pairs is itself known to a few tenths of a millimetre.
+# A difference smaller by this is a better match: the median over the pairs is accurate to a few tenths of a millimetre.
 _NEARER_M = 0.0005
-# Two statics clearly differ where the distance between two markers of a segment does by this much, in so many pairs.
+# Two static trials clearly differ if the distances of this many marker pairs on segments differ by this much.
 _OTHER_PLACE_M = 0.004
 _FEWEST_PAIRS = 3
 
 
 @dataclass(frozen=True)
 class StaticCandidate:
-    """One possible static trial of a walk.
+    """A possible static trial of a walk.
 
     Attributes:
-        path: the file. score: of name, place and header. reasons: for it, in words.
-        rejected: why it is not used, "" if it is possible.
-        called_static: its name, folder or header calls it a static trial.
-        offsets: whether its stored joint offsets equal the walk's.
-        doubt: words in its name that may name another person. same_name: it stores the walk's subject name.
-        strange: its header rejects it: another person or day, other markers, damaged.
-        distance_m: median difference of the marker distances within segments from the walk's, None if unknown.
-        pairs_m: the differences, (P,) m, static minus walk, of the same pairs for all compared trials.
-        labels: of its markers.
+        path: path of the file. score: score of its name, folder and header. reasons: texts in favour of it.
+        rejected: reason why it is not used, "" if it is possible.
+        called_static: whether its name, folder or header states a static trial.
+        offsets: whether its stored joint offsets equal those of the walk.
+        doubt: words in its name that may name another person. same_name: whether it stores the subject name of the walk.
+        strange: whether its header excludes it: another person or day, other markers, damaged.
+        distance_m: median difference of the marker distances within segments from those of the walk, None if unknown.
+        pairs_m: (P,) m, the differences static minus walk, for the same pairs in all compared trials.
+        labels: labels of its markers.
     """
 
     path: Path
@@ -85,7 +85,7 @@ class StaticCandidate:
 
 def compare_offsets(walk: Mapping[str, float], static: Mapping[str, float]) -> Offsets:
     """Compare the stored joint offsets of a walk and a static trial (by name, rad)."""
-    least_offsets = 2  # one equal number may be chance
+    least_offsets = 2  # a single equal number may be coincidence
     shared = walk.keys() & static.keys()
     if len(shared) < least_offsets:
         return "unknown"
@@ -94,12 +94,12 @@ def compare_offsets(walk: Mapping[str, float], static: Mapping[str, float]) -> O
 
 
 def select_static(possible: Sequence[StaticCandidate]) -> tuple[StaticCandidate, str, tuple[Diagnostic, ...]]:
-    """Return the static trial that belongs to the walk, of one or more, the reason ("" for a single one), and notes.
+    """Select the static trial of the walk from one or more; return it, the reason ("" for a single one), and notes.
 
-    Trials with clearly different marker positions are excluded first; then equal stored offsets decide, then nearer markers, then
-    names and places, then the order given, which is said.
+    Trials with clearly different marker positions are excluded first; then equal stored offsets decide, then marker distances,
+    then names and folders, and finally the given order, which is reported.
     """
-    same_score = 0.1  # of names and places
+    same_score = 0.1  # score difference of names and folders
     if len(possible) == 1:
         return possible[0], "", ()
     nearest = min((p.distance_m for p in possible if p.distance_m is not None), default=None)
@@ -116,7 +116,7 @@ def select_static(possible: Sequence[StaticCandidate]) -> tuple[StaticCandidate,
     top = max(p.score for p in near)
     named = [p for p in near if top - p.score <= same_score]
     if len(named) < len(near):
-        why = f"named and placed nearest to the walk among {len(near)} with equally good markers"
+        why = f"its name and folder are most similar to those of the walk, among {len(near)} trials with equally good markers"
     chosen = named[0]
     return chosen, why, (*_ambiguity_note(named), *_contradiction_note(chosen, possible))
 
@@ -126,11 +126,11 @@ def _is_within(candidate: StaticCandidate, nearest: float | None, slack_m: float
 
 
 def _is_nearer(a: StaticCandidate, b: StaticCandidate) -> bool:
-    """Return whether the walk has the distances of the first wherever the two statics clearly differ.
+    """Return whether the walk agrees with the first static trial in the marker distances in which the two clearly differ.
 
-    Markers of the feet that were put on again over shoes leave the median over the whole body as it was.
+    Foot markers that were replaced (over shoes) do not change the median over the whole body, hence this comparison.
     """
-    other_posture_m = 0.05  # more than this a marker put on again does not move: the arms are held differently
+    other_posture_m = 0.05  # larger changes are not due to replaced markers but to another posture of the arms
     if a.pairs_m.shape != b.pairs_m.shape:
         return False
     difference = np.abs(a.pairs_m - b.pairs_m)
@@ -155,12 +155,12 @@ def _distance_reason(before: Sequence[StaticCandidate], after: Sequence[StaticCa
 def _filter_by_offsets(fitting: StaticCandidate, others: Sequence[StaticCandidate]) -> str:
     listed = ", ".join(p.path.name for p in others)
     if fitting.offsets == "same":
-        return f"its stored joint offsets are the walk's, unlike {listed}"
-    return f"the stored joint offsets of {listed} are not the walk's"
+        return f"its stored joint offsets equal those of the walk, unlike those of {listed}"
+    return f"the stored joint offsets of {listed} differ from those of the walk"
 
 
 def _ambiguity_note(named: Sequence[StaticCandidate]) -> tuple[Diagnostic, ...]:
-    """Return the note on equally suitable static trials, a warning if they may give other calibrations."""
+    """Return the note on equally suitable static trials, a warning if they may give different calibrations."""
     if len(named) < 2:
         return ()
     first, *others = named
@@ -170,12 +170,12 @@ def _ambiguity_note(named: Sequence[StaticCandidate]) -> tuple[Diagnostic, ...]:
         Diagnostic(
             "static-doubtful",
             "warning" if may_differ else "info",
-            f"{first.path.name} ({_format_mm(first.distance_m)} from the walk's marker distances) and {listed} belong "
-            f"to the walk equally well; {first.path.name} is used.",
+            f"{first.path.name} ({_format_mm(first.distance_m)} difference of marker distances) and {listed} match "
+            f"the walk equally well; {first.path.name} is used.",
             value=first.distance_m,
             limit=_NEARER_M,
             unit="m",
-            hint="Name the one to use with --static, or in study.toml.",
+            hint="Choose the static trial with --static, or in study.toml.",
         ),
     )
 
@@ -189,12 +189,14 @@ def _contradiction_note(chosen: StaticCandidate, possible: Sequence[StaticCandid
         Diagnostic(
             "static-doubtful",
             "warning",
-            f"{chosen.path.name} is used: its marker distances are {_format_mm(chosen.distance_m)} from the walk's, against "
-            f"{named[0].path.name} {_format_mm(named[0].distance_m)}, although the walk stores the joint offsets of the latter.",
+            f"{chosen.path.name} is used: its marker distances differ from those of the walk by "
+            f"{_format_mm(chosen.distance_m)}, those of "
+            f"{named[0].path.name} by {_format_mm(named[0].distance_m)}, although the walk stores the joint offsets of the "
+            f"latter.",
             value=named[0].distance_m,
             limit=_OTHER_PLACEMENT_M,
             unit="m",
-            hint="Markers were probably put on again. Name the static trial to use with --static if this is wrong.",
+            hint="Markers were probably replaced. If this is wrong, choose the static trial with --static.",
         ),
     )
 
@@ -214,24 +216,24 @@ def typical_motion_m(markers: Markers) -> float:
 
 
 def body_difference_m(walk: Markers, static: Markers) -> float | None:
-    """Return the median difference of the distances between rigidly moving markers of the walk, m.
+    """Return the median difference (m) of the distances between markers that move rigidly in the walk.
 
-    None where fewer than three such pairs are in both.
+    None if the recordings share fewer than three such pairs.
     """
     return typical_difference_m(pair_differences_m(walk, static))
 
 
 def typical_difference_m(pairs_m: FloatArray) -> float | None:
-    """Return the median of the sizes of differences, None where they are fewer than three."""
+    """Return the median absolute difference, m; None for fewer than three differences."""
     sizes = np.abs(pairs_m[np.isfinite(pairs_m)])
     return float(np.median(sizes)) if sizes.size >= _FEWEST_PAIRS else None
 
 
 def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers] = ()) -> FloatArray:
-    """Return static minus walk of the distances between rigidly moving markers of the walk, (P,) m; NaN where unseen.
+    """Return (P,) m: static minus walk of the distances between markers that move rigidly in the walk; NaN if not seen.
 
-    Only markers that the recordings `shared` hold too count: the pairs are the same for all statics of one `shared`, whichever is
-    asked for, and their numbers can be compared.
+    Only markers that all recordings `shared` also contain are used, so that the pairs are the same for all static trials and
+    their differences can be compared.
     """
     rigid_m = 0.008  # spread of a distance within a segment during walking
     others = [set(markers.labels) for markers in (static, *shared)]
@@ -250,33 +252,33 @@ def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers]
     return difference - median_over_frames(distance[:, rigid])
 
 
-MAX_HEADERS = 200  # files looked into; a fifth of a second
-MAX_PREVIEWS = 24  # recordings with markers that are read
-_LEAST_COMMON_MARKERS = 0.5  # of the walk's markers, in the candidate
-# Difference of the distances between markers on one segment, walk to static: 0.002-0.005 for one person, one session
-# (12 recordings), 0.006-0.07 for two people. A shared subject name forgives more: markers put on again.
+MAX_HEADERS = 200  # number of headers that are read, in 0.2 s
+MAX_PREVIEWS = 24  # number of recordings whose markers are read
+_LEAST_COMMON_MARKERS = 0.5  # share of the markers of the walk that a candidate must have
+# Difference (m) of marker distances on one segment between walk and static trial: 0.002-0.005 in one session of a person
+# (12 recordings), 0.006-0.07 for two people. With an equal subject name a larger limit allows for replaced markers.
 SAME_BODY_M = 0.012
 SAME_NAME_BODY_M = 0.03
-DOUBTFUL_BODY_M = 0.005  # where the name may be somebody else's
+DOUBTFUL_BODY_M = 0.005  # if the name may be that of another person
 
 
 def most_apart_m(same_name: bool, doubtful: bool) -> float:
-    """Return how far (m) the marker distances of two files of one person may differ, by what their headers say of the person."""
+    """Return the largest difference of marker distances (m) for one person, which depends on the stored names."""
     return SAME_NAME_BODY_M if same_name else DOUBTFUL_BODY_M if doubtful else SAME_BODY_M
 
 
 @dataclass(frozen=True)
 class StaticSearch:
-    """Result of the search.
+    """Result of the search for a static trial.
 
     Attributes:
-        path: the static trial, None where none was found.
-        reason: one sentence: what was chosen and why, or where nothing was found.
-        walk: the walk's recording; recording: the static's (both already read).
-        candidates: every file looked at, the best first.
-        folders: the folders searched.
-        diagnostics: what the user should know of the choice.
-        why: what spoke for the one that was chosen, without a full stop; "" where nothing was found.
+        path: the static trial, None if none was found.
+        reason: one sentence: the choice and its reason, or the searched folders if none was found.
+        walk: recording of the walk; recording: recording of the static trial (both already read).
+        candidates: all examined files, the best first.
+        folders: searched folders.
+        diagnostics: notes on the choice for the user.
+        why: reasons for the choice, without a full stop; "" if none was found.
     """
 
     path: Path | None
@@ -291,7 +293,7 @@ class StaticSearch:
 
 @dataclass(frozen=True)
 class StaticChoice:
-    """The static trial of a walk among files, None where none will do; the rest as in `StaticSearch`."""
+    """The static trial of a walk among given files (None if none is suitable); attributes as in `StaticSearch`."""
 
     path: Path | None
     why: str = ""
@@ -302,12 +304,11 @@ class StaticChoice:
 def find_static(
     walk: Recording | str | Path, *, among: Sequence[Path] = (), max_headers: int = MAX_HEADERS
 ) -> StaticSearch:
-    """Find the static trial of the person in `walk` near the walk's file, or among files that are known to be this person's.
+    """Find the static trial of the person in `walk`, near its file or among files that are known to be of this person.
 
-    Searched: the walk's folder, its subfolders, sibling folders, and folders named like static trials one level up.
-    Never a different person's: another subject name, mass, height or leg length rejects a file, and so do marker
-    distances within segments that differ. Of several, the one with the walk's stored joint offsets, then the one with the
-    nearest marker distances, then the one named and placed nearest (`select_static`).
+    Searched are the folder of the walk, its subfolders, sibling folders, and folders named as static trials one level up. Files
+    of another person are rejected, by subject name, mass, height, leg length or marker distances within segments. Among several
+    static trials, stored joint offsets decide, then marker distances, then names and folders (`select_static`).
     Raises InputFileError if `walk` is a path that cannot be read.
     """
     path = walk.path if isinstance(walk, Recording) else Path(walk)
@@ -332,11 +333,11 @@ def find_static(
 
 
 def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same_person: bool = False) -> StaticChoice:
-    """Choose the static trial of a walk among files, by their headers and previews: the judgement of `run` and `study`.
+    """Choose the static trial of a walk among files by their headers and previews; used by `run` and `study`.
 
-    `markers` of the walk, all frames or a preview. `same_person`: the files are known to be of the walk's person and day.
-    Files called statics are compared with each other; only where none of them will do, the others, if they are
-    quiet standing throughout; then functional trials that are called static.
+    markers: markers of the walk, all frames or a preview. same_person: whether the files are known to be of its person and day.
+    Files named as static trials are compared first. If none is suitable, other files with quiet standing throughout are used,
+    then functional trials that are named as static trials.
     """
     neighbours = None if same_person else Neighbours([walk.path, *paths])
     judged = sorted(
@@ -349,7 +350,7 @@ def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same
     groups = [
         [c for c in called if c not in functional],
         [c for c in likely if not c.called_static],
-        functional,  # of them, too, a quiet half second is better than nothing
+        functional,  # a quiet half second of these is better than no static trial
     ]
     seen: list[StaticCandidate] = []
     search = StaticChoice(None)
@@ -363,13 +364,13 @@ def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same
 
 
 def _is_functional(path: Path) -> bool:
-    """Return whether one leg moves while the other is still, as in a functional trial named like a static ('KneeCal')."""
+    """Return whether one leg moves while the other is still, as in a functional trial named as a static trial ('KneeCal')."""
     motion = read_motion_facts(path)
     return motion is not None and motion.kind == "one_leg"
 
 
 def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Path]:
-    """Return the files that `find_static` would look into for the walk: recordings of its own format."""
+    """Return the files that `find_static` examines for the walk: recordings of the same format."""
     try:
         known = format_of(walk)
     except InputFileError:  # a file that cannot be read has no companions
@@ -387,7 +388,7 @@ def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Pat
 
 
 def same_body(walk: Path, static: Path) -> bool | None:
-    """Return whether the markers of two files are on one body, by distances within segments; None if not clear."""
+    """Return whether the markers of two files are on one body, by distances within segments; None if undetermined."""
     try:
         moving, standing = preview_of_file(walk).markers, preview_of_file(static).quiet_markers()
     except (InputFileError, OSError):
@@ -406,10 +407,10 @@ def _read_candidate(walk: FileFacts, path: Path, neighbours: Neighbours | None) 
 
 
 def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | None = None) -> StaticCandidate:
-    """Score a file by its name, place and header; reject it where it cannot be this person's static.
+    """Score a file by its name, folder and header; reject it if it cannot be a static trial of this person.
 
-    `neighbours`: the files around both; None where they are known to be one person's by more than names of files and
-    folders, which then cannot speak against it.
+    neighbours: files near both; None if other data already show that the person is the same, so file and folder names are
+    ignored.
     """
     path = other.path
     score = 0.0
@@ -419,7 +420,7 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     mine, theirs = _comparable_labels(walk.labels), _comparable_labels(other.labels)
     common = len(mine & theirs)
     if not difference and common < _LEAST_COMMON_MARKERS * min(len(walk.labels), len(other.labels)):
-        difference = f"only {common} of the walk's {len(walk.labels)} point labels are in it"
+        difference = f"it has only {common} of the {len(walk.labels)} point labels of the walk"
     if difference:
         return StaticCandidate(path, 0.0, rejected=difference, strange=True)
     if same_name:
@@ -429,7 +430,7 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
         reasons.append("same stored body measures")
     if has_static_name(path):
         score += 2.0
-        reasons.append("named like a static trial")
+        reasons.append("named as a static trial")
     elif has_walk_name(path):
         score -= 2.0
     folder = next((name for name in own_folders(walk.path, path) if has_static_name(Path(name))), None)
@@ -484,7 +485,7 @@ def _choose_candidate(
 def _compare_candidate(
     candidate: StaticCandidate, walk: Markers, standing: Markers, shared: Sequence[Markers]
 ) -> StaticCandidate:
-    """Return a candidate with its marker distances compared with the walk's."""
+    """Return the candidate with its differences of marker distances from the walk."""
     pairs = pair_differences_m(walk, standing, shared)
     labels = frozenset(standing.labels)
     return replace(candidate, distance_m=typical_difference_m(pairs), pairs_m=pairs, labels=labels)
@@ -515,28 +516,31 @@ def _marker_fit(walk: Markers, standing: Markers) -> MarkerFit:
 
 
 def _check_candidate(walk: FileFacts, candidate: StaticCandidate, fit: MarkerFit) -> StaticCandidate:
-    """Judge a candidate by its markers: does the person stand still, and is it the same body?"""
+    """Check by its markers whether a candidate shows quiet standing of the same person; return it with reasons or a rejection."""
     common, marker_count, body = fit
     if common < _LEAST_COMMON_MARKERS * marker_count:
         return replace(candidate, rejected=f"only {common} of the walk's {marker_count} markers are in it")
     motion = read_motion_facts(candidate.path)
     if motion is None:
-        return replace(candidate, rejected="its markers are too few to be a person's")
+        return replace(candidate, rejected="it has too few markers for a person")
     if not motion.is_standing:
         return replace(candidate, rejected=f"the person moves in it: {motion.sentence()}")
     if motion.kind != "standing" and not candidate.called_static:
-        return replace(candidate, rejected=f"nothing calls it a static trial, and {motion.sentence()}")
+        return replace(candidate, rejected=f"it is not named as a static trial, and {motion.sentence()}")
     quiet = f"quiet standing (the markers move by {1000 * motion.quiet.movement_m:.0f} mm in half a second)"
     reasons = [*candidate.reasons, quiet]
     if body is not None:
         same_name = bool(walk.subject) and candidate.same_name
         if body > most_apart_m(same_name, bool(candidate.doubt)):
             doubt = f" and {candidate.doubt}" if candidate.doubt else ""
-            text = f"its marker distances differ from the walk's by {1000 * body:.0f} mm{doubt}: another person"
+            text = (
+                f"its marker distances differ from those of the walk by {1000 * body:.0f} mm{doubt}, so it shows "
+                f"another person"
+            )
             return replace(candidate, rejected=text)
         reasons.append(f"marker distances within segments agree to {1000 * body:.2g} mm")
     elif candidate.doubt:
-        return replace(candidate, rejected=f"{candidate.doubt}, and too few markers move as one to compare")
+        return replace(candidate, rejected=f"{candidate.doubt}, and too few markers move rigidly for a comparison")
     return replace(candidate, reasons=tuple(reasons))
 
 
@@ -545,16 +549,15 @@ def _nothing_found(candidates: Sequence[StaticCandidate], folders: Sequence[Path
     files = f"{len(candidates)} {title} {'file' if len(candidates) == 1 else 'files'}"
     text = f"No static trial was found among {files} in {where}"
     if candidates:
-        text += f"; the nearest, {candidates[0].path.name}, is not taken because {candidates[0].rejected}"
+        text += f"; the nearest, {candidates[0].path.name}, is not used because {candidates[0].rejected}"
     return text + "."
 
 
 def another_person(walk: Recording, static: Recording) -> Diagnostic | None:
-    """Return a warning where a named static trial looks like another person's than the walk, else None.
+    """Return a warning if the static trial given by the user appears to be of another person than the walk, else None.
 
-    Judged as a search does: marker distances within segments, and the stored name and measures. Where the distances agree
-    as one person's do, a name that was typed otherwise says nothing. Raises InputFileError where a file's header has
-    become unreadable meanwhile.
+    The criteria are those of the search: marker distances within segments, stored names and body measures. If the distances
+    agree, a different name is ignored. Raises InputFileError if the header of a file cannot be read any more.
     """
     strange, same_name, _ = compare_persons(read_facts(walk.path), read_facts(static.path), None)
     body = body_difference_m(walk.markers, make_preview(static.markers).quiet_markers())
@@ -564,13 +567,15 @@ def another_person(walk: Recording, static: Recording) -> Diagnostic | None:
         return None
     seen = [strange] if strange else []
     if body is not None:
-        seen.insert(0, f"its marker distances within segments differ from the walk's by {1000 * body:.0f} mm (median)")
+        seen.insert(
+            0, f"its marker distances within segments differ from those of the walk by {1000 * body:.0f} mm (median)"
+        )
     return Diagnostic(
         "static-doubtful",
         "warning",
-        f"'{static.path.name}' was named as the static trial, but looks like another person's: {', and '.join(seen)}.",
+        f"'{static.path.name}' is given as the static trial but appears to be of another person: {', and '.join(seen)}.",
         value=body,
         limit=None if body is None else limit,
         unit="" if body is None else "m",
-        hint="Name this person's own static trial, of the same day; without --static it is searched near the walk.",
+        hint="Give a static trial of this person from the same day; without --static, biodyn searches for one near the walk.",
     )

@@ -1,13 +1,13 @@
 """Determine the person of each recording in a folder by folder and file names and by stored parameters.
 
-The rules are applied in this order, after what the user specifies; the first that gives a name counts:
-1. a name laid out as BIDS has it: sub-01_ses-02_task-walk;
-2. the stored subject name, where the name of a folder or of the file begins with it;
-3. a folder named like a person (P01, subject 3, HC030A, 017), unless files in it store different people;
-4. a file name that begins like a person (P01_walk03), unless stored facts or a common static trial contradict it;
-5. the stored subject name, unless it is a template's;
-6. a stored name of another file, where the name of a folder or of the file begins with it;
-7. words before the statics' own ('Anna_static', 'Bob_static'), where there are several;
+Names given by the user have priority. The following rules are applied in order; the first that gives a name is used:
+1. a name in BIDS form: sub-01_ses-02_task-walk;
+2. the stored subject name, if the name of a folder or of the file starts with it;
+3. a folder named as a person (P01, subject 3, HC030A, 017), unless its files store different people;
+4. a file name that starts with a person (P01_walk03), unless stored facts or a common static trial contradict it;
+5. the stored subject name, unless it is that of a template;
+6. a stored name of another file, if the name of a folder or of the file starts with it;
+7. the first words of the static trials ('Anna_static', 'Bob_static'), if there are several;
 8. the only person of the same folder;
 9. a folder with a name of unknown words ('Anna');
 10. the folder of the study.
@@ -30,7 +30,7 @@ from biodyn.session.statics import same_body
 from biodyn.session.words import Kind, Token, load_vocabulary, plain_text, split_name
 
 PERSON_KINDS: tuple[Kind, ...] = ("subject", "code", "number")
-# Kinds of folders that stand between a person's trials and the person, or between people and their laboratory.
+# Kinds of folders between a person and the trials, or between a laboratory and its people.
 PASSING: tuple[Kind, ...] = ("static", "other", "empty", "activity", "condition", "session", "counter")
 LONG_NUMBER = 3
 BY_USER = "study.toml"
@@ -38,13 +38,13 @@ BY_USER = "study.toml"
 
 @dataclass(frozen=True, eq=False)
 class SubjectAssignment:
-    """A file and its person.
+    """A file and the person assigned to it.
 
     Attributes:
-        file: it. label: the person's name as found. source: what the label was taken from.
-        level: index of the folder that names the person, None where none does; span: which of its characters do.
-        stem_spans: characters of the file's name that name the person. site: folders around the person: laboratory, group.
-        keys: of names laid out as BIDS has it.
+        file: the file. label: name of the person as found. source: origin of the label, in words.
+        level: index of the folder that names the person, None if there is none; span: character range of the name in it.
+        stem_spans: character ranges of the file name that name the person. site: folders above the person: laboratory, group.
+        keys: keys and values of names in BIDS form.
     """
 
     file: FoundFile
@@ -58,25 +58,25 @@ class SubjectAssignment:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Names of the folders from the root down."""
+        """Return the folder names from the root down."""
         return self.file.path.parts[:-1]
 
     @property
     def stem(self) -> str:
-        """Name of the file without its suffix, in composed Unicode."""
+        """Return the file name without its suffix, in composed Unicode."""
         return plain_text(self.file.path.stem)
 
     def stem_tokens(self) -> tuple[Token, ...]:
-        """Return the tokens of the file's name without those that name the person."""
+        """Return the tokens of the file name without those that name the person."""
         return _words_outside(split_name(self.stem), self.stem_spans)
 
     def folder_tokens(self, level: int) -> tuple[Token, ...]:
-        """Return the tokens of a folder's name without those that name the person."""
+        """Return the tokens of a folder name without those that name the person."""
         words = split_name(self.folders[level])
         return _words_outside(words, [self.span]) if level == self.level else words
 
     def person_tokens(self) -> tuple[Token, ...]:
-        """Return the tokens of the folder that names the person, those that name them."""
+        """Return the tokens of the folder name that name the person."""
         if self.level is None:
             return ()
         other_words = self.folder_tokens(self.level)
@@ -101,12 +101,12 @@ def is_passing(name: str) -> bool:
 
 
 def surrounding_folders(p: SubjectAssignment) -> tuple[str, ...]:
-    """Return the folders of a file without those that say only which kind of trials they hold."""
+    """Return the folders of a file without those that state only a kind of trial."""
     return tuple(name for name in p.folders if not is_passing(name))
 
 
 def letters_only(text: str) -> str:
-    """Letters and digits only, without case and accents: files store 'Emile' for 'Émile'."""
+    """Return letters and digits in lower case without accents, because files store 'Emile' for 'Émile'."""
     apart = unicodedata.normalize("NFKD", plain_text(text).casefold())
     return "".join(c for c in apart if c.isalnum())
 
@@ -131,13 +131,13 @@ def stored_names(files: Sequence[FoundFile]) -> dict[Path, str]:
 
 
 def _another_body(mine: FileFacts, theirs: FileFacts) -> bool:
-    another_body = 0.1  # relative difference of mass or height: more than one person changes between visits
+    another_body = 0.1  # relative difference of mass or height: larger than the change of one person between visits
     pairs = ((mine.mass_kg, theirs.mass_kg), (mine.height_m, theirs.height_m))
     return any(a is not None and b is not None and abs(a - b) > another_body * a for a, b in pairs)
 
 
 def match_known_names(assignment: SubjectAssignment, names: Iterable[str]) -> SubjectAssignment:
-    """Return the longest of the names that a folder's or the file's name begins with."""
+    """Assign the longest of the names with which the name of a folder or of the file starts."""
     best: tuple[int, int, SubjectAssignment] | None = None
     for name in names:
         if len(letters_only(name)) < 2:
@@ -155,7 +155,7 @@ def match_known_names(assignment: SubjectAssignment, names: Iterable[str]) -> Su
 
 
 def begins_with(text: str, name: str) -> int:
-    """Where the name ends in a text that begins with it whatever its separators: 'S4 AM Cal' with 'S4-AM' -> 5."""
+    """Return the end of a name at the start of a text, ignoring separators: 5 for 'S4 AM Cal' and 'S4-AM'; 0 without a match."""
     wanted = letters_only(name)
     i = 0
     for position, character in enumerate(text):
@@ -176,7 +176,7 @@ def begins_with(text: str, name: str) -> int:
 
 
 def match_stored_name(assignment: SubjectAssignment, stored: dict[Path, str]) -> SubjectAssignment:
-    """Return the name that the file itself stores (rule 5)."""
+    """Assign the name stored in the file (rule 5)."""
     name = stored.get(assignment.file.path, "")
     return (
         replace(assignment, label=name, source="the name stored in the file")
@@ -186,7 +186,7 @@ def match_stored_name(assignment: SubjectAssignment, stored: dict[Path, str]) ->
 
 
 def is_one_person(code: str, files: Sequence[FoundFile], stored: dict[Path, str]) -> bool:
-    """False where files in one folder store different people."""
+    """Return whether the files in a folder can be of one person, by their stored data."""
     names: dict[str, list[FileFacts]] = defaultdict(list)
     for file in files:
         if file.facts is not None and file.path in stored:
@@ -201,21 +201,22 @@ def is_one_person(code: str, files: Sequence[FoundFile], stored: dict[Path, str]
 
 
 def _is_same_body(mine: FileFacts, theirs: FileFacts) -> bool:
-    """Return whether both store body measures, and the same."""
+    """Return whether both files store the same body measures."""
     return mine.mass_kg is not None and theirs.mass_kg is not None and not different_measures(mine, theirs)
 
 
 def siblings_are_same_person(
     folders: tuple[str, ...], under: dict[tuple[str, ...], list[FoundFile]], stored: dict[Path, str]
 ) -> bool:
-    """Return whether sibling folders store the same name and body: they are conditions of one person."""
+    """Return whether files in sibling folders store the same name and body measures, so that the folders are conditions of one
+    person."""
     others = [key for key in under if len(key) == len(folders) and key[:-1] == folders[:-1] and key != folders]
     mine = stored_person(under[folders], stored)
     return mine is not None and any(stored_person(under[key], stored) == mine for key in others)
 
 
 def stored_person(files: Sequence[FoundFile], stored: dict[Path, str]) -> tuple[str, float] | None:
-    """Return the name and mass that the files store; None unless all that store any store the same."""
+    """Return the stored name and mass (kg) of the files; None if none are stored or they differ."""
     people = {
         (letters_only(stored[f.path]), f.facts.mass_kg)
         for f in files
@@ -225,9 +226,9 @@ def stored_person(files: Sequence[FoundFile], stored: dict[Path, str]) -> tuple[
 
 
 def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool | None:
-    """Return whether the markers of two groups of files are on one body: a static of one against a walk of the other.
+    """Return whether the markers of two groups of files are on one body, by a static trial of one and a walk of the other.
 
-    None where they cannot be compared, or where markers put on again and two people of one build look alike.
+    None if they cannot be compared, or if replaced markers and two similar people cannot be distinguished.
     """
     for a, b in ((mine, theirs), (theirs, mine)):
         statics = standing_files(a)
@@ -239,8 +240,8 @@ def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssi
 
 
 def standing_files(group: Sequence[SubjectAssignment]) -> list[Path]:
-    """Return files with standing: named so, else by the motion of the first few files."""
-    looked_into = 6  # files of a person, that are read to find one with standing
+    """Return files with standing, by their names or by the motion of the first few files."""
+    looked_into = 6  # number of files that are read to find one with standing
     called = [p.file.facts.path for p in group if p.file.facts is not None and looks_static(p.file)]
     return called or [path for path in _path_list(group)[:looked_into] if _is_standing(path)]
 
@@ -255,7 +256,7 @@ def _is_standing(path: Path) -> bool:
 
 
 def speak_against_one(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
-    """Return whether stored body measures differ, or, without any, most point labels."""
+    """Return whether the stored body measures differ or, if none are stored, most point labels."""
     least_common_labels = 0.5
     groups = [[p.file.facts for p in group if p.file.facts is not None] for group in (mine, theirs)]
     measured = [next((f for f in facts if f.mass_kg is not None), None) for facts in groups]
@@ -269,7 +270,7 @@ _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
 def name_by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> list[SubjectAssignment]:
-    """Name those in a folder that is named like a person (rule 3)."""
+    """Assign persons by folders that are named as a person (rule 3)."""
     under: dict[tuple[str, ...], list[FoundFile]] = defaultdict(list)
     for p in assignments:
         for level in range(len(p.folders)):
@@ -279,7 +280,7 @@ def name_by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str
         parents[folders[-1]].add(folders[:-1])
     checked: dict[tuple[tuple[str, ...], str], bool] = {}
 
-    def passes(folders: tuple[str, ...], token: Token) -> bool:
+    def matches_rule(folders: tuple[str, ...], token: Token) -> bool:
         key = (folders, token.text)
         if key not in checked:
             counts = token.kind == "number" and _counts_sessions(folders, token, parents[folders[-1]])
@@ -296,7 +297,7 @@ def name_by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str
                         token.kind == kind
                         and not is_year
                         and may_name_person(token, level)
-                        and passes(p.folders[: level + 1], token)
+                        and matches_rule(p.folders[: level + 1], token)
                     ):
                         named = replace(p, label=token.text, level=level, span=(token.start, token.end))
                         return replace(named, source="the folder's name")
@@ -306,21 +307,21 @@ def name_by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str
 
 
 def may_name_person(token: Token, level: int) -> bool:
-    """False for T1 or V2 below another folder: a session's."""
+    """Return whether a token may name a person; False for T1 or V2 below another folder, which is a session."""
     if level > 0 and token.kind == "code" and token.word in load_vocabulary()["session_numbered"]:
         return False
     return token.start == 0 or token.kind == "subject"
 
 
 def _counts_sessions(folders: tuple[str, ...], token: Token, parents: set[tuple[str, ...]]) -> bool:
-    """Return whether a short number is below several folders that are not groups: Anna/1, Bob/1."""
+    """Return whether a short number numbers sessions: it is below several folders that are not groups (Anna/1, Bob/1)."""
     if len(folders) < 2 or len(token.text) >= LONG_NUMBER or len(parents) < 2:
         return False
     return not any(t.kind == "group" for parent in parents for t in split_name(parent[-1] if parent else ""))
 
 
 def name_by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
-    """Name those in a folder that is named like nothing else (rule 9)."""
+    """Assign persons by folders with unknown words (rule 9)."""
     parents: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     with_static: set[tuple[str, ...]] = set()
     for p in assignments:
@@ -345,7 +346,7 @@ def name_by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectA
 
 
 def name_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
-    """Assign folders to persons that no folder names, if a folder holds all of their files and no others."""
+    """Assign a folder to a person without one, if it contains exactly the files of this person."""
     of_person: dict[str, list[SubjectAssignment]] = defaultdict(list)
     people: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for p in assignments:
@@ -381,7 +382,7 @@ def _stem_person(p: SubjectAssignment) -> Token | None:
 
 
 def name_by_stems(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> list[SubjectAssignment]:
-    """Assign persons by the beginning of file names (rule 4)."""
+    """Assign persons by the start of file names (rule 4)."""
     groups: dict[tuple[str, ...], list[SubjectAssignment]] = defaultdict(list)
     for p in assignments:
         if not p.label:
@@ -421,7 +422,7 @@ def _names_people(group: Sequence[SubjectAssignment], kind: Kind, stored: dict[P
     if kind == "subject":
         return True
     if any(looks_static(p.file) for p in without):
-        return False  # a static for all of them
+        return False  # one static trial for all of them
     with_static = any(looks_static(p.file) for members in by_value.values() for p in members)
     digits = min(sum(c.isdigit() for c in value) for value in by_value)
     differ = len(by_value) > 1 and len(set(people.values())) == len(by_value)
@@ -429,7 +430,7 @@ def _names_people(group: Sequence[SubjectAssignment], kind: Kind, stored: dict[P
 
 
 def name_by_static_trials(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
-    """Assign persons by words that the name of a static trial begins with too (rule 7)."""
+    """Assign persons by the words with which the name of a static trial also starts (rule 7)."""
     groups: dict[tuple[str, ...], list[SubjectAssignment]] = defaultdict(list)
     for p in assignments:
         if not p.label:
@@ -445,14 +446,17 @@ def name_by_static_trials(assignments: list[SubjectAssignment]) -> list[SubjectA
         if p.label or len(known) < 2 or not leading:
             return p
         return replace(
-            p, label=leading[0], stem_spans=((0, len(leading[0])),), source="the file's name, as its static's"
+            p,
+            label=leading[0],
+            stem_spans=((0, len(leading[0])),),
+            source="the start of the file's name, as in its static trial",
         )
 
     return [find(p) for p in assignments]
 
 
 def _leading_words(p: SubjectAssignment) -> list[str]:
-    """Return the unknown words that the file's name begins with, all of them first, then fewer: Anna_pass, Anna."""
+    """Return the unknown words at the start of the file name, from most to fewest words: Anna_pass, Anna."""
     ends: list[int] = []
     for token in split_name(p.stem):
         if token.kind != "plain":
@@ -462,12 +466,12 @@ def _leading_words(p: SubjectAssignment) -> list[str]:
 
 
 def _without_leading_zeros(text: str) -> str:
-    """Return a code without zeros before its number: SUBJ1 is SUBJ01."""
+    """Return a code without leading zeros of its number, so that SUBJ01 equals SUBJ1."""
     return re.sub("(?<![0-9])0+(?=[0-9])", "", text.casefold())
 
 
 def find_repeated_spans(p: SubjectAssignment, name: str) -> tuple[tuple[int, int], ...]:
-    """Where the file's name repeats the person's label or stored name, whatever it was taken from."""
+    """Return the character ranges of the file name that repeat the label or stored name of the person."""
     spans = list(p.stem_spans)
     folder = "" if p.level is None else plain_text(p.folders[p.level])[slice(*p.span)]
     for text in filter(None, {p.label, name, folder}):
@@ -485,7 +489,7 @@ _KEY = re.compile(r"(?:^|_)([a-zA-Z]+)-([^_\W]+)")
 
 
 def _match_folder(p: SubjectAssignment, name: str) -> SubjectAssignment:
-    """Return the name as given; a folder called so is the person's, else one called like a person."""
+    """Assign a given name; a folder with this name, else one named as a person, becomes the folder of the person."""
     levels = [i for i, text in enumerate(p.folders) if letters_only(text) == letters_only(name)]
     levels += [
         i
@@ -498,7 +502,7 @@ def _match_folder(p: SubjectAssignment, name: str) -> SubjectAssignment:
 
 
 def _bids_keys(path: Path) -> dict[str, str]:
-    """Keys of a name like sub-01_ses-02_task-walk_run-03, of the folders too; nothing without the subject's."""
+    """Return the keys and values in names such as sub-01_ses-02_task-walk_run-03 of file and folders; empty without `sub`."""
     keys: dict[str, str] = {}
     for part in (*path.parts[:-1], path.stem):
         keys |= {key.lower(): value for key, value in _KEY.findall(plain_text(part))}
@@ -534,15 +538,15 @@ def _name_like_neighbours(assignments: list[SubjectAssignment]) -> list[SubjectA
 
 
 def _site_folders(p: SubjectAssignment) -> tuple[str, ...]:
-    """Return the folders above the person's that say more than the kind of trials."""
+    """Return the folders above that of the person that state more than a kind of trial."""
     above = p.folders if p.level is None else p.folders[: p.level]
     return tuple(plain_text(name) for name in above if not is_passing(name))
 
 
 def assign_subjects(files: Sequence[FoundFile], root_name: str, given: Mapping[Path, str]) -> list[SubjectAssignment]:
-    """Return every file with the person it is of, in the order given.
+    """Assign a person to every file, in the given order.
 
-    `root_name` of the study's folder; `given`: persons of files by study.toml.
+    root_name: name of the study folder. given: persons of files by study.toml.
     """
     stored = stored_names(files)
     known = {letters_only(name): name for name in stored.values()}
@@ -569,7 +573,7 @@ def assign_subjects(files: Sequence[FoundFile], root_name: str, given: Mapping[P
 
 @dataclass(frozen=True)
 class Subject:
-    """One person: label, the folders around (several where conditions stand above the person), their files."""
+    """One person: label, folders above (several if conditions are above the person), and files."""
 
     label: str
     sites: tuple[tuple[str, ...], ...]
@@ -577,7 +581,7 @@ class Subject:
 
 
 def join_subjects(assignments: Sequence[SubjectAssignment]) -> list[Subject]:
-    """Join the files of one person; the same label at two sites is two people where anything speaks against one."""
+    """Join the files of each person; equal labels at two sites are two people if any evidence indicates so."""
     by_label: dict[str, list[SubjectAssignment]] = defaultdict(list)
     for p in assignments:
         by_label[letters_only(p.label) or p.label].append(p)
@@ -605,7 +609,7 @@ def _most_common(labels: Iterable[str]) -> str:
 
 
 def _own_folder(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> str:
-    """Return the person's folder if its parent has another that only differs in case; else ''."""
+    """Return the folder of the person if its parent has another folder that differs only in case; else ''."""
     if p.level is None:
         return ""
     mine = p.folders[: p.level + 1]
@@ -614,7 +618,7 @@ def _own_folder(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> s
 
 
 def _stored_names(group: Sequence[SubjectAssignment]) -> set[str]:
-    """Return the subject names stored in the files."""
+    """Return the subject names stored in the files of a group."""
     facts = [p.file.facts for p in group if p.file.facts is not None]
     return {letters_only(without_role_words(f.subject)) for f in facts} - {""}
 
@@ -635,7 +639,7 @@ def _are_different(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAs
     same_body = bodies_agree(mine, theirs) if unknown else None
     if same_body is not None:
         return not same_body
-    # Unknown folders, each with its own static trial: rather two laboratories than two conditions of one person.
+    # Folders with unknown names and a static trial each are more likely two laboratories than two conditions of one person.
     own_statics = all(standing_files(group) for group in (mine, theirs))
     if unknown and own_statics and not names[0] & names[1]:
         return True

@@ -1,4 +1,4 @@
-"""Names of folders and files, split into tokens that say what they are: `P01_walkFast03` -> subject, walk, fast, 3."""
+"""Split names of folders and files into tokens with a meaning: `P01_walkFast03` -> subject, walk, fast, 3."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Kind = Literal[
     "site",  # a word for a laboratory: Lab2, Hospital North
     "subject",  # a word for a person and a number: P01, subject 3
     "code",  # a few letters and a number: C1, HC030A
-    "number",  # a number that begins the name: 2014001_walk
+    "number",  # a number at the start of the name: 2014001_walk
     "counter",
     "plain",
 ]
@@ -32,14 +32,14 @@ _DATE = re.compile(
     r"(?<!\d)(?:(?:19|20)\d\d[-_. ]?(?:0[1-9]|1[0-2])[-_. ]?(?:0[1-9]|[12]\d|3[01])"
     r"|(?:0[1-9]|[12]\d|3[01])[-_.](?:0[1-9]|1[0-2])[-_.](?:19|20)\d\d)(?!\d)"
 )
-_SUFFIX = re.compile(r"(?i)(?<![^\W_])c3ds?(?![^\W_])")  # a word though it holds a digit
+_SUFFIX = re.compile(r"(?i)(?<![^\W_])c3ds?(?![^\W_])")  # a word that contains a digit
 _SHORTEST_PART = 3
-_SIDE_LETTERS = frozenset("lr")  # P01L05 and P01R05 are one person's
+_SIDE_LETTERS = frozenset("lr")  # P01L05 and P01R05 are of one person
 
 
 @dataclass(frozen=True)
 class Token:
-    """One word of a name: its text as written, what it is, its position, and the letters before its number."""
+    """One word of a name: its text, kind and position, and the letters before its number."""
 
     text: str
     kind: Kind
@@ -50,30 +50,30 @@ class Token:
 
 @cache
 def static_table() -> dict[str, Any]:
-    """Return `library/session/static_trials.toml`; treat it as read-only."""
+    """Return `library/session/static_trials.toml`; callers must not change it."""
     return load_table("session/static_trials")
 
 
 @cache
 def static_words() -> frozenset[str]:
-    """Return words that speak for a static trial."""
+    """Return the words that indicate a static trial."""
     return frozenset(static_table()["words"])
 
 
 def is_static_word(word: str) -> bool:
-    """Return whether a word, or its beginning, indicates a static trial: statique, statisch, calibrazione."""
+    """Return whether a word or its start indicates a static trial: statique, statisch, calibrazione."""
     return word in static_words() or word.startswith(tuple(static_table()["stems"]))
 
 
 @cache
 def walk_words() -> frozenset[str]:
-    """Return words that speak for a walk."""
+    """Return the words that indicate a walk."""
     return frozenset(static_table()["walk_words"])
 
 
 @cache
 def load_vocabulary() -> dict[str, Any]:
-    """Return the words of `library/session/names.toml`, lists as sets; treat it as read-only."""
+    """Return the words of `library/session/names.toml` with lists as sets; callers must not change it."""
     words = load_table("session/names")
     sets = {key: frozenset(value) if isinstance(value, list) else value for key, value in words.items()}
     return {**sets, "other": sets["other"] | sets["functional"], "condition": sets["condition"] | sets["running"]}
@@ -89,7 +89,7 @@ def _kind_of_word(word: str) -> Kind:
 
 @cache
 def _split_word(word: str) -> tuple[int, ...]:
-    """Where an unknown word is two known ones: slowwalk -> slow walk."""
+    """Return the split positions of an unknown word that consists of two known ones: slowwalk -> slow walk."""
     if _kind_of_word(word) != "plain":
         return ()
     known = (i for i in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1) if _is_known(word[:i], word[i:]))
@@ -108,20 +108,20 @@ def plain_text(name: str) -> str:
 
 @cache
 def split_name(name: str) -> tuple[Token, ...]:
-    """Split a name (no suffix) into its tokens."""
+    """Split a name (without suffix) into its tokens."""
     text = plain_text(name)
     result: list[Token] = []
     position = 0
     whole: list[tuple[re.Match[str], Kind]] = [(match, "session") for match in _DATE.finditer(text)]
     whole += [(m, "empty") for m in _SUFFIX.finditer(text)]
     for match, kind in sorted(whole, key=lambda entry: entry[0].start()):
-        result += _read(text, position, match.start())
+        result += _tokens_of_part(text, position, match.start())
         result.append(Token(match.group(), kind, match.start(), match.end()))
         position = match.end()
-    return tuple(result + _read(text, position, len(text)))
+    return tuple(result + _tokens_of_part(text, position, len(text)))
 
 
-def _read(text: str, start: int, end: int) -> list[Token]:
+def _tokens_of_part(text: str, start: int, end: int) -> list[Token]:
     pieces = list(_split_by_case(text, start, end))
     result: list[Token] = []
     i = 0
@@ -134,7 +134,7 @@ def _read(text: str, start: int, end: int) -> list[Token]:
         word = text[a:b].casefold()
         number = pieces[i + 1] if i + 1 < len(pieces) and text[pieces[i + 1][0]].isdigit() else None
         touches = number is not None and number[0] == b
-        # a lone letter names a person with a number behind a separator only where it begins the name: S-01, P_3
+        # a single letter, a separator and a number denote a person only at the start of the name: S-01, P_3
         kind = _kind_with_number(text[a:b], touches or (a == 0 and b - a == 1)) if number is not None else None
         if kind is None or number is None:
             cuts = [a, *(a + cut for cut in _split_word(word) if len(word) == b - a), b]
@@ -151,8 +151,8 @@ def _read(text: str, start: int, end: int) -> list[Token]:
 
 
 def _kind_with_number(letters: str, touches: bool) -> Kind | None:
-    """Return what a word and the number after it are together; None if they are separate."""
-    longest_code = 3  # letters of a person's code before its number; one more where all are capitals
+    """Return the kind of a word together with the number after it; None if they are separate tokens."""
+    longest_code = 3  # number of letters of a person's code before its number; one more if all are capitals
     word, table = letters.casefold(), load_vocabulary()
     alone = _kind_of_word(word)
     if len(word) > 1 and word in table["session_numbered"]:
@@ -179,7 +179,7 @@ def _is_suffix(text: str, pieces: list[tuple[int, int]], i: int) -> bool:
 
 
 def _split_by_case(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Runs of letters or digits, split where the case changes: walkFast -> walk Fast, AMGait -> AM Gait."""
+    """Yield runs of letters or digits, split at changes of case: walkFast -> walk Fast, AMGait -> AM Gait."""
     begin = None
     for i in range(start, end + 1):
         character = text[i] if i < end else ""
@@ -202,7 +202,7 @@ def _is_boundary(text: str, i: int, end: int) -> bool:
 
 
 def numbered_sessions(text: str, words: Sequence[Token]) -> list[str]:
-    """Return session words of a folder, each with the number behind it: 'post 2' is not 'post 1'."""
+    """Return the session words of a folder, each with the number after it, so that 'post 2' differs from 'post 1'."""
     following = [*words[1:], None]
     return [
         text[token.start : after.end if after is not None and after.kind == "counter" else token.end]

@@ -168,5 +168,5 @@ def test_what_cannot_be_added_to_is_refused(tmp_path, spoil, words):
 
 def test_another_length_is_another_recording(tmp_path):
     path = _made(tmp_path / "walk.c3d")
-    with pytest.raises(InputFileError, match="another recording"):
+    with pytest.raises(InputFileError, match="not the analysed recording"):
         appended(path, [NewPoint("RHip", "ANGLES", "deg", "", np.zeros((FRAMES + 1, 3)))])

@@ -37,7 +37,7 @@ def test_another_persons_static_trial_is_told_by_the_markers(tmp_path: Path, wal
     assert note.value is not None
     assert note.limit is not None
     assert note.value > note.limit
-    assert f"differ from the walk's by {1000 * note.value:.0f} mm" in note.message
+    assert f"differ from those of the walk by {1000 * note.value:.0f} mm" in note.message
 
 
 def test_a_name_typed_otherwise_is_no_other_person(tmp_path: Path) -> None:
@@ -47,4 +47,4 @@ def test_a_name_typed_otherwise_is_no_other_person(tmp_path: Path) -> None:
     assert another_person(read(walk), read(own)) is None
     note = another_person(read(walk), read(other))
     assert note is not None
-    assert "it is of subject 'Berta', the walk of 'Anna'" in note.message
+    assert "its subject is 'Berta', that of the walk 'Anna'" in note.message

@@ -22,15 +22,13 @@ from biodyn.recording import Recording
 
 
 def read_table(path: Path) -> Recording:
-    """Read one .mot or .sto file; raises InputFileError as `read_storage` does, and if no column belongs to a
-    motion."""
+    """Read one .mot or .sto file; raises InputFileError as `read_storage` does, and if no column belongs to a motion."""
     table = read_storage(path)
     return recording_of(table, roles_of(table.names), table.sha256)
 
 
 def read_as_recording(path: Path) -> Recording:
-    """Read one spreadsheet; raises InputFileError for a file without a table, without a time, or without a column of a
-    motion."""
+    """Read one spreadsheet; raises InputFileError for a file without a table, without a time, or without a column of a motion."""
     sheet = read_spreadsheet(path)
     recording = recording_of(
         sheet.table, sheet.roles, sheet.table.sha256, sheet.length, sheet.angle, sheet.events, sheet.subject

@@ -65,8 +65,7 @@ class _Head:
 
 @dataclass(frozen=True)
 class _Table:
-    """The data: frame numbers (T,), times (T,) s and their last digit s, positions (T, N, 3) in file units, and line
-    numbers."""
+    """The data: frame numbers (T,), times (T,) s and their last digit s, positions (T, N, 3) in file units, and line numbers."""
 
     frames: list[int]
     times: FloatArray
@@ -253,8 +252,7 @@ def _table(path: Path, head: _Head, lines: Sequence[_Line], is_ended: bool) -> _
 
 
 def _row(path: Path, head: _Head, line: _Line, is_ended: bool) -> list[float]:
-    """Return the frame, time and coordinates of one line, NaN for empty cells; some programs omit the tabs at its
-    end."""
+    """Return the frame, time and coordinates of one line, NaN for empty cells; some programs omit the tabs at its end."""
     wanted = 2 + 3 * len(head.labels)
     cells = line.cells
     while len(cells) > wanted and not cells[-1]:
@@ -312,8 +310,7 @@ def _check_counts(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, .
 
 
 def _frame_rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnostic, ...]]:
-    """Return the frame rate, Hz: as stated if the times agree, else from the times; InputFileError if these are not
-    uniform."""
+    """Return the frame rate, Hz: as stated if the times agree, else from the times; InputFileError if these are not uniform."""
     least_times = 10  # with fewer frames, a rate that is not stated cannot be determined from the times
     stated = head.rate_hz if RATES_HZ[0] <= head.rate_hz <= RATES_HZ[1] else math.nan
     times = table.times - table.times[0]

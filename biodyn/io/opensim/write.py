@@ -1,5 +1,4 @@
-"""Write OpenSim files other than models as text: tables over time (.mot, .sto), markers (.trc), ExternalLoads and set-up
-XML."""
+"""Write OpenSim files other than models as text: tables over time (.mot, .sto), markers (.trc), ExternalLoads and set-up XML."""
 
 from __future__ import annotations
 

@@ -271,8 +271,7 @@ def _require_sound(
 def _on_all_frames(
     path: Path, points: Sequence[NewPoint], layout: DataLayout, before: int
 ) -> tuple[list[NewPoint], list[str]]:
-    """Return the points in all frames of the file: values from frame `before` (counted from 0) on, NaN elsewhere; and
-    notes."""
+    """Return the points in all frames of the file: values from frame `before` (counted from 0) on, NaN elsewhere; and notes."""
     frames = max((len(point.values) for point in points), default=layout.frame_count)
     whole = before == 0 and frames == layout.frame_count
     if points and (before < 0 or before + frames > layout.frame_count or (before == 0 and not whole)):
@@ -320,8 +319,7 @@ def _distinct(points: Sequence[NewPoint], labels: Sequence[str]) -> tuple[list[N
 
 
 def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> None:
-    """Update the POINT group: count, labels and descriptions of the points, the lists of model outputs and their
-    units."""
+    """Update the POINT group: count, labels and descriptions of the points, the lists of model outputs and their units."""
     longest_text = 127  # 255 labels of this length stay below the 32 kB of a parameter
     records.put("POINT", "USED", *integers([before + len(points)], scalar=True))
     for name, words in (("LABELS", [p.label for p in points]), ("DESCRIPTIONS", [p.description for p in points])):

@@ -168,8 +168,7 @@ def _count(groups: Groups, name: str) -> int:
 
 
 def _ratio(path: Path, groups: Groups, rate_hz: float) -> int:
-    """Return the poses per frame by ROTATION:RATIO or the rates; InputFileError if both differ or it is not an
-    integer."""
+    """Return the poses per frame by ROTATION:RATIO or the rates; InputFileError if both differ or it is not an integer."""
     most_ratio = 64
     stated = values_of(groups, "ROTATION", "RATE")
     by_rate = float(stated[0]) / rate_hz if stated and not isinstance(stated[0], str) else float("nan")

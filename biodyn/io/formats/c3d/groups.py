@@ -78,8 +78,7 @@ def subject_name(groups: Groups) -> str:
 
 
 def _entries(group: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
-    """Return every scalar parameter of a group, and the pairs of LABELS (or NAMES) and VALUES that some programs
-    write."""
+    """Return every scalar parameter of a group, and the pairs of LABELS (or NAMES) and VALUES that some programs write."""
     for name, parameter in group.items():
         values = parameter["values"]
         if len(values) == 1:

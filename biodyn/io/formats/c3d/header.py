@@ -115,8 +115,7 @@ def _records(section: bytes, order: str) -> Iterator[_Record | None]:
 
 
 def _offset(section: bytes, at: int, order: str) -> int:
-    """Return the byte offset of the next record; some editors append records with Intel byte order to SGI/MIPS
-    files."""
+    """Return the byte offset of the next record; some editors append records with Intel byte order to SGI/MIPS files."""
     (offset,) = struct.unpack_from(f"{order}H", section, at)
     if order == ">" and at + offset > len(section):
         (offset,) = struct.unpack_from("<H", section, at)
@@ -124,8 +123,7 @@ def _offset(section: bytes, at: int, order: str) -> int:
 
 
 def _entry(section: bytes, position: int) -> tuple[int, tuple[int, ...], bytes] | None:
-    """Return the element type, dimensions and bytes of a parameter; None if it exceeds the section or has an unknown
-    type."""
+    """Return the element type, dimensions and bytes of a parameter; None if it exceeds the section or has an unknown type."""
     if position + 2 > len(section):
         return None
     kind, dimension_count = struct.unpack_from("<bB", section, position)

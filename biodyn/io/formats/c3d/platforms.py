@@ -227,8 +227,7 @@ def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequen
 
 
 def _stored_channels(number: int, needed: int | None, group: Group) -> list[int]:
-    """Return the analog channels of a plate, counted from 1; `needed`: number of channels of its type, None =
-    unknown."""
+    """Return the analog channels of a plate, counted from 1; `needed`: number of channels of its type, None = unknown."""
     dims = [int(d) for d in group.get("CHANNEL", {}).get("dims", [])]
     rows = dims[0] if len(dims) > 1 else needed or 6
     return [int(c) for c in _parameter_values(group, "CHANNEL")[(number - 1) * rows : number * rows] if c > 0]
@@ -271,8 +270,7 @@ def _channel_factor(kind: int, place: int, unit: str, metres_per_unit: float) ->
 
 
 def _zero_frames(zero: FloatArray, frame_count: int) -> tuple[int, int] | None:
-    """Return the 0-based inclusive marker frames of the unloaded baseline, by ZERO = [first, last], 1-based; None for
-    [x, 0]."""
+    """Return the 0-based inclusive marker frames of the unloaded baseline, by ZERO = [first, last], 1-based; None for [x, 0]."""
     if zero.size < 2:
         return None
     first, last = max(int(zero[0]), 1), int(zero[1])

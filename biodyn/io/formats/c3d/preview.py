@@ -1,5 +1,4 @@
-"""Read facts of a C3D file from its header and parameters, and short pieces of its markers, without the rest of the
-file."""
+"""Read facts of a C3D file from its header and parameters, and short pieces of its markers, without the rest of the file."""
 
 from __future__ import annotations
 
@@ -62,8 +61,7 @@ def _cached_facts(path: Path, size: int, changed_ns: int) -> FileFacts:
 
 
 def _length_and_rate(header: C3dHeader) -> tuple[int, float]:
-    """Return the frame count and rate (Hz) as the reader determines them; the stated ones if the reader rejects the
-    file."""
+    """Return the frame count and rate (Hz) as the reader determines them; the stated ones if the reader rejects the file."""
     try:
         layout = data_layout(header)
     except InputFileError:
