@@ -122,9 +122,9 @@ def test_quiet_json_and_open(
     assert said[2].startswith("No report to open")
     parts = {line[:36].strip(): float(line[36:].removesuffix("s")) for line in said[3:]}
     assert list(parts)[:3] == ["all", "analysis", "reading"]
-    assert list(parts)[-3:] == ["writing", "tables", "libraries, kernels and all else"]  # no figures, no report
+    assert list(parts)[-3:] == ["writing", "tables", "libraries, kernels and others"]  # no figures, no report
     assert parts["all"] == pytest.approx(
-        sum(s for name, s in parts.items() if name in record["timings_s"]) + parts["libraries, kernels and all else"],
+        sum(s for name, s in parts.items() if name in record["timings_s"]) + parts["libraries, kernels and others"],
         abs=0.02,
     )
     assert opened == []

@@ -98,7 +98,7 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(folder, laboratory, tm
         biodyn.compare(folder, tmp_path)
     with pytest.raises(ResultError, match="is a file"):
         biodyn.compare(folder, folder).save(folder / "run.json")
-    with pytest.raises(ResultError, match="holds a result"):
+    with pytest.raises(ResultError, match="is a result folder"):
         biodyn.compare(folder, folder).save(folder)
     with pytest.raises(ResultError, match="cannot be written"):
         biodyn.compare(folder, folder).save(tmp_path / "study.json" / "inside")

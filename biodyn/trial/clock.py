@@ -1,4 +1,4 @@
-"""Time of the steps of a run, and its progress display."""
+"""Measure the time of the steps of a run, and report progress."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-#: What a result's writing is made of, among the timings of `run.json`; all others are steps of its analysis.
+#: Timings in `run.json` that belong to writing the result; all others are steps of the analysis.
 WRITING = ("tables", "figures", "report", "pdf")
 
 
 @dataclass
 class Clock:
-    """Seconds spent in each step, and the caller's progress display."""
+    """Measures seconds per step and calls the progress display of the caller."""
 
     progress: Callable[[str], None] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -21,7 +21,7 @@ class Clock:
 
     @contextmanager
     def step(self, name: str, shown: str = "") -> Iterator[None]:
-        """Time a step; `shown` is what the display says instead of its name."""
+        """Time a step; `shown`: text of the display instead of its name."""
         if self.progress is not None:
             self.progress(shown or name)
         start = time.perf_counter()
@@ -29,14 +29,14 @@ class Clock:
         self._add(name, start)
 
     def begin(self, name: str) -> None:
-        """Time what follows as this step, until another one begins or `end`."""
+        """Start the timing of a step, which lasts until another one starts or `end` is called."""
         self.end()
         if self.progress is not None:
             self.progress(name)
         self._current = name, time.perf_counter()
 
     def end(self) -> None:
-        """End the step that has begun, if one has."""
+        """End the current step, if any."""
         if self._current is not None:
             self._add(*self._current)
         self._current = None
@@ -46,7 +46,8 @@ class Clock:
 
 
 def timing_lines(seconds: Mapping[str, float], whole_s: float) -> list[str]:
-    """Where `whole_s` went, a line a step below the two parts of a run; the rest is loading of libraries and kernels."""
+    """Return lines with the time of each step in both parts of a run; the rest of `whole_s` is loading of libraries and
+    kernels."""
     parts = {
         "analysis": {name: s for name, s in seconds.items() if name not in WRITING},
         "writing": {name: seconds[name] for name in WRITING if name in seconds},
@@ -55,7 +56,7 @@ def timing_lines(seconds: Mapping[str, float], whole_s: float) -> list[str]:
     for part, steps in parts.items():
         lines.append(_line(part, sum(steps.values()), 1))
         lines += [_line(name, s, 2) for name, s in steps.items()]
-    lines.append(_line("libraries, kernels and all else", whole_s - sum(seconds.values()), 1))
+    lines.append(_line("libraries, kernels and others", whole_s - sum(seconds.values()), 1))
     return lines
 
 

@@ -1,4 +1,4 @@
-"""How far the laboratory software's own channels in a C3D file agree with biodyn's results, over measured stance."""
+"""Compare results with channels of the laboratory software in a C3D file, in measured stance frames."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Recording
 from biodyn.session import typical_motion_m
 
-# Least frames of a stance.
+# Smallest number of stance frames.
 _LEAST_FRAMES = 10
-# Markers of walking people travel farther than this.
+# Smallest travel of the markers in walking, m.
 _WALKING_M = 0.3
 
 
@@ -29,11 +29,11 @@ _WALKING_M = 0.3
 class Agreement:
     """Agreement of one variable of one side over all measured stance frames of a trial.
 
-    r: Pearson correlation. rms: root mean square difference; for angles after removing the mean difference `offset`.
-    r_same, rms_same: the same after the channel went through the trial's own low-pass filter: laboratory software smooths
-    forces less, and the effect of filters on the first 100 ms of stance is not mechanical.
+    r: Pearson correlation. rms: root mean square difference; for angles after removal of the mean difference `offset`.
+    r_same, rms_same: the same after applying the low-pass filter of the trial to the channel, because laboratory software
+    smooths forces less, which affects the first 100 ms of stance.
     peak: largest absolute value of the channel. unit: deg or Nm/kg.
-    within_band: share of the frames in which the channel is within the 95 % band of a moment; nan without a band.
+    within_band: share of frames in which the channel is within the 95 % band of a moment; NaN without a band.
     least_r, most_rms: thresholds of good agreement.
     """
 
@@ -55,14 +55,14 @@ class Agreement:
 
     @property
     def meets_targets(self) -> bool:
-        """True if correlation and difference are within `least_r` and `most_rms` (lab_outputs.toml)."""
+        """Return whether correlation and difference are within `least_r` and `most_rms` (lab_outputs.toml)."""
         return self.r >= self.least_r and self.rms <= self.most_rms
 
 
 def walks_with_lab_outputs(places: Iterable[str | Path]) -> list[Path]:
-    """Return the walks among files and below folders that hold channels to compare with: known, on plates, and walking.
+    """Return the files, and files below folders, that hold a walk on plates with known channels of laboratory software.
 
-    Files that cannot be read are left out; a single file that is named is always kept, so that its error is reported.
+    Files that cannot be read are omitted; a single given file is always kept, so that its error is reported.
     """
     walks: list[Path] = []
     for place in map(Path, places):
@@ -87,9 +87,9 @@ def _is_comparable(recording: Recording | InputFileError) -> bool:
 
 
 def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
-    """Compare every known channel of the file with biodyn's counterpart, frame by frame, where a plate carries the foot.
+    """Compare every known channel of the file with the result of biodyn, in frames in which a plate carries the foot.
 
-    Angles lose their constant offset first (neutral positions are defined differently); moments do not.
+    The constant offset of angles is removed (neutral positions are defined differently); that of moments is not.
     """
     comparisons = []
     for raw in load_table("formats/lab_outputs")["output"]:
@@ -103,7 +103,7 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
             frames = _stance_frames(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
             if frames.sum() < _LEAST_FRAMES:
                 continue
-            # what passed no filter is held against the channel as it is
+            # an unfiltered result is compared with the unfiltered channel
             cutoff_hz = 0.0 if analysis.estimate is not None else analysis.cutoff_hz
             order = analysis.settings.signals.filter_order
             smooth = butterworth_lowpass(theirs, analysis.recording.markers.rate_hz, cutoff_hz, order)

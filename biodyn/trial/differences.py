@@ -1,4 +1,4 @@
-"""Two analyses of a recording, or an analysis and a file of other software: where they differ, and why."""
+"""Compare two analyses of a recording, or an analysis with a file of other software, and determine causes of differences."""
 
 from __future__ import annotations
 
@@ -56,32 +56,32 @@ from biodyn.trial.result import TrialResult
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: An analysis: as it was made, as it was opened, or its folder.
+#: An analysis: a result in memory, a loaded result, or a result folder.
 Result = TrialResult | StoredResult | str | Path
 
 TABLE_NAME, RECORD_NAME, FIGURE_NAME, PAGE_NAME = "compare.csv", "compare.json", "compare.png", "report.html"
-# The Butterworth filter is defined by its cut-off.
+# A Butterworth filter is defined by its cut-off.
 _ORDER = 4
 # Entries of a record that are compared.
 _PARTS = ("input", "settings", "subject", "contacts", "method", "automatic_method", "cutoff_hz", "force_cutoff_hz")
-# Causes that make less than this of everything are left out of sentences.
+# Causes with a smaller share are omitted from sentences.
 _WORTH_SAYING = 0.02
 _NAMED = 4
-# Per cent: where causes take away less, they are none.
+# Per cent: causes that explain less are not reported.
 _LEAST_TOLD = 1.0
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Where two computations of one recording differ, and why.
+    """The differences between two analyses of one recording, and their causes.
 
     Attributes:
-        first, other: what they are called. time_s: (T,) s, of the curves in `differences` that run through time.
-        differences: one a joint, plane and quantity; over the gait cycle, too, where the events differ.
-        facts: what differs between the two in numbers.
-        settings: settings that differ: section.name, with both values; empty where one of them is a file.
-        notes: what a reader must know: what could not be compared, and why.
-        results: the two results that are results of a trial. one_recording: they are analyses of the same one.
+        first, other: names of the analyses. time_s: (T,) s, time of the curves in `differences` that are functions of time.
+        differences: one per joint, plane and quantity; also over the gait cycle if the events differ.
+        facts: numerical inputs that differ.
+        settings: different settings, as section.name with both values; empty if one analysis is a file.
+        notes: notes for the reader: parts that could not be compared, and reasons.
+        results: the results of trials among the two. one_recording: whether both are analyses of the same recording.
     """
 
     first: str
@@ -96,26 +96,26 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """RMS difference and shares of the causes, per cent, by quantity, joint, side and plane."""
+        """Return the RMS difference and the shares of the causes (per cent) by quantity, joint, side and plane."""
         return difference_table(self.differences)
 
     @property
     def causes(self) -> dict[Quantity, dict[str, float]]:
-        """Shares of the causes in all angles and in all moments, largest first."""
+        """Return the shares of the causes in all angles and in all moments, largest first."""
         return {quantity: overall_shares(self.differences, quantity) for quantity in UNITS}
 
     @property
     def explained(self) -> dict[Quantity, float]:
-        """Share of the mean square of all differences that the causes take away together."""
+        """Return the share of the mean square of all differences that the causes explain together."""
         return {quantity: explained_share(self.differences, quantity) for quantity in UNITS}
 
     @property
     def _in_time(self) -> tuple[Difference, ...]:
-        """The differences of curves through time: those that are drawn."""
+        """Return the differences of curves over time, which are drawn."""
         return tuple(difference for difference in self.differences if not difference.quantity.startswith("cycle"))
 
     def summary(self) -> list[str]:
-        """Plain sentences: what differs most, and why."""
+        """Return sentences on the largest differences and their causes."""
         lines = [f"First: {self.first}. Second: {self.other}."]
         for quantity, shares in self.causes.items():
             of_quantity = [difference for difference in self.differences if difference.quantity == quantity]
@@ -137,7 +137,7 @@ class Comparison:
         return [*lines, *self.notes]
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Lines for a screen: what, RMS difference, RMS of the first, the largest causes."""
+        """Return rows for the screen: variable, RMS difference, RMS of the first analysis, largest causes."""
         rows = []
         for difference in self.differences:
             why = sorted(difference.shares.items(), key=lambda item: -abs(item[1]))[:_NAMED]
@@ -153,7 +153,7 @@ class Comparison:
         return rows
 
     def plot(self) -> Figure:
-        """The figure: curves, and the differences by cause."""
+        """Return the figure: curves, and differences by cause."""
         from biodyn.output.figures.matplotlib_backend import draw
         from biodyn.output.report.compare_page import differences_figure
 
@@ -161,7 +161,7 @@ class Comparison:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The values of `compare.json`."""
+        """Return the values of `compare.json`."""
         return json_ready(
             {
                 "first": self.first,
@@ -190,9 +190,9 @@ class Comparison:
         )
 
     def save(self, folder: str | Path) -> Path:
-        """Write compare.csv, compare.json, compare.png and report.html into a folder, which is made where it is not there.
+        """Write compare.csv, compare.json, compare.png and report.html into a folder, which is created if needed.
 
-        Raises ResultError in one sentence: a file, the folder of a result or study, a place that cannot be written.
+        Raises ResultError if it is a file, the folder of a result or study, or cannot be written.
         """
         from biodyn.output.figures.png import render_png
         from biodyn.output.report.compare_page import compare_page, differences_figure
@@ -201,7 +201,7 @@ class Comparison:
         if target.exists() and not target.is_dir():
             raise ResultError(f"'{target}' is a file, not a folder.", "Choose another --out.")
         if any((target / name).exists() for name in (RESULT_RECORD, "study.json")):
-            raise ResultError(f"'{target}' holds a result: nothing is added to it.", "Choose another --out.")
+            raise ResultError(f"'{target}' is a result folder, to which no files are added.", "Choose another --out.")
         try:
             target.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -220,7 +220,7 @@ class Comparison:
 
 
 def _largest_difference(differences: Sequence[Difference]) -> str:
-    """How large they are at most, against the curves."""
+    """Return a text on the largest difference relative to its curve."""
     most = max(differences, key=lambda difference: difference.rms)
     part = 100.0 * most.rms / most.size if most.size > 0.0 else float("inf")
     where = f"{SIDE_NAMES.get(most.side, '')} {most.joint} {most.plane}".strip()
@@ -233,7 +233,7 @@ def _is_worth_saying(cause: str, share: float) -> bool:
 
 @dataclass(frozen=True)
 class _Opened:
-    """A result, whatever it came as."""
+    """An opened result."""
 
     name: str
     record: Mapping[str, Any]
@@ -241,19 +241,19 @@ class _Opened:
     result: TrialResult | StoredResult
 
     def body(self) -> MovingBody:
-        """The analysis as moving segments."""
+        """Return the analysis as moving segments."""
         return moving_body(self.arrays)
 
 
 def compare(a: Result, b: Result) -> Comparison:
-    """Return where an analysis and another one of the same recording differ, and how much of it each cause makes.
+    """Compare two analyses of the same recording and attribute their differences to causes.
 
     Parameters:
         a: the result of `run_trial` or `load`, or a result folder.
-        b: another one, or a file that holds what other software computed from the recording.
+        b: another result, or a file with results of other software for the recording.
 
-    Causes are exchanged in every order and their parts averaged (`comparison.shapley`), so that they add up. Two results of
-    different recordings are compared by the means of their gait cycles only: the causes are not computed then.
+    Causes are exchanged in every order and their contributions averaged (`comparison.shapley`), so that they add up. Results of
+    different recordings are compared only by the means of their gait cycles, without causes.
 
     Raises ResultError if nothing can be compared, InputFileError for a file that cannot be read.
     """
@@ -305,7 +305,7 @@ def _open_source(source: Result) -> _Opened:
 
 
 def _torques_alone(source: Result) -> TorqueTable | None:
-    """The torques of what holds nothing else: a table of OpenSim, a result of an OpenSim model."""
+    """Return the torques of a source that holds only torques: an OpenSim table or a result of an OpenSim model; else None."""
     if not isinstance(source, str | Path):
         return None
     path = Path(source)
@@ -328,13 +328,13 @@ def _with_file(first: _Opened, path: Path) -> Comparison:
 
 
 def _names_of_causes(first: Mapping[str, Any], second: Mapping[str, Any]) -> Mapping[str, str]:
-    """Where one of two analyses is an estimate, their motions do not differ by a filter, only by that choice."""
+    """Return the names of the causes; if one analysis is an estimate, the cause is the method and not the filter."""
     estimated = [stored_method(record) == ESTIMATE for record in (first, second)]
     return {SMOOTHING: ESTIMATED, FIT: ESTIMATED} if estimated.count(True) == 1 else {}
 
 
 def _method_note(first: _Opened, second: _Opened) -> Iterator[Fact]:
-    """Say which of two results is not an estimate, and why."""
+    """Yield a fact on the result that is not an estimate, with the reason."""
     by_name = {"first": first.record, "second": second.record}
     filtered = [name for name, record in by_name.items() if stored_method(record) != ESTIMATE]
     for name in filtered if len(filtered) == 1 else ():
@@ -349,7 +349,7 @@ def _rename_facts(facts: Sequence[Fact], names: Mapping[str, str]) -> tuple[Fact
 def _both_cutoffs(
     cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _Opened, second: _Opened
 ) -> tuple[float, float] | None:
-    """Two cut-offs where both records tell them."""
+    """Return two cut-offs, Hz, if both records state them."""
     first_hz, other = cutoff_hz(first.record), cutoff_hz(second.record)
     if not isinstance(first_hz, int | float) or not isinstance(other, int | float):
         return None
@@ -357,7 +357,7 @@ def _both_cutoffs(
 
 
 def _motion_cutoff_hz(record: Mapping[str, Any]) -> Any:
-    """Cut-off of the motion's filter; None where it is not the usual Butterworth filter."""
+    """Return the cut-off of the motion filter, Hz; None if it is not a Butterworth filter."""
     signals = record["settings"].get("signals", {})
     usual = is_butterworth_filtered(record) and signals.get("filter_order", _ORDER) == _ORDER
     return record.get("cutoff_hz") if usual else None
@@ -371,9 +371,15 @@ def _open_recording(opened: _Opened) -> tuple[Any, ...]:
 def _changed_settings(
     a: Mapping[str, Any], b: Mapping[str, Any], above: str = ""
 ) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Settings with different values; entries that change only figures or files are ignored."""
+    """Yield settings with different values, without those that change only figures or files."""
     for name in sorted({*a, *b}):
-        if not above and name in ("output", "replay", "uncertainty", "variation", "limits"):  # two are of version 0.2
+        if not above and name in (
+            "output",
+            "replay",
+            "uncertainty",
+            "variation",
+            "limits",
+        ):  # two of these are from version 0.2
             continue
         first_value, other = a.get(name), b.get(name)
         if isinstance(first_value, Mapping) and isinstance(other, Mapping):
@@ -383,7 +389,7 @@ def _changed_settings(
 
 
 def _cycle_spans(opened: _Opened) -> list[Span]:
-    """The gait cycles of a result."""
+    """Return the gait cycles of a result."""
     table = opened.result.table("spatiotemporal")
     return [
         Span(str(side), float(a), float(b))
@@ -394,17 +400,17 @@ def _cycle_spans(opened: _Opened) -> list[Span]:
 def _frame_notes(time_s: FloatArray, first: _Opened) -> Iterator[str]:
     frames = len(first.arrays["time_s"])
     if len(time_s) < frames:
-        yield f"{frames - len(time_s)} of {frames} frames are left out: the motion is not known in both."
+        yield f"{frames - len(time_s)} of {frames} frames are omitted because the motion is not known in both."
 
 
 def _cycles_only(first: _Opened, second: _Opened) -> Comparison:
-    """Means of gait cycles of two recordings: how far apart, not why."""
+    """Compare the mean gait cycles of two recordings, without causes."""
     curves = [_mean_curves(opened) for opened in (first, second)]
     shared = [key for key in curves[0] if key in curves[1]]
     if not shared:
         raise ResultError(
-            f"'{first.name}' and '{second.name}' are of different recordings and have no gait cycles in common.",
-            "Compare two analyses of the same file, or walks with whole gait cycles.",
+            f"'{first.name}' and '{second.name}' are different recordings and have no common gait cycles.",
+            "Compare two analyses of the same file, or walks with complete gait cycles.",
         )
     mean_differences = []
     for side, variable, unit in shared:
@@ -431,8 +437,8 @@ def _cycles_only(first: _Opened, second: _Opened) -> Comparison:
     names = (first.record["subject"].get("name"), second.record["subject"].get("name"))
     who = f" of two people ({names[0]}, {names[1]})" if names[0] != names[1] else ""
     note = (
-        f"These are two recordings{who}: the means of their gait cycles are compared. How much of it is the walk itself and how "
-        "much by its analysis is unknown; analyse one file twice to see that."
+        f"Two different recordings{who} are compared by the means of their gait cycles. The shares of walking and of "
+        f"analysis in the difference are unknown; to determine the latter, analyse one file twice."
     )
     settings = dict(_changed_settings(first.record["settings"], second.record["settings"]))
     results = (first.result, second.result)

@@ -1,4 +1,4 @@
-"""An OpenSim model as the body of a trial: from the torques of its coordinates to contacts, events, joint loads and checks."""
+"""Analyse a trial on an OpenSim model: from the torques of its coordinates to contacts, events, joint loads and checks."""
 
 from __future__ import annotations
 
@@ -58,30 +58,31 @@ from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.imported import ImportedInputs, imported_bands, recompute_draw, unchanged_draw
 from biodyn.uncertainty.inputs import TrialInputs, stride_time
 
-#: Settings that such a trial follows: entries, and sections with all of theirs.
+#: Settings that apply to such a trial: entries, or whole sections.
 FOLLOWED = (
     *("signals.cutoff_hz", "signals.method", "estimation", "model.osim", "contacts", "gait", "limits", "uncertainty"),
     *("signals.spline_gap_s", "signals.rigid_gap_s"),
     *("inverse_kinematics.marker_weights", "inverse_kinematics.visibility_ramp_s"),
     *("output", "report", "subject"),
 )
-# What the record of the torques alone tells, and that of a trial tells otherwise.
+# Entries of the record of the torques alone that the record of a trial states in another form.
 _TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject", TIMINGS_ENTRY)
-_TRAVEL_M: Final = 0.5  # who goes less far counts as going where he faces
-_SPAN_S: Final = 0.1  # by which plates and markers of a whole recording may differ in length
+_TRAVEL_M: Final = 0.5  # a person who travels less is assumed to move in the facing direction
+_SPAN_S: Final = 0.1  # largest difference in duration between plates and markers
 
 
 @dataclass(frozen=True, repr=False)
 class ModelResult(TrialResult):
-    """The result of a trial on an OpenSim model: that of every trial, and `own`, what the model itself gives.
+    """The result of a trial on an OpenSim model.
 
-    own: coordinates, torques and residual in the model's order, with its names; scaling; proof.
+    own: coordinates, torques and residual in the order and with the names of the model; scaling; numerical check of the
+    torques.
     """
 
     own: CoordinateResult | None = None
 
     def _used(self) -> list[str]:
-        """The model, its motion and loads."""
+        """Return lines on the model, its motion and its loads."""
         activity = self.analysis.activity
         return [*([] if self.own is None else self.own.summary()), f"Activity: {activity.kind}: {activity.reason}"]
 
@@ -92,11 +93,11 @@ def run_on_model(
 ) -> ModelResult | CoordinateResult:
     """Run a trial on the OpenSim model `model.osim` of its settings.
 
-    The motion is markers (.trc, .c3d) or coordinates (.mot, .sto) of the model, or a spreadsheet of either. Of the settings those
-    in `FOLLOWED` apply; `signals.method` is "estimate" or "auto".
+    The motion is given by markers (.trc, .c3d) or coordinates (.mot, .sto) of the model, or by a spreadsheet of either. Only
+    the settings in `FOLLOWED` apply; `signals.method` is "estimate" or "auto".
 
-    Returns the torques alone for rows at uneven times, more than `MOST_ROWS` rows, or several bodies attached to ground.
-    Raises InputFileError, ModelError, SettingsError as `follow_markers` and `run_coordinates`.
+    Returns only the torques if rows are not uniform in time, there are more than `MOST_ROWS` rows, or several bodies are
+    attached to ground. Raises InputFileError, ModelError and SettingsError as `follow_markers` and `run_coordinates` do.
     """
     settings, model = request.settings, Path(str(request.settings.model.osim))
     clock = Clock(progress)
@@ -128,7 +129,7 @@ def run_on_model(
     clock.end()
     if result is None:
         return replace(torques, timings=clock.seconds)
-    # the proof of the torques is a step of its own, within the checks
+    # the numerical check of the torques is a separate step of the checks
     proof_s = result.analysis.timings.get(PROOF_STEP, 0.0)
     seconds = {**clock.seconds, "checks": clock.seconds["checks"] - proof_s, PROOF_STEP: proof_s}
     analysis = replace(result.analysis, timings=seconds, plate_calibration=request.plate_calibration)
@@ -136,20 +137,20 @@ def run_on_model(
 
 
 def _require_supported(request: TrialRequest, scales_coordinates: bool) -> None:
-    """Raise SettingsError for requests that an OpenSim model, or coordinates of it, does not support."""
+    """Raise SettingsError for a request that is not supported for an OpenSim model or its coordinates."""
     method = request.settings.signals.method
     if method not in ("auto", ESTIMATE):
         raise SettingsError(
-            f"signals.method = '{method}' does not apply to an OpenSim model: its coordinates pass OpenSim's filter.",
+            f"signals.method = '{method}' does not apply to an OpenSim model, whose coordinates are smoothed by OpenSim's "
+            f"filter.",
             "To estimate them together with the forces, set signals.method = 'estimate'.",
         )
     if scales_coordinates:
-        raise SettingsError(
-            "Coordinates belong to a model with its own size and mass: it is neither scaled nor fitted."
-        )
+        raise SettingsError("Coordinates belong to a model of given size and mass, which is neither scaled nor fitted.")
     if request.static_frames is not None or request.files is not None:
         raise SettingsError(
-            "An OpenSim model uses all frames of its static trial, and reads its own files: static_frames and files do not apply."
+            "static_frames and files do not apply to an OpenSim model, which uses all frames of its static trial and reads "
+            "its own files."
         )
 
 
@@ -160,11 +161,11 @@ def _torques_of_coordinates(
     cutoff_hz: float | None,
     estimate: bool,
 ) -> CoordinateResult:
-    """Return the torques of coordinates under the given forces, otherwise under the forces in a file next to the motion."""
+    """Return the torques of coordinates with the given forces, or with the forces in a file next to the motion."""
     loads, notes = (forces, []) if forces is not None else loads_beside(motion)
     try:
         torques = run_coordinates(motion, model, loads, cutoff_hz, estimate)
-    except ModelError as error:  # forces that were not named, on bodies that this model does not have
+    except ModelError as error:  # forces found next to the motion, on bodies that this model does not have
         if forces is not None or loads is None:
             raise
         notes = [forces_unusable(motion, error)]
@@ -173,12 +174,12 @@ def _torques_of_coordinates(
 
 
 def whole_result(request: TrialRequest, progress: Callable[[str], None] | None = None) -> ModelResult:
-    """Run a trial on an OpenSim model; ModelError where only its torques can be computed."""
+    """Run a trial on an OpenSim model; ModelError if only its torques can be computed."""
     result = run_on_model(request, progress)
     if not isinstance(result, ModelResult):
         raise ModelError(
-            f"Only the torques of '{request.path.name}' can be computed on '{Path(str(request.settings.model.osim)).name}': its "
-            f"rows are at uneven times or more than {MOST_ROWS}, or several bodies of the model are attached to ground."
+            f"Only torques of '{request.path.name}' can be computed with '{Path(str(request.settings.model.osim)).name}': "
+            f"its rows are not uniform in time or more than {MOST_ROWS}, or several bodies of the model are attached to ground."
         )
     return result
 
@@ -193,21 +194,21 @@ def complete_result(
     height_m: float | None = None,
     clock: Clock | None = None,
 ) -> ModelResult | None:
-    """Return the whole result of a trial on a model with known torques; None if only the torques can be computed.
+    """Complete the analysis of a trial on a model with known torques; None if only the torques can be computed.
 
-    height_m: of the person, where it is known. clock: times the steps; the last one stays begun.
+    height_m: height of the person, if known. clock: times the steps; the last step is not ended.
     """
     source, fit = own.source, own.fit
     if source is None or len(own.time_s) < 2:
         return None
     model = imported_model(own.model, fit.labels if fit else (), fit.weights.tolist() if fit else ())
     if model is None or not model.coordinates or model.mass_kg <= 0.0:
-        return None  # a whole analysis needs several bodies with mass
+        return None  # a complete analysis needs several bodies with mass
     clock = clock or Clock()
     clock.begin("joint loads")
     method = BUTTERWORTH if own.estimated is None else ESTIMATE
     filters = settings.signals.model_copy(update={"cutoff_hz": own.cutoff_hz, "method": method})
-    settings = settings.model_copy(update={"signals": filters})  # as this trial followed them
+    settings = settings.model_copy(update={"signals": filters})  # with the tasks of this trial
     R_WG = _travel_heading(own, model)
     motion = own.motion(R_WG)
     edge_s = 0.5 / own.cutoff_hz if own.cutoff_hz else 0.0
@@ -279,10 +280,10 @@ def _run_record(own: CoordinateResult, recording: Recording) -> dict[str, Any]:
 
 
 def _size_source(own: CoordinateResult) -> str:
-    """How the model got its size, in words."""
+    """Return the origin of the model's size, in words."""
     if own.estimated is not None:
         return "its masses and a mass centre were estimated"
-    return "it is scaled to the person" if own.scaling else "it is taken as it is"
+    return "it is scaled to the person" if own.scaling else "it is used unchanged"
 
 
 def _file_content(path: Path) -> bytes:
@@ -300,7 +301,7 @@ def _torque_bands(
     wrenches_G: FloatArray,
     settings: Settings,
 ) -> TorqueUncertainty | None:
-    """Bands of the torques; None where coordinates were given, or markers computed: nothing tells how wrong they are."""
+    """Return the bands of the torques; None for given coordinates or computed markers, whose errors are unknown."""
     if own.source is None or own.fit is None or own.fit.rms_m < OWN_MARKERS_M:
         return None
     trial = ImportedInputs(
@@ -316,18 +317,16 @@ def _torque_bands(
         bodies=own.source.loads.bodies,
         tau=motion.tau,
     )
-    if (
-        own.estimated is not None
-    ):  # no less certain than the filtered motion that it starts from: its bands are that one's
+    if own.estimated is not None:  # an estimate is at least as accurate as the filtered motion, whose bands are used
         trial = replace(trial, tau=recompute_draw(trial, unchanged_draw(trial))[1])
     return imported_bands(trial, settings.uncertainty)
 
 
 def _travel_heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
-    """The turn (3, 3) about the vertical, by quarters, that makes X the direction of travel of the root.
+    """Return the rotation (3, 3) about the vertical, in quarter turns, that makes X the direction of travel of the root.
 
-    With plates it is that of every recording with plates. Else who hardly goes anywhere counts as going where he faces; where
-    gravity does not act along -Y nothing is turned.
+    With plates, it is determined as for any recording with plates. A person who hardly travels is assumed to move in the facing
+    direction. There is no rotation if gravity does not act along -Y.
     """
     gravity = np.array(model.multibody.gravity_W)
     if abs(gravity[0]) + abs(gravity[2]) > 0.0:
@@ -347,7 +346,7 @@ def _travel_heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
 
 
 def _marker_mapping(model: ImportedModel, recording: Recording) -> MarkerMapping:
-    """What each marker is for: it moves with the body that the model has it on."""
+    """Return the roles of the markers, which move with the bodies to which the model attaches them."""
     roles = tuple(MarkerRole(m.label, "", m.body, m.weight, False, "model") for m in model.markers)
     known = {role.label for role in roles}
     unknown = tuple(label for label in recording.markers.labels if label not in known)
@@ -363,7 +362,7 @@ def _given_ground(
     signals: TrialSignals,
     settings: Settings,
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
-    """Contacts and ground reaction of the feet by given loads, wrenches (T, K, 6) in World."""
+    """Return contacts and ground reaction of the feet from given loads, with wrenches (T, K, 6) in World."""
     on = [own.model.multibody.body_names[body] for body in loads.bodies]
     by_side: dict[Side, FloatArray] = {}
     heights: dict[Side, FloatArray] = {}
@@ -382,13 +381,13 @@ def _given_ground(
 def _find_events(
     points: GaitPoints, contacts: Sequence[Contact], recording: Recording, settings: Settings, cutoff_hz: float
 ) -> tuple[Activity, tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
-    """Return the activity, the events of the feet, and findings; no events for a model without two known feet."""
+    """Return the activity, the gait events, and findings; without events for a model without two known feet."""
     if len(points.sole) < len(SIDES):
         note = Diagnostic(
             "model-without-feet",
             "info",
-            "The model has no two bodies that are known as feet (such as calcn_r and calcn_l): no events, cycles and gait "
-            "parameters.",
+            "No gait events, cycles and gait parameters, because the model has no two bodies known as feet (such as calcn_r "
+            "and calcn_l).",
         )
         reason = "the model has one foot" if points.sole else "the model has no bodies that are known as feet"
         return Activity("other", reason, "", False), (), (note,)
@@ -415,10 +414,10 @@ def _subject_facts(recording: Recording, mass_kg: float, height_m: float | None,
     height, height_source = subject.height_m, "stored in the file"
     if height_m is not None:
         height, height_source = height_m, "given by the user"
-    sex_source = "stored in the file, not needed" if subject.sex else "not known, not needed"
+    sex_source = "stored in the file, not needed" if subject.sex else "unknown, not needed"
     if settings.subject.sex is not None:
         sex_source = "given by the user"
-    height_source = "not known, not needed" if height is None else f"{height_source}, not needed by the model"
+    height_source = "unknown, not needed" if height is None else f"{height_source}, not needed by the model"
     return SubjectFacts(
         name=settings.subject.name or subject.name or recording.path.stem,
         mass_kg=mass_kg,
@@ -438,28 +437,28 @@ def _world_words(R_WG: FloatArray) -> str:
     turned = round(float(np.degrees(np.arctan2(R_WG[0, 2], R_WG[0, 0]))))
     if turned:
         return (
-            f"the model's ground turned by {turned} degrees about the vertical, so that X is the direction of travel; angles and "
-            "torques of the model's coordinates stay in its own ground"
+            f"ground frame of the model rotated by {turned} degrees about the vertical, so that X is the direction of "
+            f"travel; angles and torques of the model's coordinates refer to the unrotated ground frame"
         )
-    return "the ground of the model"
+    return "ground frame of the model"
 
 
 def _reversed_note(model: ImportedModel) -> list[Diagnostic]:
-    """Say which coordinates count the other way than the variables that figures and cycles show."""
+    """Return a note on coordinates with the opposite sign of the variables in figures and cycles."""
     opposite = model.reversed_coordinates()
     if not opposite:
         return []
     message = (
-        f"{', '.join(opposite)} of this model have the opposite sign of {', '.join(dict.fromkeys(opposite.values()))}: gait "
-        "cycles and figures use the usual signs, joint_angles and joint_torques the signs of the model."
+        f"{', '.join(opposite)} of this model have the opposite sign of {', '.join(dict.fromkeys(opposite.values()))}. Gait "
+        f"cycles and figures use the usual signs; joint_angles and joint_torques use the signs of the model."
     )
     return [Diagnostic("model-signs", "info", message)]
 
 
 def plates_in_order(analysis: TrialAnalysis) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
-    """Return the plates of the recording in the model's ground, their corners in order, and what was corrected; no note: nothing.
+    """Return the plates of the recording in the ground frame of the model with corners in order, and notes on corrections.
 
-    `analysis`: of the trial with the corners as they are listed, World.
+    analysis: analysis of the trial with the corners as stored, World.
     """
     plates, inputs, markers = analysis.recording.plates, analysis.propagation, analysis.recording.markers
     if inputs is None or analysis.imported is None or not analysis.plates:
@@ -467,7 +466,7 @@ def plates_in_order(analysis: TrialAnalysis) -> tuple[tuple[ForcePlate, ...], tu
     if not any(is_z_up(plate) for plate in plates):
         return plates, ()
     if any(abs(len(p.channels) / p.rate_hz - markers.frame_count / markers.rate_hz) > _SPAN_S for p in plates):
-        return plates, ()  # the motion is an unknown part of the recording
+        return plates, ()  # the part of the recording that the motion covers is unknown
     signals = inputs.signals
 
     def wrench_of(plate: ForcePlate) -> PlateWrench:

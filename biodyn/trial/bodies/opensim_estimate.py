@@ -1,4 +1,4 @@
-"""Coordinates of an OpenSim model, given or fitted to markers, and measured forces become one estimate."""
+"""Estimate motion and inertias of an OpenSim model from coordinates (given or fitted to markers) and measured forces."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ from biodyn.processing.signals.filtering import finite_rms, finite_stretches
 from biodyn.rigid_body import OpenSimModel
 from biodyn.trial.bodies.opensim_loads import UNBORNE, Loads, unbalanced_rows
 
-# Beyond these an estimate no longer corrects errors of measurement: something else is wrong.
+# Larger changes are not measurement errors and indicate another fault.
 _MOST_MOVED_RAD: Final = np.radians(2.0)
 _MOST_SLID_M: Final = 0.02
 _MOST_MASS: Final = 0.10
 _MOST_CENTRE_M: Final = 0.05
-# A stance without its force lasts longer, an error of motion at an end or a strike less; and for about so long before and after
-# it the foot bears less than what `unbalanced_rows` sees, s.
+# s. A stance without a measured force lasts longer, a motion error at an end or a strike shorter. For about this time before
+# and after such a stance, the missing force is below the threshold of `unbalanced_rows`.
 _LOADING_S: Final = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class BalancedMotion:
-    """The estimated motion of a model and what was changed for it.
+    """The estimated motion of a model, and the changes made by the estimate.
 
     Attributes:
-        model: with the changed inertias. q, v, vdot: (T, n) in the order of its coordinates, as splines through the rows of q.
-        residual_before: RMS by coordinate of the joint to ground, N m and N, of the motion as given.
-        moved_rms, moved_max: (n,) how far each coordinate was moved, rad, m.
-        mass_change: by body, share; those that have a mass. centre_shift_m: (3,) of the mass centre of `trunk`.
-        notes: what was moved farther than errors of measurement explain.
-        marked: whether the motion was fitted to markers, and not given.
+        model: model with the changed inertias. q, v, vdot: (T, n) in the order of its coordinates; rates are those of splines
+            through the rows of q.
+        residual_before: RMS residual of the initial motion by coordinate of the joint to ground, N m and N.
+        moved_rms, moved_max: (n,) RMS and largest change of each coordinate, rad, m.
+        mass_change: relative change of mass by body. centre_shift_m: (3,) shift of the mass centre of `trunk`.
+        notes: changes that are too large to be measurement errors.
+        marked: whether the motion was fitted to markers.
     """
 
     model: OpenSimModel
@@ -58,7 +59,7 @@ class BalancedMotion:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What run.json tells of it; angles in degrees, lengths in m."""
+        """Return the entries of run.json; angles in degrees, lengths in m."""
         turning = np.array([coordinate.rotational for coordinate in self.model.coordinates])
         factor = np.where(turning, np.degrees(1.0), 1.0)
         names = [coordinate.name + ("_deg" if coordinate.rotational else "_m") for coordinate in self.model.coordinates]
@@ -72,7 +73,7 @@ class BalancedMotion:
         }
 
     def summary(self) -> list[str]:
-        """Lines for the screen: the residual as it was given, and what was moved."""
+        """Return lines for the screen: the initial residual and the changes."""
         turning = np.array([coordinate.rotational for coordinate in self.model.coordinates])
         before = ", ".join(f"{name} {value:.1f}" for name, value in self.residual_before.items())
         masses = {body.name: body.mass_kg for body in self.model.multibody.bodies if body.name in self.mass_change}
@@ -81,19 +82,19 @@ class BalancedMotion:
         turned, most = (np.degrees(part[turning]).max(initial=0.0) for part in (self.moved_rms, self.moved_max))
         slid, shift = 1e3 * self.moved_max[~turning].max(initial=0.0), 100.0 * np.linalg.norm(self.centre_shift_m)
         return [
-            f"Residual of the motion as {'fitted' if self.marked else 'given'}, RMS (Nm, N): {before}",
-            f"Estimate: coordinates moved by at most {turned:.2f} degrees RMS ({most:.1f} in a row) and {slid:.0f} mm; mass "
+            f"Residual of the {'fitted' if self.marked else 'given'} motion, RMS (Nm, N): {before}",
+            f"Estimate: coordinates changed by at most {turned:.2f} degrees RMS ({most:.1f} in a row) and {slid:.0f} mm; mass "
             f"{share:+.1f} %, mass centre of {self.trunk} {shift:.1f} cm",
         ]
 
 
 def even_times(time_s: FloatArray, name: str) -> FloatArray:
-    """Return the times (T,) of rows that are even but for the digits of a file. InputFileError where they are not."""
+    """Return uniform times (T,) s for rows that are uniform up to rounding; InputFileError if they are not."""
     rate_hz = even_rate_hz(time_s)
     if rate_hz is None:
         raise InputFileError(
-            f"The rows of '{name}' are not evenly spaced: the estimate needs a motion at one rate.",
-            "Resample it, or leave signals.method out.",
+            f"The rows of '{name}' are not uniform in time, which the estimate requires.",
+            "Resample the motion, or omit signals.method.",
         )
     return np.asarray(time_s[0] + np.arange(len(time_s)) / rate_hz)
 
@@ -106,12 +107,12 @@ def balance_motion(
     loads: Loads,
     markers: FittedMarkers | None = None,
 ) -> BalancedMotion:
-    """Return the motion and inertias that explain coordinates and forces best together.
+    """Return the motion and inertias that fit coordinates and forces best.
 
-    time_s: (T,) even; given: (T, n) rad, m; cutoff_hz: of the motion that the estimate starts from and deviates from.
-    markers: that the coordinates were fitted to, which then are what was measured; None = the coordinates are.
-    Coordinates that follow others keep doing so, locked ones stay. Rows in which forces are missing that carried the body
-    are not balanced. InputFileError: no load, or no joint to ground, or no row left.
+    time_s: (T,) uniform, s; given: (T, n) rad, m; cutoff_hz: cut-off of the initial motion, from which the estimate deviates.
+    markers: markers to which the coordinates were fitted, used as the measurement; None = the coordinates are the measurement.
+    Dependent coordinates keep their coupling and locked ones are constant. Rows in which forces that carried the body are
+    missing are not balanced. Raises InputFileError if there is no load, no joint to ground, or no row to balance.
     """
     names, coupled = model.independent()
     every = [coordinate.name for coordinate in model.coordinates]
@@ -119,8 +120,8 @@ def balance_motion(
     chosen = [model.coordinates[k] for k in at]
     root = np.flatnonzero([coordinate.to_ground for coordinate in chosen])
     if not loads.bodies or not len(root):
-        lacking = "no forces act on the model" if not loads.bodies else "no joint of the model hangs on ground"
-        raise InputFileError(f"There is nothing to balance: {lacking}.", "Name the forces: --forces FILE.")
+        lacking = "no forces act on the model" if not loads.bodies else "no joint of the model is attached to ground"
+        raise InputFileError(f"Motion and forces cannot be balanced: {lacking}.", "Give the forces: --forces FILE.")
     start = spline_derivatives(time_s, given, cutoff_hz)
     rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
     wrenches = loads.wrenches(slice(0, len(time_s)), start[0])
@@ -128,13 +129,13 @@ def balance_motion(
     tau = coupled.inverse_dynamics(path.q, path.v, path.vdot, wrenches, loads.bodies)
     covered = loads.covered if loads.covered.ndim == 1 else np.asarray(loads.covered[:, at[root]].all(axis=1))
     if not covered.any():
-        raise InputFileError("There is nothing to balance: in no row all forces on the feet were measured.")
+        raise InputFileError("Motion and forces cannot be balanced: in no row were all forces on the feet measured.")
     missing = _long_stretches(_unbalanced_rows(model, at, tau) & covered, _LOADING_S * rate_hz) & covered
     if not (covered & ~missing).any():
         share = f"{100 * UNBORNE:.0f} % of body weight"
         raise InputFileError(
-            f"There is nothing to balance: in all rows the forces leave more than {share} to the joint to ground.",
-            "Look for forces of another trial, clock or unit, or leave signals.method out.",
+            f"Motion and forces cannot be balanced: the residual at the joint to ground exceeds {share} in all rows.",
+            "Check whether the forces are of another trial, clock or unit, or omit signals.method.",
         )
     problem = CoordinateProblem(
         body=coupled,
@@ -155,18 +156,18 @@ def balance_motion(
     rows = changed.with_couplings(rows)
     residual = {names[k]: float(finite_rms(tau[covered, k][None])[0]) for k in root}
     result = _balanced_motion(changed, time_s, rows, start[0], residual, estimate)
-    return replace(result, notes=(*_left_out(missing), *result.notes), marked=markers is not None)
+    return replace(result, notes=(*_unbalanced_note(missing), *result.notes), marked=markers is not None)
 
 
 def _unbalanced_rows(model: OpenSimModel, at: IntArray, tau: FloatArray) -> BoolArray:
-    """Rows in which forces are missing by the torques (T, n free) of the coordinates `at`."""
+    """Return (T,) whether forces are missing in a row, by the torques (T, n free) of the coordinates `at`."""
     every = np.zeros((len(tau), len(model.coordinates)))
     every[:, at] = tau
     return unbalanced_rows(model, every)
 
 
 def _long_stretches(rows: BoolArray, frames: float) -> BoolArray:
-    """Stretches of rows (T,) that last longer than so many frames, and as many on either side of them."""
+    """Return the intervals of rows (T,) longer than `frames`, extended by `frames` on either side."""
     stances = np.zeros_like(rows)
     for first, stop in finite_stretches(rows):
         if stop - first > frames:
@@ -174,14 +175,14 @@ def _long_stretches(rows: BoolArray, frames: float) -> BoolArray:
     return stances
 
 
-def _left_out(missing: BoolArray) -> list[Diagnostic]:
+def _unbalanced_note(missing: BoolArray) -> list[Diagnostic]:
     if not missing.any():
         return []
     text = (
-        f"{int(missing.sum())} of {len(missing)} rows were not balanced: forces that carried the body are missing in or "
-        "next to them."
+        f"{int(missing.sum())} of {len(missing)} rows were not balanced because forces that carried the body are missing in "
+        f"or near them."
     )
-    hint = "Use no torques of legs that stand in these rows; name the file of all forces with --forces."
+    hint = "Do not use torques of a standing leg in these rows; give the file of all forces with --forces."
     return [Diagnostic("estimate-rows-left-out", "warning", text, value=float(np.mean(missing)), limit=0.0, hint=hint)]
 
 
@@ -219,20 +220,18 @@ def _balanced_motion(
 
 
 def _change_notes(result: BalancedMotion, estimate: CoordinateEstimate) -> list[Diagnostic]:
-    """What was changed by more than errors of measurement explain."""
+    """Return notes on changes that are too large to be measurement errors."""
     notes = []
     turning = np.array([coordinate.rotational for coordinate in result.model.coordinates])
     farthest = int(np.argmax(np.where(turning, result.moved_rms, 0.0)))
     value = float(result.moved_rms[farthest])
     if value > _MOST_MOVED_RAD:
         name = result.model.coordinates[farthest].name
-        text = f"The estimate moved {name} by {np.degrees(value):.1f} degrees RMS to balance the forces."
+        text = f"The estimate changed {name} by {np.degrees(value):.1f} degrees RMS to balance the forces."
         notes.append(_large_change_note(text, np.degrees(value), np.degrees(_MOST_MOVED_RAD), "deg"))
     slid = int(np.argmax(np.where(turning, 0.0, result.moved_rms)))
     if not turning[slid] and (far := float(result.moved_rms[slid])) > _MOST_SLID_M:
-        text = (
-            f"The estimate moved {result.model.coordinates[slid].name} by {100 * far:.1f} cm RMS to balance the forces."
-        )
+        text = f"The estimate changed {result.model.coordinates[slid].name} by {100 * far:.1f} cm RMS to balance the forces."
         notes.append(_large_change_note(text, far, _MOST_SLID_M, "m"))
     body, share = max(result.mass_change.items(), key=lambda item: abs(item[1]), default=("", 0.0))
     if abs(share) > _MOST_MASS:
@@ -243,17 +242,17 @@ def _change_notes(result: BalancedMotion, estimate: CoordinateEstimate) -> list[
         text = f"The estimate moved the mass centre of '{result.trunk}' by {100 * shift:.1f} cm."
         notes.append(_large_change_note(text, shift, _MOST_CENTRE_M, "m"))
     if not estimate.settled:
-        text = f"The estimate had not settled after {estimate.steps} steps."
+        text = f"The estimate did not converge in {estimate.steps} iterations."
         notes.append(Diagnostic("estimate-not-settled", "warning", text, value=float(estimate.steps)))
     return notes
 
 
 def _large_change_note(text: str, value: float, limit: float, unit: str) -> Diagnostic:
-    hint = "Look for the cause: forces of another trial or clock, a plate out of place, masses of another person."
+    hint = "Check for forces of another trial or clock, a wrong plate position, or masses of another person."
     return Diagnostic("estimate-moved-far", "warning", text, value=value, limit=limit, unit=unit, hint=hint)
 
 
-# Over longer gaps nothing tells the motion that the forces are balanced with.
+# In longer gaps the motion that has to balance the forces is unknown.
 _LONGEST_GAP_S: Final = 0.2
 
 
@@ -262,8 +261,8 @@ class BalancedFit:
     """The estimate of a motion fitted to markers.
 
     Attributes:
-        motion: what was found, in the rows `rows` of the recording. seen: (T,) frames of the recording that have a motion.
-        fit: the fit, with the marker errors of the estimated motion and model.
+        motion: estimated motion in the rows `rows` of the recording. seen: (T,) whether a frame of the recording has a motion.
+        fit: the fit with the marker errors of the estimated motion and model.
     """
 
     motion: BalancedMotion
@@ -272,7 +271,7 @@ class BalancedFit:
     fit: ModelFit
 
     def of_recording(self, values: FloatArray) -> FloatArray:
-        """Return values of the rows as values (T, n) of the whole recording, NaN where no motion is."""
+        """Return values of the rows as values (T, n) of the whole recording, NaN in frames without a motion."""
         all_rows = np.full((len(self.seen), values.shape[1]), np.nan)
         all_rows[self.rows] = values
         all_rows[~self.seen] = np.nan
@@ -280,23 +279,25 @@ class BalancedFit:
 
 
 def balance_fit(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, cutoff_hz: float, loads: Loads) -> BalancedFit:
-    """Return the motion and inertias that explain markers and forces best together.
+    """Return the motion and inertias that fit markers and forces best.
 
-    time_s: (T,) of the recording, even. cutoff_hz: of the fitted motion that the estimate starts from and deviates from.
-    Raises InputFileError: too few frames show the markers, gaps too long, nothing to balance (`balance_motion`).
+    time_s: (T,) s of the recording, uniform. cutoff_hz: cut-off of the initial fitted motion, from which the estimate deviates.
+    Raises InputFileError if too few frames show the markers, gaps are too long, or `balance_motion` fails.
     """
     seen = np.asarray(np.isfinite(fit.q).all(axis=1))
     frames = np.flatnonzero(seen)
     if len(frames) < LEAST_ROWS:
-        raise InputFileError(f"No {LEAST_ROWS} frames show enough markers of the model; accelerations need as many.")
+        raise InputFileError(
+            f"Fewer than {LEAST_ROWS} frames show enough markers of the model; accelerations need at least as many."
+        )
     rows = slice(int(frames[0]), int(frames[-1]) + 1)
     rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
     longest = max((stop - first for first, stop in finite_stretches(~seen[rows])), default=0)
     if longest > _LONGEST_GAP_S * rate_hz:
         raise InputFileError(
-            f"For {longest / rate_hz:.2f} s too few markers are seen: the estimate needs a motion without such gaps "
-            f"(at most {_LONGEST_GAP_S:g} s).",
-            "Fill or cut the recording, or leave signals.method out.",
+            f"Too few markers are seen for {longest / rate_hz:.2f} s; the estimate allows gaps of at most {_LONGEST_GAP_S:g} "
+            f"s.",
+            "Fill the gaps, cut the recording, or omit signals.method.",
         )
     given = fit.q[rows].copy()
     for k in range(given.shape[1]):
@@ -321,7 +322,7 @@ def _measured_markers(model: OpenSimModel, fit: ModelFit, rows: slice, given: Fl
 
 
 def _estimated_fit(balanced_result: BalancedFit, frames: int) -> ModelFit:
-    """The fit with the distances of the markers from the estimated motion."""
+    """Return the fit with the distances of the markers from the estimated motion."""
     fit, model = balanced_result.fit, balanced_result.motion.model
     assert fit.followed is not None
     errors = np.full((frames, len(fit.labels)), np.nan)

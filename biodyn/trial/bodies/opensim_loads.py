@@ -1,4 +1,4 @@
-"""Loads on an OpenSim model: of a table, or of the recording's own plates, and the joint torques under them."""
+"""Loads on an OpenSim model, from a table or from the plates of the recording, and the resulting joint torques."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.coupling.functions import cubic_spline
 from biodyn.settings import settings_from
 
-#: Two algorithms, double precision, models of up to a hundred coordinates.
+#: Largest relative difference of two algorithms in double precision, for models of up to 100 coordinates.
 PROOF_LIMIT: Final = 1e-9
-#: Of body weight, at the joint to ground: no error of motion or inertias in a walk makes so much.
+#: Share of body weight at the joint to ground that exceeds any error of motion or inertias in a walk.
 UNBORNE: Final = 0.25
-# Rows handled at once: what a block needs besides its result fits into a processor's cache.
+# Rows per block, whose intermediate arrays fit into a processor cache.
 _BLOCK: Final = 4_000
-# Tables with more rows are splined a part at a time, with as many rows around it.
+# Splines through longer tables are computed in parts, with this many rows of overlap.
 _LONG_TABLE: Final = 20_000
 _AROUND: Final = 60
-# A row of a table with less is not loaded, N.
+# Rows of a table with a smaller force are unloaded, N.
 _LEAST_N: Final = 20.0
 
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """What acts on the model from outside.
+    """External loads on a model.
 
     Attributes:
-        bodies: (K,) bodies acted on. covered: (T,) rows that are measured, or (T, n) coordinates with measured torques.
+        bodies: (K,) loaded bodies. covered: (T,) whether the loads of a row are known, or (T, n) for each coordinate.
     """
 
     bodies: tuple[int, ...]
@@ -53,27 +53,28 @@ class Loads:
         return replace(self, covered=self.covered[rows])
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
-        """Return wrenches (B, K, 6) about the world origin in a block of rows with coordinates q (B, n); None = no load."""
+        """Return the wrenches (B, K, 6) about the world origin in a block of rows with coordinates q (B, n); None without
+        loads."""
         return None
 
     def of_all(self, q: FloatArray) -> FloatArray:
-        """Return the wrenches (T, K, 6) in all rows with coordinates q (T, n), (T, 0, 6) without loads."""
+        """Return the wrenches (T, K, 6) in all rows with coordinates q (T, n); (T, 0, 6) without loads."""
         wrenches_G = self.wrenches(slice(0, len(q)), np.where(np.isfinite(q), q, 0.0))
         return np.zeros((len(q), 0, 6)) if wrenches_G is None else wrenches_G
 
     def heights(self, rows: slice, q: FloatArray) -> FloatArray:
-        """Return at which height (B, K) m each load acts, NaN where nothing tells."""
+        """Return the height (B, K) m at which each load acts, NaN if unknown."""
         return np.full((len(q), len(self.bodies)), np.nan)
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredLoads(Loads):
-    """Wrenches (T, K, 6) that are known about the world origin."""
+    """Loads with known wrenches (T, K, 6) about the world origin."""
 
     F_Wo_W: FloatArray
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
-        """Return the block's."""
+        """Return the wrenches of a block."""
         return self.F_Wo_W[rows]
 
     def only(self, rows: slice) -> Self:
@@ -83,7 +84,7 @@ class MeasuredLoads(Loads):
 
 @dataclass(frozen=True, eq=False)
 class TableLoads(Loads):
-    """Loads of a table, by OpenSim's splines between its rows; missing numbers are zero, or in rows not covered."""
+    """Loads of a table, interpolated by OpenSim's splines; missing numbers are zero, or their rows are not covered."""
 
     model: OpenSimModel
     forces: ExternalForces
@@ -94,11 +95,13 @@ class TableLoads(Loads):
         return replace(self, covered=self.covered[rows], time_s=self.time_s[rows])
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
-        """Return the block's."""
+        """Return the wrenches of a block."""
         wrenches_G = np.zeros((len(q), len(self.forces.loads), 6))
         when, table = self.time_s[rows], self.forces.table
         near = slice(None)
-        if len(table.time_s) > _LONG_TABLE:  # a cubic spline forgets a factor 0.27 a row
+        if (
+            len(table.time_s) > _LONG_TABLE
+        ):  # the influence of a row on a cubic spline decays by a factor of 0.27 per row
             first, last = np.searchsorted(table.time_s, (when[0], when[-1]))
             near = slice(max(int(first) - _AROUND, 0), int(last) + _AROUND)
         for k, load in enumerate(self.forces.loads):
@@ -112,7 +115,7 @@ class TableLoads(Loads):
         return wrenches_G
 
     def heights(self, rows: slice, q: FloatArray) -> FloatArray:
-        """Return the second coordinate of the points of loads that are given in ground."""
+        """Return the second coordinate (B, K) m of points given in ground axes."""
         heights_m = super().heights(rows, q)
         for k, load in enumerate(self.forces.loads):
             if load.point and load.point_in.lower() == "ground":
@@ -124,31 +127,31 @@ class TableLoads(Loads):
 
 
 def table_loads(model: OpenSimModel, forces: ExternalForces, time_s: FloatArray) -> TableLoads:
-    """Return the loads of a table at the times (T,) of a motion. ModelError: a load on a body the model does not have.
+    """Return the loads of a table at the times (T,) s of a motion; ModelError for a load on a body that the model lacks.
 
-    Times next to a row without a load between loaded rows are not covered.
+    Times next to a row with a missing load between loaded rows are not covered.
     """
     table = forces.table
     slack = float(np.median(np.diff(table.time_s)))
     covered = (time_s >= table.time_s[0] - slack) & (time_s <= table.time_s[-1] + slack)
     for load in forces.loads:
-        for row in np.flatnonzero(_unknown_rows(table, load)):  # between two other rows
+        for row in np.flatnonzero(_unknown_rows(table, load)):  # interpolated between two rows
             covered &= (time_s <= table.time_s[row - 1]) | (time_s >= table.time_s[row + 1])
     bodies = tuple(model.multibody.body_index(load.body) for load in forces.loads)
     return TableLoads(bodies, covered, model, forces, time_s)
 
 
 def no_loads(rows: int) -> Loads:
-    """Return what acts on a model in the air."""
+    """Return the loads of a model without external loads."""
     return Loads((), np.ones(rows, dtype=np.bool_))
 
 
 def torques_with_proof(
     model: OpenSimModel, q: FloatArray, v: FloatArray, vdot: FloatArray, loads: Loads
 ) -> tuple[FloatArray, float]:
-    """Return tau (T, n) and the proof: the largest difference to mass matrix times acceleration plus bias, over the largest tau.
+    """Return tau (T, n) and its numerical check: largest difference to M vdot + bias, relative to the largest tau.
 
-    Rows of tau are NaN where q is, and where the loads are not known. Memory beyond the result does not grow with the motion.
+    Rows of tau are NaN if q is NaN or the loads are unknown. Working memory does not depend on the number of rows.
     """
     tau = np.empty_like(q)
     difference = largest = 0.0
@@ -163,7 +166,7 @@ def torques_with_proof(
 
 
 def unbalanced_rows(model: OpenSimModel, tau: FloatArray) -> BoolArray:
-    """Rows of tau (T, n) in which the joint to ground bears more than `UNBORNE` of body weight: forces are missing or wrong."""
+    """Return (T,) whether the joint to ground bears more than `UNBORNE` of body weight, so that forces are missing or wrong."""
     root = [k for k, c in enumerate(model.coordinates) if c.to_ground and not c.rotational]
     limit_n = UNBORNE * model.multibody.total_mass_kg * STANDARD_GRAVITY_M_S2
     return np.asarray(np.linalg.norm(tau[:, root], axis=1) > limit_n)
@@ -175,7 +178,7 @@ def _largest_value(values: FloatArray) -> float:
 
 
 def _unknown_rows(table: Storage, load: ExternalForce) -> BoolArray:
-    """Rows (T,) of the table that do not tell the load although there is one."""
+    """Return (T,) whether a row of the table lacks the load although there is one."""
     if not load.force:
         return np.zeros(len(table.time_s), dtype=np.bool_)
     force = np.column_stack([table.column(name) for name in load.force])
@@ -186,7 +189,8 @@ def _unknown_rows(table: Storage, load: ExternalForce) -> BoolArray:
 def _load_columns(
     table: Storage, names: Sequence[str], near: slice, when: FloatArray, unknown: BoolArray
 ) -> FloatArray:
-    """Three columns (B, 3) at times (B,), by OpenSim's splines through a part of the table's rows, straight over unknown ones."""
+    """Return three columns (B, 3) at times (B,) s by OpenSim's splines through part of the rows; unknown rows are bridged
+    linearly."""
     if not names:
         return np.zeros((len(when), 3))
     splines = []
@@ -202,7 +206,7 @@ def _load_columns(
 def _rotate_to_world(
     model: OpenSimModel, q: FloatArray, body: str, vectors: FloatArray, place: ExternalForce | None
 ) -> FloatArray:
-    """Return vectors (B, 3) of a body's axes in the world's, as places where they are some."""
+    """Return vectors (B, 3) in body axes transformed to World; as positions if `place` is given."""
     if body.lower() == "ground":
         return vectors
     b, (R_WB, p_WB) = model.multibody.body_index(body), model.coupled.body_poses(q)
@@ -212,16 +216,16 @@ def _rotate_to_world(
 
 # -- loads of the recording's own plates --------------------------------------------------------------------------------
 
-_STEP: Final = 1e-3  # of a coordinate, to see what it moves
+_STEP: Final = 1e-3  # step of a coordinate, to determine which bodies it moves
 
 
 @dataclass(frozen=True, eq=False)
 class OnPlates:
-    """What the plates of a recording say of a model's feet.
+    """Loads, contacts and ground reaction on the feet of a model from the plates of a recording.
 
     Attributes:
-        loads: on both feet. named: name and body of each. signals: markers and plates as they were filtered.
-        contacts, reaction: of the feet on the plates, in the model's ground.
+        loads: loads on both feet. named: name and body of each load. signals: filtered markers and plates.
+        contacts, reaction: contacts of the feet with the plates and ground reaction, in the ground frame of the model.
     """
 
     loads: MeasuredLoads
@@ -231,7 +235,8 @@ class OnPlates:
     reaction: GroundReaction
 
     def rotated(self, R: FloatArray) -> OnPlates:
-        """Return plates and ground reaction in a frame turned by R (3, 3) about the vertical; the loads stay the model's."""
+        """Return plates and ground reaction rotated by R (3, 3) about the vertical; the loads stay in the ground frame of the
+        model."""
         signals = replace(
             self.signals,
             raw_plates=tuple(plate.rotated(R) for plate in self.signals.raw_plates),
@@ -240,7 +245,7 @@ class OnPlates:
         return replace(self, signals=signals, reaction=self.reaction.rotated(R))
 
     def only(self, rows: slice) -> OnPlates:
-        """Return what belongs to some frames; contacts count their time from the first of them."""
+        """Return the values in some frames; times of contacts are relative to the first of them."""
         rate_hz, count = self.signals.markers.rate_hz, len(self.loads.covered)
         first, stop, _ = rows.indices(count)
         if (first, stop) == (0, count):
@@ -268,10 +273,10 @@ class OnPlates:
 def plate_loads(
     model: OpenSimModel, recording: Recording, q: FloatArray, cutoff_hz: float, mass_kg: float
 ) -> tuple[OnPlates | None, list[Diagnostic]]:
-    """Return the loads of both feet with q (T, n) at the marker frames, with findings.
+    """Return the loads of both feet for q (T, n) at the marker frames, and findings.
 
-    The sole of each foot is a rectangle from heel to toes of the model. Torques are known where every foot that a coordinate
-    moves is in the air or wholly measured. None where the recording has no plates, or the model no two feet that are known.
+    The sole of each foot is a rectangle from heel to toes of the model. A torque is known if every foot that its coordinate
+    moves is in the air or completely measured. None if the recording has no plates or the model no two known feet.
     """
     if not recording.plates:
         return None, []
@@ -280,7 +285,7 @@ def plate_loads(
         note = Diagnostic(
             "forces-unusable",
             "warning",
-            "The force plates are not used: the model has no two bodies that are known as feet, such as calcn_r and calcn_l.",
+            "The force plates are not used because the model has no two bodies known as feet, such as calcn_r and calcn_l.",
             hint="Give the loads with --forces LOADS.xml.",
         )
         return None, [note]
@@ -314,7 +319,7 @@ def _cut_plate(plate: PlateWrench, begin_s: float, frames: int, rate_hz: float) 
 
 
 def _select_reaction(reaction: GroundReaction, rows: slice) -> GroundReaction:
-    """The reaction in some frames; what belongs to samples of the whole recording is left out."""
+    """Return the reaction in some frames, without values at the sample rate of the recording."""
     names = ("wrench", "measured", "reason", "on_floor", "centre_of_pressure", "free_moment", "near_unmeasured")
     parts = {name: {side: values[rows] for side, values in getattr(reaction, name).items()} for name in names}
     full = None if reaction.full_bandwidth is None else _select_reaction(reaction.full_bandwidth, rows)
@@ -322,7 +327,7 @@ def _select_reaction(reaction: GroundReaction, rows: slice) -> GroundReaction:
 
 
 def _moved_coordinates(model: OpenSimModel, body: str) -> BoolArray:
-    """Return which coordinates (n,) move a body: its load changes their torques."""
+    """Return (n,) whether each coordinate moves a body, so that its load changes the torque of the coordinate."""
     q = model.default_configuration()
     displaced = np.concatenate([q[None], q + _STEP * np.eye(len(q))])
     R, p = model.coupled.body_poses(displaced)

@@ -1,4 +1,4 @@
-"""Torques of an OpenSim model from coordinates (its InverseDynamicsTool), or from markers that its coordinates are fitted to."""
+"""Compute the torques of an OpenSim model from its coordinates, as OpenSim's InverseDynamicsTool does, or from markers."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from biodyn.trial.bodies.opensim_reading import (
 )
 from biodyn.trial.bodies.opensim_result import CoordinateResult, Source
 
-#: Usual value in set-ups of OpenSim's tool.
+#: Usual cut-off in set-ups of OpenSim's tool, Hz.
 CUTOFF_HZ: Final = 6.0
-#: Longer records have their tables and their proof alone: the poses of all bodies would need gigabytes.
+#: For more rows only tables and numerical check are computed, because the poses of all bodies would need gigabytes.
 MOST_ROWS: Final = 40_000
-# Deviation of rows from even times, as a share of the step, that comes from the digits of their file.
+# Largest deviation of row times from uniform times due to rounding, as a share of the step.
 _UNEVEN: Final = 0.1
 
 
@@ -57,25 +57,27 @@ def run_coordinates(
     cutoff_hz: float | None = None,
     estimate: bool = False,
 ) -> CoordinateResult:
-    """Return the joint torques that move an OpenSim model as its coordinates say.
+    """Compute the joint torques of an OpenSim model from the motion of its coordinates.
 
     Parameters:
-        motion: .mot, .sto or spreadsheet with coordinates; those that it lacks follow their coupling, or stay at the model's
-            default.
-        model: .osim. forces: ExternalLoads XML, or a table of forces with feet in its columns; None = those of a spreadsheet
-            itself, else no load; "none" = no load.
-        cutoff_hz: low-pass of the coordinates, as OpenSim's tool has it; 0 = none; None = 6 Hz, or none where the file says that
-            it is smooth (`biodyn export` writes so). Forces are taken as they are, by OpenSim's splines between their rows.
-        estimate: motion, masses and the trunk's mass centre become what explains coordinates and forces best together
-            (`balanced`), starting from the coordinates low-passed so; None = the coordinates are taken as they are.
+        motion: .mot, .sto or spreadsheet with coordinates; missing coordinates follow their coupling or keep the default of the
+            model.
+        model: .osim file. forces: ExternalLoads XML, or a table of forces with feet in its column names; None = forces in the
+            spreadsheet itself, else no load; "none" = no load.
+        cutoff_hz: low-pass cut-off of the coordinates, as in OpenSim's tool; 0 = no filter; None = 6 Hz, or no filter if the
+            file states that it is smooth (as `biodyn export` does). Forces are not filtered, but interpolated by OpenSim's
+            splines.
+        estimate: whether motion, masses and the mass centre of the trunk are estimated from coordinates and forces together
+            (`balance_motion`), starting from the low-passed coordinates.
 
-    Raises InputFileError, ModelError: a file that cannot be read, a load on a body the model does not have, too few rows, gaps.
+    Raises InputFileError or ModelError if a file cannot be read, a loaded body is not in the model, rows are too few, or there
+    are gaps.
     """
     body, (table, own_columns) = from_osim(model), _motion_table(Path(motion))
     given, notes = read_coordinates(body, table)
     if len(table.time_s) < LEAST_ROWS:
         raise InputFileError(
-            f"'{table.path.name}' has {len(table.time_s)} rows; accelerations need at least {LEAST_ROWS}."
+            f"'{table.path.name}' has only {len(table.time_s)} rows; accelerations need at least {LEAST_ROWS}."
         )
     if cutoff_hz is None:
         cutoff_hz = 0.0 if table.smooth else CUTOFF_HZ
@@ -123,12 +125,12 @@ def run_coordinates(
 def _smooth_already(table: Storage) -> list[Diagnostic]:
     if not table.smooth:
         return []
-    text = f"'{table.path.name}' says that biodyn wrote it of a motion that was smoothed: it is not filtered again."
-    return [Diagnostic("model-cutoff", "info", text, hint="signals.cutoff_hz filters it all the same.")]
+    text = f"'{table.path.name}' states that it contains a smoothed motion written by biodyn; it is not filtered again."
+    return [Diagnostic("model-cutoff", "info", text, hint="To filter it nevertheless, set signals.cutoff_hz.")]
 
 
 def holds_coordinates(motion: str | Path) -> bool:
-    """Whether a file holds coordinates of a model, and no markers or poses; a spreadsheet is read to tell."""
+    """Return whether a file holds coordinates of a model and no markers or poses; a spreadsheet is read to determine it."""
     path = Path(motion)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:
         roles = read_spreadsheet(path).roles
@@ -137,7 +139,7 @@ def holds_coordinates(motion: str | Path) -> bool:
 
 
 def _motion_table(path: Path) -> tuple[Storage, ExternalForces | None]:
-    """The table of a motion, and of a spreadsheet the forces in it that name their foot."""
+    """Return the table of a motion, and the forces with known feet that a spreadsheet contains."""
     if path.suffix.lower() not in SPREADSHEET_SUFFIXES:
         return read_storage(path), None
     sheet = read_spreadsheet(path)
@@ -146,22 +148,22 @@ def _motion_table(path: Path) -> tuple[Storage, ExternalForces | None]:
 
 
 def loads_beside(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
-    """Return the file of forces next to a motion that belongs to it and names the feet, or None; and notes."""
+    """Return the force file of a motion next to it that states the feet (None if there is none), and notes."""
     path = Path(motion)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES and _motion_table(path)[1] is not None:
         return None, []
     paths = find_forces(path)
     if len(paths) != 1:
         several = ", ".join(file.name for file in paths)
-        text = f"Several files next to '{path.name}' could contain its ground forces: {several}; none is used."
-        unclear = Diagnostic("forces-unusable", "warning", text, hint="Name one: --forces FILE.")
+        text = f"Several files next to '{path.name}' may contain its ground forces: {several}. None of them is used."
+        unclear = Diagnostic("forces-unusable", "warning", text, hint="Choose one: --forces FILE.")
         return None, [unclear] if paths else []
     try:
         read_external_loads(paths[0])
     except InputFileError as error:
         return None, [forces_unusable(path, error)]
     text = f"The ground forces are read from '{paths[0].name}' next to the motion."
-    hint = "--forces FILE names others, --forces none takes none."
+    hint = "Use --forces FILE for other forces, --forces none for none."
     return paths[0], [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
 
 
@@ -177,22 +179,22 @@ def _load_source(table: Storage, acting: Loads) -> Source | None:
 
 
 def too_short(covered: BoolArray) -> tuple[Diagnostic, ...]:
-    """Return findings about forces that do not cover all rows (T,) of a motion, or all torques (T, n) of a row."""
+    """Return the finding if forces do not cover all rows (T,) of a motion, or all torques (T, n) of a row."""
     rows = np.atleast_1d(covered if covered.ndim == 1 else covered.any(axis=1))
     missing = int((~rows).sum())
     if not missing:
         return ()
-    message = f"The forces do not cover {missing} of {len(rows)} rows of the motion: no torques there."
+    message = f"The forces do not cover {missing} of {len(rows)} rows of the motion; these rows have no torques."
     return (Diagnostic("forces-incomplete", "warning", message, value=float(missing)),)
 
 
 def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, list[Diagnostic]]:
-    """Return (T, n) rad and m of every coordinate of the model."""
+    """Return the values (T, n) of all coordinates of the model, rad and m, and notes."""
     named = [c for c in model.coordinates if c.name in table.names]
     if not named:
         raise InputFileError(
-            f"'{table.path.name}' holds no coordinate of the model.",
-            f"The model's are {', '.join(c.name for c in model.coordinates[:6])} ...; the file's columns "
+            f"'{table.path.name}' contains no coordinate of the model.",
+            f"Coordinates of the model: {', '.join(c.name for c in model.coordinates[:6])} ...; columns of the file: "
             f"{', '.join(table.names[:6])} ...",
         )
     notes: list[Diagnostic] = []
@@ -201,7 +203,10 @@ def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, l
         largest = max((float(np.nanmax(np.abs(table.column(c.name)))) for c in named if c.rotational), default=0.0)
         degrees = largest > MOST_RADIANS
         unit = "degrees" if degrees else "radians"
-        message = f"'{table.path.name}' does not say its unit of angle: taken as {unit} (largest number {largest:.3g})."
+        message = (
+            f"'{table.path.name}' does not state the unit of its angles; {unit} are assumed (largest number: "
+            f"{largest:.3g})."
+        )
         notes.append(Diagnostic("angle-unit-assumed", "info", message, value=largest))
     values = np.empty((len(table.time_s), len(model.coordinates)))
     for k, c in enumerate(model.coordinates):
@@ -210,8 +215,8 @@ def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, l
     if not np.isfinite(values).all():
         k, row = (int(i) for i in np.argwhere(~np.isfinite(values))[0][::-1])
         raise InputFileError(
-            f"'{table.path.name}' has no number for {model.coordinates[k].name} at {table.time_s[row]:.3f} s.",
-            "Coordinates must have no gaps.",
+            f"'{table.path.name}' has no value of {model.coordinates[k].name} at {table.time_s[row]:.3f} s.",
+            "Coordinates must not have gaps.",
         )
     tied = {coupling.dependent for coupling in model.couplings}
     lacking = [c.name for c in model.coordinates if c not in named]
@@ -226,8 +231,8 @@ def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, l
             Diagnostic(
                 "locked-coordinates",
                 "warning",
-                f"{len(still)} of {len(values[0])} coordinates are not in '{table.path.name}' and stay at the model's default: "
-                f"{listed}.",
+                f"{len(still)} of {len(values[0])} coordinates are not in '{table.path.name}' and keep the default of "
+                f"the model: {listed}.",
                 value=float(len(still)),
             )
         )
@@ -235,7 +240,7 @@ def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, l
 
 
 def recording_of_rows(path: Path, time_s: FloatArray) -> Recording | None:
-    """Return a table of coordinates as a recording without markers; None where its rows are not evenly spaced."""
+    """Return a table of coordinates as a recording without markers; None if its rows are not uniform in time."""
     step = float(time_s[-1] - time_s[0]) / (len(time_s) - 1)
     if np.abs(time_s - time_s[0] - step * np.arange(len(time_s))).max() > _UNEVEN * step:
         return None
@@ -248,10 +253,10 @@ class Followed:
     """A model fitted to the markers of a recording.
 
     Attributes:
-        model: scaled where it was (`sized`). points: of the recording, short gaps filled. kept: the frames that were fitted.
-        time_s: (T,) and positions: (T, M, 3) m in those frames, gaps as recorded.
-        fit, tasks: of the coordinates. cutoff_hz: of their low-pass, and the note on its choice.
-        forces: their file as it was named. files: what was read, by what it is. setup_notes: of the inverse kinematics set-up.
+        model: model, scaled if `sized` is given. points: points of the recording with short gaps filled. kept: fitted frames.
+        time_s, positions: (T,) s and (T, M, 3) m in the fitted frames, with gaps as recorded.
+        fit, tasks: fit of the coordinates and its tasks. cutoff_hz: low-pass cut-off of the coordinates, with the note on it.
+        forces: given force file. files: files that were read, by kind. setup_notes: notes on the inverse kinematics set-up.
     """
 
     model: OpenSimModel
@@ -269,7 +274,7 @@ class Followed:
     setup_notes: tuple[Diagnostic, ...]
 
     def with_plates(self, plates: Sequence[ForcePlate]) -> Followed:
-        """Return the same with these plates, in the model's ground."""
+        """Return the same with other plates, in the ground frame of the model."""
         recording = replace(self.points.recording, plates=tuple(plates))
         return replace(self, points=replace(self.points, recording=recording))
 
@@ -287,22 +292,21 @@ def follow_markers(
     progress: Callable[[str], None] = lambda step: None,
     plates: PlateCalibration | None = None,
 ) -> Followed:
-    """Return an OpenSim model with coordinates that follow the markers of a recording.
+    """Fit the coordinates of an OpenSim model to the markers of a recording.
 
     Parameters:
         walk: .trc or .c3d. model: .osim with the marker names of the recording.
-        forces: ExternalLoads XML, or a table of forces with feet in its columns; None = the recording's own plates or, of a
-            TRC, the forces next to it, if they exist and the model has the usual feet; "none" = no load.
-        ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = every marker counts 1.
-        static, scale_setup, mass_kg: a static trial, an OpenSim ScaleTool XML and a body mass (kg) by which a generic model is
-            scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
-        cutoff_hz: low-pass of the coordinates, as for `run_coordinates`; None = chosen by the markers
-            (`processing.signals.automatic_cutoff`), none at all where the markers are the model's own.
-        settings: how long gaps are filled (`processing.signals.gaps`), over what time weights fade next to them, and weights by
-            label, with precedence over the set-up; None = the usual ones.
-        plates: calibration of the recording's plates.
-
-    Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
+        forces: ExternalLoads XML, or a table of forces with feet in its column names; None = plates of the recording or, for a
+            TRC file, forces in a file next to it if the model has the usual feet; "none" = no load.
+        ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = all weights are 1.
+        static, scale_setup, mass_kg: static trial, OpenSim ScaleTool XML and body mass (kg) for scaling a generic model: by the
+            set-up, else by the markers of the static trial. Without all three, the model is already that of the person.
+        cutoff_hz: low-pass cut-off of the coordinates, as for `run_coordinates`; None = determined from the markers
+            (`processing.signals.automatic_cutoff`), or no filter if the markers were computed with this model.
+        settings: longest filled gap (`processing.signals.gaps`), time over which weights decrease next to gaps, and weights by
+            label, which replace those of the set-up; None = defaults.
+        plates: calibration of the plates of the recording.
+    Raises InputFileError or ModelError if a file cannot be read, or there are fewer than three common markers or too few frames.
     """
     progress("reading")
     sized = _scale_model(model, static, scale_setup, mass_kg)
@@ -332,10 +336,10 @@ def follow_markers(
 def followed_torques(
     followed: Followed, estimate: bool = False, progress: Callable[[str], None] = lambda step: None
 ) -> CoordinateResult:
-    """Return the joint torques of a model that follows markers.
+    """Compute the joint torques of a model fitted to markers.
 
-    estimate: motion, masses and the trunk's mass centre become what explains markers and forces best together
-    (`balance_fit`), starting from the coordinates low-passed so; False = the low-passed coordinates are used.
+    estimate: whether motion, masses and the mass centre of the trunk are estimated from markers and forces together
+    (`balance_fit`), starting from the low-passed coordinates; False = the low-passed coordinates are used.
     """
     model, fit, time_s, hz = followed.model, followed.fit, followed.time_s, followed.cutoff_hz
     progress("contacts")
@@ -370,7 +374,7 @@ def followed_torques(
 
 
 def _fill_markers(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatArray:
-    """Positions (T, M, 3) m without spikes, short gaps filled; the markers of a body of the model fill each other's."""
+    """Return positions (T, M, 3) m without spikes and with short gaps filled, from other markers of the same body if possible."""
     bodies = {marker.name: marker.body for marker in model.markers}
     groups: dict[str, list[int]] = {}
     for column, label in enumerate(points.labels):
@@ -386,7 +390,7 @@ def _fill_markers(model: OpenSimModel, points: Points, gaps: SignalSettings) -> 
 def _find_loads(
     followed: Followed,
 ) -> tuple[Loads, Sequence[tuple[str, str]], Mapping[str, Path], Sequence[Diagnostic], OnPlates | None]:
-    """Loads of a file of forces, else of the plates of the recording; name and body of each, files, notes, and the plates."""
+    """Return the loads of a force file or of the plates, name and body of each, files, notes, and the plate loads."""
     model, points, kept, time_s = followed.model, followed.points, followed.kept, followed.time_s
     forces = followed.forces
     if forces is not None and str(forces) != NO_FORCES:
@@ -396,7 +400,7 @@ def _find_loads(
         return table_loads(model, measured, time_s), named, files, measured.table.notes, None
     if forces is not None:
         return no_loads(len(time_s)), (), {}, (), None
-    # the zero of plates and the feet that come and go are seen in the whole recording
+    # baselines of plates and contacts are determined in the whole recording
     q = followed.fit.q
     if kept != slice(None):
         q = fit_model(model, points.labels, points.positions, points.time_s).q
@@ -411,15 +415,15 @@ def _find_loads(
 def _scale_model(
     model: str | Path, static: str | Path | None, scale_setup: str | Path | None, mass_kg: float | None
 ) -> ScaledModel | None:
-    """Return the model scaled to the person, None where nothing was given to do it by."""
+    """Return the model scaled to the person; None if no scaling is requested."""
     if scale_setup is not None:
         return scale_by_setup(model, scale_setup, static, mass_kg)
     if static is not None:
         return scale_by_markers(model, static, mass_kg)
     if mass_kg is not None:
         raise SettingsError(
-            "A body mass alone scales no model: it says nothing of the lengths.",
-            "Name a static trial too (--static, in a study.toml 'static'), or an OpenSim scale set-up.",
+            "A body mass alone cannot scale a model, because it does not determine lengths.",
+            "Also give a static trial (--static, or 'static' in study.toml) or an OpenSim scale set-up.",
         )
     return None
 
@@ -427,9 +431,7 @@ def _scale_model(
 def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diagnostic:
     """Return the automatic cut-off of the markers as a finding."""
     if fit.rms_m < OWN_MARKERS_M:
-        message = (
-            "The markers were computed with this model: they match it exactly, and its coordinates need no filter."
-        )
+        message = "The markers were computed with this model and match it exactly; its coordinates are not filtered."
         return Diagnostic("model-cutoff", "info", message, value=0.0, unit="Hz")
     automatic = choose_cutoff(positions, rate_hz)
     message = (
@@ -441,13 +443,13 @@ def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diag
 def torques_of_fit(
     model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads, cutoff_hz: float
 ) -> CoordinateResult:
-    """Return the torques of a fitted motion (T, n) under loads; frames without coordinates have none."""
+    """Return the torques of a fitted motion with the given loads; frames without coordinates have no torques."""
     q, v, vdot = (np.full_like(fit.q, np.nan) for _ in range(3))
     runs = finite_stretches(np.asarray(np.isfinite(fit.q).all(axis=1)))
     stretches = [slice(first, stop) for first, stop in runs if stop - first >= LEAST_ROWS]
     if not stretches:
         raise InputFileError(
-            f"No {LEAST_ROWS} frames in a row show enough markers of the model; accelerations need as many."
+            f"Fewer than {LEAST_ROWS} consecutive frames show enough markers of the model; accelerations need at least as many."
         )
     for at in stretches:
         q[at], v[at], vdot[at] = spline_derivatives(time_s[at], fit.q[at], cutoff_hz)
@@ -461,7 +463,7 @@ def torques_of_estimate(
     loads: Loads,
     cutoff_hz: float,
 ) -> CoordinateResult:
-    """Return the torques of motion and inertias that explain markers and forces best together."""
+    """Return the torques of the motion and inertias that fit markers and forces best."""
     balanced_result = balance_fit(model, fit, time_s, cutoff_hz, loads)
     motion = balanced_result.motion
     motion_rows = (time_s, *(balanced_result.of_recording(part) for part in (motion.q, motion.v, motion.vdot)))
@@ -479,7 +481,7 @@ def _torque_result(
     cutoff_hz: float,
     notes: Sequence[Diagnostic],
 ) -> CoordinateResult:
-    """The torques of a motion (times, q, v, vdot) that was fitted to markers."""
+    """Return the result of a motion (times, q, v, vdot) that was fitted to markers."""
     time_s, q, v, vdot = motion
     tau, proof = torques_with_proof(model, q, v, vdot, loads)
     return CoordinateResult(
@@ -499,7 +501,7 @@ def _torque_result(
 
 
 def _with_weights(tasks: Tasks, model: OpenSimModel, labels: Sequence[str], given: Mapping[str, float]) -> Tasks:
-    """The tasks with weights by label over their own; a set-up that names no markers follows all with 1."""
+    """Return the tasks with weights by label replaced; a set-up without markers gives all markers the weight 1."""
     if not given:
         return tasks
     weights_of_model = (
@@ -511,7 +513,7 @@ def _with_weights(tasks: Tasks, model: OpenSimModel, labels: Sequence[str], give
 
 
 def _part_named(setup: IkSetup | None, walk: Path, time_s: FloatArray) -> slice:
-    """Return the frames of the set-up if it was written for this recording."""
+    """Return the frames stated in the set-up if it was written for this recording, else all."""
     if setup is None or setup.time_range_s is None or Path(setup.marker_file.strip()).name != walk.name:
         return slice(None)
     first, last = (int(np.argmin(np.abs(time_s - t))) for t in setup.time_range_s)

@@ -1,4 +1,4 @@
-"""What an OpenSim model takes from files: markers in its ground with Y up, tasks of its fit, and the scaled model."""
+"""Read the inputs of an OpenSim model: markers in its ground frame with Y up, tasks of its fit, and the scaled model."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ from biodyn.rigid_body.osim.model import model_document, model_of
 from biodyn.rigid_body.osim.scaling import move_markers, scaled, with_markers
 from biodyn.trial.files import with_calibrated_plates
 
-# A standing body: its markers span more than this, and that much more than they do across.
+# A standing body: smallest extent of its markers, m, and smallest ratio to the horizontal extent.
 _BODY_M: Final = 0.8
 _LONGER: Final = 1.3
-# Laboratory with Z up to OpenSim's ground with Y up, as its own tools turn files.
+# Rotation from a laboratory with Z up to OpenSim's ground with Y up, as in OpenSim's tools.
 _Z_UP: Final = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """What a model can follow of a recording.
+    """The points of a recording to which a model is fitted.
 
     Attributes:
-        recording: turned so that Y is up. labels, positions (T, M, 3) m. time_s: (T,) as the file counts it.
-        notes: of reading and turning. R_GL: (3, 3) turn from the laboratory to that ground.
+        recording: recording rotated so that Y is up. labels, positions: labels and positions (T, M, 3) m of the points.
+        time_s: (T,) s on the clock of the file. notes: notes of reading and rotation.
+        R_GL: (3, 3) rotation from laboratory to ground axes.
     """
 
     recording: Recording
@@ -56,10 +57,11 @@ class Points:
 def read_points(
     path: str | Path, model: OpenSimModel, forces_beside: bool = False, plates: PlateCalibration | None = None
 ) -> Points:
-    """Return the points of a .trc or .c3d in the ground of a model; InputFileError where it cannot be read.
+    """Read the points of a .trc or .c3d file in the ground frame of a model; InputFileError if it cannot be read.
 
-    forces_beside: the forces in a file next to it are read too; frames that they do not cover are left out, and of a
-    laboratory with Z up X becomes the direction of travel. Else such a laboratory is only tilted. plates: corrects the plates.
+    forces_beside: whether forces in a file next to it are also read. Frames that they do not cover are then omitted, and a
+    laboratory with Z up is rotated so that X is the direction of travel; otherwise X is kept. plates: calibration of the
+    plates.
     """
     recorded = read(path, None if forces_beside else NO_FORCES)
     recorded = recorded if plates is None else with_calibrated_plates(recorded, plates)
@@ -72,8 +74,8 @@ def read_points(
 def model_points(recording: Recording, model: OpenSimModel, R_WL: FloatArray) -> tuple[tuple[str, ...], FloatArray]:
     """Return labels and positions (T, M, 3) m of the recorded points that the model has as markers.
 
-    Points that a program computed (joint centres, say) are followed too where the model has a marker of their name; the
-    recording keeps them in the laboratory's frame, from which R_WL (3, 3) turns them.
+    Computed points (such as joint centres) are included if the model has a marker with their name; R_WL (3, 3) rotates them
+    from laboratory axes, in which the recording stores them.
     """
     markers, metres = recording.markers, names()["length_units"]
     wanted = {marker.name for marker in model.markers} - set(markers.labels)
@@ -89,7 +91,7 @@ def model_points(recording: Recording, model: OpenSimModel, R_WL: FloatArray) ->
 
 
 def tasks_of(setup: IkSetup | None, model: OpenSimModel, time_s: FloatArray) -> Tasks:
-    """Return what a set-up lets the fit follow; values from its file of coordinates at the times (T,) of the recording."""
+    """Return the tasks of a set-up, with values of its coordinate file at the times (T,) s of the recording."""
     if setup is None:
         return Tasks()
     table = None if setup.coordinate_file is None else read_storage(setup.coordinate_file)
@@ -100,7 +102,7 @@ def tasks_of(setup: IkSetup | None, model: OpenSimModel, time_s: FloatArray) -> 
         if task.from_file:
             if table is None:
                 raise InputFileError(
-                    f"'{setup.path.name}' takes '{task.name}' from a file, but names no <coordinate_file>."
+                    f"'{setup.path.name}' takes '{task.name}' from a file but states no <coordinate_file>."
                 )
             turns = task.name in own and own[task.name].rotational and table.in_degrees is not False
             values = table.column(task.name)[:, None]
@@ -110,15 +112,15 @@ def tasks_of(setup: IkSetup | None, model: OpenSimModel, time_s: FloatArray) -> 
 
 
 def _reading_notes(recording: Recording, labels: tuple[str, ...]) -> list[Diagnostic]:
-    """Return the notes of reading but the one on computed points, where the model follows them."""
+    """Return the notes of reading, without that on computed points if the model uses them."""
     followed = len(labels) > len(recording.markers.labels)
     return [note for note in recording.diagnostics if not (followed and note.code == "computed-points")]
 
 
 def _with_y_up(recording: Recording, keep_heading: bool) -> tuple[Recording, FloatArray, list[Diagnostic]]:
-    """Return the recording in a frame with Y up, as models have it, and its turn (3, 3): the unit matrix where Y is up.
+    """Return the recording rotated to Y up as in OpenSim models, the rotation (3, 3), and notes.
 
-    A file that does not tell its vertical axis (.trc) is taken as it is, unless a body is upright along Z in it.
+    A file without a stated vertical axis (.trc) is not rotated, unless it shows a body that is upright along Z.
     """
     has_vertical = recording.vertical is not None or bool(recording.plates)
     if not has_vertical and not _stands_along_z(recording.markers.positions):
@@ -129,14 +131,19 @@ def _with_y_up(recording: Recording, keep_heading: bool) -> tuple[Recording, Flo
         return recording, np.eye(3), []
     turn = _Z_UP if keep_heading and up[2] > 0.5 else world.R_WL
     axis = "+-"[int(up.sum() < 0)] + "XYZ"[int(np.argmax(np.abs(up)))]
-    message = f"{axis} of the laboratory is up; markers and plates are turned to the model's ground, Y up" + (
-        ", X staying X: the forces given must be in that frame." if turn is _Z_UP else ", X in the direction of travel."
+    message = (
+        f"{axis} of the laboratory is up; markers and plates are rotated to the ground frame of the model with Y up"
+        + (
+            "and unchanged X; given forces must be in this frame."
+            if turn is _Z_UP
+            else "and X in the direction of travel."
+        )
     )
     return recording.rotated(turn), turn, [Diagnostic("model-ground", "info", message)]
 
 
 def _stands_along_z(positions: FloatArray) -> bool:
-    """Whether all markers (T, M, 3) m together are as tall as a body along Z, and by far longest there."""
+    """Return whether markers (T, M, 3) m are as tall as a body along Z, and much longer than along X and Y."""
     seen = positions[np.isfinite(positions[..., 0]).any(axis=1)]
     x, y, z = np.median(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0)
     return bool(z > _BODY_M and z > _LONGER * max(x, y))
@@ -144,11 +151,11 @@ def _stands_along_z(positions: FloatArray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ScaledModel:
-    """A model of one person.
+    """A model scaled to one person.
 
     Attributes:
-        model: as scaled. content: an .osim file of it; its muscles, shapes and contacts are not scaled.
-        record: factors by body, mass, markers moved. files: what was read besides the model. notes: what was said on the way.
+        model: scaled model. content: its .osim file, in which muscles, shapes and contacts are not scaled.
+        record: factors by body, mass and moved markers. files: files read in addition to the model. notes: notes for the user.
     """
 
     model: OpenSimModel
@@ -161,10 +168,10 @@ class ScaledModel:
 def scale_by_setup(
     model: str | Path, setup: str | Path, static: str | Path | None = None, mass_kg: float | None = None
 ) -> ScaledModel:
-    """Return a generic model scaled, and its markers placed, as an OpenSim ScaleTool set-up says.
+    """Scale a generic model and move its markers according to an OpenSim ScaleTool set-up.
 
-    static: the recording measured and stood in, instead of those the set-up names. mass_kg: instead of the set-up's.
-    Raises InputFileError, ModelError: files that cannot be read, no static trial, no measurement that can be taken.
+    static: static trial, replaces the recordings of the set-up. mass_kg: body mass, replaces that of the set-up.
+    Raises InputFileError or ModelError if files cannot be read, or there is no static trial or no usable measurement.
     """
     scale_setup = read_scale_setup(setup)
     generic_document, version = model_document(model)
@@ -183,7 +190,7 @@ def scale_by_setup(
             factors |= scale_setup.by_hand
         elif what != "measurements":
             raise InputFileError(
-                f"'{scale_setup.path.name}' scales by '{what}', which is neither measurements nor manualScale."
+                f"'{scale_setup.path.name}' requests scaling by '{what}'; only measurements and manualScale are supported."
             )
     notes += _drop_unknown(factors, generic)
     mass = scale_setup.mass_kg if mass_kg is None else mass_kg
@@ -199,10 +206,10 @@ def scale_by_setup(
 
 
 def scale_by_markers(model: str | Path, static: str | Path, mass_kg: float | None = None) -> ScaledModel:
-    """Return a generic model scaled by what the markers on each of its bodies tell of a static trial.
+    """Scale a generic model by the distances between markers in a static trial.
 
-    Each body has one factor for all axes (`factors_by_body`); then its markers are placed where the static trial has them, in
-    the pose that fits them best. mass_kg: None = the model keeps its own. Raises InputFileError, ModelError.
+    Each body has one factor for all axes (`factors_by_body`). Then the markers are moved to their positions in the static
+    trial, in the best-fitting pose. mass_kg: None = mass of the model. Raises InputFileError or ModelError.
     """
     document, version = model_document(model)
     generic = model_of(document)
@@ -213,13 +220,15 @@ def scale_by_markers(model: str | Path, static: str | Path, mass_kg: float | Non
     moved_markers = _move_markers(document, standing.mean(), standing.labels, fit_to(document, standing))
     made = model_of(document)
     total = made.multibody.total_mass_kg
-    mass_words = ", the generic model's own" if mass_kg is None else ""
+    mass_words = ", that of the generic model" if mass_kg is None else ""
     message = (
-        f"The model is scaled by the static trial: {len(measured)} of {len(by_body)} bodies by the distances between their own "
-        f"markers, the others by the common factor {overall:.3f}; {len(moved_markers)} markers are placed as in the trial. "
-        f"Mass: {total:.1f} kg{mass_words}."
+        f"The model is scaled by the static trial: {len(measured)} of {len(by_body)} bodies by distances between their "
+        f"markers, the others by the common factor {overall:.3f}. {len(moved_markers)} markers are moved to their positions "
+        f"in the trial. Mass: {total:.1f} kg{mass_words}."
     )
-    hint = "An OpenSim scale set-up (--scale-setup) says more." + (" Give --mass." if mass_kg is None else "")
+    hint = "For scaling by axis, give an OpenSim scale set-up (--scale-setup)." + (
+        " Give the body mass with --mass." if mass_kg is None else ""
+    )
     note = Diagnostic("model-scaling", "warning" if mass_kg is None else "info", message, value=overall, hint=hint)
     content = model_bytes(document, version)
     return ScaledModel(made, content, _scaling_record(factors, made, moved_markers), {"static": Path(static)}, (note,))
@@ -232,14 +241,16 @@ def fit_to(document: ET.Element, standing: StandingMarkers, setup: IkSetup | Non
     tasks = tasks_of(setup, model, standing.time_s[:1])
     fit = fit_model(model, standing.labels, mean, standing.time_s[:1], tasks)
     if not np.isfinite(fit.q).all():
-        raise ModelError("The static trial shows fewer than three markers of the model: it cannot stand in it.")
+        raise ModelError(
+            "The static trial has fewer than three markers of the model, so the standing pose cannot be determined."
+        )
     return np.asarray(fit.q[0])
 
 
 def _read_standing(path: Path | None, setup: Path, model: OpenSimModel) -> StandingMarkers:
     if path is None:
         raise InputFileError(
-            f"'{setup.name}' names no marker file to measure the person in.", "Give it with --static STATIC.trc."
+            f"'{setup.name}' states no marker file for the measurements.", "Give it with --static STATIC.trc."
         )
     points = read_points(path, model)
     return StandingMarkers(points.labels, points.positions, points.time_s)
@@ -252,7 +263,7 @@ def _named_path(path: Path | None, setup: Path) -> Path:
 def _fill_factors(
     scale_setup: ScaleSetup, generic: OpenSimModel, standing: StandingMarkers, factors: dict[str, FloatArray]
 ) -> list[Diagnostic]:
-    """Fill factors by the measurements; say which could not be taken."""
+    """Fill the scale factors by the measurements; return notes on measurements without markers."""
     places, part = marker_places(generic), standing.part(scale_setup.scale_range_s)
     lacking = []
     for measurement in scale_setup.measurements:
@@ -266,25 +277,25 @@ def _fill_factors(
             factors[body] = values
     if len(lacking) == len(scale_setup.measurements):
         raise InputFileError(
-            f"None of the {len(lacking)} measurements of '{scale_setup.path.name}' can be taken: their markers are missing in "
-            "model or static trial.",
+            f"None of the {len(lacking)} measurements of '{scale_setup.path.name}' can be used, because their markers are "
+            f"missing in the model or the static trial.",
             f"The static trial has {', '.join(standing.labels[:8])} ...",
         )
     if not lacking:
         return []
-    message = f"Measurements without their markers: {', '.join(lacking)}; their bodies keep their size."
+    message = f"Markers are missing for the measurements {', '.join(lacking)}; these bodies are not scaled."
     return [Diagnostic("model-scaling", "warning", message, value=float(len(lacking)))]
 
 
 def _drop_unknown(factors: dict[str, FloatArray], model: OpenSimModel) -> list[Diagnostic]:
-    """Take out factors of bodies that the model does not have, and name them."""
+    """Remove factors of bodies that the model lacks, and return a note."""
     body_names = set(model.multibody.body_names)
     unknown = [name for name in factors if name not in body_names]
     for name in unknown:
         del factors[name]
     if not unknown:
         return []
-    message = f"The scale set-up names bodies that the model does not have: {', '.join(unknown)}."
+    message = f"The scale set-up refers to bodies that the model does not have: {', '.join(unknown)}."
     return [Diagnostic("model-scaling", "info", message, value=float(len(unknown)))]
 
 
@@ -295,7 +306,7 @@ def _place_markers(document: ET.Element, scale_setup: ScaleSetup, standing: Stan
 
 
 def _move_markers(document: ET.Element, mean: FloatArray, labels: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
-    """Place every marker that is not fixed where the recording has it (M, 3) in the pose q; return those moved."""
+    """Move all markers that are not fixed to their mean recorded positions (M, 3) m in the pose q; return the moved labels."""
     model = model_of(document)
     R, p = model.coupled.body_poses(q[None])
     fixed = {

@@ -1,4 +1,4 @@
-"""What a run of an OpenSim model returns: coordinates, torques, marker errors, their folder, and the motion to be replayed."""
+"""Result of an analysis on an OpenSim model: coordinates, torques, marker errors, result folder, and motion for replay."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ from biodyn.rigid_body.osim.model import model_element, model_of
 from biodyn.trial.bodies.opensim_estimate import BalancedMotion
 from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, UNBORNE, Loads, OnPlates, unbalanced_rows
 
-_UNBORNE_FRAMES = 0.05  # share of frames without the forces that carried the body that is reported
+_UNBORNE_FRAMES = 0.05  # smallest reported share of frames in which forces that carried the body are missing
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What a motion on a model came from, in the model's ground.
+    """The origin of a motion of a model, in the ground frame of the model.
 
     Attributes:
-        recording: frames of the motion; without markers where coordinates were given. R_GL: (3, 3) turn from its laboratory.
-        loads: that acted. on_plates: what the recording's own plates say, None without. tasks: of the fit to markers.
+        recording: frames of the motion, without markers for given coordinates. R_GL: (3, 3) rotation from laboratory axes.
+        loads: external loads. on_plates: loads from the plates of the recording, None without. tasks: tasks of the marker fit.
     """
 
     recording: Recording
@@ -69,17 +69,18 @@ class CoordinateResult:
     """Joint torques of an OpenSim model.
 
     Attributes:
-        model: the OpenSim model, scaled where it was. files: what was read, by what it is (motion, model, forces, ...).
-        loads: name and body of every load; none = a body in the air.
-        time_s: (T,). q, v, vdot, tau: (T, n) in the order of `model.coordinates`; rad, m, N m, N. NaN where the motion is not
-            known; tau also where the forces are not.
-        cutoff_hz: of the coordinates, 0 = none. notes: what was assumed or left out.
-        proof: largest difference of tau to mass matrix times acceleration plus bias, as a share of the largest torque.
-        fit: where the coordinates were fitted to markers; q is smoothed, `fit.q` is not.
-        scaling: what the model was scaled by, as the record tells it; empty = it was taken as it is.
-        model_file: an .osim file of it. source: what the motion came from; None where its rows are uneven or too many.
-        timings: seconds a step.
-        estimated: where motion and inertias are an estimate, what was moved and changed for it.
+        model: OpenSim model, scaled if requested. files: files that were read, by kind (motion, model, forces, ...).
+        loads: name and body of every load; empty without external loads.
+        time_s: (T,) s. q, v, vdot, tau: (T, n) in the order of `model.coordinates`; rad, m, N m, N. NaN if the motion is
+        unknown;
+            tau also if the forces are unknown.
+        cutoff_hz: cut-off of the coordinates, 0 = no filter. notes: notes for the user.
+        proof: largest difference of tau from mass matrix times acceleration plus bias, relative to the largest torque.
+        fit: fit to markers, None for given coordinates; q is smoothed, `fit.q` is not.
+        scaling: record of the scaling; empty = the model was not scaled.
+        model_file: .osim file of the model. source: origin of the motion; None if rows are not uniform or too many.
+        timings: seconds per step.
+        estimated: changes made by the estimate of motion and inertias, None without an estimate.
     """
 
     model: OpenSimModel
@@ -101,24 +102,25 @@ class CoordinateResult:
     timings: Mapping[str, float] = field(default_factory=dict)
 
     def motion(self, R_WG: FloatArray) -> ModelMotion:
-        """Return the motion in the model's own coordinates. R_WG: (3, 3) turn from the model's ground to World."""
+        """Return the motion in the coordinates of the model. R_WG: (3, 3) rotation from the ground frame of the model to
+        World."""
         coordinates = self.model.coordinates
         names, rotational = tuple(c.name for c in coordinates), tuple(c.rotational for c in coordinates)
         return ModelMotion(names, rotational, self.q, self.v, self.vdot, self.tau, self.proof, R_WG)
 
     @property
     def joint_angles(self) -> pd.DataFrame:
-        """time_s, then <coordinate>_deg or _m."""
+        """Return a table: time_s, then <coordinate>_deg or _m."""
         return self._table(self.q, "_deg", "_m", np.degrees(1.0))
 
     @property
     def joint_torques(self) -> pd.DataFrame:
-        """time_s, then <coordinate>_Nm or _N; the joint to ground has the residual."""
+        """Return a table: time_s, then <coordinate>_Nm or _N; those of the joint to ground are the residual."""
         return self._table(self.tau, "_Nm", "_N", 1.0)
 
     @property
     def marker_errors(self) -> pd.DataFrame | None:
-        """time_s, distance of each marker from its place on the model (m), rms; None where no markers were fitted."""
+        """Return a table: time_s, distance of each marker from the model (m), rms; None without a marker fit."""
         if self.fit is None:
             return None
         errors = self.fit.solution.marker_error
@@ -127,14 +129,15 @@ class CoordinateResult:
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """All tables by name."""
+        """Return all tables by name."""
         tables = {"joint_angles": self.joint_angles, "joint_torques": self.joint_torques}
         errors = self.marker_errors
         return tables if errors is None else {**tables, "marker_errors": errors}
 
     @property
     def residual(self) -> dict[str, float]:
-        """RMS of the torques and forces of the joint to ground, N m and N by coordinate: of a free root zero for perfect data."""
+        """Return the RMS torques and forces of the joint to ground by coordinate, N m and N; zero for a free root and perfect
+        data."""
         return {
             c.name: float(np.sqrt(np.nanmean(self.tau[:, k] ** 2)))
             for k, c in enumerate(self.model.coordinates)
@@ -143,21 +146,21 @@ class CoordinateResult:
 
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
-        """The notes, and a warning about missing forces that carried the body."""
+        """Return the notes, and a warning if forces that carried the body are missing."""
         known = np.isfinite(self.tau).all(axis=1)
         share = float(np.mean(unbalanced_rows(self.model, self.tau[known]))) if known.any() else 0.0
         if share <= _UNBORNE_FRAMES:
             return self.notes
         message = (
-            f"In {100 * share:.0f} % of the frames the joint to ground bears more than {100 * UNBORNE:.0f} % of body weight: "
-            "ground forces are missing or wrong there, and so are the torques of the legs that stand."
+            f"In {100 * share:.0f} % of the frames the joint to ground bears more than {100 * UNBORNE:.0f} % of body weight. "
+            f"Ground forces and torques of the standing legs are missing or wrong in these frames."
         )
-        hint = "Use no torques of these frames; name the file of the forces with --forces."
+        hint = "Do not use torques of these frames; give the force file with --forces."
         return (*self.notes, Diagnostic("forces-missing", "warning", message, share, _UNBORNE_FRAMES, hint=hint))
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """What run.json holds."""
+        """Return the contents of run.json."""
         return {
             "record_version": RECORD_VERSION,
             KIND_ENTRY: COORDINATES,
@@ -179,7 +182,7 @@ class CoordinateResult:
         }
 
     def save(self, folder: str | Path, force: bool = False) -> Path:
-        """Write run.json and the tables; ResultError where the folder cannot become a result (see `writing`)."""
+        """Write run.json and the tables; ResultError if the folder cannot be used for a result."""
         with write_folder(Path(folder), force) as place:
             (place / TABLES_FOLDER).mkdir()
             for name, table in self.tables.items():
@@ -194,7 +197,7 @@ class CoordinateResult:
         return Path(folder)
 
     def summary(self) -> list[str]:
-        """Lines for the screen."""
+        """Return lines for the screen."""
         loads = [f"{name} on {body}" for name, body in self.loads]
         residual = ", ".join(f"{name} {value:.1f}" for name, value in self.residual.items())
         lines = [
@@ -210,17 +213,17 @@ class CoordinateResult:
             *lines,
             f"Loads: {', '.join(loads) or 'none'}",
             f"Residual of the joint to ground, RMS (Nm, N): {residual or 'no such joint'}",
-            f"Mass matrix times acceleration plus bias gives the same torques within {self.proof:.0e} of the largest "
+            f"Numerical check: mass matrix times acceleration plus bias differs by {self.proof:.0e} of the largest torque "
             f"(limit {PROOF_LIMIT:.0e}).",
         ]
 
     @property
     def motion_file(self) -> bytes | None:
-        """Estimated coordinates as a .mot, for use with the model next to it and without a filter; None without an estimate."""
+        """Return the estimated coordinates as a .mot file, for use without a filter; None without an estimate."""
         if self.estimated is None:
             return None
         columns = {c.name: self.q[:, k] for k, c in enumerate(self.model.coordinates)}
-        note = f"Estimated together with {MODEL_NAME}: filter it no further. Radians and metres."
+        note = f"Estimated together with {MODEL_NAME}; do not filter again. Radians and metres."
         return storage_text("coordinates", {"time": self.time_s, **columns}, (SMOOTH, note)).encode()
 
     def _table(self, values: FloatArray, turning: str, sliding: str, factor: float) -> pd.DataFrame:
@@ -231,7 +234,7 @@ class CoordinateResult:
 
 
 def _fit_record(fit: ModelFit) -> dict[str, Any]:
-    """What the record tells of a fit to markers."""
+    """Return the record of a marker fit."""
     status = fit.solution.status
     return {
         "markers": {label: float(weight) for label, weight in zip(fit.labels, fit.weights, strict=True)},
@@ -243,21 +246,21 @@ def _fit_record(fit: ModelFit) -> dict[str, Any]:
     }
 
 
-# A locked coordinate that moves by more (rad, m) was given, and is replayed like the others.
+# A locked coordinate that moves by more (rad, m) was given as input and is replayed like the others.
 _STILL = 1e-9
 
 
 def model_motion(
     arrays: Mapping[str, np.ndarray], stored: ActuatedMotion, model_file: bytes
 ) -> tuple[ActuatedMotion, dict[str, tuple[int, int]]]:
-    """Return motion and forces of a result on a model in its free coordinates, and their places in q and v by name.
+    """Return motion and forces of a result in the free coordinates of the model, and their indices in q and v by name.
 
-    ResultError where it cannot be replayed.
+    Raises ResultError if it cannot be replayed.
     """
     model = model_of(model_element(parse_document(model_file, MODEL_NAME), MODEL_NAME))
     tree = floating_tree(model.coupled)
     if tree is None:
-        raise ResultError("The model has several bodies on ground: its motion is not replayed forwards.")
+        raise ResultError("The motion cannot be replayed because several bodies of the model are attached to ground.")
     names, coupled = model.independent()
     try:
         require_coordinate_rates(coupled.layers)
@@ -287,7 +290,7 @@ def model_motion(
 
 
 def _moving_coordinates(model: OpenSimModel, names: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
-    """Coordinates that move: without coordinates between root and ground, and without locked ones."""
+    """Return the moving coordinates: without those between root and ground, and without locked ones."""
     coordinates = {c.name: c for c in model.coordinates}
     still = dict(zip(names, np.ptp(q, axis=0) < _STILL, strict=True))
     return tuple(
@@ -299,7 +302,7 @@ def _moving_coordinates(model: OpenSimModel, names: tuple[str, ...], q: FloatArr
 
 
 def _coordinate_forces(reduced: ReducedTree, q: FloatArray, v: FloatArray, tau: FloatArray) -> FloatArray:
-    """The forces (T, nv) along the free coordinates of those along the joints of the tree."""
+    """Return the forces (T, nv) along the free coordinates from those along the joints of the tree."""
     forces = np.full_like(v, np.nan)
     rows = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1))
     _, _, G, _ = reduced.tree_state(q[rows], v[rows])

@@ -1,7 +1,7 @@
-"""Measured poses of the segments, as markerless systems store them: the skeleton's joint centres and axes are theirs.
+"""Analyse measured segment poses of markerless systems: they define the joint centres and axes of the skeleton.
 
-Virtual points placed around every pose replace the markers, so gaps, filters, the fit of the skeleton and all later steps are the
-same; the subject's model comes from the poses (`model.from_library.pose_figure`).
+Virtual points around every pose replace the markers, so gap filling, filters, the fit of the skeleton and all later steps are
+the same. The model of the subject is determined from the poses (`model.from_library.pose_figure`).
 """
 
 from __future__ import annotations
@@ -36,25 +36,26 @@ from biodyn.trial.bodies.skeleton import scaling_options
 from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
 from biodyn.uncertainty.inputs import Magnitudes, PoseErrors, PoseOffset, load_magnitudes
 
-# Largest drift between the joint centres of two segments of a joint.
+# Largest drift between the joint centres of the two segments of a joint, m.
 _APART_M = 0.05
-# Small against every segment, large against round-off.
+# Small relative to every segment, large relative to rounding errors.
 _STEP_M, _STEP_RAD = 1e-4, 1e-4
-_FRAMES = 30  # tell how a mean over all frames changes
+_FRAMES = 30  # number of frames that represent the change of a mean over all frames
 
 
 @dataclass(frozen=True)
 class PoseBody:
-    """A skeleton of the library that measured poses of its segments move."""
+    """A library skeleton that follows measured segment poses."""
 
     is_fitted: bool = False
-    has_outliers: bool = False  # a joint that cannot follow a pose
+    has_outliers: bool = False  # a joint that does not reproduce a pose
 
     def require(self, settings: Settings) -> None:
-        """Raise SettingsError where an estimate of motion and forces is requested."""
+        """Raise SettingsError if an estimate of motion and forces is requested."""
         if settings.signals.method == ESTIMATE:
             raise SettingsError(
-                "An estimate of motion and forces needs markers: errors of a segment's measured pose are none of single points.",
+                "An estimate of motion and forces needs markers, because its error model does not apply to measured segment "
+                "poses.",
                 'Set [signals] method = "butterworth".',
             )
 
@@ -67,7 +68,7 @@ class PoseBody:
         )
 
     def labelled(self, trial: Oriented) -> Labelled:
-        """Return the role of each virtual point: it moves with its segment and marks no landmark."""
+        """Return the role of each virtual point: it moves with its segment and is not a landmark."""
         system, skeleton = _system_of(trial.walk), load_skeleton(trial.settings.table_names.skeleton)
         labels = trial.walk.markers.labels
         bodies = {label: body for label, body in system.bodies.items() if body in skeleton.free}
@@ -111,15 +112,15 @@ class PoseBody:
             mass=mass,
             scaling=scaling,
             model=replace(model, uncertain_turns={}),
-            model_notes=(*map(_reword_for_poses, notes), *_distance_text(figure.apart_m)),
+            model_notes=(*map(_reword_for_poses, notes), *_drift_notes(figure.apart_m)),
         )
 
     def landmark_roles(self, mapping: MarkerMapping) -> tuple[MarkerRole, ...]:
-        """Return none: poses mark no landmark."""
+        """Return an empty tuple, because poses have no landmarks."""
         return ()
 
     def pose_errors(self, trial: Scaled) -> PoseErrors | None:
-        """Return the errors of the poses, where bands are to be computed."""
+        """Return the errors of the poses if bands are computed, else None."""
         settings = trial.settings
         if not settings.uncertainty.compute:
             return None
@@ -134,7 +135,7 @@ def _system_of(recording: Recording) -> PoseSystem:
 
 
 def with_origins(recording: Recording) -> Recording:
-    """Return the recording with the origins of the segments as its points, as the place of the body."""
+    """Return the recording with the segment origins as its points."""
     poses, system = recording.poses, _system_of(recording)
     columns = [i for i, label in enumerate(poses.labels) if label not in system.unused]
     labels = tuple(poses.labels[i] for i in columns)
@@ -142,16 +143,16 @@ def with_origins(recording: Recording) -> Recording:
 
 
 def _reword_for_poses(note: Diagnostic) -> Diagnostic:
-    """Return the findings of scaling about missing markers in words for poses."""
+    """Return a finding on missing markers with the wording for poses."""
     if note.code == "assumed-measure" and note.about:
-        text = f"The file does not tell {note.about}; it was placed by the segments of the foot as people have them."
+        text = f"The file does not contain {note.about}; it was placed relative to the foot segments as in an average person."
         return replace(note, severity="info", message=text, hint="")
     if note.code == "assumed-measure":
         return replace(note, severity="info", hint="")
     return note
 
 
-def _distance_text(apart_m: Mapping[str, float]) -> list[Diagnostic]:
+def _drift_notes(apart_m: Mapping[str, float]) -> list[Diagnostic]:
     far = {body: apart for body, apart in apart_m.items() if apart > _APART_M}
     if not far:
         return []
@@ -163,22 +164,23 @@ def _distance_text(apart_m: Mapping[str, float]) -> list[Diagnostic]:
         Diagnostic(
             "pose-error",
             "warning",
-            f"Segments move against their parents at the joint (RMS): {listed}; the skeleton's joints only turn.",
+            f"Segments translate relative to their parents at the joint (RMS): {listed}; the joints of the skeleton only "
+            f"rotate.",
             value=float(np.max([*far.values()])),
             limit=_APART_M,
             unit="m",
-            hint="Look for frames in which a segment jumps, or a wrong segment that was tracked.",
+            hint="Check for frames in which a segment jumps or a wrong segment was tracked.",
             about=body,
         )
     ]
 
 
-# -- bands: the model if the pose of one segment were off by a small constant step --------------------------------------
+# -- bands: change of the model for a small constant error of one segment pose --------------------------------------
 
 
 @dataclass(frozen=True)
-class _Base:
-    """The model as it is and the figure of some frames, against which changes are taken."""
+class _Reference:
+    """The unchanged model and the figure of some frames, to which changes are relative."""
 
     model: SubjectModel
     figure: PoseFigure
@@ -194,7 +196,7 @@ def pose_errors(
     skeleton: SkeletonRecipe,
     magnitudes: Magnitudes,
 ) -> PoseErrors:
-    """Return the errors of the poses (World) that a model was made of."""
+    """Return the errors of the poses (World) from which a model was determined."""
     size = magnitudes.pose_error
     segments = {segment.body: segment for segment in system.segments}
     fitted = list(dict.fromkeys(marker.body for marker in model.markers))
@@ -204,7 +206,7 @@ def pose_errors(
     if not len(rows):
         return PoseErrors(size, magnitudes.pose_shares, (), assumed)
     some = SegmentPoses(poses.labels, poses.rotations[rows], poses.origins[rows], poses.rate_hz, None, poses.landmarks)
-    base = _Base(model, pose_figure(some, system, skeleton, model.height_m), some, system, skeleton)
+    base = _Reference(model, pose_figure(some, system, skeleton, model.height_m), some, system, skeleton)
     offsets = tuple(
         _segment_step(base, body, segments[body].label, turns, axis)
         for body in fitted
@@ -214,10 +216,10 @@ def pose_errors(
     return PoseErrors(size, magnitudes.pose_shares, offsets, assumed)
 
 
-def _segment_step(base: _Base, body: str, label: str, turns: bool, axis: FloatArray) -> PoseOffset:
-    """What a step of one segment along or about an axis of the body makes of the model and of the points."""
+def _segment_step(base: _Reference, body: str, label: str, turns: bool, axis: FloatArray) -> PoseOffset:
+    """Return the change of model and points for a step of one segment along or about an axis of the body."""
     step = _STEP_RAD if turns else _STEP_M
-    V = base.system.R_VB @ axis  # the same in the segment's own axes
+    V = base.system.R_VB @ axis  # the same in segment axes
     at = base.poses.labels.index(label)
     rotations, origins = base.poses.rotations.copy(), base.poses.origins.copy()
     if turns:
@@ -235,25 +237,25 @@ def _segment_step(base: _Base, body: str, label: str, turns: bool, axis: FloatAr
     return PoseOffset(body, turns, step, _apply_figure(base, figure), moved_L)
 
 
-def _points_origin(base: _Base, body: str) -> FloatArray:
-    """Origin (3,) m of a body's segment in the body's axes: the middle of its virtual points."""
+def _points_origin(base: _Reference, body: str) -> FloatArray:
+    """Return the segment origin (3,) m in body axes: the mean of its virtual points."""
     R, p = base.figure.known[body]
     points = [base.figure.points[m.label] for m in base.model.markers if m.body == body]
     return np.asarray(R.T @ (np.mean(points, axis=0) - p))
 
 
-def _apply_figure(base: _Base, figure: PoseFigure) -> SubjectModel:
-    """The model with joint centres, fixed angles and points on segments changed as the figure changed."""
+def _apply_figure(base: _Reference, figure: PoseFigure) -> SubjectModel:
+    """Return the model with joint centres, fixed angles and segment points changed as in the figure."""
     before, after = base.figure.known, figure.known
     bodies = tuple(_change_body(body, before, after) for body in base.model.bodies)
     markers = tuple(
-        replace(m, p_BM=m.p_BM + _in_body_axes(figure, m.body, m.label) - _in_body_axes(base.figure, m.body, m.label))
+        replace(m, p_BM=m.p_BM + _figure_point(figure, m.body, m.label) - _figure_point(base.figure, m.body, m.label))
         for m in base.model.markers
     )
     return replace(with_bodies(base.model, bodies), markers=markers)
 
 
-def _in_body_axes(figure: PoseFigure, body: str, label: str) -> FloatArray:
+def _figure_point(figure: PoseFigure, body: str, label: str) -> FloatArray:
     R, p = figure.known[body]
     return np.asarray(R.T @ (figure.points[label] - p))
 

@@ -1,4 +1,4 @@
-"""Markers on a skeleton of the library: axes, roles of the markers, and the model scaled to the standing subject."""
+"""Analyse markers on a library skeleton: axes, roles of the markers, and the model scaled to the standing subject."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ from biodyn.trial.files import TrialFiles, is_quiet_somewhere
 from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
 from biodyn.uncertainty.inputs import Magnitudes, PoseErrors, load_magnitudes
 
-#: Joint offsets of the laboratory's software from the wand to its joint.
+#: Names of the joint offsets between wand and joint in the laboratory software.
 WAND_OFFSETS = ("thigh_rotation_{s}", "shank_rotation_{s}", "ankle_abduction_{s}")
-# Enough to see a stride.
+# Sufficient for a stride, s.
 _FRAMES = 60
 
 
 @dataclass(frozen=True)
 class MarkerBody:
-    """A skeleton of the library that markers move."""
+    """A library skeleton that follows markers."""
 
     is_fitted: bool = True
     has_outliers: bool = True
@@ -69,7 +69,7 @@ class MarkerBody:
         """Accept all settings."""
 
     def oriented(self, trial: Loaded) -> Oriented:
-        """Return both recordings, each in its World."""
+        """Return both recordings, each in its own World axes."""
         static = find_world(with_corrected_vertical(trial.static, trial.walk))
         world = find_world(trial.walk, facing_from_static(trial.walk, trial.static, static))
         walk = trial.walk.rotated(world.R_WL)
@@ -80,7 +80,7 @@ class MarkerBody:
         )
 
     def labelled(self, trial: Oriented) -> Labelled:
-        """Return the role of each marker: by its label, corrected where its position contradicts it."""
+        """Return the role of each marker by its label, corrected if its position contradicts the label."""
         settings = trial.settings.model
         centres = {centre.label for centre in trial.centres}
         walk, static = trial.walk.markers, trial.static.markers
@@ -105,7 +105,7 @@ class MarkerBody:
                 trial = _mirror_note(trial)
                 points = {label: MIRROR @ point for label, point in points.items()}
                 corrected = correct_labels(walk.rotated(MIRROR), static.rotated(MIRROR), points, found)
-            # where no static trial exists, the walk is both
+            # without a static trial, the walk replaces it
             walk, static = corrected.walk, corrected.walk if trial.files.source == "walk" else corrected.static
             found, toe_notes = with_big_toes(found, static)
             notes += [*corrected.notes, *toe_notes]
@@ -131,7 +131,7 @@ class MarkerBody:
             mass_notes += in_pounds
         options = replace(
             options,
-            mass_kg=1.0 if mass is None else mass.mass_kg,  # a mass by the strides scales the inertias later
+            mass_kg=1.0 if mass is None else mass.mass_kg,  # a mass estimated from strides scales the inertias later
             joint_offsets_rad=calibrated.joint_offsets_rad,
         )
         scaling = SubjectScaling(skeleton, trial.mapping, standing.points, trial.signals.tracked(), options)
@@ -153,12 +153,12 @@ class MarkerBody:
         return mapping.roles
 
     def pose_errors(self, trial: Scaled) -> PoseErrors | None:
-        """Return None: markers were measured."""
+        """Return None, because markers were measured."""
         return None
 
 
 def _recognise_partial(labels: Sequence[str], marker_set: str, refusal: MarkerSetError) -> MarkerMapping:
-    """The set, if only what an analysis can do without is missing; else the refusal of the whole set."""
+    """Return the mapping if only dispensable markers are missing; else raise the original MarkerSetError."""
     try:
         return recognise_marker_set(labels, marker_set, sparing=True)
     except MarkerSetError:
@@ -172,9 +172,9 @@ def _mirror_note(trial: Oriented) -> Oriented:
 
 
 def scaling_options(trial: Prepared) -> ScalingOptions:
-    """Return the inputs of scaling; what the user gives takes precedence over what the files hold.
+    """Return the inputs of scaling; values given by the user replace those of the files.
 
-    The mass is left at 1 kg: it may be measured in the static trial, which needs these options.
+    The mass is 1 kg, because it may be measured later in the static trial, which needs these options.
     """
     settings, walk, static = trial.settings.model, trial.walk, trial.static
     stored = {**static.subject.measures, **walk.subject.measures}
@@ -204,10 +204,10 @@ def calibrate(
     mapping: MarkerMapping,
     options: ScalingOptions,
 ) -> Calibration:
-    """Return what the skeleton is scaled with: a static trial where there is one, else what the walk's own file tells.
+    """Return the calibration: from a static trial if there is one, else from the file of the walk.
 
-    Parameters: `static` in World; `walk`: markers of the walk in World, gaps filled, smoothed.
-    Raises StaticTrialError where neither tells enough.
+    static: markers of the static trial in World. walk: markers of the walk in World, gaps filled and smoothed.
+    Raises StaticTrialError if neither is sufficient.
     """
     rows = files.standing_rows
     if files.source == "static trial":
@@ -226,7 +226,7 @@ def calibrate(
 
 
 def standing_points(files: TrialFiles, static: Markers) -> Mapping[str, FloatArray]:
-    """Return markers (3,) m in World of the standing person by label; empty without quiet standing."""
+    """Return the marker positions (3,) m (World) of the standing person by label; empty without quiet standing."""
     rows = files.standing_rows
     if files.source != "static trial" and rows is None and not is_quiet_somewhere(static):
         return {}
@@ -234,7 +234,7 @@ def standing_points(files: TrialFiles, static: Markers) -> Mapping[str, FloatArr
 
 
 def stored_offsets(measures: Mapping[str, float]) -> dict[str, float]:
-    """The offsets of the wands, rad, among stored measures."""
+    """Return the wand offsets (rad) among the stored measures."""
     names = [name for pattern in WAND_OFFSETS for _, name in expand_sides(pattern)]
     return {name: measures[name] for name in names if name in measures}
 
@@ -246,7 +246,7 @@ def _quiet_part(
     mapping: MarkerMapping,
     options: ScalingOptions,
 ) -> Standing | None:
-    """Return the standing part of a walk, or None; named frames are used as given."""
+    """Return the standing part of a walk, or None; frames given by the user are used unchanged."""
     if rows is not None:
         return quiet_standing(markers, rows)
     if not is_quiet_somewhere(markers):
@@ -271,7 +271,7 @@ def _flat_frames(walk: Markers, mapping: MarkerMapping, foot: str) -> BoolArray:
 
 
 def calibration_note(calibrated: Calibration, magnitudes: Magnitudes) -> Diagnostic | None:
-    """The one warning of a model that rests on no static trial: what stood for it, and how much less is known of the joints."""
+    """Return the warning of a model without a static trial: its replacement, and the added uncertainty of joint centres."""
     source = calibrated.source
     if source == "static trial":
         return None
@@ -282,10 +282,10 @@ def calibration_note(calibrated: Calibration, magnitudes: Magnitudes) -> Diagnos
     return Diagnostic(
         "calibrated-without-static",
         "warning",
-        f"No static trial is used: the model was calibrated from {SOURCE_WORDS[source]} ({frames} frames), which makes "
-        f"joint centres up to {1000 * largest:.0f} mm less certain along each axis; the bands hold it.",
+        f"No static trial is used: the model was calibrated from {SOURCE_WORDS[source]} ({frames} frames), which increases "
+        f"the uncertainty of joint centres by up to {1000 * largest:.0f} mm along each axis; the bands include it.",
         value=largest,
         unit="m",
         frames=(standing.first, standing.last),
-        hint="Name a file in which the subject stands with --static, frames in which he or she stands with --static-frames.",
+        hint="Give a file with the standing subject (--static) or frames in which the subject stands (--static-frames).",
     )
