@@ -548,7 +548,7 @@ def test_run_of_a_trc_file_says_what_is_missing(walk_trc: Path, tmp_path: Path, 
         write_trc(walk_trc.with_name(static), read(walk_trc.with_name("static.c3d")).markers)
     options = [] if static is None else ["--static", walk_trc.with_name(static)]
     result = biodyn("run", walk_trc, *options, "--out", tmp_path / "out")
-    refused(result, "'walk.trc' holds no force plate", "joint torques need the ground reaction")
+    refused(result, "'walk.trc' has no force plate", "joint torques require the ground reaction")
 
 
 @pytest.mark.slow

@@ -90,7 +90,7 @@ def test_differences_without_a_cause_are_said_in_a_sentence(folder, tmp_path):
 def test_what_cannot_be_compared_is_refused_in_a_sentence(folder, laboratory, tmp_path):
     done = run(folder, laboratory.walk)
     assert done.exit_code == 2
-    assert "holds no joint moments under names that biodyn knows" in done.stderr.replace("\n", " ")
+    assert "contains no joint moments with known names" in done.stderr.replace("\n", " ")
     assert run(folder, tmp_path / "nothing.c3d").exit_code == 2
     assert run(tmp_path, folder).exit_code == 2
     (tmp_path / "study.json").write_text("{}")

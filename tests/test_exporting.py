@@ -212,7 +212,7 @@ def test_only_the_recording_that_was_analysed_is_written_into(walk_result, labor
         export(walk_result, "c3d", tmp_path / "out", recording=laboratory.static)
     with pytest.raises(ResultError, match="--recording"):
         export(walk_result, "c3d", tmp_path / "out", recording=tmp_path / "gone.c3d")
-    with pytest.raises(ResultError, match="Leave --recording out"):
+    with pytest.raises(ResultError, match="Omit --recording"):
         export(walk_result, "mat", tmp_path / "out", recording=laboratory.walk)
     assert list(tmp_path.iterdir()) == []
 

@@ -250,7 +250,7 @@ def test_check_begins_a_marker_set(renamed_session: Laboratory, tmp_path: Path) 
         # to be renamed, or understood by its words
         assert f'# "{label}" = ' in text or f"#   {label}" in text
     before = own.read_bytes()
-    refused(biodyn("check", renamed_session.walk, "--write-marker-set", own), "there already")
+    refused(biodyn("check", renamed_session.walk, "--write-marker-set", own), "already exists")
     assert own.read_bytes() == before
     assert biodyn("check", renamed_session.walk, "--marker-set", own).exit_code == 1  # loads, and lacks what is renamed
     refused(biodyn("check", renamed_session.walk, "--write-marker-set", tmp_path / "mine.txt"), ".toml")

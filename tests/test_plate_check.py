@@ -79,14 +79,14 @@ def test_correction_holds_in_another_trial(one_plate: Path, tmp_path: Path) -> N
     check.calibration.write(tmp_path / "plates.toml")
     shown = command("plates", second, "--apply", tmp_path / "plates.toml")
     assert shown.exit_code == 0
-    assert "leaves on plate 1: centre of pressure 0." in shown.output
+    assert "errors on plate 1: centre of pressure 0." in shown.output
 
 
 def test_common_gain_needs_a_known_load(one_plate: Path) -> None:
     done = command("plates", one_plate)
     assert done.exit_code == 0
     assert "Fz +0.0 (assumed)" in done.output
-    assert "A common gain of all channels is not determined by a pole" in done.output
+    assert "A common gain of all channels cannot be determined with a pole" in done.output
     (found,) = biodyn.plates(one_plate).calibration.plates
     assert np.isnan(found.sensitivity_sd[2, 2])
     ratio = np.diag(ERRORS[0].sensitivity) / ERRORS[0].sensitivity[2, 2]

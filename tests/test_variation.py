@@ -253,7 +253,7 @@ def test_an_unknown_factor_is_refused_in_one_sentence(
 def test_the_api_refuses_alike(laboratory: Laboratory) -> None:
     with pytest.raises(SettingsError, match="cannot be varied"):
         biodyn.vary_trial(laboratory.walk, ["knees"], laboratory.static)
-    with pytest.raises(SettingsError, match="Nothing to vary"):
+    with pytest.raises(SettingsError, match="--vary has no factor"):
         biodyn.vary_trial(laboratory.walk, [], laboratory.static)
     with pytest.raises(SettingsError, match="one name"):
         biodyn.vary_trial(laboratory.walk, "cutoff", laboratory.static)

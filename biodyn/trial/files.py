@@ -1,4 +1,4 @@
-"""The files of a trial: the walk, the static trial that belongs to it, and the user's own settings and tables."""
+"""Read the files of a trial: the walk, its static trial, and the settings and tables of the user."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from biodyn.session import StaticSearch, another_person, find_static
 from biodyn.session.statics import DOUBTFUL_BODY_M, SAME_BODY_M, body_difference_m
 from biodyn.settings import Settings
 
-#: Given instead of a static trial: none is looked for, the walk itself has to tell.
+#: Given instead of a static trial: none is searched, and the walk itself is used for calibration.
 NO_STATIC = "none"
-# Findings of the reader that explain missing plates.
+# Codes of reader findings that explain missing plates.
 _UNUSABLE = ("plate-not-used", "forces-unusable")
-#: First and last frame of standing, counted as the file counts its frames.
+#: First and last frame of standing, numbered as in the file.
 FrameRange: TypeAlias = tuple[int, int]
 PoseUse: TypeAlias = Literal["auto", "poses", "markers"]
-# Recordings read in full; a person's trials begin and end alike, so the nearest ones tell.
+# Number of recordings that are read completely; the trials of a person are similar, so the nearest ones suffice.
 _MOST_READS = 4
-_LEAST_SECONDS = 0.4  # shorter rest does not count as standing
+_LEAST_SECONDS = 0.4  # shorter rest is not standing, s
 
 
 @dataclass(frozen=True)
 class TrialFiles:
-    """The files of a trial, as they were read.
+    """The recordings of a trial as read.
 
     Attributes:
         walk: recording to be analysed.
-        static: recording in which the same subject stands: a static trial, else the walk itself.
-        why: why this one was taken, without a full stop.
-        source: kind of the static recording. "walk": whether somebody is standing still in it is determined
-            later ("quiet part", "stored offsets").
-        static_frames: frames of the static recording to take, by the file's own numbers; None = its quietest half second.
+        static: recording of the standing subject: a static trial, else the walk itself.
+        why: reason for this choice, without a full stop.
+        source: kind of the static recording. For "walk" it is determined later whether the subject stands still in it
+            ("quiet part", "stored offsets").
+        static_frames: frames of the static recording to use, numbered as in the file; None = its quietest half second.
     """
 
     walk: Recording
@@ -59,7 +59,7 @@ class TrialFiles:
 
     @property
     def standing_rows(self) -> FrameRange | None:
-        """The first and last of `static_frames` counted from 0; StaticTrialError where the recording does not hold them."""
+        """Return first and last of `static_frames`, counted from 0; StaticTrialError if the recording does not contain them."""
         if self.static_frames is None:
             return None
         first, last = self.static_frames
@@ -67,14 +67,14 @@ class TrialFiles:
         end = begin + self.static.markers.frame_count - 1
         if not begin <= first <= last <= end:
             raise StaticTrialError(
-                f"'{self.static.path.name}' holds no frames {first} to {last}: it counts them from {begin} to {end}.",
-                "Give the first and the last frame of standing as the file counts them: --static-frames A-B.",
+                f"'{self.static.path.name}' does not contain frames {first} to {last}; its frames are numbered {begin} to {end}.",
+                "Give the first and last frame of standing, numbered as in the file: --static-frames A-B.",
             )
         return first - begin, last - begin
 
 
 def needs_model(path: Path) -> bool:
-    """Whether a file can only be analysed on an OpenSim model, by its name: a table of coordinates."""
+    """Return whether a file name denotes a table of coordinates, which can only be analysed on an OpenSim model."""
     return path.suffix.lower() in TABLE_SUFFIXES
 
 
@@ -86,23 +86,23 @@ def read_files(
     poses: PoseUse = "auto",
     forces: str | Path | None = None,
 ) -> TrialFiles:
-    """Return the walk, the static trial, and why that one was taken; errors as for `run_trial`.
+    """Read the walk and its static trial; raises errors as `run_trial` does.
 
-    Poses of segments need no static trial: where the walk is analysed on them (`poses`), none is looked for. Without a static
-    trial it is searched next to the walk, or `among` files of this person. If none is found, or
-    `static` is "none", the walk is used for it. `forces`: of the walk, in a separate file, see `io.read`.
+    If no static trial is given, it is searched next to the walk or `among` files of this person. If none is found, or `static`
+    is "none", the walk is used instead. An analysis on segment poses (`poses`) needs no static trial. `forces`: ground forces
+    in a separate file, see `io.read`.
     """
     if not _holds_poses(walk):
-        return _from_markers(walk, static, among, static_frames, forces)
+        return _read_marker_files(walk, static, among, static_frames, forces)
     chosen = with_choice(_read_or_raise(read_many([walk])[0]) if forces is None else read(walk, forces), poses, static)
     if chosen.on_poses:
-        return TrialFiles(chosen, chosen, "Poses of segments tell joint centres and axes themselves", "poses")
-    files = _from_markers(walk, static, among, static_frames, forces)
+        return TrialFiles(chosen, chosen, "Segment poses already define joint centres and axes", "poses")
+    files = _read_marker_files(walk, static, among, static_frames, forces)
     said = tuple(note for note in chosen.diagnostics if note not in files.walk.diagnostics)
     return replace(files, walk=replace(files.walk, diagnostics=(*files.walk.diagnostics, *said)))
 
 
-def _from_markers(
+def _read_marker_files(
     walk: Path,
     static: str | Path | None,
     among: Sequence[Path],
@@ -121,21 +121,21 @@ def _from_markers(
         return TrialFiles(noted, search.walk, search.reason, "walk", static_frames)
     if str(static) == NO_STATIC:
         alone = read(walk) if given is None else given
-        return TrialFiles(alone, alone, "No static trial was to be looked for", "walk", static_frames)
+        return TrialFiles(alone, alone, "The search for a static trial was disabled", "walk", static_frames)
     walk_read, static_read = read_many([walk, static]) if given is None else (given, *read_many([static]))
     same = _same_file(walk, Path(static))
     source: CalibrationSource = "walk" if same else "static trial"
     files = TrialFiles(
-        _read_or_raise(walk_read), _read_or_raise(static_read), "named by the user", source, static_frames=static_frames
+        _read_or_raise(walk_read), _read_or_raise(static_read), "given by the user", source, static_frames=static_frames
     )
     return files if same else with_doubt(files)
 
 
 def keep_points_on_body(files: TrialFiles, marker_set: str) -> TrialFiles:
-    """Return the files without points that are not on the body: scalars, points of the room, other people.
+    """Return the files without points that are not on the body: scalars, points of the laboratory, other people.
 
-    Such a point has an unknown label, and is far from every known marker or at no steady distance from any. Without a known
-    marker set all points stay.
+    Such a point has an unknown label, and is far from every known marker or has no constant distance from any. Without a known
+    marker set all points are kept.
     """
     walk, static = files.walk, files.static
     if files.source == "poses" or walk.motion.markers is None or static.motion.markers is None:
@@ -162,16 +162,16 @@ def keep_points_on_body(files: TrialFiles, marker_set: str) -> TrialFiles:
 
 
 def with_marker_names(files: TrialFiles, names: Mapping[str, str]) -> TrialFiles:
-    """Return the files with labels of the walk as the user corrects them; raises SettingsError for a label it does not have.
+    """Return the files with the walk's labels corrected by the user; raises SettingsError for a label that the walk lacks.
 
-    The static trial keeps its labels unless it is the walk.
+    Labels of a separate static trial are unchanged.
     """
     markers = files.walk.motion.markers
     if not names or markers is None:
         return files
     labels = tuple(names.get(label, label) for label in markers.labels)
-    problem = next((f"'{label}' is not a marker of it" for label in names if label not in markers.labels), "")
-    twice = next((f"two markers would be called '{label}'" for label, n in Counter(labels).items() if n > 1), "")
+    problem = next((f"it has no marker '{label}'" for label in names if label not in markers.labels), "")
+    twice = next((f"two markers would have the label '{label}'" for label, n in Counter(labels).items() if n > 1), "")
     if problem or twice:
         raise SettingsError(
             f"model.marker_names does not fit '{files.walk.path.name}': {problem or twice}.",
@@ -182,7 +182,7 @@ def with_marker_names(files: TrialFiles, names: Mapping[str, str]) -> TrialFiles
 
 
 def unify_spelling(files: TrialFiles) -> TrialFiles:
-    """Return the files with labels of the static trial spelled as in the walk: R_Asis, RAsis and R.ASIS are one marker."""
+    """Return the files with static trial labels spelled as in the walk; R_Asis, RAsis and R.ASIS are one marker."""
     walk, static = files.walk.motion.markers, files.static.motion.markers
     if walk is None or static is None or files.static is files.walk:
         return files
@@ -191,8 +191,11 @@ def unify_spelling(files: TrialFiles) -> TrialFiles:
 
 
 def _stray_labels(markers: Markers, unknown: Sequence[str]) -> list[str]:
-    """Return the unknown labels of points that no known marker stays near."""
-    farthest_m, steady_m = 0.5, 0.1  # from the nearest known marker; variation of the distance to the steadiest one
+    """Return the unknown labels of points that are not rigidly close to any known marker."""
+    farthest_m, steady_m = (
+        0.5,
+        0.1,
+    )  # distance from the nearest known marker; variation of the distance to the marker with the least variation, m
     frames = np.linspace(0, markers.frame_count - 1, min(markers.frame_count, 60)).round().astype(int)
     known = np.array([label not in unknown for label in markers.labels])
     points, strays = markers.positions[frames], []
@@ -216,7 +219,7 @@ def _without_points(recording: Recording, labels: Collection[str]) -> Recording:
 
 
 def with_doubt(files: TrialFiles) -> TrialFiles:
-    """Return the files of a walk whose static trial was named, with a warning if it seems to be of another person."""
+    """Return the files of a walk with a given static trial, with a warning if it seems to be of another person."""
     doubt = another_person(files.walk, files.static)
     if doubt is None:
         return files
@@ -226,14 +229,14 @@ def with_doubt(files: TrialFiles) -> TrialFiles:
 def _holds_poses(walk: Path) -> bool:
     try:
         return format_of(walk).poses and bool(read_facts(walk).segments)
-    except InputFileError:  # reported when it is read
+    except InputFileError:  # reported when the file is read
         return False
 
 
 def _same_file(walk: Path, static: Path) -> bool:
     try:
         return walk.samefile(static)
-    except OSError:  # reported when it is read
+    except OSError:  # reported when the file is read
         return False
 
 
@@ -243,13 +246,13 @@ def _read_or_raise(result: Recording | InputFileError) -> Recording:
     return result
 
 
-# -- markers or poses, where a file holds both --------------------------------------------------------------------------
+# -- markers or poses, if a file has both --------------------------------------------------------------------------
 
 
 def with_choice(recording: Recording, use: PoseUse, static: str | Path | None = None) -> Recording:
-    """Return a recording as it is analysed: on its poses (`Recording.on_poses`) or on its markers, with findings about it.
+    """Select poses (`Recording.on_poses`) or markers for the analysis of a recording, with findings about the choice.
 
-    Raises InputFileError where poses are asked for that cannot be used, or markers where it holds poses alone.
+    Raises InputFileError if requested poses cannot be used, or if markers are requested but missing.
     """
     poses = recording.motion.poses
     if poses is None:
@@ -258,7 +261,7 @@ def with_choice(recording: Recording, use: PoseUse, static: str | Path | None = 
     if recording.on_poses:
         if use == "markers":
             raise InputFileError(
-                f"'{recording.path}' holds no markers; it holds {', '.join(recording.motion.held())}.",
+                f"'{recording.path}' contains no markers; it contains {', '.join(recording.motion.held())}.",
                 'Set [poses] use = "auto".',
             )
     else:
@@ -271,7 +274,7 @@ def with_choice(recording: Recording, use: PoseUse, static: str | Path | None = 
             require_seen(recording.path, poses, system)
             recording = recording.with_markers(virtual_points(poses, system))
     if recording.on_poses and static is not None and str(static) != "none":
-        text = "The static trial that was named is not used: poses of segments tell joint centres and axes themselves."
+        text = "The given static trial is not used, because segment poses already define joint centres and axes."
         notes.append(Diagnostic("data-not-used", "info", text))
     return replace(recording, diagnostics=(*recording.diagnostics, *notes))
 
@@ -293,8 +296,8 @@ def _choose_motion(markers: Markers, poses: SegmentPoses, use_poses: bool) -> Di
     return Diagnostic(
         "data-not-used",
         "info",
-        f"The file holds {len(markers.labels)} markers and poses of {len(poses.labels)} segments: the {used} are used.",
-        hint=f'[poses] use = "{other}" takes the {other}.',
+        f"The file contains {len(markers.labels)} markers and poses of {len(poses.labels)} segments; the {used} are used.",
+        hint=f'To use the {other}, set [poses] use = "{other}".',
     )
 
 
@@ -303,23 +306,23 @@ def _choose_motion(markers: Markers, poses: SegmentPoses, use_poses: bool) -> Di
 
 @dataclass(frozen=True)
 class QuietPart:
-    """A recording with quiet standing of the person of the walk, and the reason for it, without a full stop."""
+    """A recording with quiet standing of the person of the walk, and the reason for its use, without a full stop."""
 
     recording: Recording
     why: str
 
 
 def is_quiet_somewhere(markers: Markers) -> bool:
-    """Return whether the markers rest for half a second somewhere in a recording."""
+    """Return whether the markers rest for half a second in any part of a recording."""
     part = quietest_part(markers)
     return part.movement_m <= QUIET_RANGE_M and (part.last - part.first + 1) / markers.rate_hz >= _LEAST_SECONDS
 
 
 def quiet_part_elsewhere(search: StaticSearch) -> QuietPart | None:
-    """Return the quietest part of the same person's other recordings that a search for a static trial looked at, or None."""
+    """Return the quietest recording of the same person among those examined in the search for a static trial, or None."""
     likely = [candidate for candidate in search.candidates if not candidate.strange]
     likely.sort(key=lambda candidate_file: -candidate_file.score)
-    # the markers are placed as in the walk: distances within segments agree as within one session
+    # same marker placement as in the walk: distances within segments agree as within one session
     limits = [DOUBTFUL_BODY_M if candidate_file.doubt else SAME_BODY_M for candidate_file in likely[:_MOST_READS]]
     candidates = []
     for limit, other in zip(
@@ -335,12 +338,13 @@ def quiet_part_elsewhere(search: StaticSearch) -> QuietPart | None:
     movement_m, difference, recording = min(candidates, key=lambda item: item[0])
     why = (
         f"no static trial was found, but the same person stands in {recording.path.name}: markers move by "
-        f"{1000 * movement_m:.0f} mm there, their distances within segments agree to {1000 * difference:.2g} mm"
+        f"{1000 * movement_m:.0f} mm in it, and their distances within segments agree to {1000 * difference:.2g} mm"
     )
     return QuietPart(recording, why)
 
 
-# -- plates, what ends an analysis, and the user's own files --------------------------------------------------------------------
+# -- plates, errors that end an analysis, and files of the user
+# --------------------------------------------------------------------
 
 
 def with_calibrated_plates(recording: Recording, calibration: PlateCalibration) -> Recording:
@@ -351,7 +355,7 @@ def with_calibrated_plates(recording: Recording, calibration: PlateCalibration) 
 
 
 def with_calibration(files: TrialFiles, calibration: PlateCalibration | None) -> TrialFiles:
-    """Return the files with corrected plates; those of a static trial are corrected where the calibration fits them."""
+    """Return the files with corrected plates; plates of the static trial are corrected if the calibration fits them."""
     if calibration is None:
         return files
     walk = with_calibrated_plates(files.walk, calibration)
@@ -359,41 +363,41 @@ def with_calibration(files: TrialFiles, calibration: PlateCalibration | None) ->
         return replace(files, walk=walk, static=walk)
     try:
         return replace(files, walk=walk, static=with_calibrated_plates(files.static, calibration))
-    except PlateError:  # other plates than in the walk, or none
+    except PlateError:  # no plates, or other plates than in the walk
         return replace(files, walk=walk)
 
 
 def require_plates(recording: Recording) -> None:
-    """Raise PlateError with the reason for a recording without a usable force plate."""
+    """Raise PlateError, with the reason, if a recording has no usable force plate."""
     if not recording.plates:
         unusable = [note for note in recording.diagnostics if note.code in _UNUSABLE]
         if unusable:
             reasons = " ".join(note.message for note in unusable)
-            raise PlateError(f"'{recording.path.name}' holds no usable force plate. {reasons}", unusable[0].hint)
-        text = f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction."
+            raise PlateError(f"'{recording.path.name}' has no usable force plate. {reasons}", unusable[0].hint)
+        text = f"'{recording.path.name}' has no force plate; joint torques require the ground reaction."
         unread = [
             note.message
             for note in recording.diagnostics
-            if note.code == "columns-not-read" and note.severity == "info"  # warnings are about names that occur twice
+            if note.code == "columns-not-read" and note.severity == "info"  # warnings are about duplicate names
         ]
-        if unread:  # forces under unknown names may be among them
+        if unread:  # unused columns may be forces with unknown names
             table = f"{recording.path.stem}.columns.toml"
             raise PlateError(
                 f"{text} {unread[0]}",
-                f"Declare the columns of forces in {table} next to it (docs/formats.md), or name their table: --forces GRF.mot.",
+                f"Declare the force columns in {table} next to it (docs/formats.md), or give a force table: --forces GRF.mot.",
             )
         c3d = recording.path.with_suffix(".c3d")
         if c3d.name != recording.path.name and c3d.is_file():
-            raise PlateError(text, f"'{c3d.name}' next to it may contain the force plates: analyse that file.")
+            raise PlateError(text, f"'{c3d.name}' next to it may contain the force plates; analyse that file instead.")
         raise PlateError(
             text,
-            "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels); or name the table "
-            "of its ground forces: --forces GRF.mot.",
+            "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels), or give "
+            "the table of its ground forces: --forces GRF.mot.",
         )
 
 
 def own_files_of(settings: object, options: Settings) -> tuple[UserFile, ...]:
-    """Return the user's own files behind an analysis, checked: the settings file, and every table that is named by path."""
+    """Return the checked files of the user for an analysis: the settings file, and every table given by its path."""
     files = load_user_tables(options.table_names)
     if isinstance(settings, (str, Path)):
         return (read_user_toml(settings, "settings file", SettingsError), *files)

@@ -33,11 +33,11 @@ from biodyn.trial.bodies.poses import with_origins
 from biodyn.trial.files import with_choice
 
 MODEL_SUFFIX = ".osim"
-_SHOWN = 40  # names on a line
+_SHOWN = 40  # number of names on a line
 
 
 def table_lines(recording: Recording) -> Iterator[str]:
-    """What a recording without markers holds."""
+    """Yield lines on the contents of a recording without markers."""
     coordinates = recording.motion.coordinates
     if coordinates is not None:
         count, rate_hz = coordinates.frame_count, coordinates.rate_hz
@@ -49,16 +49,16 @@ def table_lines(recording: Recording) -> Iterator[str]:
     yield from coordinate_lines(recording)
     for plate in recording.plates:
         largest = float(np.linalg.norm(plate.channels[:, :3], axis=1).max())
-        foot = f"on the {SIDE_NAMES[plate.side]} foot" if plate.side else "the file names no foot"
+        foot = f"on the {SIDE_NAMES[plate.side]} foot" if plate.side else "foot not stated in the file"
         yield f"Ground force {plate.number}, {plate.channel_labels[0]} ...: {foot}, up to {largest:.0f} N"
     if coordinates is not None:
-        yield "No markers. Joint torques of the model of these coordinates: biodyn run FILE --model MODEL.osim --forces GRF.mot"
+        yield "No markers. To analyse the coordinates with their model: biodyn run FILE --model MODEL.osim --forces GRF.mot"
     else:
-        yield "No markers. These forces belong to a motion: biodyn run WALK.trc --forces FILE"
+        yield "No markers. To use these forces with a motion: biodyn run WALK.trc --forces FILE"
 
 
 def coordinate_lines(recording: Recording) -> Iterator[str]:
-    """Return lines of the joint coordinates with their ranges."""
+    """Yield lines on the joint coordinates and their ranges."""
     coordinates = recording.motion.coordinates
     if coordinates is None:
         return
@@ -69,14 +69,14 @@ def coordinate_lines(recording: Recording) -> Iterator[str]:
         word = "deg" if unit == "rad" else unit
         known = shown[np.isfinite(shown)]
         ranges.append(
-            f"{label} {known.min():.3g} to {known.max():.3g} {word}" if len(known) else f"{label} without a number"
+            f"{label} {known.min():.3g} to {known.max():.3g} {word}" if len(known) else f"{label} without values"
         )
     more = " ..." if len(coordinates.labels) > _SHOWN else ""
     yield f"Joint coordinates: {len(coordinates.labels)}: {', '.join(ranges)}{more}"
 
 
 def model_lines(path: str | Path) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """What an OpenSim model holds, and what of it is not used; ModelError where it cannot be read."""
+    """Return lines on the contents of an OpenSim model, and findings on unused parts; ModelError if it cannot be read."""
     model = from_osim(path)
     tied = {coupling.dependent for coupling in model.couplings}
     names = [coordinate.name + (" (coupled)" if coordinate.name in tied else "") for coordinate in model.coordinates]
@@ -87,13 +87,13 @@ def model_lines(path: str | Path) -> tuple[tuple[str, ...], tuple[Diagnostic, ..
         f"Coordinates: {len(names)}: {', '.join(names[:_SHOWN])}{' ...' if len(names) > _SHOWN else ''}",
         f"Markers: {len(model.markers)}",
         *_model_meaning(model),
-        f"Run a motion on it: biodyn run MOTION.mot --model {Path(path).name} --forces LOADS.xml",
+        f"To analyse a motion with it: biodyn run MOTION.mot --model {Path(path).name} --forces LOADS.xml",
     )
     return lines, model.notes
 
 
 def with_model_lines(labels: Sequence[str], path: str | Path) -> tuple[str, ...]:
-    """How the markers of a recording and of an OpenSim model meet; ModelError where the model cannot be read."""
+    """Return lines on the common markers of a recording and an OpenSim model; ModelError if the model cannot be read."""
     model = from_osim(path)
     model_markers = [marker.name for marker in model.markers if marker.body is not None]
     common, lacking = (
@@ -102,46 +102,42 @@ def with_model_lines(labels: Sequence[str], path: str | Path) -> tuple[str, ...]
     )
     others = [label for label in labels if label not in model_markers]
     text = f"With {Path(path).name}: {len(common)} of its {len(model_markers)} markers are in the recording"
-    text += f"; not there: {_list_names(lacking)}" if lacking else ""
+    text += f"; missing: {_list_names(lacking)}" if lacking else ""
     text += f"; not on the model: {_list_names(others)}" if others else ""
-    few = (
-        ()
-        if len(common) >= MIN_MARKERS
-        else (f"The model follows at least {MIN_MARKERS} markers: it cannot follow these.",)
-    )
+    few = () if len(common) >= MIN_MARKERS else (f"The fit of the model needs at least {MIN_MARKERS} common markers.",)
     return (f"{text}.", *few, *_model_meaning(model))
 
 
 def _model_meaning(model: OpenSimModel) -> Iterator[str]:
-    """What of the model is known by name and geometry: feet, and coordinates that are variables of the gait cycle."""
+    """Yield lines on feet and gait variables that are recognised in the model by name and geometry."""
     body = imported_model(model)
     if body is None:
-        yield "Several bodies hang on ground: torques alone, without cycles, report and replay."
+        yield "Several bodies are attached to ground: only torques can be computed, without gait cycles, report and replay."
         return
     feet = ", ".join(body.sole_body.values())
     yield (
         f"Feet: {feet}"
         if len(body.sole_body) == len(SIDE_NAMES)
-        else "Feet: no two that are known; no events and cycles"
+        else "Feet: not recognised, so there are no gait events and cycles"
     )
     turned = body.reversed_coordinates()
     if turned:
-        yield f"Counted the other way than here: {_list_names(list(turned))}"
+        yield f"Coordinates with the opposite sign of biodyn's variables: {_list_names(list(turned))}"
 
 
 def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (" ..." if len(names) > _SHOWN else "")
 
 
-# What marks a page that biodyn made.
+# Identifies a page written by biodyn.
 _OURS = '<meta name="generator" content="biodyn'
-# A plate that never carries this much was not stepped on.
+# A plate with a smaller largest force was not stepped on, N.
 _LOADED_N = 20.0
 
 
 @dataclass(frozen=True)
 class FileCheck:
-    """Lines for people, and the findings behind them."""
+    """Lines for the user, and the findings."""
 
     lines: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -153,11 +149,14 @@ def check_file(
     marker_set: str | None = None,
     model: str | Path | None = None,
 ) -> FileCheck:
-    """Read a recording and say what it holds; raises InputFileError if it cannot be read at all.
+    """Read a recording and describe its contents; raises InputFileError if it cannot be read.
 
-    Parameters: `settings` that the file would be analysed with, their tables are checked too; `marker_set` tried instead
-    of theirs: a name or the path of a TOML file; `model`: an OpenSim model that is to follow its markers.
-    Raises SettingsError and TableError where those are not valid.
+    Parameters:
+        settings: settings of the planned analysis, whose tables are checked, too.
+        marker_set: name or TOML file of a marker set that replaces that of the settings.
+        model: OpenSim model to be fitted to the markers.
+
+    Raises SettingsError and TableError for invalid settings and tables.
     """
     return _check_contents(path, settings, marker_set, model)[0]
 
@@ -169,12 +168,12 @@ def write_check_page(
     marker_set: str | None = None,
     model: str | Path | None = None,
 ) -> tuple[FileCheck, Path]:
-    """Say what a recording holds, and write a page with its 3-D view; returns both.
+    """Describe the contents of a recording and write a page with its 3-D view; returns the description and the page.
 
-    Parameters: `target` folder, by default a temporary one; the others as of `check_file`.
+    target: folder of the page, by default a temporary one; other parameters as in `check_file`.
 
-    Raises as `check_file`, InputFileError where no marker is seen, ResultError where the page would replace another's file or
-    cannot be written.
+    Raises errors as `check_file` does, InputFileError if no marker is seen, and ResultError if the page cannot be written or
+    would replace a file that biodyn did not write.
     """
     from biodyn.output.report.check_page import check_page
     from biodyn.output.store.record import program_versions
@@ -182,12 +181,12 @@ def write_check_page(
     checked, file = _check_contents(path, settings, marker_set, model)
     page = None if file is None else check_page(file, checked.lines, checked.diagnostics, program_versions()["biodyn"])
     if page is None:
-        raise InputFileError(f"'{Path(path).name}' holds no marker that could be shown.", "Leave out --out and --open.")
+        raise InputFileError(f"'{Path(path).name}' has no visible marker to show.", "Omit --out and --open.")
     name = f"{Path(path).name}.check.html"
     try:
         place = Path(tempfile.mkdtemp(prefix="biodyn-check-") if target is None else target) / name
         if place.exists() and _OURS not in place.read_text(encoding="utf-8", errors="replace")[:1000]:
-            raise ResultError(f"'{place}' is not a page of biodyn and will not be replaced.", "Choose another folder.")
+            raise ResultError(f"'{place}' was not written by biodyn and is not replaced.", "Choose another folder.")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -198,7 +197,7 @@ def write_check_page(
 def _check_contents(
     path: str | Path, settings: Settings | str | Path | None, marker_set: str | None, model: str | Path | None
 ) -> tuple[FileCheck, FileFacts | None]:
-    """What a file holds; with the facts of a recording of markers."""
+    """Return the contents of a file, and the facts of a recording with markers."""
     options = settings_from(settings)
     chosen = options.model.marker_set if marker_set is None else marker_set
     load_user_tables(replace(options.table_names, marker_set=chosen))
@@ -238,39 +237,39 @@ def _list_contents(recording: Recording) -> Iterator[str]:
 
 
 def start_marker_set(path: str | Path, target: str | Path) -> Path:
-    """Write a commented marker set file for the labels of a recording; returns its path.
+    """Write a marker set file with comments for the labels of a recording; returns its path.
 
-    Raises TableError where something is there already or nothing can be written, InputFileError for an unreadable recording.
+    Raises TableError if the file exists or cannot be written, InputFileError for an unreadable recording.
     """
     place = Path(target)
     if place.suffix.lower() != SUFFIX:
         raise TableError(
-            f"'{place}' is not the name of a marker set file: it must end in .toml.", "Choose another name."
+            f"'{place}' is not a valid name of a marker set file, which must end in .toml.", "Choose another name."
         )
     (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
     if result.on_poses:
-        raise TableError(f"'{Path(path).name}' holds poses of segments, no markers that a set could name.")
+        raise TableError(f"'{Path(path).name}' contains segment poses and no markers for a marker set.")
     text = draft_marker_set(result.markers.labels, Path(path).name, place.name)
     try:
         with place.open("x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
     except FileExistsError as error:
-        raise TableError(f"'{place}' is there already and will not be replaced.", "Choose another name.") from error
+        raise TableError(f"'{place}' already exists and is not replaced.", "Choose another name.") from error
     except OSError as error:
-        raise TableError(f"'{place}' cannot be written: {error.strerror}.", "Choose another place.") from error
+        raise TableError(f"'{place}' cannot be written: {error.strerror}.", "Choose another path.") from error
     return place
 
 
 def _pose_lines(recording: Recording) -> Iterator[str]:
-    """Return lines of the segments with poses: share of frames, reliability in the file."""
+    """Yield lines on the segments with poses: share of frames, and stored reliability."""
     poses = recording.motion.poses
     if poses is None:
         return
     system = find_pose_system(poses.labels)
     yield f"Poses: {len(poses.labels)} segments, {poses.frame_count} frames at {poses.rate_hz:g} Hz, " + (
-        "of a system that is not known" if system is None else f"axes and joints of {system.title}"
+        "of an unknown system" if system is None else f"axes and joints of {system.title}"
     )
     reliabilities = []
     for i, label in enumerate(poses.labels):
@@ -280,7 +279,7 @@ def _pose_lines(recording: Recording) -> Iterator[str]:
         reliabilities.append(
             f"{label} {100 * seen.mean():.0f} %" + (f" ({known.min():.2g}-{known.max():.2g})" if known.size else "")
         )
-    yield f"Seen (reliability, least and most): {', '.join(reliabilities)}"
+    yield f"Frames with pose (minimum and maximum reliability): {', '.join(reliabilities)}"
     if system is None:
         return
     unused = [
@@ -292,7 +291,7 @@ def _pose_lines(recording: Recording) -> Iterator[str]:
     if unused:
         yield f"Not used: {', '.join(unused)}"
     if poses.landmarks:
-        yield f"Landmarks that the file tells: {', '.join(poses.landmarks)}"
+        yield f"Landmarks in the file: {', '.join(poses.landmarks)}"
 
 
 def _marker_lines(file: FileFacts) -> Iterator[str]:
@@ -312,18 +311,18 @@ def _marker_lines(file: FileFacts) -> Iterator[str]:
         yield from _missing_markers(mapping, labels)
     if mapping.ambiguous:
         unsure = [f"{label} ({' or '.join(could)})" for label, could in mapping.ambiguous.items()]
-        yield f"Could be more than one thing, marks none of them: {', '.join(unsure)}"
+        yield f"Ambiguous labels, not used as landmarks: {', '.join(unsure)}"
     if mapping.unknown:
-        yield f"Not understood, attached by their movement: {', '.join(mapping.unknown)}"
+        yield f"Unknown labels, attached to segments by their movement: {', '.join(mapping.unknown)}"
 
 
 def _fit_share(mapping: MarkerMapping, name: str) -> str:
-    """How well a set fits: of the dictionary the labels that it explains, of others the markers that are there."""
+    """Return the fit of a marker set as text: share of known labels for the dictionary, share of its markers for other sets."""
     return f"{100 * mapping.scores[name]:.0f} % of {'the labels' if name == DICTIONARY else 'its markers'}"
 
 
 def _runner_up(mapping: MarkerMapping, labels: Sequence[str]) -> str:
-    """The set that fits second best, where several were tried, and what it lacks."""
+    """Return a text on the second-best marker set and its missing markers; "" if no other was tried."""
     second = mapping.runner_up
     if not second:
         return ""
@@ -333,7 +332,7 @@ def _runner_up(mapping: MarkerMapping, labels: Sequence[str]) -> str:
 
 
 def _missing_markers(mapping: MarkerMapping, labels: Sequence[str]) -> Iterator[str]:
-    """Markers of a recognised set that this file does not show, with the segment that each would place."""
+    """Yield lines on markers of a recognised set that are missing in the file, with their segments."""
     marked = {role.landmark for role in mapping.roles}
     if mapping.name == DICTIONARY:
         return
@@ -346,7 +345,7 @@ def _missing_markers(mapping: MarkerMapping, labels: Sequence[str]) -> Iterator[
 
 
 def _named_set_note(marker_set: MarkerSet, mapping: MarkerMapping) -> Iterator[str]:
-    """What a set that was asked for finds, and what it takes from the anatomical names."""
+    """Yield lines on the markers found by a requested set, and those recognised by anatomical names."""
     yield from _found_count(marker_set, [role.label for role in mapping.roles if role.source == mapping.name])
     anatomical = [
         f"{role.label} ({role.landmark or role.body})" for role in mapping.roles if role.source != mapping.name
@@ -369,7 +368,7 @@ def _plate_lines(file: FileFacts) -> Iterator[str]:
         yield "Force plates: none"
     for plate, wrench in zip(file.recording.plates, file.wrenches, strict=True):
         size = [np.linalg.norm(plate.corners[0] - plate.corners[i]) for i in (1, 3)]
-        outline = f"type {plate.type}, {size[0]:.2f} x {size[1]:.2f} m" if plate.outlined else "edges not known"
+        outline = f"type {plate.type}, {size[0]:.2f} x {size[1]:.2f} m" if plate.outlined else "edges unknown"
         foot = f", on the {SIDE_NAMES[plate.side]} foot" if plate.side else ""
         text = f"Plate {plate.number}: {outline}{foot}, {plate.rate_hz:g} Hz"
         if isinstance(wrench, PlateError):

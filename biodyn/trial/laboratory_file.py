@@ -1,4 +1,4 @@
-"""An analysis against what a laboratory's software stored in a file of the same recording."""
+"""Compare an analysis with the channels that laboratory software stored in a file of the same recording."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from biodyn.processing.signals.prepare import stored_method
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.recording import Contact, Recording
 
-#: Tables of OpenSim.
+#: Suffixes of OpenSim tables.
 SUFFIXES = (".sto", ".mot")
 _TABLE = "joint_torques"
 _THEIR_TORQUE, _OUR_TORQUE = "_moment", "_Nm"
@@ -60,7 +60,7 @@ _THEIR_TORQUE, _OUR_TORQUE = "_moment", "_Nm"
 
 @dataclass(frozen=True)
 class TorqueTable:
-    """Torques (T, C) by the names of coordinates, at time_s (T,); mass_kg of the body, NaN where it is not known."""
+    """Joint torques (T,), Nm, by coordinate name at time_s (T,); mass_kg of the body, NaN if unknown."""
 
     name: str
     time_s: FloatArray
@@ -69,7 +69,7 @@ class TorqueTable:
 
 
 def table_of_folder(folder: Path) -> TorqueTable | None:
-    """The joint torques of a folder of a trial on an OpenSim model, its tables packed or not; None of any other folder."""
+    """Read the joint torques from the result folder of a trial on an OpenSim model; None for any other folder."""
     record = model_record(folder)
     if record is None:
         return None
@@ -77,14 +77,16 @@ def table_of_folder(folder: Path) -> TorqueTable | None:
         whole = ARRAYS_NAME in (listed_files(record) or {})
         table = ResultFolder(folder).table(_TABLE) if whole else read_csv(folder / table_path(_TABLE))
         comparison = table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
-        # as the file of the motion counts its time: other programs' tables of it do so too
+        # on the clock of the motion file, as in tables of other programs
         return replace(comparison, time_s=comparison.time_s + float(record["input"].get("start_s", 0.0)))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultError(f"'{folder}' is damaged or was changed: {error}.", "Run the trial again.") from error
+        raise ResultError(
+            f"The result '{folder}' is damaged or was modified: {error}.", "Analyse the trial again."
+        ) from error
 
 
 def table_of_frame(name: str, table: pd.DataFrame, mass_kg: float) -> TorqueTable:
-    """The joint torques of a result's table."""
+    """Return the joint torques in a table of a result."""
     torques = {
         str(column).removesuffix(_OUR_TORQUE): table[column].to_numpy(dtype=np.float64)
         for column in table.columns
@@ -94,21 +96,21 @@ def table_of_frame(name: str, table: pd.DataFrame, mass_kg: float) -> TorqueTabl
 
 
 def table_of_file(path: Path) -> TorqueTable:
-    """The joint torques of an OpenSim table; ResultError where it holds none."""
+    """Read the joint torques of an OpenSim table; ResultError if it has none."""
     storage = read_storage(path)
     torques = {
         name.removesuffix(_THEIR_TORQUE): storage.column(name) for name in storage.names if name.endswith(_THEIR_TORQUE)
     }
     if not torques:
         raise ResultError(
-            f"'{path}' holds no joint torques: no column ends in {_THEIR_TORQUE}.",
-            "Give the table that OpenSim's inverse dynamics wrote.",
+            f"'{path}' contains no joint torques: no column name ends in {_THEIR_TORQUE}.",
+            "Give the output table of OpenSim's inverse dynamics.",
         )
     return TorqueTable(str(path), storage.time_s, torques, float("nan"))
 
 
 def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
-    """Return what `Comparison` takes: the differences of the torques that both hold, and what the curves tell of their causes."""
+    """Return arguments of `Comparison`: differences of the common torques, and causes that the curves indicate."""
     names = [
         name
         for name, values in ours.torques.items()
@@ -116,8 +118,8 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
     ]
     if not names:
         raise ResultError(
-            f"'{ours.name}' and '{theirs.name}' have no torques of the same names.",
-            f"The first has {', '.join(list(ours.torques)[:4])}, the second {', '.join(list(theirs.torques)[:4])}.",
+            f"'{ours.name}' and '{theirs.name}' have no torques with the same names.",
+            f"Torques of the first: {', '.join(list(ours.torques)[:4])}; of the second: {', '.join(list(theirs.torques)[:4])}.",
         )
     time_s, note = _common_time(ours, theirs)
     first = np.stack([ours.torques[name] for name in names], axis=1)
@@ -126,7 +128,7 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
     frames = np.asarray(np.isfinite(first).all(axis=1) & np.isfinite(other).all(axis=1))
     if frames.sum() < LEAST_FRAMES:
         raise ResultError(
-            f"'{ours.name}' and '{theirs.name}' have {frames.sum()} frames in common.",
+            f"'{ours.name}' and '{theirs.name}' have only {frames.sum()} common frames.",
             "Give a table of the same recording.",
         )
     causes = curve_causes(first, other, rate_hz, ours.mass_kg)
@@ -138,17 +140,17 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
         )
         differences.append(coordinate_difference)
     turned = [name for name, sign in zip(names, causes.signs, strict=True) if sign < 0]
-    facts = [Fact(SIGN, f"{name} has the other sign") for name in turned]
+    facts = [Fact(SIGN, f"{name} has the opposite sign") for name in turned]
     if causes.unit != "Nm":
         facts.append(Fact(UNIT, f"the second is in {causes.unit}"))
     if causes.shift_s:
-        facts.append(Fact(SHIFT, f"the second comes {1e3 * causes.shift_s:+.0f} ms later"))
+        facts.append(Fact(SHIFT, f"the second is delayed by {1e3 * causes.shift_s:+.0f} ms"))
     if causes.filter is not None:
         which = "the second" if causes.filter[1] else "the first"
-        facts.append(Fact(FILTER, f"{which} is smoother, as if at {causes.filter[0].low_hz:.3g} Hz, estimated"))
+        facts.append(Fact(FILTER, f"{which} is smoother (estimated low-pass cut-off {causes.filter[0].low_hz:.3g} Hz)"))
     left_out = (
-        "A table of torques does not tell joint centres, axes, inertias, forces or the filter of the motion: what they make of "
-        "the difference is among the unexplained."
+        "A table of torques does not contain joint centres, axes, inertias, forces or the filter of the "
+        "motion; their share of the difference is unexplained."
     )
     return {
         "time_s": ours.time_s,
@@ -159,23 +161,25 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
 
 
 def _common_time(ours: TorqueTable, theirs: TorqueTable) -> tuple[FloatArray, tuple[str, ...]]:
-    """Our frames on the clock of the table; results count from the file's first frame, tables may not."""
+    """Return the times of the result on the clock of the table, and notes; times of results start at the first frame."""
     inside = (ours.time_s >= theirs.time_s[0] - 1e-6) & (ours.time_s <= theirs.time_s[-1] + 1e-6)
     if inside.sum() >= LEAST_FRAMES:
         return ours.time_s, ()
     if len(ours.time_s) == len(theirs.time_s):
-        return theirs.time_s, ("The times differ: the tables are compared row by row.",)
+        return theirs.time_s, ("The times differ; the tables are compared row by row.",)
     return ours.time_s, ()
 
 
-# Forces as they were measured are assumed where they explain this much more of the difference.
+# Unfiltered forces are assumed if they explain this much more of the difference.
 _LEAST_GAIN = 0.02
-_ASSUMED = "That the software did not filter the plates' forces is assumed: it explains more of the difference."
+_ASSUMED = (
+    "It is assumed that the software did not filter the plate forces, because this explains more of the difference."
+)
 
 
 @dataclass(frozen=True)
 class _Joint:
-    """A joint of which the file holds a channel: the segment beyond it, and the table's entry."""
+    """A joint with a channel in the file: its distal segment, and the entry of the table of channels."""
 
     segment: int
     side: Side
@@ -186,7 +190,7 @@ class _Joint:
 
 @dataclass(frozen=True)
 class FileComparison:
-    """What `Comparison` takes of a file."""
+    """Arguments of `Comparison` from a file."""
 
     time_s: FloatArray
     differences: tuple[Difference, ...]
@@ -200,10 +204,10 @@ def compare_with_channels(
     recording: Recording,
     record: Mapping[str, Any],
 ) -> FileComparison:
-    """Return the differences between our analysis and the channels of a file of the same recording.
+    """Compare an analysis with the channels in a file of the same recording.
 
-    `record` is the result's own: contacts, body mass, filters. Raises ResultError where the file is another recording's, or
-    holds no joint moments or angles of a known kind.
+    `record`: record of the result with contacts, body mass and filters. Raises ResultError if the file is of another recording,
+    or contains no known joint moments or angles.
     """
     _require_same(ours, recording)
     mass_kg = recording.subject.mass_kg or float(record["subject"]["mass_kg"])
@@ -228,13 +232,13 @@ def _compare_channels(
     mass_kg: float,
     notes: tuple[str, ...],
 ) -> FileComparison:
-    """Compare with the channels; `theirs`: known or assumed analysis of the laboratory."""
+    """Compare with the channels; `theirs`: known or assumed analysis of the laboratory software."""
     exchange = _make_exchange(ours, theirs, record)
     moments = list(_stored_joints(exchange.a, recording, "moment", ours))
     if not moments:
         raise ResultError(
-            f"'{recording.path}' holds no joint moments under names that biodyn knows.",
-            "It compares results, and channels of Plug-in Gait (LHipMoment, RKneeMoment ...).",
+            f"'{recording.path}' contains no joint moments with known names.",
+            "Results, and channels of Plug-in Gait (LHipMoment, RKneeMoment ...), can be compared.",
         )
     exchange, unloaded = _with_the_same_plates(exchange, moments)
     differences, readings = _compare_moments(exchange, moments, mass_kg, is_known=not notes)
@@ -246,12 +250,12 @@ def _compare_channels(
 
 
 def _with_the_same_plates(exchange: Exchange, joints: Sequence[_Joint]) -> tuple[Exchange, tuple[str, ...]]:
-    """Leave out the stances for which the laboratory's software used no plate, with a sentence about each leg.
+    """Exclude the stances for which the laboratory software used no plate; also return a sentence for each leg.
 
-    A joint moment without the ground's force is that of a leg in the air: at the ankle a hundredth of that in stance. The ratio
-    of stored and computed moment of such a stance is far below that of the other stances, in any unit.
+    A joint moment without the ground reaction is that of a leg in the air, at the ankle a hundredth of the stance moment. The
+    ratio of stored to computed moment of such a stance is much smaller than that of other stances, in any unit.
     """
-    least_ratio = 0.1  # of the largest; the ratios of the stances of 14 shared walks differ by 5 %
+    least_ratio = 0.1  # share of the largest ratio; the ratios of stances differ by 5 % in 14 public walks
     body = exchange.b
     computed = moment_of_segments(body.motion, body.inertias, body.gravity_W, body.beyond)
     computed = computed + moment_of_ground(body.motion, body.wrench, body.beyond)
@@ -279,14 +283,14 @@ def _with_the_same_plates(exchange: Exchange, joints: Sequence[_Joint]) -> tuple
         if left_out:
             spans = ", ".join(f"{body.time_s[first]:.2f} to {body.time_s[stop - 1]:.2f} s" for first, stop in left_out)
             notes.append(
-                f"The laboratory's software used no force plate for the {SIDE_NAMES[side]} leg ({spans}): the file has no "
-                "moments of this stance, or those of a leg in the air. It is left out."
+                f"The laboratory's software used no force plate for the {SIDE_NAMES[side]} leg ({spans}): the file "
+                f"has no moments of this stance, or those of a leg in the air. The stance is excluded."
             )
     return replace(exchange, b=replace(body, valid=valid)), tuple(notes)
 
 
 def _loaded_frames(body: MovingBody, joints: Sequence[_Joint]) -> BoolArray:
-    """Return the frames (T,) in which the ground acts beyond the given joints, and their moments are valid."""
+    """Return (T,) whether the ground loads the leg distal to the given joints and their moments are valid."""
     segments = [joint.segment for joint in joints]
     on_leg = body.wrench[:, body.beyond[segments].any(axis=0)]
     return np.asarray((on_leg != 0.0).any(axis=(1, 2)) & body.valid[:, segments].all(axis=1))
@@ -299,9 +303,9 @@ def _require_same(ours: MovingBody, recording: Recording) -> None:
     own_hz = (len(ours.time_s) - 1) / (ours.time_s[-1] - ours.time_s[0])
     if frames != len(ours.time_s) or abs(rate_hz - own_hz) > 1e-3 * own_hz:
         raise ResultError(
-            f"'{recording.path}' has {frames} frames at {rate_hz:g} Hz, the result {len(ours.time_s)} at {own_hz:g} Hz: "
-            "they are not the same recording.",
-            "Give the file that the result was made from, or a copy of it with model outputs.",
+            f"'{recording.path}' has {frames} frames at {rate_hz:g} Hz, but the result {len(ours.time_s)} at "
+            f"{own_hz:g} Hz, so they are not the same recording.",
+            "Give the analysed file, or a copy of it with model outputs.",
         )
 
 
@@ -319,7 +323,7 @@ def _read_contact(entry: Mapping[str, Any]) -> Contact:
 
 
 def _stored_joints(body: MovingBody, recording: Recording, quantity: str, ours: MovingBody) -> Iterator[_Joint]:
-    """Joints of which the file has a channel, with the frames of `body`."""
+    """Yield the joints with a channel in the file, for the frames of `body`."""
     inside = np.isin(ours.time_s, body.time_s)
     outputs = recording.model_outputs
 
@@ -375,7 +379,7 @@ def _compare_moments(
 def _prefer_both_sides(
     reading: ConventionMatch, joint: _Joint, joints: Sequence[_Joint], readings: Sequence[ConventionMatch]
 ) -> ConventionMatch:
-    """The reading, as usual where the other side does not depart alike: turned axes can look like it, and ours may be."""
+    """Return the convention; the usual one unless the other side deviates equally, because rotated axes can look similar."""
     partners = [
         other
         for other, at in zip(readings, joints, strict=True)
@@ -395,7 +399,7 @@ def _moment_reading(b: MovingBody, joint: _Joint, computed: FloatArray, mass_kg:
 
 
 def _common_frames(b: MovingBody, joint: _Joint) -> BoolArray:
-    """Frames in which both have a moment; laboratory software writes zeros where it has none."""
+    """Return (T,) whether both have a moment; laboratory software writes zeros for missing moments."""
     there = np.isfinite(joint.channel).all(axis=1) & (joint.channel != 0.0).any(axis=1)
     return np.asarray(b.valid[:, joint.segment] & there)
 
@@ -432,18 +436,21 @@ def _writing_facts(exchange: Exchange, readings: Mapping[int, ConventionMatch]) 
         name = joint_words(exchange, s)
         if not reading.is_determined:
             yield Fact(
-                "convention", f"{name}: the file's moment is too unlike the computed one to tell how it is written"
+                "convention",
+                f"{name}: the convention of the stored moment cannot be determined, because it differs too much from "
+                f"the computed one",
             )
         elif reading.deviations:
             others = "".join(f", or {way.words}" for way in reading.alternatives[:2])
             yield Fact(
                 " and ".join(reading.deviations),
-                f"{name}: the file writes {reading.convention.words}{others}; usual is {reading.expected.words}",
+                f"{name}: the convention of the file is {reading.convention.words}{others}; the usual one is "
+                f"{reading.expected.words}",
             )
 
 
 def _no_segments_note(recording: Recording) -> str:
     return (
-        f"'{recording.path.name}' does not hold the segments of the laboratory's software (points such as LFEO, LFEA): "
-        "its joint centres, axes, inertias and filters cannot be exchanged, and their part of the difference stays unexplained."
+        f"'{recording.path.name}' does not contain the segments of the laboratory software (points such as LFEO, "
+        f"LFEA). Joint centres, axes, inertias and filters cannot be exchanged, and their share of the difference is unexplained."
     )

@@ -1,4 +1,4 @@
-"""Pole trials: read them, and return the calibration of the force plates that they give (`biodyn plates`)."""
+"""Calibrate force plates from pole trials (`biodyn plates`)."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from biodyn.recording import ForcePlate, PlateCalibration, Recording
 
 @dataclass(frozen=True, eq=False)
 class PlateCheck:
-    """The calibration that pole trials give, and how.
+    """A calibration from pole trials, and its details.
 
     Attributes:
-        calibration: of every plate with enough placements; `calibration.write(path)` writes it.
-        results: a plate each. refused: plates without enough placements, a sentence each.
-        pole: with its markers. pole_mass_kg: as given.
+        calibration: calibration of every plate with enough placements; `calibration.write(path)` writes it.
+        results: one result per plate. refused: one sentence per plate without enough placements.
+        pole: the pole with its markers. pole_mass_kg: given mass of the pole, kg.
     """
 
     calibration: PlateCalibration
@@ -58,17 +58,18 @@ class PlateCheck:
         lines += [f"Not calibrated: {problem}" for problem in self.refused]
         if not all(result.has_known_load for result in self.results):
             lines.append(
-                "A common gain of all channels is not determined by a pole: it needs a known load (--known-mass)."
+                "A common gain of all channels cannot be determined with a pole; it requires a known load (--known-mass)."
             )
         lines.append(
-            "Assumed: a rigid, uniform pole, pushed at its upper end; its tip neither slips nor transmits a moment."
+            "Assumptions: the pole is rigid, uniform and pushed at its upper end; its tip neither slips nor transmits a moment."
         )
         return lines
 
     def errors_of(self, calibration: PlateCalibration) -> dict[int, tuple[float, float]]:
-        """Return by plate the RMS errors of centre of pressure (m) and direction (rad) that another calibration leaves here.
+        """Return the RMS errors of centre of pressure (m) and direction (rad) in these trials with another calibration, by
+        plate.
 
-        Raises PlateError where the calibration does not fit the recordings.
+        Raises PlateError if the calibration does not fit the recordings.
         """
         calibration.applied([_result_plate(result) for result in self.results])
         corrections = {correction.number: correction for correction in calibration.plates}
@@ -82,9 +83,9 @@ class PlateCheck:
         return errors
 
     def errors_with(self, calibration: PlateCalibration) -> list[str]:
-        """Return the errors that another calibration leaves in these trials, a line a plate."""
+        """Return one line per plate with the errors in these trials with another calibration."""
         return [
-            f"{calibration.title} leaves on plate {number}: centre of pressure {1e3 * cop:.1f} mm, direction "
+            f"With {calibration.title}, errors on plate {number}: centre of pressure {1e3 * cop:.1f} mm, direction "
             f"{math.degrees(direction):.2f} degrees (RMS)."
             for number, (cop, direction) in self.errors_of(calibration).items()
         ]
@@ -96,23 +97,23 @@ def plates(
     known_mass_kg: float | None = None,
     date: datetime.date | None = None,
 ) -> PlateCheck:
-    """Return position, orientation and sensitivity of force plates from pole trials, as `biodyn plates` does.
+    """Determine position, orientation and sensitivity of force plates from pole trials, as `biodyn plates` does.
 
     Parameters:
         trials: recordings of a pointed rigid pole with markers, pushed onto the plates and tilted (docs/howto/own_plates.md).
-        pole_mass_kg: of the pole; None = estimated, less exactly.
-        known_mass_kg: a mass that rests for some seconds on each plate in one of the recordings; None = the common gain of the
-            channels of a plate stays as it is.
-        date: of the check; None = today.
+        pole_mass_kg: mass of the pole; None = estimated, which is less accurate.
+        known_mass_kg: mass that rests for some seconds on each plate in one of the recordings; None = the common gain of the
+            channels of a plate is unchanged.
+        date: date of the measurement; None = today.
 
     Raises PlateError for recordings without plates, pole or enough tilts, InputFileError for files that cannot be read.
     """
     paths = [trials] if isinstance(trials, (str, Path)) else list(trials)
     if not paths:
-        raise PlateError("No pole trial was given.", "Name at least one recording.")
+        raise PlateError("No pole trial was given.", "Give at least one recording.")
     for value, name in ((pole_mass_kg, "pole"), (known_mass_kg, "known load")):
         if value is not None and not (math.isfinite(value) and value > 0.0):
-            raise SettingsError(f"The mass of the {name} is {value:g} kg; expected a positive number.")
+            raise SettingsError(f"The mass of the {name} is {value:g} kg; it must be positive.")
     recordings = [read(path) for path in paths]
     _require_same_plates(recordings)
     signals = [_pole_signals(recording) for recording in recordings]
@@ -121,7 +122,7 @@ def plates(
     if known_mass_kg is not None and not resting:
         raise PlateError(
             f"No plate carries {known_mass_kg:g} kg at rest for a second in any of the recordings.",
-            "Record the known mass on each plate, or leave out --known-mass.",
+            "Record the known mass on each plate, or omit --known-mass.",
         )
     pole, placements = find_pole(signals)
     results, refused = estimate_plates(placements, pole, pole_mass_kg, resting, load_n)
@@ -132,7 +133,7 @@ def plates(
 
 
 def _require_same_plates(recordings: Sequence[Recording], tolerance_m: float = 1e-3) -> None:
-    """Raise PlateError for recordings without plates, or with plates at different places."""
+    """Raise PlateError for recordings without plates, or with plates at different positions."""
     corners: dict[int, tuple[FloatArray, str]] = {}
     for recording in recordings:
         if not recording.plates:
@@ -144,12 +145,12 @@ def _require_same_plates(recordings: Sequence[Recording], tolerance_m: float = 1
             if np.abs(first - plate.corners).max() > tolerance_m:
                 raise PlateError(
                     f"The corners of plate {plate.number} differ between '{name}' and '{recording.path.name}'.",
-                    "Give recordings of one set-up.",
+                    "Give recordings with the same plate positions.",
                 )
 
 
 def _pole_signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: float = 30.0) -> PoleRecording:
-    """Return points and plates of a recording, low-passed alike and sampled more slowly: a person tilts a pole slowly."""
+    """Return points and plates of a recording, with the same low-pass filter and at a lower rate, as poles are tilted slowly."""
     markers = recording.markers
     step = max(1, round(markers.rate_hz / samples_hz))
     R_WL = find_world(recording).R_WL
@@ -161,7 +162,7 @@ def _pole_signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: floa
         at_frames = at_marker_frames(wrench_W, measured.rate_hz, markers.frame_count, markers.rate_hz)
         moment_L, force_L = at_frames[:, :3] @ R_WL, at_frames[:, 3:] @ R_WL
         axes = plate_axes(plate)
-        R_LP, centre = axes.R_WP, axes.p_WS  # the plate is in laboratory axes here
+        R_LP, centre = axes.R_WP, axes.p_WS  # plates are in laboratory axes
         about_centre = moment_L - np.cross(centre, force_L)
         reaction = np.hstack([force_L @ R_LP, about_centre @ R_LP])
         plates.append(PlateSignal(plate.number, plate.corners, R_LP, centre, axes.half_sides, reaction[::step]))
@@ -170,7 +171,7 @@ def _pole_signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: floa
 
 
 def _result_plate(result: PlateResult) -> ForcePlate:
-    """The plate of a result, for its corners."""
+    """Return a plate with the corners of a result."""
     correction = result.correction
     return ForcePlate(correction.number, 2, correction.corners, np.zeros(3), np.zeros((0, 6)), 1.0)
 
@@ -189,9 +190,9 @@ def _result_lines(result: PlateResult) -> list[str]:
     return [
         f"Plate {c.number}: {result.places} placements, tilts up to {math.degrees(result.tilt):.0f} degrees",
         f"    shift of x, y, z, mm:      {listed(1e3 * c.shift, 1e3 * c.shift_sd, 1)}",
-        f"    turn about x, y, z, deg:   {listed(np.degrees(c.turn), np.degrees(c.turn_sd), 2)}",
+        f"    rotation about x, y, z, deg: {listed(np.degrees(c.turn), np.degrees(c.turn_sd), 2)}",
         f"    gain of the channels, %:   {shown}",
-        f"    centre of pressure off by: {1e3 * c.cop_error[0]:.1f} mm before, {1e3 * c.cop_error[1]:.1f} mm after (RMS)",
-        f"    direction off by:          {math.degrees(c.direction_error[0]):.2f} degrees before, "
+        f"    error of the centre of pressure: {1e3 * c.cop_error[0]:.1f} mm before, {1e3 * c.cop_error[1]:.1f} mm after (RMS)",
+        f"    error of the direction: {math.degrees(c.direction_error[0]):.2f} degrees before, "
         f"{math.degrees(c.direction_error[1]):.2f} after (RMS)",
     ]

@@ -1,4 +1,4 @@
-"""Forward replay of a result: forward dynamics with its torques, compared with the recorded motion."""
+"""Replay a result by forward dynamics with its torques, and compare with the recorded motion."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class ReplayResult:
     """A replayed trial.
 
     Attributes:
-        actuated: the motion and its forces. coordinates: index in q and in v by name. options: used.
-        walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
-        tracked: replay under feedback, one part per stretch; joints_only: without feedback at the base.
-        convergence: of every integrator.
+        actuated: motion and forces. coordinates: indices in q and in v by name. options: options of the replay.
+        walk: open-loop replay by kind of torques (recorded, recomputed); rest: standing body with recorded torques.
+        tracked: replay with feedback, one part per interval without gaps; joints_only: without feedback at the base.
+        convergence: order of convergence of every integrator.
     """
 
     actuated: ActuatedMotion
@@ -44,7 +44,7 @@ class ReplayResult:
     convergence: tuple[Convergence, ...]
 
     def tables(self) -> dict[str, Any]:
-        """Tables (pandas) by the names of their files."""
+        """Return tables (pandas) by file name."""
         names = {at_v: name for name, (_, at_v) in self.coordinates.items()}
         cases = {f"walk:{name}": loop for name, loop in self.walk.items()} | {"rest": self.rest}
         return {
@@ -54,7 +54,7 @@ class ReplayResult:
         }
 
     def figures(self) -> dict[str, Any]:
-        """Descriptions of the figures by the names of their files."""
+        """Return the descriptions of the figures by file name."""
         from biodyn.output.figures.trial.quality import convergence_figure, drift_figure, feedback_figure
 
         cases = {f"Walk, {name} torques": loop for name, loop in self.walk.items()} | {"Standing still": self.rest}
@@ -89,7 +89,7 @@ class ReplayResult:
         )
 
     def summary(self) -> list[str]:
-        """Plain sentences."""
+        """Return sentences that summarise the replay."""
         s = self.options
         tolerance = f"{s.angle_deg:g}° and {100 * s.position_m:g} cm"
         lines = []
@@ -100,8 +100,8 @@ class ReplayResult:
                 + (f"; a small error doubles in {1000 * loop.doubling_s:.0f} ms." if loop.doubling_s > 0 else ".")
             )
         lines.append(
-            f"Standing still: within {tolerance} for {self.rest.prediction_horizon_s:.2f} s of {s.rest_s:g} s, starting from "
-            "round-off."
+            f"Standing: within {tolerance} for {self.rest.prediction_horizon_s:.2f} s of {s.rest_s:g} s, with "
+            f"rounding errors as the only disturbance."
         )
         held = tracking_record(self.tracked)
         if math.isfinite(held["joint_error_deg"]):
@@ -111,7 +111,7 @@ class ReplayResult:
                 f"{held['base_feedback_peak_N']:.2g} N and {held['base_feedback_peak_Nm']:.2g} Nm in addition to the residual."
             )
         else:
-            lines.append("Tracked: the feedback could not keep the body on the recorded motion.")
+            lines.append("Tracked: with feedback the body did not follow the recorded motion.")
         alone = tracking_record(self.joints_only)
         lines.append(
             f"With feedback at the joints only: whole-body drift {alone['orientation_error_deg']:.2g}°, "
@@ -124,7 +124,7 @@ class ReplayResult:
     def save(self, folder: str | Path, progress: Progress | None = None) -> Path:
         """Write tables, figures and `replay.json` into `folder`/replay; returns that folder.
 
-        An earlier replay is replaced; ResultError where `folder` is a result and a name is taken by another's file.
+        An earlier replay is replaced; ResultError if a file that biodyn did not write has one of the names.
         """
         tables, figures, target = self.tables(), self.figures(), Path(folder)
         files = [
@@ -198,15 +198,15 @@ def replay(
 
 
 def _coordinate_indices(arrays: Mapping[str, np.ndarray], kind: str, mark: str) -> dict[str, tuple[int, int]]:
-    """Index in q and in v by name of the measured or the assumed coordinates, marked in their names."""
-    if f"{kind}coordinates" not in arrays:  # results of older versions have no assumed ones
+    """Return the indices in q and v of the measured or assumed coordinates, by name."""
+    if f"{kind}coordinates" not in arrays:  # results of older versions have no assumed coordinates
         return {}
     names, at_q, at_v = (arrays[f"{kind}{key}"] for key in ("coordinates", "coordinate_q", "coordinate_v"))
     return {f"{name}{mark}": (int(q), int(v)) for name, q, v in zip(names, at_q, at_v, strict=True)}
 
 
 def changed_files(folder: str | Path) -> list[str]:
-    """Return a sentence for every file of the user that changed since the result in `folder` was made."""
+    """Return a sentence for every file of the user that changed after the result in `folder` was written."""
     changes = changed_file_notes(read_view(Path(folder)).record, Path(folder))
     return [f"{note.message} {note.hint}" for note in changes]
 
@@ -234,9 +234,9 @@ def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:
 
 
 def _silent(name: str) -> None:
-    """Say nothing."""
+    """Ignore a progress message."""
 
 
 def _infinite_if_lost(values: np.ndarray) -> np.ndarray:
-    """A lost replay counts as infinitely far away."""
+    """Return values with infinity for a replay that failed (NaN)."""
     return np.where(np.isnan(values), np.inf, values)

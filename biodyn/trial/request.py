@@ -1,4 +1,4 @@
-"""The request of an analysis: one frozen value that the command line, Python, a study and a session hand to the steps."""
+"""The request of an analysis: a frozen dataclass that command line, Python, studies and sessions pass to the steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Value = TypeVar("_Value")
 
 
 class SessionMemory:
-    """Cache of values that the walks of a session share, by everything that they depend on."""
+    """Cache of values shared by the walks of a session; the key includes all inputs of a value."""
 
     def __init__(self) -> None:
         self._values: OrderedDict[str, Any] = OrderedDict()
@@ -49,15 +49,15 @@ class TrialRequest:
 
     Attributes:
         path: recording of the walk, or table of coordinates of an OpenSim model.
-        settings: `model.osim` names an OpenSim model, `output` the files that are written, `subject` is the subject record.
+        settings: `model.osim` selects an OpenSim model, `output` the written files; `subject` is the subject record.
         static_path: static trial; None = searched next to the walk; "none" = not searched.
         static_frames: first and last frame of standing, numbered as in the file.
-        forces: file of the ground forces; None = of the walk, or of a file next to it; "none" = not searched.
+        forces: file of the ground forces; None = forces in the walk or in a file next to it; "none" = not searched.
         ik_setup, scale_setup: OpenSim set-ups; only with `model.osim`.
         companions: other recordings of the session; None = searched in the folder of the walk.
         user_files: settings file, subject record, tables and plate calibration of the user.
-        plate_calibration: corrects the plates of the recordings, None without one.
-        files: the recordings, if they were read before.
+        plate_calibration: calibration of the plates of the recordings, None without one.
+        files: recordings that were already read.
         memory: cache of the session. notes: findings so far.
     """
 
@@ -76,7 +76,7 @@ class TrialRequest:
     notes: tuple[Diagnostic, ...] = ()
 
     def read(self) -> TrialFiles:
-        """Return the walk and its static trial, read now unless they were read before."""
+        """Return the walk and its static trial; they are read unless they are in `files`."""
         files = self.files or read_files(
             self.path, self.static_path, (), self.static_frames, self.settings.poses.use, self.forces
         )
@@ -84,14 +84,14 @@ class TrialRequest:
         return keep_points_on_body(unify_spelling(files), self.settings.model.marker_set)
 
     def noted(self, *notes: Diagnostic) -> Self:
-        """Return the request, or the stage, with more findings."""
+        """Return the request or stage with added findings."""
         return replace(self, notes=(*self.notes, *notes))
 
 
 class RequestInputs(TypedDict, total=False):
     """Further inputs of a request; see `run.run_trial`.
 
-    model: an OpenSim model, in place of `model.osim` of the settings. plates: a calibration of the force plates, or its file.
+    model: OpenSim model, replaces `model.osim` of the settings. plates: calibration of the force plates, or its file.
     """
 
     age_years: float | None

@@ -1,4 +1,4 @@
-"""The result of a trial as people use it from Python: tables, figures, a folder on disk."""
+"""The result of a trial for use in Python: tables, figures, and a folder on disk."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 
 
 class LoadedResult(StoredResult):
-    """A trial's result from its folder, of this or an older version."""
+    """The result of a trial loaded from its folder, of this or an older version."""
 
     def export(self, to: str, folder: str | Path | None = None, *, convention: str = "", force: bool = False) -> Export:
-        """Write it for another program: opensim, c3d, mat or xlsx; see `biodyn.trial.export.export`.
+        """Export the result for another program (opensim, c3d, mat, xlsx); see `biodyn.trial.export.export`.
 
-        folder: where to; None = next to the result folder.
+        folder: target folder; None = next to the result folder.
         """
         from biodyn.trial.export import export
 
         return export(self, to, folder, convention=convention, force=force)
 
 
-_LOOKED_AT = 3  # causes with a hint at the top
+_LOOKED_AT = 3  # number of causes shown with a hint
 _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 
 
 def _method_lines(signals: TrialSignals, points: str) -> list[str]:
-    """Return lines of the smoothing method and its filter."""
+    """Return lines on the smoothing method and its filter."""
     method = signals.method
     words = f"{method.description}{f' ({method.reason})' if method.reason else ''}"
     before = "Filter before the estimate" if method.is_estimate else "Filter"
@@ -62,10 +62,10 @@ def _measured(analysis: TrialAnalysis) -> str:
 
 @dataclass(frozen=True, repr=False)
 class TrialResult(PlottableResult):
-    """Tables, figures and files of one analysed walk; `analysis` holds every number behind them.
+    """Tables, figures and files of one analysed walk; `analysis` holds all numbers.
 
-    Every table is an attribute of its name (`result.joint_torques`); `tables` lists those there are. `folder`: where it was saved
-    last, None before. A result of `biodyn.load` has the same attributes, except `analysis`.
+    Every table is an attribute (`result.joint_torques`); `tables` lists them. `folder`: folder of the last save, None before. A
+    result of `biodyn.load` has the same attributes except `analysis`.
     """
 
     analysis: TrialAnalysis
@@ -76,7 +76,7 @@ class TrialResult(PlottableResult):
         return trial_tables(self.analysis)
 
     def _table(self, name: str) -> pd.DataFrame:
-        """A table by name; ResultError names those there are, or how this one is asked for."""
+        """Return a table by name; if it is missing, ResultError lists the tables or states how to request this one."""
         if name not in self._kept:
             request = TABLES[name].request if name in TABLES else ""
             raise ResultError(f"The result has no table '{name}'.", request or f"There are {', '.join(self._kept)}.")
@@ -90,30 +90,30 @@ class TrialResult(PlottableResult):
 
     @cached_property
     def view(self) -> TrialView:
-        """Record, tables and arrays: what a result folder keeps."""
+        """Return record, tables and arrays, the contents of a result folder."""
         from biodyn.output.store.write import trial_view
 
         return trial_view(self._judged, self._kept)
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """The values of `run.json`."""
+        """Return the values of `run.json`."""
         return self.view.record
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Everything noticed on the way."""
+        """Return all findings."""
         return self.analysis.diagnostics
 
     @property
     def verdict(self) -> Verdict:
-        """Pass, warn, fail or not assessed, with the checks and what decided."""
+        """Return the verdict (pass, warn, fail or not assessed) with the checks and its causes."""
         verdict = self._judged.verdict
         assert verdict is not None
         return verdict
 
     @cached_property
-    def _judged(self) -> TrialAnalysis:
+    def _checked_analysis(self) -> TrialAnalysis:
         return self.analysis if self.analysis.verdict is not None else judge(examine(self.analysis))
 
     def save(
@@ -125,10 +125,11 @@ class TrialResult(PlottableResult):
         pdf: bool = False,
         head: str | Path | None = None,
     ) -> Path:
-        """Write the result folder, all or nothing, and return its path.
+        """Write the result folder, completely or not at all, and return its path.
 
-        An existing result is replaced only with `force`, and only where it holds nothing but what biodyn wrote;
-        ResultError otherwise. `pdf`: with report.pdf, `head` a TOML file with the laboratory's lines (docs/results.md).
+        An existing result is replaced only with `force`, and only if all its files were written by biodyn; ResultError
+        otherwise. `pdf`: whether to write report.pdf; `head`: TOML file with the letterhead of the laboratory
+        (docs/results.md).
         """
         from biodyn.output.report.paper import paper_format
 
@@ -148,30 +149,30 @@ class TrialResult(PlottableResult):
                 with clock.step("pdf", "writing the PDF"):
                     write_paper(self.view, place, above)
             write_manifest(place, clock.seconds, output.packed)
-        object.__setattr__(self, "folder", target)  # the only change of a result
+        object.__setattr__(self, "folder", target)  # the only mutable attribute of a result
         return target
 
     def export(self, to: str, folder: str | Path, *, convention: str = "", force: bool = False) -> Export:
-        """Write it for another program: opensim, c3d, mat or xlsx; see `biodyn.trial.export.export`."""
+        """Export the result for another program (opensim, c3d, mat, xlsx); see `biodyn.trial.export.export`."""
         from biodyn.trial.export import export
 
         return export(self, to, folder, convention=convention, force=force)
 
     def status_lines(self) -> list[tuple[str, Status | None]]:
-        """Return lines for the screen, those of the verdict and of checks with their status.
+        """Return lines for the screen, with the status of the verdict and of checks.
 
-        Verdict, what to look at, parameters, what was used, and the checks.
+        They contain the verdict, hints, parameters, inputs and checks.
         """
         verdict = self.verdict
         checks = [(f"{STATUS_WORDS[c.status]:<{_WORD_WIDTH}} {c.title}: {c.text}", c.status) for c in verdict.checks]
         hints = dict.fromkeys((cause.title, cause.hint) for cause in verdict.ordered_causes if cause.hint)
         first: list[tuple[str, Status | None]] = [(f"{verdict.sentence}.", verdict.status)]
-        looked = [f"Look at: {title}: {hint}" for title, hint in list(hints)[:_LOOKED_AT]]
+        looked = [f"To check: {title}: {hint}" for title, hint in list(hints)[:_LOOKED_AT]]
         plain = [*looked, *peak_lines(self.view), *self._used()]
         return [*first, *((text, None) for text in plain), *checks]
 
     def _used(self) -> list[str]:
-        """What the analysis rests on, a line each."""
+        """Return lines on the inputs of the analysis."""
         a = self.analysis
         who = a.subject
         points = "poses" if a.recording.on_poses else "markers"

@@ -1,6 +1,6 @@
-"""One walk from its file to the result: the steps run one after the other.
+"""Analyse one walk from its file to the result by running the steps in order.
 
-What tables, figures and pages are made with is imported when a result is made: a process that only analyses does without.
+Modules for tables, figures and pages are imported only when a result is written.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def analyse(
 
     Parameters:
         progress: called with the name of each step as it begins.
-        steps: run in this order; None = `steps.STEPS`.
-        torques_only: leave out the steps that change no torque, and the verdict.
+        steps: steps in the order of execution; None = `steps.STEPS`.
+        torques_only: whether to omit the verdict and all steps that do not change torques.
     """
     if request.settings.model.osim is not None:
         raise SettingsError(
-            "A trial on an OpenSim model has no other choices to compare and no session to be fitted to.",
-            "Leave model.osim out, or run it by 'biodyn run' or in a study.",
+            "Variations and session fits are not available for a trial on an OpenSim model.",
+            "Omit model.osim, or analyse the trial with 'biodyn run' or in a study.",
         )
     clock = Clock(progress)
     stage: Any = request
@@ -51,7 +51,7 @@ def analyse(
         if step.for_torques or not torques_only:
             with clock.step(step.name):
                 stage = step.run(stage)
-        if number == 0 and not is_compiled():  # not before the files are known to be readable
+        if number == 0 and not is_compiled():  # after the files were read successfully
             with clock.step("compiling kernels"):
                 warm_up(progress)
     require_unchanged(request.user_files)
@@ -78,7 +78,7 @@ def analyse_trial(
 def run_request(
     request: TrialRequest, progress: Progress | None = None, steps: Sequence[Step] | None = None
 ) -> TrialResult:
-    """Return the result of a request, on the subject's own body or on the OpenSim model of the settings."""
+    """Return the result of a request, on the scaled skeleton or on the OpenSim model of the settings."""
     if request.settings.model.osim is not None:
         from biodyn.trial.bodies.opensim import whole_result
 
@@ -101,29 +101,31 @@ def run_trial(
     """Analyse one walk, from its file to joint torques.
 
     Parameters:
-        trial: recording with markers, or poses of segments, and force plates, of any format of docs/formats.md; with
-            `model.osim` in the settings also coordinates of that model.
-        static: recording of the same subject standing; None = searched next to the walk; "none" = not searched. Without one
-            the laboratory's stored joint offsets, a part of the walk with quiet standing, or the walk itself calibrates.
-        mass_kg, height_m: of the subject; None = the files', else measured (see README).
-        age_years, sex, side: age selects the norms, sex ("female", "male") the segment masses, the affected side is for the head
-            of the report. Further data are read from subject.toml next to the walk (`library.subject.SubjectRecord`).
-        settings: Settings, a dict or a TOML file with what differs from the defaults.
+        trial: recording with markers (or segment poses) and force plates, in any format of docs/formats.md; with `model.osim`
+        in
+            the settings also coordinates of that model.
+        static: recording of the same subject standing; None = searched next to the walk; "none" = not searched. Without one,
+            the calibration uses stored joint offsets, a part of the walk with quiet standing, or the walk itself.
+        mass_kg, height_m: mass and height of the subject; None = as stored in the files, else measured (see README).
+        age_years, sex, side: age selects the norms and sex ("female", "male") the segment masses; the affected side is shown at
+            the head of the report. Other data are read from subject.toml next to the walk (`library.subject.SubjectRecord`).
+        settings: Settings, a dict, or a TOML file with deviations from the defaults.
         progress: called with the name of each step as it begins.
-        files: walk and static trial, read before (`files.read_files`); then `static` is not looked at.
-        steps: run instead of `steps.STEPS`, see `steps.with_step`.
-        static_frames: first and last frame of standing in the static trial, or in the walk where it has to do, by the file's own
-            numbers; None = the quietest half second.
-        preset: the analysis as another program does it, "plug_in_gait", "visual3d" or "opensim"; `settings` stand over it.
+        files: walk and static trial that were already read (`files.read_files`); `static` is then ignored.
+        steps: steps that replace `steps.STEPS`, see `steps.with_step`.
+        static_frames: first and last frame of standing in the static trial, or in the walk if it replaces the static trial,
+            numbered as in the file; None = the quietest half second.
+        preset: analysis as in another program, "plug_in_gait", "visual3d" or "opensim"; `settings` have priority.
         companions: other recordings of the person and day, for `[model] fit = "session"`; None = searched next to the walk.
-        entries: single settings over all others, "section.key=value" as a settings TOML writes them.
-        forces: the walk's ground forces in a file of their own (a table, ExternalLoads XML, plates that QTM or Cortex exported);
-            None = plates of the recording, otherwise of a file next to it; "none" = not searched.
+        entries: single settings with priority over all others, "section.key=value" as in a settings TOML.
+        forces: ground forces of the walk in a separate file (table, ExternalLoads XML, plates exported by QTM or Cortex); None
+        =
+            plates of the recording, otherwise of a file next to it; "none" = not searched.
         plates: calibration of the force plates (`biodyn plates`), or its file.
-        memory: the same for all walks of a session, so that what they share is computed once.
+        memory: cache of the session, which the walks of a session share.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
-    SettingsError) where the walk cannot be analysed.
+    SettingsError) if the walk cannot be analysed.
     """
     request = trial_request(trial, static, mass_kg, height_m, settings, **inputs)
     return run_request(request, progress, steps)
@@ -138,13 +140,13 @@ def remake_report(
     pdf: bool = False,
     head: str | Path | None = None,
 ) -> Path:
-    """Draw figures and report of a result folder again, from what the folder keeps; returns the folder.
+    """Regenerate the figures and report of a result folder from its data; returns the folder.
 
-    `figures`: also as files of their own.
+    `figures`: whether figures are also written as separate files.
 
-    Folders of older versions are read too. Files that biodyn did not write are not replaced: ResultError names them.
-    `say` is called with a sentence for every file of the user that changed since the result was made. `pdf`: write
-    `report.pdf` too, with the laboratory's `head` from a TOML file (`paper.read_head`).
+    Folders of older versions are supported. Files that biodyn did not write are not replaced; ResultError lists them. `say` is
+    called with a sentence for every file of the user that changed after the result was written. `pdf`: whether to write
+    `report.pdf`, with the letterhead `head` from a TOML file (`paper.read_head`).
     """
     from biodyn.output.report.paper import paper_format
     from biodyn.output.store.folder import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME

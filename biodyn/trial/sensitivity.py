@@ -1,4 +1,4 @@
-"""The same walk with other choices: which of them the joint moments depend on."""
+"""Analyse a walk with other settings to determine the sensitivity of the joint moments."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse
 
 _Level = tuple[str, Settings]
-# Usual cut-offs of markers and forces in gait analysis, and twice and half of them.
+# Usual cut-offs of markers and forces in gait analysis, Hz, and twice and half of them.
 _CUTOFFS_HZ = (4.0, 5.0, 6.0, 8.0, 10.0, 15.0)
-# Power of every marker's weight, by the name of the level.
+# Exponent of all marker weights, by the name of the level.
 _WEIGHT_POWERS = {"all equal": 0.0, "contrast squared": 2.0}
 
 
@@ -36,14 +36,15 @@ def vary_trial(
     progress: Progress | None = None,
     **inputs: Unpack[RequestInputs],
 ) -> TrialResult:
-    """Analyse a walk, and again with every other level of each factor; the result has `sensitivity` tables and a figure.
+    """Analyse a walk with every level of each factor; the result has `sensitivity` tables and a figure.
 
     Parameters:
-        factors: of "hip_centre", "anthropometry", "cutoff", "marker_weights"; levels: all regressions and tables of the
-            library, `_CUTOFFS_HZ` and `_WEIGHT_POWERS`. On an OpenSim model: "cutoff" and "marker_weights".
-        others: as for `run_trial`.
+        factors: any of "hip_centre", "anthropometry", "cutoff", "marker_weights"; their levels are all regressions and tables
+        of
+            the library, `_CUTOFFS_HZ` and `_WEIGHT_POWERS`. On an OpenSim model: "cutoff" and "marker_weights".
+        Other parameters are those of `run_trial`.
 
-    Raises SettingsError for an unknown factor, and what `run_trial` raises.
+    Raises SettingsError for an unknown factor, and the errors of `run_trial`.
     """
     return vary_request(trial_request(trial, static, mass_kg, height_m, settings, **inputs), factors, progress)
 
@@ -54,7 +55,7 @@ def vary_request(request: TrialRequest, factors: Sequence[str], progress: Progre
     if request.settings.model.osim is not None:
         return _vary_on_model(request, factors, progress)
     settings = request.settings
-    # levels of the cut-off are filters: so is their reference
+    # levels of the cut-off are filters, so the reference also uses a filter
     if "cutoff" in factors and settings.signals.method == "auto":
         settings = _with(settings, "signals", method=BUTTERWORTH)
     request = replace(request, settings=settings, files=request.read())
@@ -77,7 +78,7 @@ def _factor_levels(
 
 
 def _vary_on_model(request: TrialRequest, factors: Sequence[str], progress: Progress | None) -> ModelResult:
-    """Vary a trial on an OpenSim model, with fixed joints and inertias; SettingsError for a factor without a choice."""
+    """Vary a trial on an OpenSim model with fixed joints and inertias; SettingsError for a factor that does not apply."""
     for factor in factors:
         if factor in _OF_THE_MODEL:
             raise SettingsError(f"'{factor}' cannot be varied on an OpenSim model: {_OF_THE_MODEL[factor]}.")
@@ -94,22 +95,22 @@ def _vary_on_model(request: TrialRequest, factors: Sequence[str], progress: Prog
 
 
 def _require_weights(base: ModelResult) -> None:
-    """Raise SettingsError without weights, or for equal weights: their powers are equal too."""
+    """Raise SettingsError if there are no weights or all are equal, so that powers have no effect."""
     weights = {marker.weight for marker in base.analysis.model.markers if marker.weight > 0.0}
     if base.own is None or base.own.fit is None:
-        raise SettingsError("'marker_weights' cannot be varied: coordinates were given, not markers.")
+        raise SettingsError("'marker_weights' cannot be varied because coordinates were given instead of markers.")
     if len(weights) < 2:
         raise SettingsError(
-            "'marker_weights' cannot be varied: every marker counts alike.",
+            "'marker_weights' cannot be varied because all weights are equal.",
             "Give weights: --ik-setup SETUP.xml, or inverse_kinematics.marker_weights.",
         )
 
 
 def _require_factors(factors: Sequence[str]) -> None:
-    if isinstance(factors, str):  # a string is a sequence of letters too
+    if isinstance(factors, str):  # a string is also a sequence
         raise SettingsError(f"'factors' must be a list of names, not one name: '{factors}'.", f'Give ["{factors}"].')
     if not factors:
-        raise SettingsError("Nothing to vary: --vary names no factor.", f"Factors: {', '.join(FACTORS)}.")
+        raise SettingsError("--vary has no factor.", f"Factors: {', '.join(FACTORS)}.")
     unknown = [factor for factor in factors if factor not in FACTORS]
     if unknown:
         raise SettingsError(f"'{unknown[0]}' cannot be varied.", f"Factors: {', '.join(FACTORS)}.")
@@ -148,11 +149,11 @@ def _with(options: Settings, section: str, **entries: Any) -> Settings:
 
 # Reasons why these factors do not apply to an OpenSim model.
 _OF_THE_MODEL = {
-    "hip_centre": "its joints are where the model has them, and the bands of the torques hold what they may be off",
-    "anthropometry": "its inertias are the model's, and the bands of the torques hold what they may be off",
+    "hip_centre": "joint positions are fixed by the model; the bands of the torques include their uncertainty",
+    "anthropometry": "inertias are fixed by the model; the bands of the torques include their uncertainty",
 }
 
-#: What can be varied, and how its levels are made.
+#: Factors, and the functions that generate their levels.
 FACTORS: dict[str, Callable[[Settings, TrialAnalysis], Iterator[_Level]]] = {
     "hip_centre": _hip_centres,
     "anthropometry": _anthropometry_levels,

@@ -1,7 +1,7 @@
-"""What the walks of one person and day share: the subject's model, and the errors of its inertias and of the plates.
+"""Estimate values shared by the walks of a session: the model of the subject, and errors of inertias and plates.
 
-A file of the session is used where it is of the walk's person and day, its markers are the walk's in the same places, and the
-static trial of the walk is its own. Every other file is named, with the reason; nothing about it stops the analysis.
+A file of the session is used if person, day, marker placement and static trial are those of the walk. Every other file is
+reported with the reason, and does not stop the analysis.
 """
 
 from __future__ import annotations
@@ -33,62 +33,62 @@ from biodyn.trial.files import TrialFiles
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.stages import Prepared, Scaled, next_stage
 
-_MOST_FILES = 24  # in addition to the walk; more files add little information
+_MOST_FILES = 24  # number of files in addition to the walk; more files add little information
 # Median difference of the marker distances within segments: 1.9-2.9 mm between walks of one session, 3.9 where a walk turns.
 _SAME_PLACES_M = 0.005
-_LEAST_LABELS = 0.8  # of the walk's markers
-# With two of its own markers and the joint to its neighbour a segment's pose is known.
+_LEAST_LABELS = 0.8  # share of the markers of the walk
+# Two markers and the joint to its neighbour determine the pose of a segment.
 _ENOUGH_MARKERS = 2
-_SAME_PLATES_M = 1e-3  # plates of one laboratory, as files round their corners
+_SAME_PLATES_M = 1e-3  # rounding of plate corners in files, m
 
 # -- files of the session -----------------------------------------------------------------------------------------------
 
 
 def session_files(walk: Path, companions: Sequence[Path] | None) -> SessionFiles | None:
-    """Return the files of a walk's session, or of the given companions; None if there are none."""
+    """Return the files of the session of a walk, found or among the given companions; None if there are none."""
     if companions is not None and not companions:
         return None
     try:
         return session_of(walk, among=companions or ())
-    except (BiodynError, OSError):  # gone since it was read
+    except (BiodynError, OSError):  # removed after it was read
         return None
 
 
 def session_trials(
     session: SessionFiles, files: TrialFiles, walk_markers: Markers, prepared: Callable[[Recording], Markers]
 ) -> tuple[tuple[CalibrationTrial, ...], tuple[Diagnostic, ...]]:
-    """Return the walk and all usable files of its session, in an order that does not depend on the walk, and why others are not.
+    """Return the walk and all usable files of its session, in the same order for every walk, and notes on other files.
 
-    walk_markers: of the walk. prepared: returns markers of another recording with corrected labels, in World.
+    walk_markers: markers of the walk. prepared: returns the markers of another recording in World, with corrected labels.
     """
     walk = files.walk
     notes: list[Diagnostic] = []
     trials = {walk.sha256: CalibrationTrial(walk_markers, walk.path.name, walk.sha256)}
     shapes = {_movement_key(walk)}
-    judge = _Judge(session, files)
+    judge = _CompanionCheck(session, files)
     for companion in usable_files(session):
         why = companion.why if companion.use == "unreadable" else judge.against(companion)
         if not why:
             why = _add_file(companion, prepared, trials, shapes)
         if why:
-            notes.append(_left_out(companion.path.name, why))
+            notes.append(_not_used_note(companion.path.name, why))
     return tuple(trials[key] for key in sorted(trials)), tuple(notes)
 
 
 def usable_files(session: SessionFiles) -> tuple[Companion, ...]:
-    """Return walks and functional trials of the session, and unreadable files."""
+    """Return the walks and functional trials of the session, including unreadable files."""
     return tuple(c for c in session.companions if c.use in ("walk", "functional", "unreadable"))[:_MOST_FILES]
 
 
 def walks_of_session(session: SessionFiles, files: TrialFiles) -> list[Companion]:
-    """Return the other walks of the session with the marker placement of the walk, each movement once."""
-    judge, shapes, walks = _Judge(session, files), {_movement_key(files.walk)}, []
+    """Return the other walks of the session with the same marker placement, without duplicates."""
+    judge, shapes, walks = _CompanionCheck(session, files), {_movement_key(files.walk)}, []
     for companion in usable_files(session):
         if companion.use != "walk" or judge.against(companion):
             continue
         try:
             shape = _movement_key(read(companion.path))
-        except (BiodynError, OSError):  # named where the model is fitted
+        except (BiodynError, OSError):  # reported in the fit of the model
             continue
         if shape not in shapes:
             shapes.add(shape)
@@ -96,37 +96,39 @@ def walks_of_session(session: SessionFiles, files: TrialFiles) -> list[Companion
     return walks
 
 
-class _Judge:
-    """Why a file of a session cannot serve its walk, by headers and previews."""
+class _CompanionCheck:
+    """Checks by headers and previews whether a file of a session can be used for its walk."""
 
     def __init__(self, session: SessionFiles, files: TrialFiles) -> None:
         self.walk = read_facts(session.walk.path)
         self.statics = [c.path for c in session.statics]
         self.static: Path | None = None
         if files.source == "static trial" and len(self.statics) > 1:
-            # static trials are assigned to other files only if the walk's own can be identified
+            # static trials are assigned to other files only if that of the walk is identified
             chosen = self._own_static(self.walk)
             if chosen is not None and chosen.resolve() == files.static.path.resolve():
                 self.static = chosen
 
     def against(self, companion: Companion) -> str:
-        """Why it cannot serve, "" where it can."""
+        """Return the reason why a companion cannot be used; "" if it can."""
         try:
             facts = read_facts(companion.path)
             shared = len(self.walk.labels & facts.labels)
             if shared < _LEAST_LABELS * len(self.walk.labels):
-                return f"it holds {shared} of the walk's {len(self.walk.labels)} point labels"
+                return f"it has only {shared} of the {len(self.walk.labels)} point labels of the walk"
             if companion.body_m is None:
-                return "too few of its markers move as one to tell whether they sit where the walk's do"
+                return "too few of its markers move rigidly to compare the marker placement"
             if companion.body_m > _SAME_PLACES_M:
                 apart = f"{1000.0 * companion.body_m:.1f} mm"
-                return f"its markers sat elsewhere: their distances within segments differ by {apart} from the walk's"
+                return (
+                    f"its marker placement differs: distances within segments differ by {apart} from those of the walk"
+                )
             if compare_offsets(self.walk.joint_offsets_rad, facts.joint_offsets_rad) == "different":
-                return "it stores other joint offsets: another static trial is its own"
+                return "its stored joint offsets differ, so it belongs to another static trial"
             if self.static is not None:
                 own_static = self._own_static(facts)
                 if own_static is not None and own_static != self.static:
-                    return f"{own_static.name} is its own static trial"
+                    return f"its static trial is {own_static.name}"
         except (BiodynError, OSError) as error:
             return str(getattr(error, "message", error))
         return ""
@@ -141,42 +143,42 @@ def _add_file(
     trials: dict[str, CalibrationTrial],
     movements: set[str],
 ) -> str:
-    """Read a file and add it to those found; why it cannot be added, "" where it was."""
+    """Read a file and add it to `trials`; return the reason if it cannot be added, else ""."""
     try:
         recording = read(companion.path)
         movement = _movement_key(recording)
         if movement in movements:
-            return "it holds the same movement as another file"
+            return "it contains the same movement as another file"
         use: CalibrationUse = "functional" if companion.use == "functional" else "walk"
         seen = CalibrationTrial(prepared(recording), recording.path.name, recording.sha256, use)
     except (BiodynError, OSError) as error:
         return str(getattr(error, "message", error))
-    except Exception as error:  # an unexpected companion is excluded; the walk is analysed
-        return f"it is not understood ({type(error).__name__}: {error})"
+    except Exception as error:  # an unexpected error excludes the companion; the walk is analysed
+        return f"it cannot be interpreted ({type(error).__name__}: {error})"
     movements.add(movement)
     trials[recording.sha256] = seen
     return ""
 
 
 def _movement_key(recording: Recording) -> str:
-    """The same for two files that hold the same positions, whatever else was computed from them."""
+    """Return a key of the marker positions, equal for files with the same positions and different computed data."""
     positions = recording.markers.positions
     known = np.sort(np.round(1e4 * positions[np.isfinite(positions)]))
     return hashlib.sha256(known.tobytes()).hexdigest()
 
 
-def _left_out(name: str, why: str) -> Diagnostic:
+def _not_used_note(name: str, why: str) -> Diagnostic:
     return Diagnostic(
         "data-not-used",
         "info",
         f"{name} is not used for the subject's model: {why.rstrip('.')}.",
-        hint="Where it should be: same person, day, marker set and marker places as the walk.",
+        hint="To use it, person, day, marker set and marker placement must be those of the walk.",
         about=name,
     )
 
 
 def content_hash(path: Path) -> str:
-    """Return the hash of a file's content, remembered while size and time of change stay; "" where it cannot be read."""
+    """Return the hash of a file, cached while size and modification time are unchanged; "" if it cannot be read."""
     try:
         return remembered_sha256(path, path.stat())
     except (InputFileError, OSError):
@@ -188,16 +190,16 @@ def content_hash(path: Path) -> str:
 
 @dataclass(frozen=True)
 class SubjectModelFit:
-    """The fit, None without enough data, and findings about files of the session."""
+    """The fitted model (None without enough data), and findings on files of the session."""
 
     fitted: SubjectFitResult | None
     notes: tuple[Diagnostic, ...] = ()
 
 
 def subject_model_fit(trial: Scaled) -> SubjectModelFit:
-    """Return the model fitted to the walk, or to its whole session where `[model] fit` is "session"."""
+    """Fit the model to the walk, or to its session if `[model] fit` is "session"."""
     soft = frozenset(role.label for role in trial.mapping.roles if role.soft)
-    # Moved centres do not change the estimated height and widths.
+    # Shifted centres do not change the estimated height and widths.
     scaling = replace(trial.scaling, options=replace(trial.scaling.options, height_m=trial.model.height_m))
     session = session_files(trial.path, trial.companions) if trial.settings.model.fit == "session" else None
     if session is None or not usable_files(session):
@@ -230,10 +232,10 @@ def _fit_subject(
 
 
 def without_guesses(model: SubjectModel) -> SubjectModel:
-    """Return the model without markers that only their place while standing ties to a segment which others show.
+    """Return the model without markers that are assigned by their standing position to a segment with other markers.
 
-    A point that software computed, or a corner of the laboratory, may be next to a foot; it must not move an ankle. Its movement
-    decides later what it rides on (`kinematics.tracking`).
+    A computed point or a point of the laboratory may be next to a foot and must not shift an ankle. Such points are later
+    assigned by their movement (`kinematics.tracking`).
     """
     sure = Counter(marker.body for marker in model.markers if marker.source != PLACED_WHILE_STANDING)
     reliable = tuple(m for m in model.markers if m.source != PLACED_WHILE_STANDING or sure[m.body] < _ENOUGH_MARKERS)
@@ -241,7 +243,7 @@ def without_guesses(model: SubjectModel) -> SubjectModel:
 
 
 def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles) -> str:
-    """Everything that the fit of a session depends on, the contents of all its files among it."""
+    """Return a key of all inputs of the fit of a session, including the contents of its files."""
     files = sorted((c.use, content_hash(c.path)) for c in (*usable_files(session), *session.statics))
     walk = ("walk", trial.files.walk.sha256)
     made_of = (
@@ -259,14 +261,14 @@ def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles)
     return hashlib.sha256(repr(made_of).encode()).hexdigest()
 
 
-# -- what the other walks show of the inertias and the plates -----------------------------------------------------------
+# -- information of the other walks on inertias and plates -----------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class WalkInformation:
-    """What a walk shows, or why it shows nothing.
+    """Information of a walk on inertias and plates, or the reason why there is none.
 
-    corners_L: (P, 4, 3) m of its plates in axes of the laboratory, with these numbers. up_L: (3,) the vertical in these axes.
+    corners_L: (P, 4, 3) m, corners of its plates in laboratory axes. up_L: (3,) vertical in these axes.
     """
 
     information: InformationForm | str
@@ -276,7 +278,7 @@ class WalkInformation:
 
 
 def other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:
-    """The other walks of the session as they are analysed, each with a key of everything that its result depends on."""
+    """Yield the requests of the other walks of the session, each with a key of all its inputs."""
     session = session_files(trial.path, trial.companions)
     if session is None:
         return
@@ -308,7 +310,7 @@ def other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:
 
 
 def _companion_session(companion: Companion, trial: TrialRequest) -> tuple[Path, ...] | None:
-    """The rest of the session, seen from a companion: the same model for every walk. None: the folder of the companion."""
+    """Return the companions of a companion, so that every walk has the same model; None = search in its folder."""
     if trial.companions is None:
         return None
     return tuple(path for path in (trial.path, *trial.companions) if path.resolve() != companion.path.resolve())
@@ -326,11 +328,11 @@ def corners_L(trial: Prepared) -> FloatArray:
 
 
 def tells_nothing(name: str, why: str) -> Diagnostic:
-    """Return the finding on a walk that shows nothing."""
+    """Return the finding on a walk without information on inertias and plates."""
     return Diagnostic(
         "data-not-used",
         "info",
-        f"{name} tells nothing of mass centres and plates: {why.rstrip('.')}.",
-        hint="Where it should: a walk on the same plates that can be analysed alone.",
+        f"{name} is not used to estimate mass centres and plate errors: {why.rstrip('.')}.",
+        hint="To use it, it must be a walk on the same plates that can be analysed alone.",
         about=name,
     )

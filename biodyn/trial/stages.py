@@ -1,7 +1,7 @@
-"""The values of an analysis, stage by stage: each stage holds all values of the stage before it, and its own.
+"""The stages of an analysis: each stage holds the values of the previous stage and adds its own.
 
-A step of `steps` takes the stage before it and returns the next one; nothing changes in place. `next_stage` makes the next
-stage, `dataclasses.replace` a stage with other values.
+A step of `steps` takes a stage and returns the next one; stages are immutable. `next_stage` creates the next stage,
+`dataclasses.replace` a stage with other values.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from biodyn.uncertainty.inputs import PoseErrors, TrialInputs
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the skeleton is scaled with.
+    """The data with which the skeleton is scaled.
 
     Attributes:
         source: kind of recording.
         standing: the standing subject, measured or assembled from the walk.
-        joint_offsets_rad: by name, offsets of the wands from the planes of their joints, where known.
+        joint_offsets_rad: known offsets of the wands from the planes of their joints, rad, by name.
         is_seen: whether the standing subject was measured.
     """
 
@@ -55,15 +55,15 @@ class Calibration:
 
 
 class Body(Protocol):
-    """What differs between bodies: markers on a skeleton of the library, or measured poses of its segments."""
+    """The steps that differ between bodies: markers on a library skeleton, or measured segment poses."""
 
     @property
     def is_fitted(self) -> bool:
-        """Whether a walk can correct the joint centres of the static trial."""
+        """Return whether a walk can correct the joint centres of the static trial."""
 
     @property
     def has_outliers(self) -> bool:
-        """Whether points far from the fitted skeleton are errors of measurement."""
+        """Return whether points far from the fitted skeleton are measurement errors."""
 
     def require(self, settings: Settings) -> None:
         """Raise SettingsError for settings that this body does not support."""
@@ -81,7 +81,7 @@ class Body(Protocol):
         """Return the roles of the markers on landmarks."""
 
     def pose_errors(self, trial: Scaled) -> PoseErrors | None:
-        """Return the errors of measured poses; None where markers were measured."""
+        """Return the errors of measured poses; None for measured markers."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,7 +89,7 @@ class Loaded(TrialRequest):
     """The recordings were read.
 
     Attributes:
-        walk, static: in axes of the laboratory, from `Oriented` on each in its own World. body: see `Body`.
+        walk, static: recordings in laboratory axes; from `Oriented` on each in its own World axes. body: see `Body`.
     """
 
     files: TrialFiles
@@ -99,13 +99,13 @@ class Loaded(TrialRequest):
 
     @property
     def rate_hz(self) -> float:
-        """Marker frames per second."""
+        """Return the marker frames per second."""
         return self.walk.markers.rate_hz
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Oriented(Loaded):
-    """The recordings are in World. centres: joint centres stored in the static trial's file, where they are to be used."""
+    """The recordings are in World. centres: stored joint centres of the static trial, if they are used."""
 
     world: WorldFrame
     centres: tuple[StoredCentre, ...] = ()
@@ -113,7 +113,7 @@ class Oriented(Loaded):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Labelled(Oriented):
-    """The role of each marker is known."""
+    """The roles of the markers are known."""
 
     mapping: MarkerMapping
 
@@ -130,9 +130,9 @@ class Scaled(Prepared):
     """The model has the size of the subject.
 
     Attributes:
-        plates_mass: mass on the plates in the static trial. mass: None up to `Solved` where only strides show it.
+        plates_mass: mass on the plates in the static trial. mass: body mass; None before `Solved` if only strides determine it.
         model_notes: findings about the model.
-        subject_fit: what the walk, or its session, changed of the model; None where nothing was fitted.
+        subject_fit: changes of the model by the fit to the walk or its session; None without a fit.
     """
 
     calibrated: Calibration
@@ -145,12 +145,12 @@ class Scaled(Prepared):
 
     @property
     def mass_kg(self) -> float | None:
-        """Body mass, where it is known at this stage."""
+        """Return the body mass, kg; None if it is unknown at this stage."""
         return None if self.mass is None else self.mass.mass_kg
 
     @property
     def standing(self) -> Standing:
-        """The standing subject."""
+        """Return the standing subject."""
         return self.calibrated.standing
 
 
@@ -167,8 +167,8 @@ class Grounded(Tracked):
     """The loads on the feet are known.
 
     Attributes:
-        decided: contacts of the feet on the plates. other_loads: loads on the plates without a foot.
-        moved: strikes and offs by the movement alone. event_notes: findings about the events.
+        decided: contacts of the feet with the plates. other_loads: loads on the plates without a foot.
+        moved: foot strikes and offs determined by the movement alone. event_notes: findings about the events.
     """
 
     points: GaitPoints
@@ -187,7 +187,7 @@ class Solved(Grounded):
     """The joint torques are known.
 
     Attributes:
-        propagation: inputs of the bands. uncertainty: the bands.
+        propagation: inputs of the uncertainty bands. uncertainty: the uncertainty bands.
         estimate: summary of the estimate of motion and forces; fit, model, dynamics and reaction are then its results.
     """
 
@@ -199,7 +199,7 @@ class Solved(Grounded):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Checked(Solved):
-    """The checks are done. analysis: with what they found."""
+    """The checks are done. analysis: the analysis including their results."""
 
     analysis: TrialAnalysis
 
@@ -233,7 +233,7 @@ def make_analysis(trial: Solved, timings: Mapping[str, float] | None = None) -> 
     )
 
 
-# Values of a solved trial that its analysis holds under the same name.
+# Values of a solved trial that have the same name in its analysis.
 _AS_THEY_ARE = (
     *("model", "fit", "base_angles", "contacts", "reaction", "points", "dynamics", "events", "activity", "subject_fit"),
     *("propagation", "uncertainty", "estimate", "user_files", "plate_calibration"),
@@ -258,7 +258,7 @@ def _static_facts(trial: Solved) -> StaticFacts:
 def _subject_facts(trial: Solved) -> SubjectFacts:
     walk, static, mass = trial.walk, trial.static, trial.mass
     if mass is None:
-        raise SubjectError("Body mass is not known.", "Give it with --mass.")
+        raise SubjectError("The body mass is unknown.", "Give it with --mass.")
     given = trial.settings.subject
     height_source = "given by the user" if given.height_m is not None else find_stored_height((walk, static))[1]
     if given.sex:
@@ -266,7 +266,7 @@ def _subject_facts(trial: Solved) -> SubjectFacts:
     elif walk.subject.sex or static.subject.sex:
         sex_source = "stored in the file"
     else:
-        sex_source = "not known: mean of both"
+        sex_source = "unknown: mean of both sexes"
     points = trial.standing.points
     roles = trial.body.landmark_roles(trial.mapping)
     landmarks = {role.landmark: points[role.label] for role in roles if role.label in points}

@@ -1,7 +1,7 @@
-"""The steps of an analysis, from the files to the checks. Read top to bottom they are the data's way.
+"""The steps of an analysis in their order, from the files to the checks.
 
-A step takes the stage before it (`stages`) and returns the next one; `STEPS` is their order. Every step calls the function that
-does the work and passes it its section of the settings. Another list may be run instead:
+A step takes a stage (`stages`) and returns the next one; `STEPS` defines their order. Every step calls the function that does
+the work with its section of the settings. Another list of steps can be run instead:
 
     mine = with_step(STEPS, "signals", my_signals)          # def my_signals(trial: Labelled) -> Prepared: ...
     biodyn.trial.run.run_trial("walk.c3d", steps=mine)
@@ -89,7 +89,7 @@ from biodyn.uncertainty.inputs import TrialInputs, load_magnitudes, stride_time
 
 
 def reading(trial: TrialRequest) -> Loaded:
-    """Read the walk and its static trial, unless they were read before, and apply the calibration of the plates."""
+    """Read the walk and its static trial if necessary, and apply the calibration of the plates."""
     files = with_calibration(trial.read(), trial.plate_calibration)
     body = PoseBody() if files.source == "poses" else MarkerBody()
     body.require(trial.settings)
@@ -98,17 +98,17 @@ def reading(trial: TrialRequest) -> Loaded:
 
 
 def axes(trial: Loaded) -> Oriented:
-    """Turn both recordings into the world frame: X forward, Y up, Z right."""
+    """Rotate both recordings to the world frame: X forward, Y up, Z right."""
     return trial.body.oriented(trial)
 
 
 def marker_set(trial: Oriented) -> Labelled:
-    """Recognise which marker is which: by the labels, corrected where the positions contradict them."""
+    """Recognise the markers by their labels, corrected if positions contradict the labels."""
     return trial.body.labelled(trial)
 
 
 def signals(trial: Labelled) -> Prepared:
-    """Fill gaps, smooth markers, and turn plate channels into filtered wrenches."""
+    """Fill gaps, smooth markers, and convert plate channels to filtered wrenches."""
     return next_stage(trial, Prepared, signals=prepare_signals(trial.walk, trial.mapping, trial.settings.signals))
 
 
@@ -118,8 +118,8 @@ def scaling(trial: Prepared) -> Scaled:
 
 
 def calibration(trial: Scaled) -> Scaled:
-    """Let the walk, or all of its session, correct what the static trial leaves uncertain: centres, axes, marker places."""
-    # centres that were asked for stay where they are
+    """Correct joint centres, axes and marker positions of the static trial by the walk or its session."""
+    # requested joint centres are not changed
     if trial.settings.model.fit != "none" and not trial.centres and trial.body.is_fitted:
         fit = subject_model_fit(trial)
         trial = trial.noted(*fit.notes)
@@ -130,7 +130,7 @@ def calibration(trial: Scaled) -> Scaled:
 
 
 def inverse_kinematics(trial: Scaled) -> Tracked:
-    """Fit the skeleton to the markers of the whole walk; outliers leave the signals."""
+    """Fit the skeleton to the markers of the whole walk; outliers are removed from the signals."""
     settings = trial.settings
     fit, prepared, notes = track(
         with_freed(trial.model, "knee_rotation") if settings.model.knee == "rotation" else trial.model,
@@ -148,7 +148,7 @@ def inverse_kinematics(trial: Scaled) -> Tracked:
 def contacts(trial: Tracked) -> Grounded:
     """Remove the offsets of the plates, assign their loads to feet, and compute the ground reaction of each foot.
 
-    Strikes off the plates come from the movement, according to the recognised activity.
+    Foot strikes off the plates are determined from the movement and the recognised activity.
     """
     points = gait_points(trial.fit, SIDES, trial.rate_hz)
     steps = points.of_steps(trial.rate_hz, trial.signals.cutoff_hz)
@@ -190,7 +190,7 @@ def _decide_contacts(trial: Tracked, points: GaitPoints) -> tuple[Tracked, Conta
 def _corners_in_order(
     trial: Tracked, decided: ContactDecisions, points: GaitPoints
 ) -> tuple[Recording, tuple[Diagnostic, ...]]:
-    """The walk with the corners of its plates in order, and what was corrected, by a first decision about the contacts."""
+    """Return the walk with plate corners in order, and notes on corrections; uses a first decision about the contacts."""
     walk, prepared, rate_hz = trial.walk, trial.signals, trial.rate_hz
     if not any(is_z_up(plate) for plate in walk.plates):
         return walk, ()
@@ -227,10 +227,10 @@ def _ground_reaction(
     prepared: TrialSignals,
     full_bandwidth: GroundReaction | None = None,
 ) -> GroundReaction:
-    """The ground reaction of the feet, by the plates' forces as these signals have them."""
+    """Return the ground reaction of the feet from the plate forces of the given signals."""
     strikes_s: Mapping[Side, FloatArray] = {}
     rate_hz = trial.rate_hz
-    if activity.is_walking:  # the accuracy of strikes by the movement is known for walking only
+    if activity.is_walking:  # the accuracy of kinematic foot strikes is known only for walking
         strikes_s = strikes_from_movement(
             used, kinematic_events, trial.walk.markers.frame_count / rate_hz, 1.0 / rate_hz
         )
@@ -239,7 +239,7 @@ def _ground_reaction(
 
 
 def events(trial: Grounded) -> Grounded:
-    """Find foot strikes and foot offs: plates, movement and file."""
+    """Determine foot strikes and foot offs from plates, movement and stored events."""
     points = trial.points.of_steps(trial.rate_hz, trial.signals.cutoff_hz)
     all_events, notes = _find_events(trial, trial.moved, points)
     return replace(trial, events=all_events, event_notes=notes).noted(*notes)
@@ -248,7 +248,7 @@ def events(trial: Grounded) -> Grounded:
 def _find_events(
     trial: Grounded, kinematic_events: Sequence[GaitEvent], points: GaitPoints
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
-    """The events, with those that the movement of these points tells."""
+    """Return the events, including those determined from the movement of the points, and findings."""
     return gait_events(
         trial.contacts,
         trial.walk.events,
@@ -267,7 +267,7 @@ def inverse_dynamics(trial: Grounded) -> Solved:
     """Solve for the joint torques; an unknown body mass is estimated from the strides first."""
     if trial.mass is None:
         others = [trial.memory.of(f"mass {key}", partial(_body_masses, other)) for other, key in other_walks(trial)]
-        is_steady = trial.activity.is_walking or trial.activity.kind in ("running", "stairs")  # no hops
+        is_steady = trial.activity.is_walking or trial.activity.kind in ("running", "stairs")  # without hops
         own = _stance_masses(trial) if is_steady else {}
         mass, note = stride_mass(own, others)
         model = with_mass(trial.model, mass.mass_kg)
@@ -293,10 +293,10 @@ def _stance_masses(trial: Grounded) -> StanceMasses:
 
 
 def _body_masses(other: TrialRequest) -> StanceMasses:
-    """Body mass by the stances of another walk of the session; none unless it is walking that can be analysed."""
+    """Return body masses from the stances of another walk of the session; empty if it is not walking or cannot be analysed."""
     try:
         grounded: Grounded = run_steps(other, STEPS, "events")
-    except Exception:  # it is named where the model is fitted; the walk is analysed
+    except Exception:  # reported in the fit of the model; the walk is analysed
         return {}
     return _stance_masses(grounded) if grounded.activity.is_walking else {}
 
@@ -310,7 +310,7 @@ def _convert_moment_axes(trial: Grounded, fit: Fit, dynamics: Dynamics) -> tuple
 
 
 def estimate(trial: Solved) -> Solved:
-    """Estimate motion and forces together, with the plates' forces at full bandwidth, if the settings require it."""
+    """Estimate motion and forces together, with plate forces at full bandwidth, if the settings require it."""
     settings = trial.settings
     if not trial.signals.method.is_estimate:
         return trial
@@ -323,13 +323,13 @@ def estimate(trial: Solved) -> Solved:
     except EstimateError as error:
         if settings.signals.method == ESTIMATE:
             raise
-        # the estimate was not requested by name: the filtered motion is used
+        # the estimate was not explicitly requested, so the filtered motion is used
         filtered = with_method(trial.signals, fall_back_to_filter(error.message.rstrip(".")))
         propagation = replace(trial.propagation, signals=filtered)
         return replace(trial, signals=filtered, propagation=propagation).noted(estimate_failed(error))
     dynamics, _ = _convert_moment_axes(trial, estimated.fit, estimated.dynamics)
     points = gait_points(estimated.fit, SIDES, trial.rate_hz)
-    unfiltered = points.of_steps(trial.rate_hz, math.inf)  # the estimate's motion passed no filter
+    unfiltered = points.of_steps(trial.rate_hz, math.inf)  # the estimated motion is not filtered
     kinematic_events = movement_events(unfiltered, trial.rate_hz, trial.activity.direction, trial.activity.is_walking)
     found_events, event_notes = _find_events(trial, kinematic_events, unfiltered)
     assumed = {coordinate.body for coordinate in estimated.fit.model.assumed}
@@ -355,11 +355,11 @@ def estimate(trial: Solved) -> Solved:
 
 
 def _estimate_trial(trial: Solved, shared: tuple[InformationForm, ...] = (), bands: bool = False) -> Estimate:
-    """The estimate of a trial after its inverse dynamics; EstimateError where something that no plate shows carries the body."""
+    """Return the estimate of a trial after its inverse dynamics; EstimateError if an unmeasured support carries the body."""
     settings = trial.settings
     if trial.other_loads:
         raise EstimateError(
-            "An aid or a person carries part of the body: motion and forces of the feet are not in balance."
+            "A walking aid or a person carries part of the body weight, so motion and foot forces are not in balance."
         )
     cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
     widest = with_force_cutoff(trial.signals, cutoff_hz)
@@ -371,7 +371,7 @@ def _estimate_trial(trial: Solved, shared: tuple[InformationForm, ...] = (), ban
 
 
 def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tuple[Diagnostic, ...]]:
-    """What every other walk of the session shows of inertias and plates, and why others show nothing."""
+    """Return the information of the other walks of the session on inertias and plates, and notes on unused walks."""
     shared: list[InformationForm] = []
     notes: list[Diagnostic] = []
     for other, key in other_walks(trial):
@@ -387,25 +387,25 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
 
 
 def walk_alone(request: TrialRequest) -> WalkInformation:
-    """Return what a walk shows of inertias and plates, analysed up to its estimate; a walk that fails says why."""
+    """Return the information of a walk on inertias and plates, by its estimate; the reason if the analysis fails."""
     try:
         solved: Solved = run_steps(request, STEPS, "inverse dynamics")
         information = _estimate_trial(solved).shared_parameters
         numbers = tuple(plate.number for plate in solved.signals.raw_plates)
         return WalkInformation(
-            "no frame of it is in balance" if information is None else information,
+            "it has no frame in balance" if information is None else information,
             corners_L(solved),
             numbers,
             solved.world.R_WL[1],
         )
     except (BiodynError, OSError) as error:
         return WalkInformation(str(getattr(error, "message", error)))
-    except Exception as error:  # a companion that nobody thought of costs itself, not the walk
+    except Exception as error:  # an unexpected error excludes the companion, not the walk
         return WalkInformation(f"it is not understood ({type(error).__name__}: {error})")
 
 
 def uncertainty(trial: Solved) -> Solved:
-    """Propagate the errors of all inputs to uncertainty bands of the torques."""
+    """Propagate input errors to uncertainty bands of the torques."""
     settings = trial.settings.uncertainty
     if trial.estimate is None:
         return replace(trial, uncertainty=torque_bands(trial.propagation, settings))
@@ -414,7 +414,7 @@ def uncertainty(trial: Solved) -> Solved:
 
 
 def checks(trial: Solved) -> Checked:
-    """Compare the result with a sound recording, every cycle with what a body can do, the torques with other algorithms."""
+    """Check data quality, physiological limits of every cycle, and torques by a second algorithm."""
     unchecked = make_analysis(trial)
     analysis = replace(examine(unchecked), consistency=with_consistency(unchecked).consistency)
     return next_stage(trial, Checked, analysis=analysis, notes=analysis.diagnostics)
@@ -422,7 +422,7 @@ def checks(trial: Solved) -> Checked:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: its name, as it is shown and timed, what it does, and whether a torque depends on it."""
+    """One step: its name for display and timing, its function, and whether a torque depends on it."""
 
     name: str
     run: Callable[[Any], Any]
@@ -455,22 +455,22 @@ def run_steps(trial: TrialRequest, steps: Sequence[Step], last: str) -> Any:
 
 
 def with_step(steps: Sequence[Step], name: str, run: Callable[[Any], Any]) -> tuple[Step, ...]:
-    """Return the steps with another function for one of them; SettingsError with the nearest name for an unknown one."""
+    """Return the steps with one function replaced; SettingsError with the most similar name for an unknown step."""
     names = [step.name for step in steps]
     if name not in names:
         raise SettingsError(f"'{name}' is not a step of an analysis.", suggest_name(name, names))
     return tuple(replace(step, run=run) if step.name == name else step for step in steps)
 
 
-# -- what ends an analysis ----------------------------------------------------------------------------------------------
+# -- errors that end an analysis ----------------------------------------------------------------------------------------------
 
 
 def _require_possible_loads(walk: Recording, prepared: TrialSignals) -> None:
     load = impossible_load(prepared.raw_plates)
     if load is not None:
         raise PlateError(
-            f"The force plates of '{walk.path.name}' show {load:.3g} N for a tenth of a second: beyond any human "
-            "load, so their forces are in a wrong unit or scale.",
+            f"The force plates of '{walk.path.name}' measure {load:.3g} N for 0.1 s, which exceeds any human load; "
+            f"their forces have a wrong unit or scale.",
             "Check ANALOG:UNITS, ANALOG:SCALE and GEN_SCALE (N and Nmm are usual), and export the trial again.",
         )
 

@@ -1,4 +1,4 @@
-"""An archive of trials becomes a folder of files that every command and other programs read."""
+"""Unpack an archive of trials to a folder of files that all commands and other programs can read."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from biodyn.rigid_body.osim.joints import coordinates_down_the_tree
 from biodyn.rigid_body.osim.model import model_element, model_of
 from biodyn.rigid_body.osim.write import component_name
 
-#: Read with the recordings (`io.subject_files`).
+#: File with subject data that is read with the recordings (`io.subject_files`).
 SUBJECT: Final = "_subject.json"
 
 
 @dataclass(frozen=True)
 class Unpacked:
-    """What was written: the folder, the names of its files, the trials' names, and sentences on what they lack."""
+    """A written folder: its path, file names, trial names, and sentences on missing data."""
 
     folder: Path
     files: tuple[str, ...]
@@ -37,17 +37,17 @@ class Unpacked:
 
 
 def unpack(archive: str | Path, folder: str | Path | None = None, *, force: bool = False) -> Unpacked:
-    """Write the trials of a .b3d archive (AddBiomechanics) as files, all or nothing.
+    """Write the trials of a .b3d archive (AddBiomechanics) as files, completely or not at all.
 
-    Of every trial: `<trial>.trc` (markers), `<trial>_grf.mot` (ground forces, where plates were loaded) and
-    `<trial>_coordinates.mot` (of the fitted model); of the person `_subject.json` (mass, height, sex, age), of each pass
-    `model_<pass>.osim`. `run`, `check`, `study` and `session` take the folder and the .trc as they are.
+    Files of every trial: `<trial>.trc` (markers), `<trial>_grf.mot` (ground forces, if plates were loaded) and
+    `<trial>_coordinates.mot` (of the fitted model); `_subject.json` (mass, height, sex, age) of the person; `model_<pass>.osim`
+    of each processing pass. `run`, `check`, `study` and `session` accept the folder and the .trc files.
 
     Parameters:
-        archive: the file. folder: where to; None = next to it, under its name without suffix.
-        force: replace an earlier folder in which nothing was changed.
+        archive: path of the archive. folder: target folder; None = next to it, with its name without suffix.
+        force: whether to replace an earlier folder whose files are unchanged.
 
-    Raises InputFileError for a damaged archive, ResultError for a folder that is taken.
+    Raises InputFileError for a damaged archive, ResultError for a folder that is in use.
     """
     source = Path(archive)
     archive_content = read_archive(source)
@@ -74,9 +74,9 @@ def unpack(archive: str | Path, folder: str | Path | None = None, *, force: bool
 
 @dataclass(frozen=True)
 class _Model:
-    """A model's text, and its coordinates, depth first as an archive has them; () = cannot be read.
+    """Text of a model and its coordinates in depth-first order as in an archive; () = cannot be read.
 
-    free: those that follow no others; archives hold these, of old models all.
+    free: independent coordinates; archives hold these, or all coordinates for old models.
     """
 
     osim: str
@@ -84,7 +84,7 @@ class _Model:
     free: tuple[str, ...] = ()
 
     def named(self, values: FloatArray) -> dict[str, FloatArray]:
-        """Columns (T,) of coordinates (T, n) by name; {} where n is not a number that the model has."""
+        """Return the columns (T,) of coordinates (T, n) by name; {} if n does not match the model."""
         for names in (self.free, self.coordinates):
             if names and len(names) == values.shape[1]:
                 return dict(zip(names, values.T, strict=True))
@@ -92,7 +92,7 @@ class _Model:
 
 
 def _models_by_kind(archive: Archive) -> tuple[dict[str, _Model], list[str]]:
-    """The models by kind of pass, and notes."""
+    """Return the models by kind of processing pass, and notes."""
     models: dict[str, _Model] = {}
     notes = []
     for model in archive.models:
@@ -111,7 +111,7 @@ def _models_by_kind(archive: Archive) -> tuple[dict[str, _Model], list[str]]:
 
 
 def _person_facts(archive: Archive) -> str:
-    """Return the facts of the person as AddBiomechanics writes them with recordings."""
+    """Return the subject data in the format that AddBiomechanics writes with recordings."""
     facts = {
         "massKg": archive.mass_kg,
         "heightM": archive.height_m,
@@ -124,7 +124,7 @@ def _person_facts(archive: Archive) -> str:
 def _trial_files(
     name: str, trial: ArchivedTrial, archive: Archive, models: Mapping[str, _Model]
 ) -> tuple[dict[str, str], list[str]]:
-    """Files of one trial by name, and notes."""
+    """Return the files of one trial by name, and notes."""
     time_s = np.arange(len(trial.markers)) / trial.rate_hz
     force_columns, _, force_notes = forces_of(trial)
     files: dict[str, str] = {}
@@ -149,17 +149,17 @@ def _trial_files(
                 (f"Coordinates of model_{kind}.osim, radians and metres.",),
             )
         else:
-            notes.append(f"The coordinates of '{trial.name}' differ in number from its model: left out.")
+            notes.append(f"The coordinates of '{trial.name}' do not match its model in number and are omitted.")
     return files, notes
 
 
 def _trc_labels(labels: Sequence[str]) -> list[str]:
-    """Labels as a TRC file can hold them."""
+    """Return labels that are valid in a TRC file."""
     return [" ".join(label.split()) or "marker" for label in labels]
 
 
 def _free_name(name: str, taken: Sequence[str]) -> str:
-    """The name, with a number behind it where another trial has it already, in whatever letters."""
+    """Return the name, with a number appended if it is already used (ignoring case)."""
     used = {taken_name.lower() for taken_name in taken}
     candidate, number = name, 1
     while candidate.lower() in used:

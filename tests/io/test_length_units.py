@@ -70,5 +70,5 @@ def test_plates_of_unknown_size_are_not_used_and_the_run_says_so(laboratory, tmp
     files = laboratory.copy(tmp_path, walk=with_plates(walk, 60.0))
     (note,) = read_c3d(files.walk).diagnostics
     assert (note.code, note.severity) == ("plate-not-used", "error")
-    with pytest.raises(PlateError, match=r"holds no usable force plate\. The force plates would measure 36 x 24 m"):
+    with pytest.raises(PlateError, match=r"has no usable force plate\. The force plates would measure 36 x 24 m"):
         analyse_trial(files.walk, files.static)

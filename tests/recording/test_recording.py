@@ -35,11 +35,11 @@ def test_what_is_there_is_given() -> None:
     ("part", "what"), [("markers", "markers"), ("poses", "segment poses"), ("coordinates", "joint coordinates")]
 )
 def test_what_is_missing_is_said_in_one_sentence(part: str, what: str) -> None:
-    with pytest.raises(InputFileError, match=rf"'walk.c3d' holds no {what}; it holds force plates\. Give "):
+    with pytest.raises(InputFileError, match=rf"'walk.c3d' contains no {what}; it contains force plates\. Give "):
         getattr(recording(), part)
     everything = {"markers": MARKERS, "poses": POSES, "coordinates": COORDINATES}
     del everything[part]
-    with pytest.raises(InputFileError, match=f"holds no {what}; it holds (markers|segment poses), "):
+    with pytest.raises(InputFileError, match=f"contains no {what}; it contains (markers|segment poses), "):
         getattr(recording(**everything), part)
 
 

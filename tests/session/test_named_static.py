@@ -26,7 +26,7 @@ def walk(tmp_path: Path) -> Path:
 
 def test_ones_own_static_trial_is_taken_without_a_word(tmp_path: Path, walk: Path) -> None:
     files = read_files(walk, recording(tmp_path / "static.c3d", "standing", 1))
-    assert files.why == "named by the user"
+    assert files.why == "given by the user"
     assert not [note for note in files.walk.diagnostics if note.code == "static-doubtful"]
 
 

@@ -1,14 +1,13 @@
-"""A trial's result in the files of other programs.
+"""Export the result of a trial to files of other programs.
 
-In: the result of a trial as a value, or its folder. Out: a folder of its own with the files of another program, and
-`export.json`, which says what they are and keeps their digests. Nothing is computed again: numbers are renamed, turned into
-other axes and units, and written.
+In: the result of a trial or its folder. Out: a folder with files of another program, and `export.json`, which describes the
+files and holds their digests. Nothing is computed again: numbers are renamed, converted to other axes and units, and written.
 
-The model becomes OpenSim's joint by joint (`biodyn.rigid_body.osim`), so that its coordinates keep names and values. A
-folder appears whole or not at all, and one that holds anything else is left alone (`biodyn.output.store.write`).
+The model is converted to OpenSim joint by joint (`biodyn.rigid_body.osim`), so that coordinates keep names and values. A folder
+is written completely or not at all, and a folder with other files is not changed (`biodyn.output.store.write`).
 
-Read `export` (what can be asked for, and where it goes), then `opensim` (model, motion, loads, torques), `c3d` (the walk's own
-file with the result in it; names, signs and units of other programs) and `sheets` (workbook and MATLAB file).
+Read `export` (formats and target folder), then `opensim` (model, motion, loads, torques), `c3d` (the recording with the result
+added; names, signs and units of other programs) and `sheets` (workbook and MATLAB file).
 """
 
 from __future__ import annotations
@@ -35,34 +34,35 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Export", "export"]
 
 
-#: Files by name, and sentences on what they lack.
+#: Contents of files by name, and sentences on missing data.
 Files = tuple[dict[str, bytes], tuple[str, ...]]
 
 
 def _opensim(view: TrialView, convention: str, _: Path | None) -> Files:
     if convention not in ("", "opensim"):
         raise ResultError(
-            f"Files for OpenSim have OpenSim's conventions, not '{convention}'.",
-            "Leave --convention out, or export to c3d, mat or xlsx.",
+            f"Files for OpenSim use OpenSim's conventions, not '{convention}'.",
+            "Omit --convention, or export to c3d, mat or xlsx.",
         )
     return opensim_files(view) if view.model_file is None else model_files(view, view.model_file)
 
 
-#: What makes the files of each format from a trial, the convention of names and signs ("" = the usual one), and the path of the
-#: walk's own file where it is not where the record says.
+# : Function of each format that generates the files from a trial, the convention of names and signs ("" = the usual one), and
+# the
+#: path of the recording (None = the path in the record).
 FORMATS: Final[dict[str, Callable[[TrialView, str, Path | None], Files]]] = {
     "opensim": _opensim,
     "c3d": c3d_file,
     "mat": lambda view, convention, _: mat_file(view, convention),
     "xlsx": lambda view, convention, _: xlsx_file(view, convention),
 }
-# Formats for a result that has tables alone.
+# Formats for a result that has only tables.
 _OF_TABLES: Final = ("mat", "xlsx")
 
 
 @dataclass(frozen=True)
 class Export:
-    """What was written: the folder, the names of its files, and sentences on what they lack."""
+    """A written export: the folder, the names of its files, and sentences on missing data."""
 
     folder: Path
     files: tuple[str, ...]
@@ -78,25 +78,26 @@ def export(
     recording: str | Path | None = None,
     force: bool = False,
 ) -> Export:
-    """Write a trial's result for another program, all or nothing.
+    """Export the result of a trial for another program; either all files are written or none.
 
     Parameters:
         source: the result of `run_trial` or `load`, or a result folder.
-        to: a name of `FORMATS`. folder: where to; None = next to the result folder, `<result folder>_<to>`.
-        convention: of names, signs, frames, units: isb, opensim, plug_in_gait, visual3d; "" = the format's usual one.
-        recording: the walk's C3D where it has moved (`to="c3d"`).
-        force: replace an earlier export in which nothing was changed.
+        to: a name of `FORMATS`. folder: target folder; None = `<result folder>_<to>` next to the result folder.
+        convention: convention of names, signs, axes and units: isb, opensim, plug_in_gait, visual3d; "" = default of the
+        format.
+        recording: path of the C3D file of the walk if it was moved (`to="c3d"`).
+        force: whether to replace an earlier export whose files are unchanged.
 
-    Raises ResultError in one sentence: no result, an unknown format, a folder that is taken, what the result does not hold.
+    Raises ResultError if there is no result, the format is unknown, the folder is in use, or the result lacks the data.
     """
     if to not in FORMATS:
-        raise ResultError(f"An export to '{to}' does not exist.", f"There are {', '.join(FORMATS)}.")
+        raise ResultError(f"'{to}' is not an export format.", f"The formats are {', '.join(FORMATS)}.")
     if recording is not None and to != "c3d":
-        raise ResultError(f"An export to '{to}' takes nothing from the walk's own file.", "Leave --recording out.")
+        raise ResultError(f"An export to '{to}' does not use the recording.", "Omit --recording.")
     place = source.folder if isinstance(source, StoredResult) else source if isinstance(source, str | Path) else None
     if folder is None and place is None:
-        raise ResultError("A result that was not saved has no folder of its own.", "Say where to export it.")
-    target = Path(folder) if folder is not None else _beside(Path(str(place)), to)
+        raise ResultError("The result was not saved, so it has no default export folder.", "Give the target folder.")
+    target = Path(folder) if folder is not None else _default_folder(Path(str(place)), to)
     view = _view(source, to, convention)
     files, notes = FORMATS[to](view, convention, None if recording is None else Path(recording))
     made = view.record.get("input", {})
@@ -111,13 +112,13 @@ def export(
     return Export(target, tuple(sorted(files)), notes)
 
 
-def _beside(result: Path, to: str) -> Path:
+def _default_folder(result: Path, to: str) -> Path:
     result = result.absolute()
     return result.with_name(f"{result.name}_{to}")
 
 
 def _view(source: TrialResult | StoredResult | str | Path, to: str, convention: str) -> TrialView:
-    """Record, tables and arrays; of a result of an OpenSim model the tables alone, which few formats can do with."""
+    """Return record, tables and arrays of a result; only tables, which few formats support, for torques on an OpenSim model."""
     if not isinstance(source, str | Path):
         return source.view
     record = model_record(Path(source))
@@ -125,7 +126,7 @@ def _view(source: TrialResult | StoredResult | str | Path, to: str, convention: 
         return StoredResult(source).view
     if to not in _OF_TABLES or convention:
         raise ResultError(
-            f"'{source}' holds joint torques of an OpenSim model: its model, motion and loads are the files they came from.",
+            f"'{source}' holds only joint torques of an OpenSim model, without the model, motion and loads.",
             f"Export it to {' or '.join(_OF_TABLES)}, without --convention.",
         )
     return coordinates_view(Path(source), record)

@@ -1,4 +1,4 @@
-"""The walk's own C3D with the result added: angles, moments, powers and forces as points, and the events."""
+"""Add the result to the C3D file of the walk: angles, moments, powers and forces as points, and events."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 _SUFFIXES = {"angle": "_deg", "position": "_m", "torque": "_Nm"}
 _EACH = {
-    "angle": ("angle", "deg", "", "positive as the coordinate of biodyn's tables (docs/conventions.md)"),
+    "angle": ("angle", "deg", "", "sign as in biodyn's tables (docs/conventions.md)"),
     "position": ("position", "m", "", "in World: X forward, Y up, Z right"),
     "torque": (
         "moment",
         "Nm",
         "_moment",
-        "generalised, internal: positive where it accelerates its coordinate positively",
+        "generalised, internal: positive if it accelerates its coordinate in the positive direction",
     ),
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One column of a channel. axis: 0, 1, 2 where the channel has three. positive: what a positive number means."""
+    """One column of a channel. axis: 0, 1 or 2 for a channel of three components. positive: meaning of a positive number."""
 
     axis: int
     positive: str
@@ -43,9 +43,9 @@ class Component:
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """A curve, or a triple of them.
+    """A channel with up to three components.
 
-    group: angle, position, moment, power, force. unit: of the numbers. components: those that the result holds, (T,) each.
+    group: angle, position, moment, power or force. unit: unit of the values. components: available components, (T,) each.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Channel:
 
     @property
     def triple(self) -> FloatArray:
-        """The components (T, 3), zero where the convention has none."""
+        """Return the components (T, 3), zero for those that the convention lacks."""
         values = np.zeros((len(self.components[0].values), 3))
         for component in self.components:
             values[:, component.axis] = component.values
@@ -63,7 +63,7 @@ class Channel:
 
     @property
     def meaning(self) -> str:
-        """Unit and positive directions in one line."""
+        """Return the unit and the positive directions in one line."""
         parts = [f"{'xyz'[c.axis]}: {c.positive} +" for c in self.components]
         return f"{self.unit}; " + "; ".join(parts)
 
@@ -75,15 +75,15 @@ class Channel:
 
 
 def convention_named(name: str) -> Mapping[str, Any]:
-    """Return a convention of the library; ResultError names those there are."""
+    """Return a convention of the library; ResultError lists the available ones if it does not exist."""
     known = entry_names("conventions")
     if name not in known:
-        raise ResultError(f"Convention '{name}' does not exist.", f"There are {', '.join(known)}.")
+        raise ResultError(f"There is no convention '{name}'.", f"The conventions are {', '.join(known)}.")
     return library_entry("conventions", name)
 
 
 def convention_channels(view: TrialView, name: str) -> tuple[Channel, ...]:
-    """Return the channels of a convention that the result holds; NaN where it holds no number."""
+    """Return the channels of a convention that the result contains; NaN for missing values."""
     convention = convention_named(name)
     curves = _curves_by_name(view)
     mass_kg = view.record["subject"].get("mass_kg")
@@ -110,7 +110,7 @@ def convention_channels(view: TrialView, name: str) -> tuple[Channel, ...]:
 
 
 def _curves_by_name(view: TrialView) -> dict[str, FloatArray]:
-    """Every curve of a result by the name that conventions have for it, in the tables' units."""
+    """Return every curve of a result by its name in conventions, in the units of the tables."""
     tables, curves = view.tables, {}
     for table, kinds in (("joint_angles", ("angle", "position")), ("joint_torques", ("torque",))):
         for column in tables[table].columns[1:]:
@@ -131,7 +131,7 @@ def _curves_by_name(view: TrialView) -> dict[str, FloatArray]:
 
 
 def _ground_forces(view: TrialView) -> dict[str, FloatArray]:
-    """Forces on the feet in World and in the laboratory's axes."""
+    """Return the forces on the feet (T,), N, in World and in laboratory axes, by name."""
     table, R_WL = view.tables["ground_reaction"], np.asarray(view.record["world"]["R_WL"], dtype=np.float64)
     curves = {}
     for side in ("r", "l"):
@@ -154,8 +154,7 @@ _CONTEXTS: Final = {"r": "Right", "l": "Left"}
 def c3d_file(view: TrialView, convention: str, recording: Path | None) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Return the recording with the channels of a convention and the events added.
 
-    Raises ResultError where the recording is not found, or is not the one that was analysed; InputFileError where it cannot
-    be added to.
+    Raises ResultError if the recording is not found or is not the analysed one; InputFileError if data cannot be added to it.
     """
     path = _find_recording(view, recording)
     points = [
@@ -169,25 +168,25 @@ def c3d_file(view: TrialView, convention: str, recording: Path | None) -> tuple[
 
 
 def _find_recording(view: TrialView, given: Path | None) -> Path:
-    """The walk's own file: the one that was named, else where it was analysed; it must be the same still."""
+    """Return the path of the recording, as given or from the record; ResultError unless its digest is unchanged."""
     made = view.record["input"]
     path = given if given is not None else Path(str(made.get("path", "")))
-    again = "Name it with --recording FILE."
+    again = "Give its path with --recording FILE."
     if given is None and not path.is_file():
         path = _shown_as(path) or path
     if not path.is_file():
         raise ResultError(f"The recording '{made.get('file', path.name)}' is not at '{path}'.", again)
     if file_sha256(path) != made.get("sha256"):
-        raise ResultError(f"'{path}' is not the recording that was analysed: its digest differs.", again)
+        raise ResultError(f"'{path}' is not the analysed recording: its digest differs.", again)
     if path.suffix.lower() != ".c3d":
         raise ResultError(
-            f"'{path.name}' is not a C3D file: the result cannot be written into it.", "Export to mat or xlsx."
+            f"'{path.name}' is not a C3D file, so the result cannot be added to it.", "Export to mat or xlsx."
         )
     return path
 
 
 def _shown_as(path: Path) -> Path | None:
-    """Return the file of a recorded path; records contain unprintable characters as escapes."""
+    """Return the file of a path in a record, in which unprintable characters are escaped; None if there is none."""
     folder = Path(path.anchor)
     for part in path.parts[1:] if path.anchor else path.parts:
         exact = folder / part

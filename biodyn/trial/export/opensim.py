@@ -1,4 +1,4 @@
-"""A trial as OpenSim's files: the scaled model with its markers, what moved it, what loaded it, and the torques."""
+"""Export a trial as OpenSim files: the scaled model with its markers, motion, loads and torques."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from biodyn.rigid_body.osim.write import BASE_AXES, NamedCoordinate, component_n
 MODEL, MARKERS, COORDINATES, FORCES = "model.osim", "markers.trc", "coordinates.mot", "grf.mot"
 LOADS, TORQUES, SETUP = "external_loads.xml", "inverse_dynamics.sto", "inverse_dynamics_setup.xml"
 _OPENSIMS: Final = "inverse_dynamics_opensim.sto"
-# Below this vertical force the wrench does not define the point of application, N (contact threshold of the plates).
+# With a smaller vertical force the point of application is undefined, N (contact threshold of the plates).
 _LEAST_N: Final = 20.0
 _LABORATORY_M: Final = 100.0
 
 
 @dataclass(frozen=True, eq=False)
 class OpenSimMotion:
-    """A trial in the coordinates of its OpenSim model.
+    """The motion and torques of a trial in the coordinates of its OpenSim model.
 
     Attributes:
-        model: six coordinates of the base first. rows: of the result that are written, one stretch without a gap.
-        time_s: (T,). q: (T, n) rad, m. tau: (T, n) N m, N, NaN where not valid.
-        notes: what was left out.
+        model: OpenSim model, with the six coordinates of the base first. rows: written rows of the result, without gaps.
+        time_s: (T,) s. q: (T, n) rad, m. tau: (T, n) N m, N, NaN if not valid.
+        notes: sentences on omitted data.
     """
 
     model: OpenSimModel
@@ -49,14 +49,14 @@ class OpenSimMotion:
 
 
 def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the files by name and sentences on what they lack. ResultError where the result holds no motion."""
+    """Return the files by name, and sentences on missing data; ResultError if the result contains no motion."""
     actuated = stored_actuated_motion(view.arrays)
     motion = opensim_motion(view, actuated)
     names = [coordinate.name for coordinate in motion.model.coordinates]
     turning = np.array([coordinate.rotational for coordinate in motion.model.coordinates])
     title = component_name(str(view.record["input"].get("file", "walk")).rsplit(".", 1)[0])
     text = {
-        MODEL: osim_text(motion.model, _credit_text(view)),
+        MODEL: osim_text(motion.model, _model_credits(view)),
         **_motion_tables(
             f"{title} ",
             MODEL,
@@ -71,7 +71,7 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
     if "markers_W" in view.arrays:
         text[MARKERS] = _markers_text(view, motion)
     else:
-        notes.append("The result holds no markers (it is of an older version): run the trial again for markers.trc.")
+        notes.append("The result of an older version contains no markers; analyse the trial again for markers.trc.")
     return {name: content.encode() for name, content in text.items()}, tuple(notes)
 
 
@@ -86,7 +86,8 @@ def _motion_tables(
 ) -> dict[str, str]:
     """Return the tables of motion, torques and loads, and the set-up of OpenSim's inverse dynamics, by name.
 
-    coordinates: names, and which turn (n,). q, tau: (T, n) rad, m, N m, N. forces: loads, and their columns (T,) by name.
+    coordinates: names, and whether each is rotational (n,). q, tau: (T, n) rad, m, N m, N. forces: loads, and their columns
+    (T,) by name.
     """
     names, turning = coordinates
     loads, columns = forces
@@ -98,8 +99,8 @@ def _motion_tables(
             times | dict(zip(names, angles.T, strict=True)),
             (
                 SMOOTH,
-                "The motion that the torques were computed from is smoothed already: filter it no further.",
-                "Rates and accelerations belong to quintic splines through these rows. Degrees and metres.",
+                "This motion, from which the torques were computed, is already smoothed: do not filter it again.",
+                "Rates and accelerations are those of quintic splines through these rows. Degrees and metres.",
             ),
             in_degrees=True,
         ),
@@ -107,8 +108,9 @@ def _motion_tables(
             f"{title}inverse dynamics of biodyn",
             times | dict(zip(load_names, tau.T, strict=True)),
             (
-                "Generalised forces along the coordinates, Nm and N, positive where they accelerate their coordinate positively.",
-                "Those of the joint to ground are the residual. nan: not known, a ground contact was not measured.",
+                "Generalised forces along the coordinates, Nm and N, positive if they accelerate the coordinate in "
+                "the positive direction.",
+                "Those of the joint to ground are the residual. nan: unknown, because a ground contact was not measured.",
             ),
         ),
     }
@@ -117,8 +119,8 @@ def _motion_tables(
             f"{title}ground reaction",
             times | columns,
             (
-                "Forces (N), points (m) and torques (Nm) about the points, in ground, as the torques were computed with them.",
-                "Zero where a foot is in the air, and where its contact was not measured (torques beyond are nan there).",
+                "Forces (N), points (m) and torques (Nm) about the points, in ground, as used for the joint torques.",
+                "Zero if a foot is in the air, or if its contact was not measured (joint torques that depend on it are nan).",
             ),
         )
         text[LOADS] = external_loads_text(loads, FORCES)
@@ -130,15 +132,15 @@ def _motion_tables(
 
 
 def _longest_stretch(posed: BoolArray) -> slice:
-    """Return the longest run of frames (T,) with a pose; ResultError where it is too short for accelerations."""
+    """Return the longest interval of frames (T,) with a pose; ResultError if it is too short for accelerations."""
     first, stop = max(finite_stretches(posed), key=lambda run: run[1] - run[0], default=(0, 0))
     if stop - first < MIN_STRETCH_FRAMES:
-        raise ResultError("The result holds no stretch of motion that is long enough for accelerations.")
+        raise ResultError("The result contains no interval of motion that is long enough for accelerations.")
     return slice(first, stop)
 
 
 def opensim_motion(view: TrialView, actuated: ActuatedMotion) -> OpenSimMotion:
-    """Return model, coordinates and torques of the longest stretch with a pose in every frame."""
+    """Return model, coordinates and torques of the longest interval with a pose in every frame."""
     arrays = view.arrays
     posed = np.isfinite(actuated.q).all(axis=1)
     rows = _longest_stretch(np.asarray(posed))
@@ -146,8 +148,8 @@ def opensim_motion(view: TrialView, actuated: ActuatedMotion) -> OpenSimMotion:
     notes = []
     if missing_frames := int(posed.sum()) - len(time_s):
         notes.append(
-            f"Only the longest part without gaps is written ({time_s[0]:.2f}-{time_s[-1]:.2f} s); "
-            f"{missing_frames} more frames have a pose."
+            f"Only the longest interval without gaps is written ({time_s[0]:.2f}-{time_s[-1]:.2f} s), without "
+            f"{missing_frames} other frames with a pose."
         )
     base, coordinates, valid = _named_coordinates(view)
     at_q = [int(i) for i in (*arrays["coordinate_q"], *arrays.get("assumed_coordinate_q", ()))]
@@ -171,14 +173,14 @@ def _model_title(view: TrialView) -> str:
 
 
 def _with_default(coordinate: NamedCoordinate, value: float) -> NamedCoordinate:
-    """The coordinate with its first value as its default, so that the model opens in the walk's first pose."""
+    """Return the coordinate with its first value as default, so that the model is shown in the first pose of the walk."""
     return NamedCoordinate(
         coordinate.name, coordinate.joint, coordinate.v_index, float(value), coordinate.lower, coordinate.upper
     )
 
 
 def _named_coordinates(view: TrialView) -> tuple[list[NamedCoordinate], list[NamedCoordinate], np.ndarray]:
-    """The base's six coordinates, all others (assumed ones last), and the frames (T, C) in which their torque is valid."""
+    """Return the six coordinates of the base, all others (assumed ones last), and (T, C) whether their torques are valid."""
     arrays = view.arrays
     columns = [name.rsplit("_", 1)[0] for name in view.tables["joint_angles"].columns[1:7]]
     root = str(arrays["body_names"][0])
@@ -210,7 +212,7 @@ def _named_coordinates(view: TrialView) -> tuple[list[NamedCoordinate], list[Nam
 
 
 def _base_forces(R_WB: FloatArray, angles: FloatArray, tau: FloatArray) -> FloatArray:
-    """Forces (T, 6) along the base's angles and its origin's x, y, z from those along its body-frame twist (T, 6)."""
+    """Return the forces (T, 6) along the base angles and the origin x, y, z from those along its body-frame twist (T, 6)."""
     moment_W = np.einsum("tij,tj->ti", R_WB, tau[:, :3])
     force_W = np.einsum("tij,tj->ti", R_WB, tau[:, 3:])
     first, second = angles[:, 0], angles[:, 1]
@@ -218,7 +220,7 @@ def _base_forces(R_WB: FloatArray, angles: FloatArray, tau: FloatArray) -> Float
     c, s, zero = np.cos(first), np.sin(first), np.zeros(len(first))
     Rz = np.stack([np.stack([c, -s, zero], 1), np.stack([s, c, zero], 1), np.tile(z, (len(c), 1))], axis=1)
     c, s = np.cos(second), np.sin(second)
-    Rx_y = np.stack([zero, c, s], axis=1)  # the y axis turned about x
+    Rx_y = np.stack([zero, c, s], axis=1)  # the y axis rotated about x
     axes = np.stack([np.tile(z, (len(c), 1)), Rz @ x, np.einsum("tij,tj->ti", Rz, Rx_y)], axis=1)
     return np.concatenate([np.einsum("tij,tj->ti", axes, moment_W), force_W], axis=1)
 
@@ -236,7 +238,7 @@ def _model_markers(arrays: Mapping[str, Any], actuated: ActuatedMotion) -> list[
 
 
 def marker_names(labels: Iterable[Any]) -> list[str]:
-    """The labels as OpenSim's names, each one once."""
+    """Return the labels as unique OpenSim names."""
     names: list[str] = []
     for label in labels:
         name = component_name(str(label))
@@ -256,7 +258,7 @@ def _markers_text(view: TrialView, motion: OpenSimMotion) -> str:
 def _load_columns(
     view: TrialView, actuated: ActuatedMotion, motion: OpenSimMotion
 ) -> tuple[dict[str, tuple[str, str]], dict[str, FloatArray]]:
-    """The loads (body and prefix of columns by name) and their columns."""
+    """Return the loads (body and prefix of columns, by name) and their columns."""
     loads: dict[str, tuple[str, str]] = {}
     columns: dict[str, FloatArray] = {}
     sides: list[Side] = [str(side) for side in view.arrays["sides"]]  # type: ignore[misc]
@@ -282,9 +284,9 @@ def _ground_height(view: TrialView, side: str, rows: slice) -> FloatArray:
 
 
 def point_of_application(wrench: FloatArray, height: FloatArray) -> FloatArray:
-    """Points (T, 3) where the axis of a wrench (T, 6) about the origin meets a height (T,) m.
+    """Return the points (T, 3) m at which the axis of a wrench (T, 6) about the origin reaches a height (T,) m.
 
-    Where the vertical force is too small to tell, the point goes on in straight lines between those that are known.
+    If the vertical force is too small to determine it, the point is interpolated linearly.
     """
     moment, force = wrench[:, :3], wrench[:, 3:]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -303,24 +305,25 @@ def _interpolate_gaps(values: FloatArray, otherwise: float) -> FloatArray:
     return np.interp(np.arange(len(values)), known, values[known])
 
 
-def _credit_text(view: TrialView) -> str:
+def _model_credits(view: TrialView) -> str:
     record = view.record
     skeleton = record.get("model", {}).get("citations", {}).get("skeleton", {})
     version = dict(record.get("versions") or {}).get("biodyn", "")
     return (
         f"Scaled by biodyn {version} to {record['subject'].get('mass_kg')} kg, {record['subject'].get('height_m')} m. "
-        f"{skeleton.get('title', '')}. Axes: X forward, Y up, Z right, as of this walk. No muscles."
+        f"{skeleton.get('title', '')}. Axes: X forward, Y up, Z right, as in this walk. No muscles."
     )
 
 
 # -- a result on an OpenSim model ---------------------------------------------------------------------------------------
 
-# Below this a vertical force does not tell where it acts; the point is then below the root, and the torque makes up for it.
+# A smaller vertical force does not determine its point of application, N; a point below the root is used, with a matching
+# torque.
 _LEAST_POINT_N = 1.0
 
 
 def model_files(view: TrialView, model_file: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the files by name and sentences on what they lack. ResultError where the result holds no motion."""
+    """Return the files by name, and sentences on missing data; ResultError if the result contains no motion."""
     arrays, start_s = view.arrays, float(view.record["input"].get("start_s", 0.0))
     posed = np.isfinite(arrays["own_q"]).all(axis=1)
     rows = _longest_stretch(np.asarray(posed))
@@ -335,7 +338,7 @@ def model_files(view: TrialView, model_file: bytes) -> tuple[dict[str, bytes], t
         text[MARKERS] = trc_text(MARKERS, labels, positions, time_s, begin)
     missing_frames = int(posed.sum()) - len(time_s)
     notes = (
-        (f"Only the longest stretch without a gap is written; {missing_frames} more frames have a motion.",)
+        (f"Only the longest interval without gaps is written, without {missing_frames} other frames with a motion.",)
         if missing_frames
         else ()
     )
@@ -343,7 +346,7 @@ def model_files(view: TrialView, model_file: bytes) -> tuple[dict[str, bytes], t
 
 
 def _model_loads(view: TrialView, rows: slice) -> tuple[dict[str, tuple[str, str]], dict[str, FloatArray]]:
-    """The loads (body and prefix of columns by name) and their columns."""
+    """Return the loads (body and prefix of columns, by name) and their columns."""
     arrays = view.arrays
     loads: dict[str, tuple[str, str]] = {}
     columns: dict[str, FloatArray] = {}

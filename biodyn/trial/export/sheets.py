@@ -1,4 +1,4 @@
-"""The tables of a result with what every column means, or its curves in another program's convention."""
+"""Export the tables of a result with the meaning of every column, or its curves in the convention of another program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WITHOUT_SIGNS = ("marker_errors", "events", "contacts", "spatiotemporal")
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """One table: its name, a sentence on it, its columns and its rows."""
+    """One table: name, description, columns and rows."""
 
     name: str
     about: str
@@ -38,7 +38,7 @@ class Sheet:
 
 
 def make_sheets(view: TrialView, convention: str = "") -> list[Sheet]:
-    """Return every table of a result; with a convention its curves in that one, and the tables that know no signs.
+    """Return every table of a result; with a convention, the curves in this convention and the tables without signs.
 
     Raises ResultError for an unknown convention.
     """
@@ -55,7 +55,9 @@ def make_sheets(view: TrialView, convention: str = "") -> list[Sheet]:
             unit, _, positive = meaning.partition("; ")
             columns.append(Column(name, unit, positive))
             curves[name] = values
-    about = f"The curves as {convention_table['title']} names, signs and scales them ({convention_table['citation']})."
+    about = (
+        f"The curves with the names, signs and units of {convention_table['title']} ({convention_table['citation']})."
+    )
     first = Sheet("curves", about, columns, pd.DataFrame(curves))
     return [first, *(_unchanged_sheet(name, view.tables[name]) for name in _WITHOUT_SIGNS if name in view.tables)]
 
@@ -65,19 +67,21 @@ def _unchanged_sheet(name: str, table: pd.DataFrame) -> Sheet:
     return Sheet(name, about, [column_description(name, str(column)) for column in table.columns], table)
 
 
-_MOST_ROWS: Final = 1_048_575  # Excel's, without the header
+_MOST_ROWS: Final = 1_048_575  # limit of Excel, without the header
 _MOST_COLUMNS: Final = 16_384
 _LONGEST_TEXT: Final = 32_767
 _WIDTHS: Final = {"A": 22, "B": 34, "C": 12, "D": 100}
 
 
 def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the workbook by its name, and a sentence for each table that is too large for a sheet.
+    """Return the workbook by its file name, and a sentence for each table that is too large for a sheet.
 
-    Raises ResultError without openpyxl.
+    Raises ResultError if openpyxl is not installed.
     """
     if find_spec("openpyxl") is None:
-        raise ResultError("An Excel workbook needs the library openpyxl.", "pip install 'biodyn[excel]'")
+        raise ResultError(
+            "An Excel workbook requires the package openpyxl, which is not installed.", "pip install 'biodyn[excel]'"
+        )
     from openpyxl import Workbook
 
     book = Workbook(write_only=True)
@@ -94,7 +98,9 @@ def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple
     notes = []
     for sheet in make_sheets(view, convention):
         if len(sheet.rows) > _MOST_ROWS or len(sheet.columns) > _MOST_COLUMNS:
-            notes.append(f"The table '{sheet.name}' has {len(sheet.rows):,} rows, more than a sheet holds: left out.")
+            notes.append(
+                f"The table '{sheet.name}' has {len(sheet.rows):,} rows, more than a sheet can hold, and is omitted."
+            )
             continue
         first.append([text_cell(first, text) for text in (sheet.name, "", "", sheet.about)])
         for column in sheet.columns:
@@ -110,7 +116,7 @@ def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple
 
 
 def _cell_values(series: pd.Series[Any]) -> list[Any]:
-    """Return the values for a sheet; None for missing ones."""
+    """Return the values of a column for a sheet; None for missing values."""
     values = series.astype(object).to_numpy()
     return [
         None if value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value)) else value
@@ -119,7 +125,7 @@ def _cell_values(series: pd.Series[Any]) -> list[Any]:
 
 
 def text_cell(page: Any, value: str, bold: bool = False) -> Any:
-    """Return a cell with a text that stays a text even if it begins with "="."""
+    """Return a text cell; a value that starts with "=" is not interpreted as a formula."""
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
     from openpyxl.styles import Font
@@ -134,7 +140,7 @@ def text_cell(page: Any, value: str, bold: bool = False) -> Any:
     return cell
 
 
-_LONGEST: Final = 63  # characters of a name in MATLAB
+_LONGEST: Final = 63  # longest name in MATLAB
 _WORDS: Final = frozenset(
     [
         "break",
@@ -162,17 +168,17 @@ _WORDS: Final = frozenset(
 
 
 def mat_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the file by its name: `info`, and a struct for each table.
+    """Return the MATLAB file by its name, with `info` and one struct per table.
 
-    A struct has a field a column ((T, 1) numbers, NaN where missing; cells of text) and `columns`, a struct array with the
-    name, unit and meaning of each, and the field that holds it.
+    A struct has one field per column ((T, 1) numbers, NaN if missing; or cells of text) and `columns`, a struct array with the
+    name, unit, meaning and field of each column.
     """
     content: dict[str, Any] = {"info": _info_sheet(view, convention)}
     for sheet in make_sheets(view, convention):
         content[sheet.name] = _matlab_struct(sheet)
-    stream: Any = BytesIO()  # the stubs know paths alone
+    stream: Any = BytesIO()  # the type stubs accept only paths
     savemat(stream, content, long_field_names=True, oned_as="column", do_compression=True)
-    # the header's text has the time of writing: the same result gives the same bytes
+    # the header text is replaced because it has the time of writing; equal results give equal bytes
     data = b"MATLAB 5.0 MAT-file, written by biodyn".ljust(116) + stream.getvalue()[116:]
     return {f"{Path(str(view.record['input'].get('file', 'result'))).stem}.mat": data}, ()
 
@@ -181,7 +187,7 @@ def _info_sheet(view: TrialView, convention: str) -> dict[str, Any]:
     record = view.record
     subject = dict(record.get("subject") or {})
     return {
-        "file": printable(str(record["input"].get("file", ""))),  # bytes that are not Unicode as their escapes
+        "file": printable(str(record["input"].get("file", ""))),  # undecodable bytes are written as escapes
         "sha256": str(record["input"].get("sha256", "")),
         "biodyn": str(dict(record.get("versions") or {}).get("biodyn", "")),
         "verdict": str(record.get("verdict", "")),
@@ -219,7 +225,7 @@ def _array_values(series: pd.Series[Any]) -> np.ndarray:
 
 
 def field_names(names: list[str]) -> list[str]:
-    """Names as MATLAB's fields may have them, each one once."""
+    """Return unique names that are valid for MATLAB fields."""
     taken: list[str] = []
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[: _LONGEST - 4]

@@ -85,7 +85,7 @@ def test_links(tmp_path: Path) -> None:
     }
     reasons = {file.path.name: file.reason for file in plan.files}
     assert "same recording as 'P01/walk01.c3d'" in reasons["a_link.c3d"]
-    assert "not there" in reasons["walk09.c3d"]
+    assert "does not exist" in reasons["walk09.c3d"]
 
 
 def test_closed_folders_and_files_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
