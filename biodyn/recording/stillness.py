@@ -64,7 +64,7 @@ def movement_m(positions: FloatArray) -> float:
 
 
 def _movements(parts: Sequence[FloatArray]) -> tuple[FloatArray, BoolArray]:
-    """Return the movement in each part (T, M, 3) of a recording, (P,) m, and which markers are seen throughout it, (P, M)."""
+    """Return the marker movement (P,) m in each part (T, M, 3) m, and (P, M) whether each marker is seen throughout it."""
     shown: BoolArray = np.array([np.isfinite(part[..., 0]).all(axis=0) for part in parts])
     reach = np.array([lengths(part.max(axis=0) - part.min(axis=0)) for part in parts])
     median = median_over_frames(np.where(shown, reach, np.nan).T)
@@ -107,7 +107,7 @@ class Preview:
 
     @property
     def movements_m(self) -> FloatArray:
-        """Movement of the markers in every piece, (P,) m; inf where no marker is seen throughout."""
+        """Return the movement of the markers in every piece, (P,) m; inf if no marker is seen throughout."""
         return self._movements[0]
 
     def quietest(self) -> QuietPart:

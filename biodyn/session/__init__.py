@@ -1,12 +1,11 @@
 """Determine which recordings belong together, and the role of each.
 
-In: a walk (its path or its `Recording`) and the files around it. Out: the static trial that belongs to it, already read, with
-the reasons for and against every candidate (`find_static`, the one call of an analysis); the other
-recordings of its session (`session_of`); and the `Role` of a file by its motion, names and header: static,
-functional, walk, run, other (`judge_role`, which a study asks of every file; `recording_role` for a single one).
-A walk alone and a study take the static trial by one judgement, `choose_static` (`static_fits` for a single one); a named
-static trial is checked by `another_person`. Nothing is computed from the data but distances and ranges of markers, from
-previews of the files.
+In: a walking trial (path or `Recording`) and the files near it. Out: its static trial, already read, with the reasons for and
+against every candidate (`find_static`); the other recordings of its session (`session_of`); and the `Role` of a file by its
+motion, names and header: static, functional, walk, run, other (`judge_role` for the files of a study, `recording_role` for one
+file).
+`choose_static` selects the static trial for a single walk and for a study (`static_fits` checks a single candidate);
+`another_person` checks a static trial that the user gives. Only distances and ranges of markers are computed, from previews.
 
 Read `words` first (splits names into words of known kinds, which are data in `library/session/`), then `role` (motion and role
 of a recording), `same_person` (comparison of persons by stored parameters and names; folders near a walk), `statics` (search

@@ -119,7 +119,7 @@ def _foot_ranges(standing: FloatArray, reach: FloatArray) -> FloatArray:
 
 
 def read_motion_facts(path: Path) -> MotionFacts | None:
-    """Return the motion in a file, None if its markers cannot be read or are too few; computed once per file."""
+    """Return the motion in a file (cached); None if its markers cannot be read or are too few."""
     try:
         known = path.stat()
         return _cached_motion(path, known.st_size, known.st_mtime_ns)

@@ -492,10 +492,9 @@ def _compare_candidate(
 
 
 def static_fits(walk: FileFacts, candidate: StaticCandidate) -> bool:
-    """Return False if the markers show that the only possible static trial does not belong to a walk of the same person: other
-    distances between markers, or no standing.
+    """Return whether the markers of the only possible static trial fit the walk: quiet standing and equal marker distances.
 
-    True also for unreadable markers: the analysis then reports the error.
+    Also True for unreadable markers, for which the analysis reports the error.
     """
     try:
         fit = _file_fit(walk.path, candidate.path, *(p.stat().st_mtime_ns for p in (walk.path, candidate.path)))
@@ -516,10 +515,11 @@ def _marker_fit(walk: Markers, standing: Markers) -> MarkerFit:
 
 
 def _check_candidate(walk: FileFacts, candidate: StaticCandidate, fit: MarkerFit) -> StaticCandidate:
-    """Check by its markers whether a candidate shows quiet standing of the same person; return it with reasons or a rejection."""
+    """Check by its markers whether a candidate shows quiet standing of the same person; return it with reasons or a
+    rejection."""
     common, marker_count, body = fit
     if common < _LEAST_COMMON_MARKERS * marker_count:
-        return replace(candidate, rejected=f"only {common} of the walk's {marker_count} markers are in it")
+        return replace(candidate, rejected=f"it has only {common} of the {marker_count} markers of the walk")
     motion = read_motion_facts(candidate.path)
     if motion is None:
         return replace(candidate, rejected="it has too few markers for a person")
