@@ -260,7 +260,11 @@ def _unmounted(study: Attacked, mounted: Path, real: Path, out: Path) -> list[st
         code = run.wait(_LIMIT_S)
     said, there = run.said(), sorted(path.name for path in mounted.iterdir())
     faults = [f"written where the disk was: {there}"] if there else []
-    return faults + ([] if code == 2 and "is gone" in " ".join(said.split()) else [f"exit code {code}: {said[-300:]}"])
+    return faults + (
+        []
+        if code == 2 and "does not exist any more" in " ".join(said.split())
+        else [f"exit code {code}: {said[-300:]}"]
+    )
 
 
 def stopped(study: Attacked, asked: argparse.Namespace) -> list[str]:

@@ -205,7 +205,7 @@ def test_a_study_of_recordings_on_another_drive_is_begun_resumed_and_its_folder_
             assert len(result.summary) == 4
         (tmp_path / "other").mkdir()
         (tmp_path / "other" / "walk.c3d").write_bytes(b"nothing")
-        with pytest.raises(StudyError, match="holds the study of another folder"):
+        with pytest.raises(StudyError, match="contains the study of another folder"):
             biodyn.run_study(tmp_path / "other", out, workers=1)
     assert owner_of(out) == str(root)
     for folder, _, names in os.walk(out):

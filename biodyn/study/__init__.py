@@ -17,11 +17,11 @@ import lazy_loader
 
 from biodyn.errors import StudyError
 
-# Reported before the first trial, not after the last.
+# Checked before the first trial.
 _MISSING = [name for name in ("pyarrow", "statsmodels", "openpyxl") if find_spec(name) is None]
 if _MISSING:
     raise StudyError(
-        f"A study or session needs {' and '.join(_MISSING)}, not part of the plain installation.",
+        f"A study or session requires {' and '.join(_MISSING)}, which the basic installation does not include.",
         "Install: pip install 'biodyn[study]' (in a copy of the project: pip install '.[study]').",
     )
 

@@ -1,4 +1,4 @@
-"""Options of a study: sections [analysis] and [output] of study.toml, with their defaults."""
+"""Options of a study: sections [analysis] and [output] of study.toml with defaults."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from biodyn.variables.cycle_parameters import default_definitions
 
 @cache
 def group_table(name: str) -> dict[str, Any]:
-    """One of this package's TOML tables."""
+    """Return a TOML table of this package."""
     return load_table(f"study/{name}")
 
 
 def all_definitions(own: Sequence[ParameterDefinition] = ()) -> tuple[ParameterDefinition, ...]:
-    """The default parameters followed by a study's own; an own one of the same name takes a default's place."""
+    """Return the default parameters followed by those of a study; a parameter with the name of a default replaces it."""
     merged = {definition.name: definition for definition in (*default_definitions(), *own)}
     return tuple(merged.values())
 
 
 def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Raise SettingsError for the first name that is not known; it names the nearest one that is."""
+    """Raise SettingsError for the first unknown name, with the most similar known one."""
     known = tuple(known)
     for name in names:
         if name not in known:
@@ -37,41 +37,43 @@ def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None
 # -- Options --------------------------------------------------------------------------------------------------------
 
 
-#: Fewer subjects (of a group) are not compared.
+#: Smallest number of subjects (of a group) that are compared.
 LEAST_SUBJECTS = 3
 
 Test = Literal["paired", "independent", "anova", "regression", "mixed"]
 
 
 class AnalysisOptions(BaseModel):
-    """Choices of the group analysis; without any, the data decide what can be compared."""
+    """Options of the group analysis; by default, all comparisons that the data allow are made."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     parameters: tuple[ParameterDefinition, ...] = Field(
-        default=(), description="own discrete parameters; one named like a default replaces it"
+        default=(), description="additional discrete parameters; one with the name of a default replaces it"
     )
     curves: tuple[str, ...] | None = Field(
-        default=None, description="variables compared as curves; omitted = the usual ones"
+        default=None, description="variables compared as curves; omitted = the default ones"
     )
-    compared: tuple[str, ...] | None = Field(default=None, description="parameters compared; omitted = the usual ones")
+    compared: tuple[str, ...] | None = Field(
+        default=None, description="parameters compared; omitted = the default ones"
+    )
     conditions: tuple[str, ...] | None = Field(
         default=None, description="conditions compared, in this order; omitted = all, in the order of the data"
     )
     groups: tuple[str, ...] | None = Field(default=None, description="groups compared, in this order; omitted = all")
     tests: Literal["auto"] | tuple[Test, ...] = Field(
-        default="auto", description="auto: what the data allow; a list: these only; []: none"
+        default="auto", description="auto: all tests that the data allow; a list: only these; []: none"
     )
     predictor: str | None = Field(
-        default=None, description="parameter; curves are regressed on its subject means, e.g. speed"
+        default=None, description="parameter whose subject means are the predictor of curve regressions, e.g. speed"
     )
     side: Literal["mean", "r", "l", "each"] = Field(
         default="mean",
-        description="observation of a subject: mean of both sides, one side, or each side tested separately",
+        description="observation per subject: mean of both sides, one side, or each side tested separately",
     )
     alpha: float = Field(default=0.05, gt=0, le=0.5, description="error rate of every family of tests")
     inference: Literal["random_field", "permutation"] = Field(
-        default="random_field", description="where the thresholds of curve tests come from"
+        default="random_field", description="method for the thresholds of curve tests"
     )
     reference_group: str | None = Field(
         default=None,
@@ -87,23 +89,23 @@ class AnalysisOptions(BaseModel):
     )
     include_failed: bool = Field(
         default=False,
-        description="include trials that failed their checks; otherwise they are in no curve, number or test",
+        description="include trials that failed their checks in curves, numbers and tests",
     )
 
     @model_validator(mode="after")
     def _regression_needs_a_predictor(self) -> AnalysisOptions:
         if self.tests != "auto" and "regression" in self.tests and self.predictor is None:
-            raise ValueError('tests name "regression", but no predictor is given')
+            raise ValueError('tests contain "regression", but no predictor is given')
         return self
 
     @property
     def curve_variables(self) -> tuple[str, ...]:
-        """Variables compared as curves."""
+        """Return the variables compared as curves."""
         return self.curves if self.curves is not None else tuple(group_table("analysis")["curves"])
 
     @property
     def compared_parameters(self) -> tuple[str, ...]:
-        """Parameters compared: from [analysis], otherwise the default ones and those of the study."""
+        """Return the compared parameters: from [analysis], otherwise the default ones and those of the study."""
         if self.compared is not None:
             return self.compared
         additional = (definition.name for definition in self.parameters)
@@ -111,13 +113,13 @@ class AnalysisOptions(BaseModel):
 
 
 def recorded_options(values: Mapping[str, Any]) -> AnalysisOptions:
-    """Return the options of a group.json; entries of version 0.2 that are gone do not count."""
+    """Return the options in a group.json; removed entries of version 0.2 are ignored."""
     return AnalysisOptions.model_validate(
         {name: values[name] for name in AnalysisOptions.model_fields if name in values}
     )
 
 
-#: Which trials of a study get a page of their own.
+#: Trials of a study that get a separate report.
 Reports = Literal["all", "warn", "none"]
 
 

@@ -1,7 +1,7 @@
-"""A laboratory's own norms from a study of its healthy people, as a TOML file (docs/norms.md).
+"""Build norms of a laboratory from a study of its healthy people, as a TOML file (docs/norms.md).
 
 Curves are functions of the dimensionless walking speed with 95 % prediction bands (`biodyn.statistics.prediction_bands`). A
-person counts once a condition, by the mean of the cycles of each side; trials that failed their checks are excluded.
+person has equal weight in each condition, by the mean of the cycles of each side; trials that failed their checks are excluded.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _SPEED = "speed_m_s"
 
 @dataclass(frozen=True)
 class Means:
-    """A person in one condition and side.
+    """Means of a person in one condition and side.
 
     Attributes:
-        person: number from 0. speed: dimensionless. curves: (101,) by variable, in the tables' signs of a right side.
-        strides: parameters of the stride by name, dimensionless ones included. weight: a person counts once a condition.
+        person: number from 0. speed: dimensionless speed. curves: (101,) by variable, with the signs of a right side.
+        strides: stride parameters by name, including dimensionless ones. weight: weight, 1 in total per person and condition.
     """
 
     person: int
@@ -56,9 +56,9 @@ class Means:
 
 @dataclass(frozen=True)
 class People:
-    """All of a study: their means, units by variable, names, the walkers, and how many walks were left out.
+    """The people of a study: means, units by variable, names, walkers, and number of excluded walks.
 
-    `gait_vectors` (N, 459): of every person, condition and side of the study, patients too.
+    `gait_vectors` (N, 459): nine angles of every person, condition and side of the study, including patients.
     """
 
     means: tuple[Means, ...]
@@ -70,7 +70,7 @@ class People:
 
 
 def people_of(study: Path, groups: Sequence[str] | None, conditions: Sequence[str] | None) -> People:
-    """Return the people of a study's folder; only of these groups and conditions, where they are named.
+    """Return the people in a study folder, only of the given groups and conditions (None = all).
 
     Raises StudyError for a group or condition that the study does not have; ResultError if the study is not finished.
     """
@@ -103,7 +103,7 @@ _NINE = [score_variable.variable for score_variable in score_variables()]
 
 
 def _gait_vectors(data: SubjectCycles) -> list[FloatArray]:
-    """Return the nine angles of each session, condition and side in one row each, with the signs of a right side."""
+    """Return one row (459,) of nine angle curves per session, condition and side, with the signs of a right side."""
     if not set(_NINE) <= set(data.variables):
         return []
     curves = (
@@ -121,7 +121,7 @@ def _require(what: str, wanted: Sequence[str] | None, known: set[str]) -> None:
 
 
 def _walker(source: StudySource, data: SubjectCycles) -> Walker | None:
-    """The person as the trials' records know them; None where no trial is a walk."""
+    """Return the person from the records of the trials; None if no trial is a walk."""
     used = set(data.cycles["trial"])
     trials = [trial for trial in source.subjects[data.subject] if trial.done and trial.trial in used]
     walkers = [read_walker(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
@@ -132,7 +132,7 @@ def _walker(source: StudySource, data: SubjectCycles) -> Walker | None:
 def _means(
     data: SubjectCycles, walker: Walker, person: int, groups: Sequence[str] | None, conditions: Sequence[str] | None
 ) -> Iterator[Means]:
-    """The means of each session, condition and side."""
+    """Yield the means of each session, condition and side."""
     selected = [
         mean_curve
         for mean_curve in mean_curves(data)
@@ -168,7 +168,7 @@ _WIDTH = 118
 
 
 def write_norms(table: Mapping[str, Any], path: Path) -> None:
-    """Write the file atomically. Raises StudyError if it cannot be written, TableError if it is not valid."""
+    """Write the norms file atomically; StudyError if it cannot be written, TableError if it is invalid."""
     part = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -216,7 +216,7 @@ def _entry(key: str, value: Any) -> Iterator[str]:
 
 
 def _text(values: np.ndarray) -> str:
-    """A number or a list of numbers with five digits; TOML's decimals have a digit on either side of the point."""
+    """Return a number or a list of numbers with five digits in TOML syntax (a digit on both sides of the point)."""
     if values.ndim == 0:
         if np.issubdtype(values.dtype, np.integer):
             return str(int(values))
@@ -228,7 +228,7 @@ def _text(values: np.ndarray) -> str:
 # -- Curves and numbers of the norms --------------------------------------------------------------------------------
 
 
-#: Numbers of the stride that norms hold besides the dimensionless ones.
+#: Stride parameters in norms in addition to the dimensionless ones.
 _STRIDES = {"stance_percent": "%", "single_support_percent": "%", "double_support_percent": "%"}
 _TITLES = {
     "stance_percent": "Stance",
@@ -248,15 +248,16 @@ def build_norms(
     seed: int = 0,
     replace: bool = False,
 ) -> NormSet:
-    """Make norms of the healthy people of a study.
+    """Build norms from the healthy people of a study.
 
     Parameters:
-        study: output folder of a finished study. out: TOML file to write; None = none.
-        name: of the norms; None = name of the study. groups, conditions: only these. licence: written into the file.
-        seed: of the bootstrap of the bands. replace: an existing file is replaced.
+        study: output folder of a finished study. out: TOML file to write; None = no file.
+        name: name of the norms; None = name of the study. groups, conditions: included groups and conditions; None = all.
+        licence: licence stated in the file. seed: seed of the bootstrap of the bands. replace: whether to replace an existing
+        file.
 
-    Raises StudyError for too few people or an unknown group or condition, or where `out` exists; ResultError where the folder
-    holds no finished study.
+    Raises StudyError for too few people, an unknown group or condition, or an existing `out`; ResultError if the folder has no
+    finished study.
     """
     max_length = 80
     folder = Path(study)
@@ -264,15 +265,15 @@ def build_norms(
     if target is not None and target.suffix.lower() != ".toml":
         raise StudyError(f"'{target}' is not a TOML file.", "Use a name that ends in .toml.")
     if target is not None and target.exists() and not replace:
-        raise StudyError(f"'{target}' exists.", "Choose another name, or say that it shall be replaced.")
+        raise StudyError(f"'{target}' exists.", "Choose another name, or request that it is replaced.")
     name = printable(name or folder.resolve().name)
     if not 0 < len(name) <= max_length:
-        raise StudyError(f"A name of norms has 1 to {max_length} characters.", "Choose another name.")
+        raise StudyError(f"The name of norms must have 1 to {max_length} characters.", "Choose another name.")
     people = people_of(folder, groups, conditions)
     if len(people.names) < LEAST_FOR_MEAN:
         raise StudyError(
             f"Norms need {LEAST_FOR_MEAN} people with gait cycles; the study has {len(people.names)}.",
-            "Trials that failed their checks are left out.",
+            "Trials that failed their checks are excluded.",
         )
     table = norm_table(people, name, printable(licence) or "not stated", seed)
     if target is not None:
@@ -281,8 +282,8 @@ def build_norms(
 
 
 def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, Any]:
-    """Return what a file of norms says."""
-    step_percent = 2  # percent of the cycle between two numbers of the file
+    """Return the content of a norms file."""
+    step_percent = 2  # percent of the cycle between two stored values
     count, banded = len(people.names), len(people.names) >= LEAST_FOR_BAND
     speeds = np.array([person.speed for person in people.means])
     reference = float(np.average(speeds, weights=[person.weight for person in people.means]))
@@ -294,7 +295,7 @@ def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, 
         "group": f"{name}{words} (n = {count})",
         "short": name,
         "band": "95 % of people" if banded else "mean ± 1 SD",
-        "citation": f"own norms of {count} people of the study '{name}', made {datetime.now(UTC):%Y-%m-%d}",
+        "citation": f"norms of {count} people of the study '{name}', built {datetime.now(UTC):%Y-%m-%d}",
         "licence": licence,
         "made_by": "biodyn norms build",
         "percent": PERCENT[::step_percent].tolist(),
@@ -314,9 +315,7 @@ def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, 
         if len({person.person for person in sources}) >= LEAST_FOR_MEAN:
             curves = np.stack([person.curves[variable][::step_percent] for person in sources])
             model = _model(sources, curves, seed)
-            if banded and not np.isfinite(
-                model.reach
-            ):  # too few of the people have it for the band that the file tells of
+            if banded and not np.isfinite(model.reach):  # too few people have this value for the stated band
                 continue
             table["curve"][variable] = _curve(model, people.units[variable], reference, banded)
     index = _deviation_index(people, NormSet(table)) if banded else None
@@ -331,7 +330,8 @@ def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, 
 
 
 def _deviation_index(people: People, norms: NormSet) -> GaitDeviationIndex | None:
-    """Return the gait deviation index with the norms' mean at each walk's speed; None with too few people or angles."""
+    """Return the scale of the gait deviation index with the mean of the norms at the speed of each walk; None for too few
+    people."""
     sources = [person for person in people.means if set(_NINE) <= set(person.curves)]
     count = len({person.person for person in sources})
     if count < LEAST_FOR_BAND or not set(_NINE) <= set(norms.table["curve"]):
@@ -341,7 +341,7 @@ def _deviation_index(people: People, norms: NormSet) -> GaitDeviationIndex | Non
         gait_vector([person.curves[name] - mean[name].mean for name in _NINE])
         for person, mean in zip(sources, means, strict=True)
     ]
-    # of a mean with p coefficients over n people: the squared distance is 1 - p/n of its people, 1 + p/n of new ones
+    # relative to a mean with p coefficients over n people, the squared distance is 1 - p/n for these, 1 + p/n for new people
     share = float(np.mean([len(norms.table["curve"][name]["mean"]) for name in _NINE])) / count
     prediction = np.sqrt((1.0 + share) / (1.0 - share))
     return fit_deviation_index(
@@ -350,7 +350,7 @@ def _deviation_index(people: People, norms: NormSet) -> GaitDeviationIndex | Non
 
 
 def _numbers() -> list[tuple[str, str, str]]:
-    """Name, title and unit of the numbers of the stride; the speed itself is what they depend on."""
+    """Return name, title and unit of the stride parameters, without the speed, on which they depend."""
     dimensionless = [(parameter.name, f"{parameter.title}, dimensionless", "1") for parameter in SIZE_FREE[1:]]
     return [*dimensionless, *((name, _TITLES[name], unit) for name, unit in _STRIDES.items())]
 
@@ -362,7 +362,7 @@ def _model(sources: Sequence[Means], values: FloatArray, seed: int, band: bool =
 
 
 def _moved(model: CurveModel, reference: float) -> tuple[FloatArray, FloatArray]:
-    """The coefficients and the spread about another reference."""
+    """Return the coefficients and the spread about another reference speed."""
     offset = reference - model.reference
     rows = [*model.mean, *[np.zeros_like(model.mean[0])] * (3 - len(model.mean))]
     mean = np.stack([rows[0] + rows[1] * offset + rows[2] * offset**2, rows[1] + 2 * rows[2] * offset, rows[2]])
@@ -376,7 +376,7 @@ def _curve(model: CurveModel, unit: str, reference: float, banded: bool) -> dict
 
 
 def _scalar(model: CurveModel, title: str, unit: str, reference: float) -> dict[str, Any]:
-    """A number; its spread is widened so that 1.96 of it hold 95 % of new people (Student's t)."""
+    """Return the norms of a number; SD is increased so that 1.96 SD include 95 % of new people (Student's t)."""
     normal_95 = 1.96
     mean, sd = _moved(model, reference)
     freedom = max(model.people - len(model.mean), 1)

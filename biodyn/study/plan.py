@@ -1,4 +1,4 @@
-"""What a study is going to do, before it does it: every file accounted for, every trial with all it needs."""
+"""The plan of a study: the use of every file, and the inputs of every trial."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from typing import Any, Literal
 
 from biodyn.errors import StudyError
 
-# Use of a file in a study; the role of the recording itself is a `biodyn.session.Role`.
+# Use of a file in a study; the role of a recording is a `biodyn.session.Role`.
 FileUse = Literal["walk", "static", "functional", "other", "excluded", "unreadable"]
 
 
 @dataclass(frozen=True)
 class StudyFile:
-    """One recording of the study's folder and what it is taken for.
+    """A recording in the study folder and its use.
 
     Attributes:
-        path: relative to the study's root.
-        role: "walk" and "unreadable" become trials (an unreadable file fails, with its reason); "static" and
-            "functional" serve them; "other" is left out with a reason (no plates and no walk's name ...); "excluded" is
-            left out by the user.
-        reason: one sentence: why this role.
-        mass_kg: body mass stored in it, or None.
+        path: path relative to the study root.
+        role: "walk" and "unreadable" become trials (an unreadable file fails with its reason); "static" and "functional" are
+            used by trials; "other" is not used (no plates and not named as a walk ...); "excluded" is excluded by the user.
+        reason: reason of the role, one sentence.
+        mass_kg: stored body mass, or None.
     """
 
     path: Path
@@ -34,18 +33,18 @@ class StudyFile:
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One walk of one subject and everything its analysis needs.
+    """One walk of a subject and all inputs of its analysis.
 
     Attributes:
-        subject, trial: name its folder `trials/<subject>/<trial>`; safe as file names; `trial` is unique in `subject`.
-        session, condition, group, site: labels for the data set, "" if unknown; changing a label needs no new analysis.
-        path: the walk's file. static: the static trial's; None = chosen when the walk is analysed, among `statics` or,
+        subject, trial: names of its folder `trials/<subject>/<trial>`, safe as file names; `trial` is unique in `subject`.
+        session, condition, group, site: labels for the data set, "" if unknown; a changed label needs no new analysis.
+        path: file of the walk. static: file of the static trial; None = chosen when the walk is analysed, among `statics` or,
             if these are empty, among the files next to the walk, as in `run_trial`.
-        named_static: whether study.toml or the command names the static; a model of the settings is scaled by no other.
-        companions: other recordings of the person's session, for a subject's model that is fitted to all of them.
-        plates: calibration file of the force plates, None without one; absolute.
-        mass_kg, height_m: from study.toml; None = from the files, otherwise measured.
-        settings: what differs from the default trial settings. rejected: why a person rejected it, "" unless one did.
+        named_static: whether study.toml or the command specifies the static trial; only then it scales an OpenSim model.
+        companions: other recordings of the session, for a model that is fitted to all of them.
+        plates: absolute path of the calibration file of the force plates, None without one.
+        mass_kg, height_m: values of study.toml; None = from the files, otherwise measured.
+        settings: changes of the default trial settings. rejected: reason of a rejection by a reviewer, else "".
     """
 
     subject: str
@@ -67,17 +66,17 @@ class PlannedTrial:
 
     @property
     def folder(self) -> Path:
-        """Result folder of the trial, relative to the study's output folder."""
+        """Return the result folder of the trial, relative to the output folder of the study."""
         return Path("trials") / self.subject / self.trial
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The trials of a study in their final order (subject, session, trial), and every file that was looked at.
+    """The trials of a study in their final order (subject, session, trial), and all examined files.
 
     Attributes:
-        name: of the study. root: folder the files' paths are relative to.
-        trials: what will be analysed. files: every recording, by path.
+        name: name of the study. root: folder to which the paths of the files are relative.
+        trials: planned trials. files: all recordings, sorted by path.
     """
 
     name: str
@@ -90,9 +89,9 @@ def no_walk(plan: StudyPlan) -> StudyError:
     """Return the error for a folder without trials."""
     if not plan.files:
         return StudyError(
-            f"'{plan.root}' holds no recording that is taken without being named.",
-            "Give the folder of the recordings; spreadsheets need a column map next to them, or a study.toml that names them "
-            "(docs/formats.md).",
+            f"'{plan.root}' contains no recording that is included automatically.",
+            "Give the folder of the recordings; spreadsheets need a column map next to them, or a study.toml that "
+            "lists them (docs/formats.md).",
         )
     return StudyError(
         f"No walk was found among the {len(plan.files)} recordings of '{plan.root}'.",

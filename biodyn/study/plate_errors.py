@@ -1,4 +1,4 @@
-"""Errors of force plates from all walks over them: of several people, in both directions."""
+"""Estimate errors of force plates from all walks over them, of several people and in both directions."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from biodyn.trial.steps import walk_alone
 
 @dataclass(frozen=True)
 class PlatesOfWalks:
-    """What walks show of the force plates.
+    """Errors of force plates estimated from walks.
 
     Attributes:
-        tests: one for each plate and kind of error, with the verdict.
-        calibration: the accepted errors; None where none was accepted.
-        used: walks. left_out: a sentence for each walk that shows nothing, or was recorded over other plates.
+        tests: one test for each plate and kind of error, with the verdict.
+        calibration: calibration with the accepted errors; None if none was accepted.
+        used: walks used. left_out: one sentence for each walk without information or with other plate positions.
     """
 
     tests: tuple[PlateTest, ...]
@@ -40,9 +40,9 @@ class PlatesOfWalks:
     left_out: tuple[str, ...]
 
     def lines(self) -> list[str]:
-        """Return the result for the screen: walks, a line for each plate and kind of error, corrections."""
-        lines = [f"Walks: {len(self.used)}; below, their number in one direction + in the other."]
-        lines += [f"Left out: {reason}" for reason in self.left_out]
+        """Return lines for the screen: walks, one line for each plate and kind of error, corrections."""
+        lines = [f"Walks: {len(self.used)} (below: number in one direction + number in the other)."]
+        lines += [f"Excluded: {reason}" for reason in self.left_out]
         for test in self.tests:
             kind = "position" if len(test.names) > 1 else test.names[0].rpartition(", ")[2]
             verdict = test.verdict or "the same error in all walks"
@@ -53,10 +53,10 @@ class PlatesOfWalks:
 
 
 def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None = None) -> PlatesOfWalks:
-    """Return the errors of the plates that all walks of a folder show, each person with inertias of their own.
+    """Estimate the errors of the plates from all walks of a folder, with separate inertias for each person.
 
-    Position, gain and turn of each plate; see `estimation.shared_parameters.plate_tests` for what is accepted.
-    Raises StudyError where no walk of the folder shows anything, InputFileError if it is not a folder.
+    Errors are position, gain and rotation of each plate; `estimation.shared_parameters.plate_tests` defines which are accepted.
+    Raises StudyError if no walk of the folder has information, InputFileError if it is not a folder.
     """
     plan = discover(folder, StudyDefinition())
     if not plan.trials:
@@ -82,7 +82,7 @@ def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None
             forms.append(form.of_person(trial.subject))
             used.append(plan.root / trial.path)
     if first.corners_L is None or first.up_L is None:
-        raise StudyError(f"No walk of '{folder}' shows anything of its plates: {left_out[0].rstrip('.')}.")
+        raise StudyError(f"No walk of '{folder}' can be used to estimate plate errors: {left_out[0].rstrip('.')}.")
     tests, errors = plate_errors(forms)
     corrections = _corrections(errors, first.corners_L, first.numbers, first.up_L)
     calibration = None
@@ -95,7 +95,7 @@ def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None
 def _corrections(
     errors: dict[str, tuple[float, float]], corners_L: FloatArray, numbers: tuple[int, ...], up_L: FloatArray
 ) -> tuple[PlateCorrection, ...]:
-    """Return a correction for each plate with an accepted error; others of its errors are 0 with unknown deviation."""
+    """Return a correction for each plate with an accepted error; its other errors are 0 with unknown standard deviation."""
     corrections = []
     for number, corners in zip(numbers, corners_L, strict=True):
         of_plate = {

@@ -1,4 +1,4 @@
-"""Record of every trial of a study, analysed or failed: `trial.json` in the trial's folder."""
+"""Read and write the record of every trial of a study, `trial.json` in the folder of the trial."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TRIAL_RECORD_NAME = "trial.json"
 CYCLES_NAME = "cycles.parquet"
-RECORD_VERSION = 2  # 2: verdicts instead of "fine", "look" and "checks failed"; `metrics` instead of `figures`
+RECORD_VERSION = 2  # version 2: verdicts instead of "fine", "look" and "checks failed"; `metrics` instead of `figures`
 
 #: Status of a trial that has no result.
 FAILED: Final = "failed"
@@ -32,13 +32,13 @@ Status = Literal["pass", "warn", "fail", "not_assessed", "failed"]
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """Outcome of one trial; holds nothing that differs between two runs of the same inputs (no times, no host).
+    """Outcome of one trial; equal inputs give an equal record (no times, no host names).
 
     Attributes:
-        key: hash of inputs, settings and program version; another key means: analyse again.
+        key: hash of inputs, settings and program version; the trial is analysed again if it changes.
         status: verdict of the result (`run.json`), or "failed" without a result.
-        error: class of the error of a failed trial. reason, hint: its sentence and what to do; for other states the
-            first finding that decided the status.
+        error: class of the error of a failed trial. reason, hint: its message and hint; for other states those of the first
+            finding that determined the status.
         metrics: summary metrics of the trial by name, one row of summary.csv; JSON values, None for missing.
     """
 
@@ -51,7 +51,7 @@ class TrialRecord:
 
     @property
     def failed(self) -> bool:
-        """True where the trial has no result."""
+        """Return whether the trial has no result."""
         return self.status == FAILED
 
 
@@ -95,14 +95,14 @@ def counted(number: int, noun: str) -> str:
 # -- Strides --------------------------------------------------------------------------------------------------------
 
 
-STRIDES_NAME = "tables/spatiotemporal.csv"  # in the folder of a trial
-_TIMES = ("start_s", "foot_off_s", "end_s")  # within the trial: no parameters of the stride
+STRIDES_NAME = "tables/spatiotemporal.csv"  # file in the folder of a trial
+_TIMES = ("start_s", "foot_off_s", "end_s")  # keys within the trial, not stride parameters
 
 
 def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
-    """Read spatiotemporal.csv of a trial, or its packed form: (side, cycle) -> parameters of the stride.
+    """Read the stride parameters by (side, cycle) from spatiotemporal.csv of a trial, or its packed form.
 
-    Empty without a file. Raises ResultError for another table.
+    The result is empty without a file. Raises ResultError for another table.
     """
     try:
         for suffix, read in TABLE_READERS.items():
@@ -127,12 +127,12 @@ def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
 
 
 def trial_failed(record: TrialRecord) -> bool:
-    """Whether a trial has a result that failed its checks."""
+    """Return whether the result of a trial failed its checks."""
     return record.status == "fail"
 
 
 def exclusion_reason(record: TrialRecord) -> str:
-    """Why a trial is left out, in words that stay the same from trial to trial; "" where it is not."""
+    """Return the reason why a trial is excluded, without trial-specific numbers; "" if it is included."""
     if not trial_failed(record):
         return ""
     titles = str(record.metrics.get("checks_failed") or "")
@@ -140,7 +140,8 @@ def exclusion_reason(record: TrialRecord) -> str:
 
 
 def excluded_trials(plan: StudyPlan, out: Path, include_failed: bool) -> dict[tuple[str, str], str]:
-    """Reasons by (subject, trial) of the trials that stay out of the group results; `include_failed`: of checks none."""
+    """Return the reasons for excluding trials from the group results, by (subject, trial); failed checks unless
+    `include_failed`."""
     reasons = {}
     activities: dict[str, dict[tuple[str, str], str]] = {}
     for trial in plan.trials:
@@ -159,7 +160,7 @@ def excluded_trials(plan: StudyPlan, out: Path, include_failed: bool) -> dict[tu
 
 
 def warned_trials(plan: StudyPlan, out: Path) -> set[tuple[str, str]]:
-    """Return (subject, trial) of the trials that did not pass all checks."""
+    """Return the (subject, trial) of all trials that did not pass all checks."""
     records = ((trial, read_record(out / trial.folder)) for trial in plan.trials)
     return {(trial.subject, trial.trial) for trial, record in records if record is not None and record.status != "pass"}
 
@@ -167,12 +168,12 @@ def warned_trials(plan: StudyPlan, out: Path) -> set[tuple[str, str]]:
 def other_activities(activities: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
     """Return the reasons for excluding trials of another activity than most trials of the condition.
 
-    `activities`: by (subject, trial), the kind that was recognised.
+    activities: recognised activity by (subject, trial).
     """
     counts = Counter(activities.values())
     usual = max(counts, key=lambda kind: (counts[kind], kind == WALKING.kind), default="")
     return {
-        key: f"its activity is {kind}, that of most trials of its condition {usual}"
+        key: f"its activity is {kind}, but that of most trials of its condition is {usual}"
         for key, kind in activities.items()
         if kind != usual
     }
@@ -200,6 +201,6 @@ def exclusion_finding(excluded: Mapping[tuple[str, str], str], trials: int) -> D
         "warning",
         f"Excluded from the group results: {len(excluded)} of {trials} trials; {'; '.join(parts)}.",
         value=float(len(excluded)),
-        hint="Look at their reports. Set include_failed = true under [analysis] in study.toml to include trials that failed "
-        "their checks, and give trials of another activity a condition of their own.",
+        hint="Check their reports. To include trials that failed their checks, set include_failed = true under "
+        "[analysis] in study.toml. Assign trials with another activity to a separate condition.",
     )

@@ -1,4 +1,4 @@
-"""The output folder of a study: study.json, written last, and its tables as pandas."""
+"""Read and write the output folder of a study: study.json, which is written last, and its tables as pandas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SESSION: Final = "session"
 
 
 def seen_from(folder: Path, place: str | Path) -> str:
-    """Return the path of a place relative to a folder; the absolute path between drives of Windows."""
+    """Return a path relative to a folder; an absolute path if they are on different drives of Windows."""
     try:
         return os.path.relpath(place, folder)
     except ValueError:
@@ -47,7 +47,7 @@ def study_record(
     diagnostics: Sequence[Diagnostic],
     kind: StudyKind = STUDY,
 ) -> dict[str, Any]:
-    """Return the values of study.json; `written`: the files of the data set, `kind`: a study, or the walks of one session."""
+    """Return the values of study.json; `written`: files of the data set, `kind`: a study, or the walks of one session."""
 
     def seen_from_here(table: str) -> str:
         return seen_from(folder, table)
@@ -98,7 +98,7 @@ def _trial_record(
 
 
 def write_whole(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON under another name, then rename it: a reader never sees half of it."""
+    """Write JSON under a temporary name, then rename it, so that readers never get an incomplete file."""
     temporary = path.with_name(f".{path.name}.part")
     try:
         temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -115,7 +115,7 @@ _LABELS = ("subject", "session", "condition", "group", "site", "trial", "reason"
 
 @dataclass(frozen=True)
 class StudyResult:
-    """The output folder of a study: tables as pandas, read when first asked for."""
+    """The output folder of a study, with tables as pandas that are read on first access."""
 
     folder: Path
 
@@ -128,34 +128,36 @@ class StudyResult:
 
     @cached_property
     def record(self) -> Mapping[str, Any]:
-        """The values of study.json; StudyError where the folder holds no finished study."""
+        """Return the values of study.json; StudyError if the folder contains no finished study."""
         try:
             content: Mapping[str, Any] = json.loads((self.folder / STUDY_RECORD_NAME).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             raise StudyError(
-                f"'{self.folder}' holds no finished study.", "Run 'biodyn study FOLDER --out DIR' to its end."
+                f"'{self.folder}' contains no finished study.", "Run 'biodyn study FOLDER --out DIR' to its end."
             ) from error
         return content
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """One row per trial: status, reason, summary metrics."""
+        """Return one row per trial: status, reason, summary metrics."""
         return self._csv(self.folder / "summary.csv")
 
     @property
     def failed(self) -> pd.DataFrame:
-        """The rows of `summary` of trials without a result."""
+        """Return the rows of `summary` for trials without a result."""
         return self.summary[self.summary["status"] == FAILED]
 
     @property
     def group_tables(self) -> tuple[str, ...]:
-        """Names of the group results there are, for `group_table`."""
+        """Return the names of the available group results, for `group_table`."""
         return tuple(sorted(path.stem for path in (self.folder / "group").glob("*.csv")))
 
     def group_table(self, name: str) -> pd.DataFrame:
-        """Return a table of group/ by name; StudyError names those there are."""
+        """Return a table of group/ by name; StudyError lists the available ones."""
         if name not in self.group_tables:
-            raise StudyError(f"The study has no group table '{name}'.", f"There are {', '.join(self.group_tables)}.")
+            raise StudyError(
+                f"The study has no group table '{name}'.", f"Its tables are {', '.join(self.group_tables)}."
+            )
         return self._csv(self.folder / "group" / f"{name}.csv")
 
     def cycles(self, **wanted: str | Sequence[str]) -> pd.DataFrame:
@@ -175,7 +177,7 @@ class StudyResult:
     def _csv(path: Path) -> pd.DataFrame:
         from biodyn.output.tables.csv import read_csv
 
-        # The subject 007 is text; the session of a trial without session is "".
+        # The subject 007 is a text; the session of a trial without a session is "".
         frame = read_csv(path, dtype=dict.fromkeys(_LABELS, str))
         labels = [name for name in _LABELS if name in frame]
         frame[labels] = frame[labels].fillna("")

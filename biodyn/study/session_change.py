@@ -1,4 +1,4 @@
-"""Two sessions of one person against each other: what changed, and whether more than the walks themselves differ."""
+"""Compare two sessions of one person: changes, and whether they exceed the variation between walks."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _SHOWN = 12
 
 
 def is_session(folder: Path) -> bool:
-    """Whether a folder holds the results of a session or study."""
+    """Return whether a folder contains the results of a session or study."""
     return (folder / STUDY_RECORD_NAME).is_file()
 
 
 @dataclass(frozen=True)
 class SessionChange:
-    """What changed between two sessions.
+    """The changes between two sessions.
 
     Attributes:
-        before, after: their folders. names: of the sessions. table: changes.csv, a row a number, condition and side.
-        notes: what must be known to read it.
+        before, after: result folders. names: names of the sessions. table: changes.csv, one row per number, condition and side.
+        notes: notes for the interpretation.
     """
 
     before: StudySource
@@ -51,7 +51,7 @@ class SessionChange:
     notes: tuple[str, ...]
 
     def save(self, out: str | Path, force: bool = False) -> Path:
-        """Write changes.csv and report.html into a new folder, all or nothing; returns it."""
+        """Write changes.csv and report.html into a new folder, completely or not at all; returns the folder."""
         from biodyn.study.report.pages import change_page
 
         page = change_page(self)
@@ -61,10 +61,10 @@ class SessionChange:
         return Path(out)
 
     def lines(self) -> Iterator[str]:
-        """What the screen shows: the gait profile score, and the largest changes beyond the error."""
+        """Yield lines for the screen: the gait profile score, and the largest changes beyond the error."""
         yield f"{self.names[0]} -> {self.names[1]}"
         for row in rows_of(self.table[self.table["name"] == "gps"]):
-            mdc = f"MDC95 {row.mdc95:.1f}" if np.isfinite(row.mdc95) else "MDC95 not known"
+            mdc = f"MDC95 {row.mdc95:.1f}" if np.isfinite(row.mdc95) else "MDC95 unknown"
             yield (
                 f"Gait profile score, {row.side}: {row.before:.1f} -> {row.after:.1f} degrees ({row.change:+.1f}; {mdc}, "
                 f"clinically important {row.published:.1f})"
@@ -81,7 +81,7 @@ class SessionChange:
 
 
 def compare_sessions(before: str | Path, after: str | Path) -> SessionChange:
-    """Compare two sessions of one person, the results of `biodyn session` on two days.
+    """Compare two sessions of one person, which are results of `biodyn session` on two days.
 
     Raises StudyError for several people in a folder or no common condition, ResultError for an unfinished study.
     """
@@ -90,37 +90,39 @@ def compare_sessions(before: str | Path, after: str | Path) -> SessionChange:
     tables = [_means(source) for source in (first, second)]
     conditions = [list(dict.fromkeys(table["condition"])) for table in tables]
     shared = [name for name in conditions[0] if name in conditions[1]]
-    if not shared and len(conditions[0]) == len(conditions[1]) == 1:  # each has one, under two names
+    if (
+        not shared and len(conditions[0]) == len(conditions[1]) == 1
+    ):  # each session has one condition, with different names
         tables[1] = tables[1].assign(condition=conditions[0][0])
         shared = conditions[0]
     if not shared:
         raise StudyError(
-            "The sessions share no condition: "
+            "The sessions have no common condition: "
             + " against ".join(
                 ", ".join(name or "(no name)" for name in names_of_session) for names_of_session in conditions
             )
             + ".",
-            "Name the conditions alike in study.toml.",
+            "Use the same condition names in study.toml.",
         )
-    notes = list(_beside(first, second))
+    notes = list(_other_causes(first, second))
     if people[0] != people[1]:
-        notes.insert(0, f"The sessions are of '{people[0]}' and '{people[1]}': they are taken for one person.")
+        notes.insert(0, f"The sessions are of '{people[0]}' and '{people[1]}', who are assumed to be the same person.")
     names = (str(first.record["name"]), str(second.record["name"]))
     if names[0] == names[1]:
         names = (f"{names[0]} (before)", f"{names[1]} (after)")
     return SessionChange(first, second, names, _changes(tables[0], tables[1], shared), tuple(notes))
 
 
-def _beside(before: StudySource, after: StudySource) -> Iterator[str]:
+def _other_causes(before: StudySource, after: StudySource) -> Iterator[str]:
     """Yield possible causes of a change other than the person, from the records of both studies."""
     files = [_recordings(source) for source in (before, after)]
     settings = [_settings(source) for source in (before, after)]
     if files[0] and files[0] == files[1]:
-        yield "Both hold the same recordings: what changed is the analysis, not the person."
+        yield "Both contain the same recordings, so the changes are due to the analysis and not to the person."
     else:
-        yield "Markers were re-applied between the sessions: this can cause a change beyond MDC95 of the walks."
+        yield "Markers were re-applied between the sessions, which can cause a change beyond the MDC95 of the walks."
     if settings[0] != settings[1] and all(settings):
-        yield "The sessions were analysed with different settings: a change may come from that."
+        yield "The sessions were analysed with different settings, which may cause changes."
 
 
 def _recordings(source: StudySource) -> set[Path]:
@@ -137,8 +139,8 @@ def _person(source: StudySource) -> str:
     people = list(source.subjects)
     if len(people) != 1:
         raise StudyError(
-            f"'{source.out}' holds {len(people)} people: sessions of one person are compared.",
-            "Give two folders of 'biodyn session'.",
+            f"'{source.out}' contains {len(people)} people, but only sessions of one person can be compared.",
+            "Give two result folders of 'biodyn session'.",
         )
     return people[0]
 
@@ -147,10 +149,10 @@ def _means(source: StudySource) -> pd.DataFrame:
     table = source.table(SESSION_MEANS)
     if not len(table):
         raise StudyError(
-            f"'{source.out}' has no means of a session.", "Run 'biodyn session' again: walks that are done are kept."
+            f"'{source.out}' has no session means.", "Run 'biodyn session' again; finished walks are kept."
         )
     if table["session"].nunique() > 1:
-        raise StudyError(f"'{source.out}' holds several sessions.", "Give two folders of 'biodyn session'.")
+        raise StudyError(f"'{source.out}' contains several sessions.", "Give two folders of 'biodyn session'.")
     return table
 
 
@@ -173,7 +175,7 @@ def _row(row: Mapping[Any, Any], mcid: float) -> list[object]:
 
 
 def _detectable(row: Mapping[Any, Any]) -> float:
-    """Smallest change of the two means that is not chance: t of the walks of both (Welch 1947), NaN below two walks each."""
+    """Return the MDC95 of the two means by t of the walks of both (Welch 1947); NaN for fewer than two walks each."""
     a, b = row["sem_a"] ** 2, row["sem_b"] ** 2
     if not np.isfinite(a + b):
         return float("nan")

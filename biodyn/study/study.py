@@ -1,4 +1,4 @@
-"""A study as people use it from Python: open a folder, run, look at the results."""
+"""Run studies and sessions from Python: open a folder, run the study, read the results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from biodyn.trial.files import with_calibrated_plates
 
 
 class SubjectInputs(TypedDict, total=False):
-    """Data on the subject of a session, as in `run_trial`."""
+    """Data on the subject of a session, see `run_trial`."""
 
     height_m: float | None
     age_years: float | None
@@ -48,7 +48,7 @@ class SubjectInputs(TypedDict, total=False):
 
 @dataclass
 class Progress:
-    """Outcomes so far of `total` trials; `clock` gives seconds."""
+    """Counts of finished trials of `total`; `clock` returns seconds."""
 
     total: int
     clock: Callable[[], float] = time.monotonic
@@ -62,7 +62,7 @@ class Progress:
         self._start = self.clock()
 
     def add(self, outcome: Outcome) -> None:
-        """Count one more."""
+        """Add one outcome."""
         self.done += 1
         self.failed += outcome.failed
         self.checks_failed += outcome.status == "fail"
@@ -70,27 +70,27 @@ class Progress:
 
     @property
     def rate_per_s(self) -> float | None:
-        """Trials analysed a second since the start, None before the first; earlier results do not count."""
+        """Return the trials analysed per second since the start, without kept results; None before the first."""
         seconds, analysed = self.clock() - self._start, self.done - self.kept
         return analysed / seconds if analysed and seconds > 0.0 else None
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until all are done at the present rate, or None."""
+        """Return the seconds until all trials are finished at the current rate, or None."""
         rate = self.rate_per_s
         return None if rate is None else (self.total - self.done) / rate
 
     def remaining(self) -> str:
         """Return a sentence on the number of finished and remaining trials."""
         if self.done == self.total:
-            return f"all {self.total} trials are done, group results and report remain."
-        return f"{self.done} of {self.total} trials are done and kept, {self.total - self.done} remain."
+            return f"all {self.total} trials are finished; group results and report remain."
+        return f"{self.done} of {self.total} trials are finished and kept, {self.total - self.done} remain."
 
     def line(self) -> str:
         """Return one line: finished, failed, kept, rate, remaining time."""
         parts = [f"{self.done} of {self.total} trials", f"{self.failed} failed"]
         if self.kept:
-            parts.append(f"{self.kept} kept from before")
+            parts.append(f"{self.kept} earlier results kept")
         if self.rate_per_s is not None and self.left_s is not None:
             parts += [f"{self.rate_per_s:.1f} per second", f"{clock_text(self.left_s)} left"]
         return ", ".join(parts)
@@ -99,7 +99,7 @@ class Progress:
 def progress_callbacks(
     progress: Callable[[str], None] | None, total: int, on_outcome: Callable[[Outcome], None] | None
 ) -> tuple[Callable[[Outcome], None], Callable[[str], None]]:
-    """Return `on_outcome` and `say` of a run of `total` trials that report each step and the number of trials to `progress`."""
+    """Return callbacks `on_outcome` and `say` that report steps and counts of `total` trials to `progress`."""
     on_outcome = on_outcome or _silent
     if progress is None:
         return on_outcome, _silent
@@ -123,9 +123,9 @@ def clock_text(seconds: float) -> str:
 def with_choices(
     definition: StudyDefinition, preset: str | None, entries: Sequence[str] = (), reports: Reports | None = None
 ) -> StudyDefinition:
-    """Return a definition with a preset under its settings, "section.key=value" over them, and other reports of trials.
+    """Return a definition with a preset below its settings, entries "section.key=value" above them, and the choice of reports.
 
-    Raises SettingsError for a choice that is not valid, now and not in each trial.
+    Raises SettingsError for an invalid choice before trials are run.
     """
     if reports is not None:
         output = definition.output.model_copy(update={"reports": reports})
@@ -138,7 +138,7 @@ def with_choices(
 
 
 def with_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
-    """Return a plan with the entries over the settings of single subjects and files in study.toml."""
+    """Return a plan in which the entries have priority over settings of subjects and files in study.toml."""
     if not entries:
         return plan
     over = parse_entries(entries)
@@ -149,13 +149,13 @@ def with_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
 def with_plates(plan: StudyPlan, plates: str | Path | None) -> StudyPlan:
     """Return a plan whose trials use a calibration of the force plates.
 
-    Raises SettingsError for a file that cannot be used, PlateError where it does not fit the first walk.
+    Raises SettingsError for an unusable file, PlateError if it does not fit the first walk.
     """
     if plates is None:
         return plan
     calibration = PlateCalibration.read(plates)
     for trial in plan.trials[:1]:
-        with suppress(InputFileError):  # the trial fails with its reason
+        with suppress(InputFileError):  # the trial will fail with this error
             with_calibrated_plates(read(plan.root / trial.path), calibration)
     return replace(plan, trials=tuple(replace(trial, plates=Path(plates).absolute()) for trial in plan.trials))
 
@@ -163,7 +163,7 @@ def with_plates(plan: StudyPlan, plates: str | Path | None) -> StudyPlan:
 # -- Output folder --------------------------------------------------------------------------------------------------
 
 
-# Files in the output folder; each is written as .NAME.part and then renamed.
+# Files in the output folder; each is written as .NAME.part and renamed.
 _WRITTEN = (
     STUDY_RECORD_NAME, "study.parquet", "study.csv", "summary.csv", "study_wide.csv", "study.xlsx", "report.html"
 )  # fmt: skip
@@ -173,18 +173,20 @@ def require_free(folder: Path, root: Path) -> None:
     """Raise StudyError if `folder` cannot be the output of a study of the files in `root`."""
     try:
         there = folder.exists()
-    except OSError as error:  # such as a name that is too long
+    except OSError as error:  # for example a name that is too long
         raise StudyError(f"'{folder.parent}': {error.strerror}.", "Choose another --out.") from error
     if there and not folder.is_dir():
         raise StudyError(f"'{folder}' is a file, not a folder.", "Choose another --out.")
     owner = owner_of(folder)
     if owner is None:
         if folder.is_dir() and any(folder.iterdir()):
-            raise StudyError(f"'{folder}' is not empty and holds no study of ours.", "Choose another --out.")
+            raise StudyError(
+                f"'{folder}' is not empty and does not contain a study of biodyn.", "Choose another --out."
+            )
         return
     if owner and owner != seen_from(folder, root):
         raise StudyError(
-            f"'{folder}' holds the study of another folder, '{owner}' as seen from there.", "Choose another --out."
+            f"'{folder}' contains the study of another folder, '{owner}' (relative path).", "Choose another --out."
         )
 
 
@@ -213,11 +215,11 @@ def _remove_unfinished_everywhere(folder: Path) -> None:
 
 @contextmanager
 def tidy_when_stopped(folder: Path) -> Iterator[None]:
-    """Remove what was being written when a study ends early; its trial processes are dead by then."""
+    """Remove incomplete files when a study ends early, after its trial processes have ended."""
     try:
         yield
     except BaseException:
-        if folder.is_dir():  # its disk may be gone
+        if folder.is_dir():  # the disk may not be mounted
             _remove_unfinished_everywhere(folder)
         raise
 
@@ -229,12 +231,12 @@ Say = Callable[[str], None]
 
 
 def _silent(_: object) -> None:
-    """Say nothing."""
+    """Ignore a message."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """What a study will do: its definition (study.toml, or all defaults) and its plan of trials.
+    """A study: its definition (study.toml, or defaults) and its plan of trials.
 
     Create it with `Study.open`; `run` analyses, collects, compares and reports.
     """
@@ -256,11 +258,11 @@ class Study:
         reports: Reports | None = None,
         plates: str | Path | None = None,
     ) -> Study:
-        """Return the study of a folder, or of a study.toml (in the folder it names, otherwise its own folder).
+        """Return the study of a folder, or of a study.toml (in the folder that it specifies, otherwise in its own folder).
 
-        A study.toml in the folder is followed. `preset`: settings under all others, in place of the one that study.toml names.
-        `entries`: "section.key=value" over all settings. `reports`: trials that get a page of their own, in place of
-        study.toml's `[output] reports`. `plates`: calibration file of the force plates (`biodyn plates`).
+        A study.toml in the folder is used. `preset`: settings with the lowest priority, replaces that of study.toml. `entries`:
+        "section.key=value" with the highest priority. `reports`: trials that get a report, replaces `[output] reports` of
+        study.toml. `plates`: calibration file of the force plates (`biodyn plates`).
 
         Raises StudyError for a missing folder, SettingsError for an invalid study.toml.
         """
@@ -280,7 +282,7 @@ class Study:
 
     @property
     def default_folder(self) -> Path:
-        """Where the results go when no folder is named: reports/<name of the study>, as a name of one folder."""
+        """Return the default output folder reports/<name of the study>."""
         return Path("reports") / safe_name(self.plan.name)
 
     def run(
@@ -300,20 +302,20 @@ class Study:
 
         Parameters:
             out: output folder; a run that was stopped resumes where it stopped.
-            workers: processes of this machine (None: study.toml's, else one per core).
+            workers: processes of this machine (None: as in study.toml, else one per core).
             scheduler: address of a Dask cluster with access to the same files, instead of local processes.
-            retry_failed: analyse trials again that failed before with the same inputs. force: all of them, whatever is there.
-            only: recordings of the trials to analyse; the others keep the result that they have.
-            on_outcome: called as each trial ends. say: called with the name of each step.
-            paper: write report.pdf too, with this head.
+            retry_failed: whether to repeat trials that failed with the same inputs. force: whether to repeat all trials.
+            only: recordings of the trials to analyse; the others keep their results.
+            on_outcome: called when a trial ends. say: called with the name of each step.
+            paper: letterhead of report.pdf; None = no PDF.
 
-        Raises StudyError where nothing can be run (no trials, folder taken by another study or run).
+        Raises StudyError if nothing can be run (no trials, or the folder is used by another study or run).
         """
         folder, say = Path(out).resolve(), say or _silent
         if not self.plan.trials:
             raise no_walk(self.plan)
         self._require_possible()
-        # On a cluster others may still be writing when this process is stopped: the next run tidies up.
+        # On a cluster, workers may still be writing when this process is stopped; the next run removes their files.
         alone = tidy_when_stopped(folder) if scheduler is None else nullcontext()
         with self._owned(folder) as keep_open, alone:
             try:
@@ -325,12 +327,13 @@ class Study:
             except OSError as error:
                 where = f": '{error.filename}'" if error.filename else ""
                 raise StudyError(
-                    f"The results cannot be written: {error.strerror}{where}.", "Make room, and run the study again."
+                    f"The results cannot be written: {error.strerror}{where}.",
+                    "Free disk space, and run the study again.",
                 ) from error
         return StudyResult(folder)
 
     def summarise(self, out: str | Path, say: Say | None = None, paper: PaperHead | None = None) -> None:
-        """Collect the trials' results again, compare and report, without analysing any trial."""
+        """Collect existing results, compare and report, without analysing any trial."""
         from biodyn.study.collecting import collect, export
         from biodyn.study.group import analyse_study
         from biodyn.study.report import write_study_report
@@ -351,13 +354,13 @@ class Study:
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _require_possible(self) -> None:
-        """Raise SettingsError for an entry of study.toml that no result can satisfy."""
+        """Raise SettingsError for an entry of study.toml with a name that no result can have."""
         from biodyn.study.group.analyse import require_possible
 
         require_possible(self.plan, self.definition.analysis)
 
     def _owned(self, folder: Path) -> Any:
-        """The lock of the output folder, once it is sure that the folder is this study's."""
+        """Return the lock of the output folder, after checking that the folder belongs to this study."""
         require_free(folder, self.plan.root)
         require_possible(max((folder / trial.folder for trial in self.plan.trials), key=lambda place: len(str(place))))
         try:
@@ -401,11 +404,11 @@ def run_study(
     head: str | Path | None = None,
     plates: str | Path | None = None,
 ) -> StudyResult:
-    """Run the study of a folder or a study.toml, as `biodyn study` does; `out` is by default reports/<its name>.
+    """Run the study of a folder or a study.toml, as `biodyn study` does; `out` is by default reports/<name>.
 
-    `progress`: called with the name of each step as it begins, as of `run_trial`, and with a line of how many trials are done;
-    `progress=print` shows them. `pdf`: write report.pdf too, `head` a TOML file with the laboratory's lines (docs/results.md).
-    `plates`: calibration file of the force plates. See `Study.run` for the other parameters and errors.
+    `progress`: called with the name of each step and with the number of finished trials (`progress=print` shows them). `pdf`:
+    whether to write report.pdf; `head`: TOML file with the letterhead (docs/results.md). `plates`: calibration file of the
+    force plates. See `Study.run` for other parameters and errors.
     """
     paper, study = paper_format(pdf, head), Study.open(source, plates=plates)
     target = study.default_folder if out is None else out
@@ -420,10 +423,10 @@ def rerender_study_report(
     pdf: bool = False,
     head: str | Path | None = None,
 ) -> Path:
-    """Write the pages of a study's or session's folder again; returns the path of report.html.
+    """Regenerate the pages of a study or session folder; returns the path of report.html.
 
-    `pdf`: write report.pdf too, `head` a TOML file with the laboratory's lines. The pages of its trials stay as they are.
-    Raises ResultError where the folder holds no finished study, StudyError while a run works in it.
+    `pdf`: whether to write report.pdf; `head`: TOML file with the letterhead. Reports of trials are not changed. Raises
+    ResultError if the folder has no finished study, StudyError if a run uses it.
     """
     from biodyn.study.report import write_study_report
 
@@ -434,7 +437,7 @@ def rerender_study_report(
         return write_study_report(out, paper)
 
 
-#: Under all other settings: one model for all walks, and every walk as `biodyn run` writes it.
+#: Settings with the lowest priority: one model for all walks, and outputs of every walk as in `biodyn run`.
 SESSION_SETTINGS: Final[dict[str, Any]] = {
     "model": {"fit": "session"},
     "output": {"figures": True, "report": True, "tables": "csv"},
@@ -454,18 +457,18 @@ def open_session(
     """Return the study of the walks of one person and day.
 
     Parameters:
-        source: a folder that holds one session, or its walks. A study.toml in the folder (in the nearest that holds all the
-            walks) is followed.
-        preset, entries: as of `Study.open`. With `model.osim` among them all walks run on that model.
-        static, mass_kg: of all walks, over what a study.toml says; they scale that model.
+        source: folder of one session, or its walks. A study.toml in the folder (in the nearest common folder of the walks) is
+            used.
+        preset, entries: see `Study.open`. With `model.osim` all walks use this OpenSim model.
+        static, mass_kg: static trial and body mass of all walks, with priority over study.toml; they scale the OpenSim model.
         plates: calibration file of the force plates.
-        subject: height_m, age_years, sex and affected side, over what subject.toml and study.toml say.
+        subject: height_m, age_years, sex and affected side, with priority over subject.toml and study.toml.
 
-    Raises StudyError without a walk, for a file that is not a walk, for several people or sessions, or for several static trials
-    that would scale a model.
+    Raises StudyError if there is no walk, a file is not a walk, or there are several people, sessions, or static trials that
+    scale a model.
     """
     paths = [Path(source)] if isinstance(source, (str, Path)) else [Path(path) for path in source]
-    root, walks = _place(paths)
+    root, walks = _session_root(paths)
     stated_definition = (
         read_definition(root / DEFINITION_NAME) if (root / DEFINITION_NAME).is_file() else StudyDefinition()
     )
@@ -480,7 +483,7 @@ def open_session(
     if given:
         over = {"subject": given}
         plan = replace(plan, trials=tuple(replace(t, settings=merge_tables(t.settings, over)) for t in plan.trials))
-    trials = plan.trials if walks is None else _chosen(plan, walks)
+    trials = plan.trials if walks is None else _selected_trials(plan, walks)
     if not trials:
         raise no_walk(plan)
     trials = _with_static(trials, static, mass_kg)
@@ -489,16 +492,16 @@ def open_session(
     return Study(definition, with_plates(replace(plan, name=name, trials=trials), plates), SESSION)
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Names in a message: the first few."""
+def _name_list(names: Sequence[str]) -> str:
+    """Return the first few names for a message."""
     max_listed = 6
     shown = ", ".join(name or "(none)" for name in names[:max_listed])
     return shown + (", ..." if len(names) > max_listed else "")
 
 
-def _place(given: Sequence[Path]) -> tuple[Path, list[Path] | None]:
-    """The folder of a session, and its walks where they are named."""
-    # Levels of folders between a walk and the common folder of a session.
+def _session_root(given: Sequence[Path]) -> tuple[Path, list[Path] | None]:
+    """Return the folder of a session, and its walks if they are given."""
+    # largest number of folder levels between a walk and the common folder of a session
     max_levels = 3
     if not given:
         raise StudyError("No walk was given.", "Give a folder, or the walks of one person and day.")
@@ -506,7 +509,7 @@ def _place(given: Sequence[Path]) -> tuple[Path, list[Path] | None]:
         return given[0], None
     for path in given:
         if path.is_dir():
-            raise StudyError(f"'{path}' is a folder among walks.", "Give one folder, or walks.")
+            raise StudyError(f"'{path}' is a folder, but walks are given.", "Give either one folder or walks.")
         if not path.exists():
             raise StudyError(f"'{path}' does not exist.")
     walks = [path.absolute() for path in given]
@@ -522,8 +525,8 @@ def _place(given: Sequence[Path]) -> tuple[Path, list[Path] | None]:
     return root, walks
 
 
-def _chosen(plan: StudyPlan, walks: Sequence[Path]) -> tuple[PlannedTrial, ...]:
-    """The trials of the named files, in the plan's order; StudyError for a file that is none."""
+def _selected_trials(plan: StudyPlan, walks: Sequence[Path]) -> tuple[PlannedTrial, ...]:
+    """Return the trials of the given files, in the order of the plan; StudyError for a file that is not a trial."""
     wanted = {os.path.realpath(path): path for path in walks}
     trials = {os.path.realpath(plan.root / trial.path): trial for trial in plan.trials}
     reasons = {os.path.realpath(plan.root / file.path): file for file in plan.files}
@@ -532,7 +535,7 @@ def _chosen(plan: StudyPlan, walks: Sequence[Path]) -> tuple[PlannedTrial, ...]:
             file = reasons.get(place)
             why = f"is not a walk: {file.role}. {file.reason}" if file is not None else "is not a readable recording"
             raise StudyError(
-                f"'{path.name}' {why}".rstrip(".") + ".", "Leave it out, or set its role in a study.toml next to it."
+                f"'{path.name}' {why}".rstrip(".") + ".", "Omit it, or set its role in a study.toml next to it."
             )
     return tuple(trial for place, trial in trials.items() if place in wanted)
 
@@ -540,7 +543,7 @@ def _chosen(plan: StudyPlan, walks: Sequence[Path]) -> tuple[PlannedTrial, ...]:
 def _with_static(
     trials: Sequence[PlannedTrial], static: str | Path | None, mass_kg: float | None
 ) -> tuple[PlannedTrial, ...]:
-    """The trials with the static trial and the body mass that the command names."""
+    """Return the trials with the static trial and the body mass of the command."""
     require_plausible(mass_kg, None)
     if static is not None and not Path(static).is_file():
         raise StudyError(f"The static trial '{static}' does not exist.")
@@ -552,16 +555,16 @@ def _with_static(
 
 
 def _require_one_model(trials: Sequence[PlannedTrial]) -> None:
-    """Raise StudyError where the walks would run on differently scaled models."""
+    """Raise StudyError if the walks would use differently scaled models."""
     if len({_imported(trial) for trial in trials}) > 1:
         raise StudyError(
-            "The walks of this session would run on several models: model.osim, static trial or mass differ among them.",
+            "The walks of this session would use several models, because model.osim, static trial or mass differ.",
             "Specify one model, static trial and body mass for all walks: --model, --static, --mass.",
         )
 
 
 def _imported(trial: PlannedTrial) -> tuple[str, str, float | None] | None:
-    """The OpenSim model of a walk and what scales it; None where it runs on biodyn's own."""
+    """Return the OpenSim model of a walk with its static trial and mass; None if it uses a library skeleton."""
     osim = trial.settings.get("model", {}).get("osim")
     if osim is None:
         return None
@@ -569,18 +572,19 @@ def _imported(trial: PlannedTrial) -> tuple[str, str, float | None] | None:
 
 
 def _one_session(trials: Sequence[PlannedTrial], root: Path) -> str:
-    """Name of the person and session; StudyError where there are several."""
+    """Return the name of the person and session; StudyError if there are several."""
     people = list(dict.fromkeys(trial.subject for trial in trials))
     if len(people) > 1:
         raise StudyError(
-            f"'{root}' holds walks of {len(people)} people: {_listed(people)}. A session is of one person and day.",
-            "Name the walks of one person, name the subjects in a study.toml, or run 'biodyn study'.",
+            f"'{root}' holds walks of {len(people)} people: {_name_list(people)}. A session must be of one person and day.",
+            "Give the walks of one person, specify the subjects in a study.toml, or run 'biodyn study'.",
         )
     sessions = list(dict.fromkeys(trial.session for trial in trials))
     if len(sessions) > 1:
         raise StudyError(
-            f"'{root}' holds {len(sessions)} sessions of {people[0]}: {_listed(sessions)}. A session is of one person and day.",
-            "Name the walks of one session, or run 'biodyn study'.",
+            f"'{root}' holds {len(sessions)} sessions of {people[0]}: {_name_list(sessions)}. A session must be of "
+            f"one person and day.",
+            "Give the walks of one session, or run 'biodyn study'.",
         )
     return ", ".join(filter(None, (people[0], sessions[0])))
 
@@ -603,9 +607,8 @@ def run_session(
 ) -> StudyResult:
     """Analyse the walks of one person and day with one subject model, as `biodyn session` does.
 
-    Parameters: `source`, `preset`, `entries`, `static`, `mass_kg`, `plates`, `subject`: see `open_session`; `out`:
-    by default reports/<person>[, <session>].
-    `progress`, `pdf`, `head`: see `run_study`; other parameters and errors: see `Study.run`.
+    `source`, `preset`, `entries`, `static`, `mass_kg`, `plates`, `subject`: see `open_session`. `out`: by default
+    reports/<person>[, <session>]. `progress`, `pdf`, `head`: see `run_study`. Other parameters and errors: see `Study.run`.
     """
     paper, session = paper_format(pdf, head), open_session(source, preset, entries, static, mass_kg, plates, **subject)
     target = session.default_folder if out is None else out

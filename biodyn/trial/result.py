@@ -93,7 +93,7 @@ class TrialResult(PlottableResult):
         """Return record, tables and arrays, the contents of a result folder."""
         from biodyn.output.store.write import trial_view
 
-        return trial_view(self._judged, self._kept)
+        return trial_view(self._checked_analysis, self._kept)
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -108,7 +108,7 @@ class TrialResult(PlottableResult):
     @property
     def verdict(self) -> Verdict:
         """Return the verdict (pass, warn, fail or not assessed) with the checks and its causes."""
-        verdict = self._judged.verdict
+        verdict = self._checked_analysis.verdict
         assert verdict is not None
         return verdict
 

@@ -64,9 +64,9 @@ def test_choices_stand_over_a_study_toml(tmp_path: Path) -> None:
         (("",), "2 people: subject01, subject02"),
         (("subject01/walk01.c3d", "subject02/walk01.c3d"), "2 people"),
         (("subject01/static.c3d",), "'static.c3d' is not a walk: static"),
-        (("subject01/truth",), "holds no recording"),
+        (("subject01/truth",), "contains no recording"),
         (("subject01/nothing.c3d",), "does not exist"),
-        (("subject01", "subject02"), "is a folder among walks"),
+        (("subject01", "subject02"), "is a folder, but walks are given"),
     ],
 )
 def test_what_is_no_session_is_said(names: tuple[str, ...], said: str) -> None:
@@ -77,7 +77,7 @@ def test_what_is_no_session_is_said(names: tuple[str, ...], said: str) -> None:
 def test_a_folder_without_recordings_is_told_from_one_without_walks(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing", encoding="utf-8")
     for refused in (lambda: open_session([tmp_path]), lambda: Study.open(tmp_path).run(tmp_path / "out")):
-        with pytest.raises(StudyError, match="holds no recording that is taken"):
+        with pytest.raises(StudyError, match="contains no recording that is included"):
             refused()
     shutil.copy(SAMPLES / "subject01" / "static.c3d", tmp_path)
     with pytest.raises(StudyError, match="No walk was found among the 1 recordings"):

@@ -131,14 +131,14 @@ def test_one_walk_tells_no_error_and_leaves_the_published_values(before: Path, t
     assert (table["beyond_mdc95"] == "").all()
     assert (table[table["name"] == "gps"]["beyond_published"] == "yes").all()
     notes = json.loads((single / FOLDER_NAME / "group.json").read_text(encoding="utf-8"))["notes"]["session_means"]
-    assert "One walk" in notes[0]
+    assert "from one walk" in notes[0]
 
 
 def test_what_cannot_be_compared_is_refused(before: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     shutil.copytree(before, empty)
     (empty / FOLDER_NAME / "session_means.csv").unlink()
-    with pytest.raises(StudyError, match="no means of a session"):
+    with pytest.raises(StudyError, match="no session means"):
         compare_sessions(before, empty)
     other = session(tmp_path / "other", 0.0, 4, subject="P02")
     assert "P01" in compare_sessions(before, other).notes[0]

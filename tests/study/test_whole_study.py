@@ -131,7 +131,7 @@ def test_the_command_line(recordings: Path, finished: biodyn.StudyResult) -> Non
     runner = CliRunner()
     done = runner.invoke(app, ["study", str(recordings), "--out", str(finished.folder), "--workers", "1"])
     assert done.exit_code == 3
-    assert "3 of 3 trials, 1 failed, 3 kept from before" in done.output
+    assert "3 of 3 trials, 1 failed, 3 earlier results kept" in done.output
     shown = runner.invoke(app, ["study", str(recordings), "--dry-run"])
     assert shown.exit_code == 0
     assert "walk02" in shown.output
@@ -159,7 +159,7 @@ def test_what_cannot_be_a_study_is_refused(recordings: Path, tmp_path: Path) -> 
 
 
 def test_the_result_of_an_unfinished_study_says_so(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="holds no finished study"):
+    with pytest.raises(StudyError, match="contains no finished study"):
         _ = biodyn.StudyResult(tmp_path).record
 
 

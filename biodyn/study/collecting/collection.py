@@ -45,24 +45,24 @@ from biodyn.study.running.task import program_version
 from biodyn.trial.export.sheets import text_cell
 
 TEXT_NAME = "study.csv"
-#: A row group has trials of one subject and is closed with the trial that takes it beyond this many rows.
+#: A row group contains trials of one subject and ends with the trial that exceeds this number of rows.
 ROW_GROUP_ROWS = 1_000_000
 #: A larger data set is written as study.parquet only (20 million rows are 1.5 GB of text).
 MOST_TEXT_ROWS = 20_000_000
 
-#: A trial and its rows.
+#: A trial and its rows of the data set.
 TrialRows = tuple[PlannedTrial, pa.Table]
 
 
 @dataclass(frozen=True)
 class CollectedStudy:
-    """What was collected.
+    """Summary of a collected data set.
 
     Attributes:
-        with_cycles: trials that have rows in the data set.
-        rows: of the data set.
-        files: name, rows and a sentence of every file, for study.json.
-        diagnostics: everything a reader should know.
+        with_cycles: number of trials with rows in the data set.
+        rows: number of rows of the data set.
+        files: name, number of rows and description of every file, for study.json.
+        diagnostics: findings for the reader.
     """
 
     with_cycles: int
@@ -72,11 +72,11 @@ class CollectedStudy:
 
 
 def collect(plan: StudyPlan, out: Path, *, include_failed: bool = False) -> CollectedStudy:
-    """Collect what the trials wrote to `out/trials` and return what there is.
+    """Collect the results of the trials in `out/trials` into the data set and the summary.
 
-    The same trials give the same bytes. The files take their names when all are whole; until then older ones stay.
-    Rows of trials that failed their checks have no values, with the reason, unless `include_failed`.
-    Memory holds one row group (`ROW_GROUP_ROWS`), whatever the number of trials.
+    Equal trials give equal bytes. Files are renamed when all are complete; older files are kept until then. Rows of trials that
+    failed their checks have a reason instead of values, unless `include_failed`. Only one row group (`ROW_GROUP_ROWS`) is in
+    memory, whatever the number of trials.
     """
     source = _Source(plan, out, include_failed)
     rows = 0
@@ -95,23 +95,23 @@ def collect(plan: StudyPlan, out: Path, *, include_failed: bool = False) -> Coll
     notes = list(source.notes)
     excluded = exclusion_finding(source.excluded, len(plan.trials))
     notes += [excluded] if excluded else []
-    notes += [_impossible(source)] if source.impossible_cycles else []
+    notes += [_excluded_values_note(source)] if source.impossible_cycles else []
     if rows > MOST_TEXT_ROWS:
-        notes.append(_too_long(TEXT_NAME, rows))
+        notes.append(_not_written_note(TEXT_NAME, rows))
     files = tuple(_files(out, len(plan.trials), rows))
     return CollectedStudy(source.with_cycles, rows, files, tuple(notes))
 
 
 @contextmanager
 def written_together(out: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:
-    """Yield temporary siblings by name; they take their names at the end, and a name that was not written is removed.
+    """Yield temporary paths by final name; they are renamed at the end, and old files that were not rewritten are removed.
 
-    On an error they are removed and older files stay. Raises ResultError where the disk does not take them.
+    On an error they are removed and older files are kept. Raises ResultError if they cannot be written.
     """
     parts = {name: out / f".{name}.part" for name in names}
     try:
         for part in parts.values():
-            part.unlink(missing_ok=True)  # of a run that was killed
+            part.unlink(missing_ok=True)  # left by a killed run
         yield parts
         for name, part in parts.items():
             if part.exists():
@@ -121,7 +121,7 @@ def written_together(out: Path, names: Sequence[str]) -> Iterator[dict[str, Path
     except OSError as error:
         raise ResultError(
             f"The results in '{out}' cannot be written: {error.strerror or error}.",
-            "Make room or choose another --out, and run the study again: trials that are done are kept.",
+            "Free disk space or choose another --out, and run the study again; finished trials are kept.",
         ) from error
     finally:
         for part in parts.values():
@@ -132,7 +132,7 @@ def written_together(out: Path, names: Sequence[str]) -> Iterator[dict[str, Path
 
 
 class _Source:
-    """The rows of the trials in the order of the plan; the summary is written on the way."""
+    """Reads the rows of the trials in the order of the plan, and writes the summary."""
 
     def __init__(self, plan: StudyPlan, out: Path, include_failed: bool) -> None:
         self._plan, self._out = plan, out
@@ -144,7 +144,7 @@ class _Source:
         self.notes: list[Diagnostic] = []
 
     def trials(self) -> Iterator[TrialRows]:
-        """Yield every trial that has a result; failed ones are in the summary only."""
+        """Yield every trial with a result; failed trials are only in the summary."""
         for trial in self._plan.trials:
             folder, rows = self._out / trial.folder, None
             record = read_record(folder)
@@ -160,7 +160,7 @@ class _Source:
                 continue
             if excluded:
                 self.excluded[(trial.subject, trial.trial)] = excluded
-                if record is not None and trial_failed(record):  # values of another activity are valid
+                if record is not None and trial_failed(record):  # values of a trial with another activity are valid
                     rows = without_values(rows, excluded)
             self.with_cycles += rows.num_rows > 0
             yield trial, rows
@@ -181,7 +181,7 @@ class _Source:
 
 
 def without_values(rows: pa.Table, reason: str) -> pa.Table:
-    """The rows of a trial that must not be used: no value, the reason in each."""
+    """Return the rows of an excluded trial, with the reason instead of values."""
     missing = {
         "value": pa.nulls(rows.num_rows, pa.float64()),
         "valid": pa.array(np.zeros(rows.num_rows, dtype=bool)),
@@ -192,7 +192,7 @@ def without_values(rows: pa.Table, reason: str) -> pa.Table:
 
 
 def row_groups(trials: Iterable[TrialRows], rows: int = ROW_GROUP_ROWS) -> Iterator[pa.Table]:
-    """Yield tables (`DATA_SET_SCHEMA`) of trials of one subject, closed at the first trial beyond `rows` rows."""
+    """Yield tables (`DATA_SET_SCHEMA`) of trials of one subject; a table ends with the trial that exceeds `rows` rows."""
     waiting: list[pa.Table] = []
     subject, count = "", 0
     for trial, table in trials:
@@ -207,7 +207,7 @@ def row_groups(trials: Iterable[TrialRows], rows: int = ROW_GROUP_ROWS) -> Itera
 
 
 def with_labels(trial: PlannedTrial, rows: pa.Table) -> pa.Table:
-    """The rows of a trial with what the plan says of it (`DATA_SET_SCHEMA`)."""
+    """Return the rows of a trial with the labels of the plan (`DATA_SET_SCHEMA`)."""
     labels = {name: _constant(getattr(trial, name), rows.num_rows) for name in LABELS}
     return pa.table({**labels, **{name: rows[name] for name in rows.column_names}}, schema=DATA_SET_SCHEMA)
 
@@ -217,7 +217,7 @@ def _constant(word: str, rows: int) -> pa.DictionaryArray:
 
 
 def _joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """One table, each text column with one list of words."""
+    """Return one table in which each text column has one dictionary."""
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
@@ -225,7 +225,7 @@ def _joined(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 class DataSetFile:
-    """study.parquet while it is written: the trials of a call to `add` are a row group."""
+    """Writer of study.parquet; each call of `add` writes one row group."""
 
     def __init__(self, path: Path, version: str) -> None:
         metadata = {
@@ -233,7 +233,7 @@ class DataSetFile:
             "biodyn_schema_version": str(SCHEMA_VERSION),
             "biodyn_units": UNITS_NOTE,
         }
-        # plain and snappy: what every reader of Parquet understands
+        # plain encoding and snappy compression are supported by every reader of Parquet
         self._writer = pq.ParquetWriter(
             path,
             DATA_SET_SCHEMA.with_metadata(metadata),
@@ -243,18 +243,18 @@ class DataSetFile:
         )
 
     def add(self, table: pa.Table) -> None:
-        """Write rows of one subject, as `row_groups` gives them, as one row group."""
+        """Write a table from `row_groups` as one row group."""
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
 
     def close(self) -> None:
-        """Finish the file."""
+        """Close the file."""
         self._writer.close()
 
 
 class TextFile:
-    """study.csv while it is written: UTF-8, a header line, missing values and empty texts are empty cells.
+    """Writer of study.csv: UTF-8, a header line, empty cells for missing values and empty texts.
 
-    Numbers have as many digits as it takes to read the same number back.
+    Numbers have enough digits to restore the same value.
     """
 
     def __init__(self, path: Path) -> None:
@@ -263,7 +263,7 @@ class TextFile:
 
     def add(self, table: pa.Table) -> None:
         """Write rows (`DATA_SET_SCHEMA`)."""
-        # Rows of text that are made at once: bounds the memory.
+        # Rows that are converted at once, which limits the memory.
         rows_per_part = 100_000
         for begin in range(0, table.num_rows, rows_per_part):
             part = table.slice(begin, rows_per_part).combine_chunks()
@@ -271,12 +271,12 @@ class TextFile:
             self._stream.write("\n".join(lines.to_pylist()) + "\n")
 
     def close(self) -> None:
-        """Finish the file."""
+        """Close the file."""
         self._stream.close()
 
 
 def text_cells(column: pa.ChunkedArray) -> pa.Array:
-    """A column as CSV cells (RFC 4180) that no spreadsheet takes for formulas."""
+    """Return a column as CSV cells (RFC 4180) that spreadsheet programs do not interpret as formulas."""
     values = column.combine_chunks()
     if not pa.types.is_dictionary(values.type):
         return pc.fill_null(pc.cast(values, pa.string()), "")
@@ -284,7 +284,7 @@ def text_cells(column: pa.ChunkedArray) -> pa.Array:
 
 
 def quoted(word: str) -> str:
-    """A word as a CSV cell."""
+    """Return a text as a CSV cell."""
     word = spreadsheet_text(word)
     return '"' + word.replace('"', '""') + '"' if frozenset('",\r\n') & set(word) else word
 
@@ -292,18 +292,19 @@ def quoted(word: str) -> str:
 # -- findings
 
 
-def _impossible(source: _Source) -> Diagnostic:
+def _excluded_values_note(source: _Source) -> Diagnostic:
     return Diagnostic(
         "cycle-impossible",
         "warning",
         f"Values beyond physiological limits: in {counted(source.impossible_cycles, 'cycle')} of "
-        f"{counted(source.impossible_trials, 'trial')}. They and what depends on them are not valid, and in no group result.",
+        f"{counted(source.impossible_trials, 'trial')}. These values and those that depend on them are invalid and "
+        f"excluded from all group results.",
         value=float(source.impossible_cycles),
-        hint="study.parquet has the reason in each row; the findings of the trials name the values.",
+        hint="study.parquet states the reason in each row; the findings of the trials list the values.",
     )
 
 
-def _too_long(name: str, rows: int) -> Diagnostic:
+def _not_written_note(name: str, rows: int) -> Diagnostic:
     return Diagnostic(
         "study-table-left-out",
         "info",
@@ -317,7 +318,7 @@ def _too_long(name: str, rows: int) -> Diagnostic:
 def _files(out: Path, trials: int, rows: int) -> Iterator[dict[str, Any]]:
     yield {"name": DATA_SET_NAME, "rows": rows, "content": "every value of every gait cycle, tidy"}
     if (out / TEXT_NAME).exists():
-        yield {"name": TEXT_NAME, "rows": rows, "content": "the same as text"}
+        yield {"name": TEXT_NAME, "rows": rows, "content": "the same data as text"}
     yield {"name": SUMMARY_NAME, "rows": trials, "content": "one row per trial: status, reason and summary metrics"}
 
 
@@ -326,10 +327,9 @@ XLSX_NAME = "study.xlsx"
 
 
 def export(plan: StudyPlan, out: Path) -> tuple[Diagnostic, ...]:
-    """Write study_wide.csv and study.xlsx from what `collect` and the group analysis wrote; return what a reader
-    should know.
+    """Write study_wide.csv and study.xlsx from the outputs of `collect` and the group analysis; return findings.
 
-    The same tables give the same bytes. The files take their names when both are whole.
+    Equal tables give equal bytes. The files are renamed when both are complete.
     """
     data_set = data_set_path(out)
     rows = pq.read_metadata(data_set).num_rows
@@ -338,7 +338,7 @@ def export(plan: StudyPlan, out: Path) -> tuple[Diagnostic, ...]:
         if rows <= MOST_TEXT_ROWS:
             write_wide(data_set, parts[WIDE_NAME])
         else:
-            notes.append(_too_long(WIDE_NAME, rows))
+            notes.append(_not_written_note(WIDE_NAME, rows))
         sentences = write_xlsx(out, parts[XLSX_NAME], plan.name, program_version())
         notes += [Diagnostic("study-table-left-out", "info", sentence) for sentence in sentences]
     return tuple(notes)
@@ -351,7 +351,7 @@ WIDE_COLUMNS: Final = (*KEYS, *(f"p{percent:03d}" for percent in range(CYCLE_POI
 
 
 def write_wide(data_set: Path, path: Path) -> int:
-    """Write every curve of a data set as one line of CSV and return their number; missing values are empty cells."""
+    """Write every curve of a data set as one line of CSV (empty cells for missing values); return the number of curves."""
     count = 0
     with pq.ParquetFile(data_set) as file, path.open("w", encoding="utf-8", newline="") as stream:
         stream.write(",".join(WIDE_COLUMNS) + "\n")
@@ -364,13 +364,13 @@ def write_wide(data_set: Path, path: Path) -> int:
 
 
 def curve_lines(table: pa.Table) -> list[str]:
-    """Return one CSV line per curve of a table that is ordered by curve, 0-100 %."""
+    """Return one CSV line per curve of a table with consecutive rows 0-100 % of each curve."""
     percent = table["percent"].to_numpy()
     curves = len(percent) // CYCLE_POINTS
     if not np.array_equal(percent, np.tile(np.linspace(0, 100, CYCLE_POINTS), curves)):
-        raise ResultError("A curve of the data set is not 0, 1 ... 100 %.", "Collect the study again.")
+        raise ResultError("A curve of the data set is not given at 0, 1 ... 100 %.", "Collect the study again.")
     heads = table.select(list(KEYS)).take(pa.array(np.arange(0, table.num_rows, CYCLE_POINTS))).combine_chunks()
-    rounded = np.round(table["value"].to_numpy(), DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0
+    rounded = np.round(table["value"].to_numpy(), DECIMALS) + 0.0  # + 0.0 converts -0.0 to 0.0
     texts = pc.fill_null(pc.cast(pa.array(rounded, from_pandas=True), pa.string()), "")
     offsets = pa.array(np.arange(0, len(texts) + 1, CYCLE_POINTS, dtype=np.int32))
     values = pc.binary_join(pa.ListArray.from_arrays(offsets, texts), ",")
@@ -380,8 +380,8 @@ def curve_lines(table: pa.Table) -> list[str]:
 
 # -- study.xlsx
 
-MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # Excel's, header included
-#: Cells of the largest sheet: about 10 s, 10 MB.
+MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # limits of Excel, including the header
+#: Cells of the largest sheet, which takes about 10 s and 10 MB.
 MOST_CELLS = 2_000_000
 # File and description of each sheet.
 _SHEETS = {
@@ -391,7 +391,7 @@ _SHEETS = {
     ),
     "parameters": (
         "group/parameters_wide.csv",
-        "discrete parameters, one row per subject; all cycles one by one: group/parameters.csv",
+        "discrete parameters, one row per subject; values of all cycles: group/parameters.csv",
     ),
     "subject curves": (
         "group/subject_curves.parquet",
@@ -400,14 +400,14 @@ _SHEETS = {
     "comparisons": ("group/comparisons.csv", "tests of the discrete parameters between conditions and groups"),
     "mixed models": (
         "group/mixed_models.csv",
-        "linear mixed models of the discrete parameters, the subject as random effect",
+        "linear mixed models of the discrete parameters with the subject as random effect",
     ),
     "spm clusters": (
         "group/spm.csv",
-        "stretches of the gait cycle in which curves differ (statistical parametric mapping)",
+        "intervals of the gait cycle in which curves differ (statistical parametric mapping)",
     ),
-    "symmetry": ("group/symmetry.csv", "left against right"),
-    "repeatability": ("group/repeatability.csv", "how well cycles and sessions repeat: SEM, MDC, CMC, ICC"),
+    "symmetry": ("group/symmetry.csv", "comparison of left and right"),
+    "repeatability": ("group/repeatability.csv", "repeatability of cycles and sessions: SEM, MDC, CMC, ICC"),
     "gait scores": ("group/gait_scores.csv", "movement analysis profile and gait profile score"),
 }
 _EPOCH = datetime(2000, 1, 1)
@@ -424,10 +424,10 @@ class Sheet:
 
     @property
     def too_large(self) -> str:
-        """Why it cannot be a sheet; "" if it can."""
+        """Return the reason why the table is too large for a sheet; "" if it is not."""
         if self.count + 1 > MAX_ROWS or len(self.columns) > MAX_COLUMNS:
             size = f"{self.count:,} rows and {len(self.columns):,} columns"
-            return f"it has {size}; Excel holds {MAX_ROWS:,} x {MAX_COLUMNS:,}"
+            return f"it has {size} (limit of Excel: {MAX_ROWS:,} x {MAX_COLUMNS:,})"
         if self.count * len(self.columns) > MOST_CELLS:
             return f"it has {self.count * len(self.columns):,} cells (limit {MOST_CELLS:,})"
         return ""
@@ -436,7 +436,7 @@ class Sheet:
 def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ...]:
     """Write the tables of a study's output folder as a workbook; equal tables give equal bytes.
 
-    Returns a sentence for each table that is too large for a sheet; the workbook's first sheet says it too.
+    Returns a sentence for each table that is too large for a sheet; these are also on the first sheet.
     """
     book = Workbook(write_only=True)
     book.properties.creator = "biodyn"
@@ -447,17 +447,17 @@ def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ..
     for sheet in _sheets(out):
         why = sheet.too_large
         if why:
-            left_out.append(f"Sheet '{sheet.name}' was left out: {why}; read {_SHEETS[sheet.name][0]}.")
+            left_out.append(f"Sheet '{sheet.name}' was omitted: {why}. Its data are in {_SHEETS[sheet.name][0]}.")
             continue
         written.append(sheet.name)
         page = book.create_sheet(sheet.name)
         page.freeze_panes = "A2"
-        page.append([_cell(page, name, bold=True) for name in sheet.columns])
+        page.append([_excel_cell(page, name, bold=True) for name in sheet.columns])
         for row in sheet.rows:
-            page.append([_cell(page, value) for value in row])
+            page.append([_excel_cell(page, value) for value in row])
     readme.column_dimensions["A"].width = 24
     for line in _readme(study, version, written, left_out):
-        readme.append([_cell(readme, value) for value in line])
+        readme.append([_excel_cell(readme, value) for value in line])
     raw = path.with_name(f"{path.name}.raw")
     try:
         book.save(raw)
@@ -474,19 +474,19 @@ def _sheets(out: Path) -> Iterator[Sheet]:
         if file.endswith(".parquet"):
             yield _subject_curves(name, out / file)
         else:
-            frame = _read(out / file)
+            frame = _read_csv(out / file)
             yield Sheet(name, tuple(frame.columns), frame.itertuples(index=False, name=None), len(frame))
 
 
-def _read(path: Path) -> pd.DataFrame:
-    """A CSV table; labels stay texts ("007" is a name), empty cells are missing."""
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Read a CSV table; labels are kept as texts ("007" is a name), empty cells are missing values."""
     header = pd.read_csv(path, nrows=0).columns
     texts = {name: str for name in LABELS if name in header}
     return read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
 
 
 def _subject_curves(name: str, path: Path) -> Sheet:
-    """Mean curves with one column per percent; read a row group at a time."""
+    """Return the sheet of mean curves with one column per percent; one row group is read at a time."""
     keys = ("subject", "session", "condition", "group", "side", "variable", "unit")
     file = pq.ParquetFile(path)
     columns = (*keys, *(f"p{percent:03d}" for percent in range(101)))
@@ -502,8 +502,8 @@ def _subject_curves(name: str, path: Path) -> Sheet:
     return Sheet(name, columns, rows(), file.metadata.num_rows // CYCLE_POINTS)
 
 
-def _cell(page: Any, value: Any, bold: bool = False) -> Any:
-    """Return a value as Excel takes it: missing is an empty cell, a text is a text even if it begins with "="."""
+def _excel_cell(page: Any, value: Any, bold: bool = False) -> Any:
+    """Return a value for Excel: an empty cell for a missing value; a text that starts with "=" is not a formula."""
     if value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value)):
         return None
     if isinstance(value, np.generic):
@@ -525,7 +525,7 @@ def _readme(study: str, version: str, written: Sequence[str], left_out: Sequence
 
 
 def _without_times(source: Path, target: Path) -> None:
-    """Copy a workbook without the time at which it was written: same tables, same bytes."""
+    """Copy a workbook without its time of writing, so that equal tables give equal bytes."""
     modified = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
     stamp = _EPOCH.strftime("%Y-%m-%dT%H:%M:%SZ").encode()
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:

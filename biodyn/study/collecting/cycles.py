@@ -1,4 +1,4 @@
-"""The gait cycles of one trial as `cycles.parquet`: rows of the data set of a study, with a reason for every missing value."""
+"""Write the gait cycles of one trial as `cycles.parquet`: rows of the data set of a study, with reasons for missing values."""
 
 from __future__ import annotations
 
@@ -36,32 +36,32 @@ from biodyn.trial.result import TrialResult
 
 SCHEMA_VERSION: Final = 1
 
-#: Texts repeat over thousands of rows: a row holds the number of its word.
+#: Dictionary encoding, because texts repeat over thousands of rows.
 WORD: Final = pa.dictionary(pa.int32(), pa.string())
 
-#: What the plan says of a trial; added when the trials are collected, so that a new label needs no new analysis.
+#: Labels of the plan, which are added when trials are collected, so that a new label needs no new analysis.
 LABELS: Final = ("subject", "session", "condition", "group", "site", "trial")
-#: Of these, what data sets of earlier versions do not hold: "" in all of their rows.
+#: Labels that data sets of earlier versions lack: "" in all of their rows.
 LATER_LABELS: Final = ("site",)
 
-#: Row for row `TrialResult.gait_cycles`, then whether the value is known and, if not, why.
+#: The rows of `TrialResult.gait_cycles`, then whether the value is known, and the reason if it is not.
 CYCLE_FIELDS: Final = (
     pa.field("cycle", pa.int32(), nullable=False),
     pa.field("side", WORD, nullable=False),
     pa.field("percent", pa.float32(), nullable=False),  # 0, 1, ... 100: exact in single precision
     pa.field("variable", WORD, nullable=False),
-    pa.field("value", pa.float64()),  # missing is null, which every reader understands as missing
+    pa.field("value", pa.float64()),  # missing values are null
     pa.field("unit", WORD, nullable=False),
     pa.field("valid", pa.bool_(), nullable=False),
-    pa.field("reason", WORD, nullable=False),  # "" where valid
+    pa.field("reason", WORD, nullable=False),  # "" if valid
 )
 CYCLE_COLUMNS: Final = tuple(field.name for field in CYCLE_FIELDS)
 
 DATA_SET_SCHEMA: Final = pa.schema([*(pa.field(name, WORD, nullable=False) for name in LABELS), *CYCLE_FIELDS])
 DATA_SET_COLUMNS: Final = tuple(DATA_SET_SCHEMA.names)
-#: Columns of words, in the order of the data set.
+#: Text columns, in the order of the data set.
 WORD_COLUMNS: Final = tuple(field.name for field in DATA_SET_SCHEMA if field.type == WORD)
-#: With row-group statistics, by which a reader skips other subjects; computing them takes longer than encoding the column.
+#: Columns with row-group statistics, by which a reader skips other subjects; computing them is slower than encoding.
 STATISTICS_COLUMN: Final = "subject"
 
 UNITS_NOTE: Final = (
@@ -70,7 +70,7 @@ UNITS_NOTE: Final = (
 )
 CYCLE_SCHEMA: Final = pa.schema(CYCLE_FIELDS)
 
-#: Microdegrees, microwatts per kilogram: finer than any of it is known.
+#: Decimals of stored values (microdegrees, microwatts per kilogram), finer than their accuracy.
 DECIMALS: Final = 6
 
 # -- write
@@ -90,7 +90,7 @@ def write_cycle_table(table: pa.Table, folder: Path) -> None:
 
 
 def cycle_table(result: TrialResult) -> pa.Table:
-    """Return the rows of a result (`CYCLE_SCHEMA`), curve by curve, with full numbers."""
+    """Return the rows of a result (`CYCLE_SCHEMA`), curve by curve, without rounding."""
     analysis = result.analysis
     reasons = FrameReasons(analysis)
     rate_hz = analysis.recording.markers.rate_hz
@@ -109,26 +109,26 @@ def cycle_table(result: TrialResult) -> pa.Table:
     percent = np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS, dtype=np.float32), len(numbers))
     columns = {
         "cycle": pa.array(np.repeat(np.array(numbers, dtype=np.int32), CYCLE_POINTS)),
-        "side": _of_rows(sides),
+        "side": _repeated_text(sides),
         "percent": pa.array(percent),
-        "variable": _of_rows([signal.variable for signal in signals]),
+        "variable": _repeated_text([signal.variable for signal in signals]),
         "value": value,
-        "unit": _of_rows([signal.unit for signal in signals]),
+        "unit": _repeated_text([signal.unit for signal in signals]),
         "valid": value.is_valid(),
-        "reason": _dictionary(np.concatenate(codes).reshape(-1), reasons.words),
+        "reason": _text_column(np.concatenate(codes).reshape(-1), reasons.words),
     }
     return pa.table(columns, schema=CYCLE_SCHEMA)
 
 
-def _of_rows(texts: list[str]) -> pa.DictionaryArray:
-    """The text of every curve in each of its rows."""
+def _repeated_text(texts: list[str]) -> pa.DictionaryArray:
+    """Return the text of every curve repeated in each of its rows."""
     words = list(dict.fromkeys(texts))
     place = {word: code for code, word in enumerate(words)}
-    return _dictionary(np.repeat([place[text] for text in texts], CYCLE_POINTS), words)
+    return _text_column(np.repeat([place[text] for text in texts], CYCLE_POINTS), words)
 
 
-def _dictionary(codes: np.ndarray, words: list[str]) -> pa.DictionaryArray:
-    """Texts by code, the words that occur only, in the order of their first row."""
+def _text_column(codes: np.ndarray, words: list[str]) -> pa.DictionaryArray:
+    """Return a text column from codes; its dictionary has only used words, in the order of first use."""
     used, first, places = np.unique(codes.astype(np.int32), return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(used), dtype=np.int32)
@@ -147,9 +147,9 @@ _OTHER = "not computed"
 
 
 class FrameReasons:
-    """For every signal and frame the reason why it is unknown, as a number of `words`; 0 (no reason) is "".
+    """Reasons for unknown values of every signal and frame, as codes of `words`; code 0 is "" (known).
 
-    Numbers that differ from trial to trial (a distance, a time) stay in the trial's own tables: reasons can be counted.
+    Reasons contain no trial-specific numbers (distances, times), so that they can be counted over trials.
     """
 
     def __init__(self, analysis: TrialAnalysis) -> None:
@@ -164,10 +164,10 @@ class FrameReasons:
         self._kept: dict[tuple[str, str, int], IntArray] = {}
 
     def of(self, signal: CycleSignal, side: Side) -> IntArray:
-        """Return the codes (T,) of a signal of that side's `cycle_signals`."""
+        """Return the codes (T,) of a signal of the `cycle_signals` of a side."""
         if signal.kind == "ground":
             return self._ground[side]
-        # A load does not depend on its own coordinate but on all beyond its joint.
+        # A load does not depend on its own coordinate but on all distal ones.
         key = (signal.kind, signal.body, signal.coordinate if signal.kind == "angle" else -1)
         if key not in self._kept:
             self._kept[key] = self._load(signal.body) if signal.kind == "load" else self._angle(signal)
@@ -190,7 +190,7 @@ class FrameReasons:
         return codes
 
     def _both(self, first: IntArray, second: IntArray) -> IntArray:
-        """Codes of both reasons, where there are two."""
+        """Return the codes of the combined reasons."""
         codes = np.where(first > 0, first, second)
         two = (first > 0) & (second > 0)
         for a, b in np.unique(np.stack([first[two], second[two]], axis=1), axis=0):
@@ -207,21 +207,21 @@ class FrameReasons:
         return np.array([self.code(short.get(text, text)) for text in texts], dtype=np.int64)
 
     def code(self, text: str) -> int:
-        """Number of a reason in `words`; a new one is added."""
+        """Return the code of a reason; a new reason is added to `words`."""
         if text not in self.words:
             self.words.append(text)
         return self.words.index(text)
 
 
 def cycle_reasons(reasons: FrameReasons, values: CycleValues, rate_hz: float) -> IntArray:
-    """Return the codes (CYCLE_POINTS, k) of the k signals over one cycle, 0 where there is a number.
+    """Return the codes (CYCLE_POINTS, k) of k signals over one cycle, 0 for known values.
 
-    A point between two frames is known where both are; what was known and no person can walk has that reason.
+    A point between two frames is known if both frames are. Non-physiological values have their own reason.
     """
     cycle = values.cycle
     at = np.linspace(cycle.start_s, cycle.end_s, CYCLE_POINTS) * rate_hz
     frames = np.stack([reasons.of(signal, cycle.side) for signal in values.signals], axis=1)
-    # The conversion of a frame to seconds and back may have a rounding error (as in `normalise`).
+    # conversion of a frame to seconds and back has a rounding error (as in `normalise`)
     before = np.clip(np.floor(at + 1e-6).astype(np.int64), 0, len(frames) - 1)
     after = np.clip(np.ceil(at - 1e-6).astype(np.int64), 0, len(frames) - 1)
     codes = np.where(frames[before] > 0, frames[before], frames[after])
@@ -233,7 +233,7 @@ def cycle_reasons(reasons: FrameReasons, values: CycleValues, rate_hz: float) ->
 
 # -- read
 
-# Entries of run.json that the report of a study reads, and their kind.
+# Entries of run.json that the report of a study reads, and their types.
 _READ: Mapping[tuple[str, ...], type | tuple[type, ...]] = {
     ("versions",): dict,
     ("plates",): list,
@@ -248,7 +248,7 @@ _READ: Mapping[tuple[str, ...], type | tuple[type, ...]] = {
     ("model", "degrees_of_freedom"): int,
     ("model", "citations", "skeleton", "title"): str,
 }
-# Entries that an imported model need not have: it came with its size and its inertias.
+# Entries that are optional for an imported model, which has its own size and inertias.
 _NOT_IMPORTED = (("subject", "height_m"), ("model", "citations", "skeleton", "title"))
 
 
@@ -256,19 +256,19 @@ def read_cycle_table(folder: Path) -> pa.Table:
     """Return the rows of a trial (`CYCLE_SCHEMA`).
 
     Raises:
-        ResultError: the cycles, the record or the strides of the trial are missing, damaged or of another version. The group
-            analysis and the report read all three, so a damaged one costs its trial and no more.
+        ResultError: the cycles, the record or the strides of the trial are missing, damaged or of another version. All three
+            are checked here, so that damage excludes only this trial from group analysis and report.
     """
     record = _usable_record(folder)
     try:
         content = (folder / CYCLES_NAME).read_bytes()
         digest = (listed_files(record) or {}).get(CYCLES_NAME, {}).get("sha256")
         if digest is not None and hashlib.sha256(content).hexdigest() != digest:
-            raise ValueError("it was changed")
+            raise ValueError("it was modified")
         table = pq.read_table(io.BytesIO(content)).combine_chunks()
         if not table.schema.equals(CYCLE_SCHEMA):
             raise ValueError("it has other columns")
-    except (OSError, ValueError) as error:  # pyarrow raises both
+    except (OSError, ValueError) as error:  # both are raised by pyarrow
         raise ResultError(
             f"'{CYCLES_NAME}' of trial '{folder.name}' cannot be read.",
             f"Remove the folder '{folder.name}' and run the study again.",
@@ -308,7 +308,7 @@ _CYCLE_COUNTS = ("cycles", "kinetic_cycles", "impossible_cycles")
 
 
 def _peak_columns() -> dict[str, tuple[str, Side]]:
-    """Return parameter and side of each column of peaks, `<name>_<side>_<unit>`."""
+    """Return the parameter and side of each column of peak values, `<name>_<side>_<unit>`."""
     return {
         f"{peak['name']}_{side}_{peak['unit']}": (peak["parameter"], side)
         for peak in load_table("study/summary_metrics")["peak"]
@@ -322,7 +322,7 @@ def _stride_means() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def metric_columns() -> tuple[str, ...]:
-    """Return the names of the metrics in their order: the same for every trial."""
+    """Return the ordered names of the metrics, which are the same for every trial."""
     fixed = (
         "activity marker_set subject_mass_kg mass_source subject_height_m height_source static_file rate_hz frames duration_s "
         "method cutoff_hz marker_rms_mm marker_worst_mm marker_worst residual_force_rms_N residual_force_peak_N "
@@ -342,7 +342,7 @@ def metric_columns() -> tuple[str, ...]:
 
 
 def summary_metrics(result: TrialResult) -> dict[str, Metric]:
-    """Return the metrics of a trial by column (`metric_columns`), JSON values, None where unknown."""
+    """Return the metrics of a trial by column (`metric_columns`) as JSON values, None if unknown."""
     metrics: dict[str, Any] = {
         **_recorded(result.analysis),
         **_fit(result.analysis),
@@ -354,7 +354,7 @@ def summary_metrics(result: TrialResult) -> dict[str, Metric]:
         **_strides(result),
         **_peaks(result),
     }
-    return {name: _plain(metrics[name]) for name in metric_columns()}
+    return {name: _json_value(metrics[name]) for name in metric_columns()}
 
 
 def _recorded(analysis: TrialAnalysis) -> dict[str, Any]:
@@ -376,7 +376,7 @@ def _recorded(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def _static_file(analysis: TrialAnalysis) -> str | None:
-    """Name of the static trial; of a run on an OpenSim model that by which it was scaled, None where nothing scaled it."""
+    """Return the name of the static trial; for an OpenSim model that used for scaling, None without scaling."""
     if analysis.imported is None:
         return analysis.static.path.name
     scaled_by = analysis.imported.record["input"].get("static")
@@ -384,7 +384,7 @@ def _static_file(analysis: TrialAnalysis) -> str | None:
 
 
 def _fit(analysis: TrialAnalysis) -> dict[str, Any]:
-    fit = analysis.before_estimate.fit  # which the check of the markers judges
+    fit = analysis.before_estimate.fit  # errors assessed by the marker check
     labels, error = fit.labels, fit.marker_error
     if analysis.pose_misfit is not None:
         labels, error = analysis.pose_misfit.labels, analysis.pose_misfit.origin_m
@@ -399,7 +399,7 @@ def _fit(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def _residual(analysis: TrialAnalysis) -> dict[str, Any]:
-    analysis = analysis.before_estimate  # the raw residual: which the checks judge
+    analysis = analysis.before_estimate  # the raw residual, which the checks assess
     limits = residual_limits(analysis)
     dynamics = analysis.dynamics
     metrics: dict[str, Any] = {"both_feet_known_percent": 100.0 * float(np.mean(dynamics.residual_valid))}
@@ -422,8 +422,7 @@ def _contacts(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def _cycles(analysis: TrialAnalysis) -> dict[str, Any]:
-    """All cycles of each side, those in which every load of the own leg is known but for the last moments perhaps, and those
-    with non-physiological values."""
+    """Return the numbers of all cycles by side, of cycles with known loads of the leg, and of non-physiological cycles."""
     reaction, model = analysis.reaction, analysis.model
     below = distal_feet(model, [side for side in reaction.wrench if side in model.sole_body])
     count = {f"{kind}_{SIDE_NAMES[side]}": 0 for kind in _CYCLE_COUNTS for side in SIDES}
@@ -477,7 +476,7 @@ def _mean(values: np.ndarray) -> float:
     return float(known.mean()) if len(known) else np.nan
 
 
-def _plain(value: Any) -> Metric:
+def _json_value(value: Any) -> Metric:
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else None
     if isinstance(value, np.integer):
@@ -490,12 +489,12 @@ NOT_RUN = "not run"
 
 
 def summary_columns() -> tuple[str, ...]:
-    """Return the columns: the same whatever trials there are."""
+    """Return the columns of summary.csv, which do not depend on the trials."""
     return (*LABELS, "file", "status", "error", "reason", "hint", "excluded", *metric_columns())
 
 
 def summary_row(trial: PlannedTrial, record: TrialRecord | None, excluded: str = "") -> dict[str, Any]:
-    """Return the row of one trial by column; None for what is unknown. `excluded`: reason of exclusion from group results."""
+    """Return the row of one trial by column, None for unknown values. `excluded`: reason of exclusion from group results."""
     if record is None:
         outcome = {"status": NOT_RUN, "error": "", "reason": "", "hint": ""}
     else:
@@ -507,7 +506,7 @@ def summary_row(trial: PlannedTrial, record: TrialRecord | None, excluded: str =
 
 
 class SummaryFile:
-    """summary.csv while it is written."""
+    """Writer of summary.csv."""
 
     def __init__(self, path: Path) -> None:
         self._stream = path.open("w", encoding="utf-8", newline="")
@@ -516,15 +515,15 @@ class SummaryFile:
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Write a row of `summary_row`."""
-        self._writer.writerow([_cell(row[name]) for name in summary_columns()])
+        self._writer.writerow([_csv_cell(row[name]) for name in summary_columns()])
 
     def close(self) -> None:
         """Finish the file."""
         self._stream.close()
 
 
-def _cell(value: Any) -> Any:
-    # Six digits tell more than any of these is known to.
+def _csv_cell(value: Any) -> Any:
+    # six digits exceed the accuracy of all values
     digits = 6
     if value is None:
         return ""

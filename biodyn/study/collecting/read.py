@@ -1,4 +1,4 @@
-"""Read the data set of a study: only the rows that are asked for, or one subject after the other."""
+"""Read the data set of a study: selected rows, or one subject at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_cycles(source: str | Path, columns: Sequence[str] | None = None, **want
         columns: names of the columns to return; None = all.
         wanted: values by column, one or several: `subject="S01", variable=["knee_angle", "hip_flexion"], valid=True`.
 
-    Text columns come as pandas categories, missing values as NaN.
+    Text columns are returned as pandas categories, missing values as NaN.
 
     Raises ResultError with the available names if the data set, a column or a value does not exist.
     """
@@ -47,15 +47,15 @@ def read_cycles(source: str | Path, columns: Sequence[str] | None = None, **want
         numbers = range(file.num_row_groups)
         parts = [DATA_SET_SCHEMA.empty_table().select(shown)]
         for number in numbers:
-            if "subject" not in wanted or _subject_of(file, number) in _several(wanted["subject"]):
+            if "subject" not in wanted or _subject_of(file, number) in _as_list(wanted["subject"]):
                 rows = _rows(file, [number], needed)
                 parts.append((rows.filter(reduce(and_, terms)) if terms else rows).select(shown).cast(parts[0].schema))
         table = pa.concat_tables(parts)
         for name in WORD_COLUMNS if table.num_rows == 0 and len(numbers) else ():
             known = _rows(file, numbers, [name])[name].unique().to_pylist() if name in wanted else []
-            if known and not set(_several(wanted[name])) & set(known):
-                requested = ", ".join(map(repr, _several(wanted[name])))
-                hint = f"There are {', '.join(sorted(map(repr, known)))}."
+            if known and not set(_as_list(wanted[name])) & set(known):
+                requested = ", ".join(map(repr, _as_list(wanted[name])))
+                hint = f"Its values are {', '.join(sorted(map(repr, known)))}."
                 raise ResultError(f"The data set has no {name} {requested}.", hint)
     frame = _frame(table)
     for name in frame.columns:
@@ -65,7 +65,7 @@ def read_cycles(source: str | Path, columns: Sequence[str] | None = None, **want
 
 
 def subjects(source: str | Path) -> tuple[str, ...]:
-    """Return the subjects of a data set in their order, from its table of contents alone."""
+    """Return the subjects of a data set in order; only the file metadata are read."""
     with pq.ParquetFile(data_set_path(source)) as file:
         return tuple(dict.fromkeys(_subject_of(file, number) for number in range(file.num_row_groups)))
 
@@ -95,7 +95,7 @@ def data_set_path(source: str | Path) -> Path:
 
 
 def _rows(file: pq.ParquetFile, numbers: Sequence[int], columns: Sequence[str] | None) -> pa.Table:
-    """Columns (None = all) of some row groups; a label that earlier versions did not write is "" in every row."""
+    """Return columns (None = all) of some row groups; labels that earlier versions did not write are ""."""
     table = file.read_row_groups(list(numbers), columns=None if columns is None else list(columns))
     missing = [n for n in LATER_LABELS if n not in table.column_names and (columns is None or n in columns)]
     for name in missing:
@@ -106,21 +106,21 @@ def _rows(file: pq.ParquetFile, numbers: Sequence[int], columns: Sequence[str] |
 
 
 def _subject_of(file: pq.ParquetFile, number: int) -> str:
-    """Return the subject of a row group: its smallest and its largest."""
+    """Return the subject of a row group, the minimum and maximum of its statistics."""
     column = file.metadata.row_group(number).column(file.schema_arrow.get_field_index("subject")).statistics
     if column is None or not column.has_min_max or column.min != column.max:
-        raise ResultError("The row groups of the data set do not hold one subject each.", "Collect the study again.")
+        raise ResultError("A row group of the data set contains several subjects.", "Collect the study again.")
     return str(column.min)
 
 
-def _several(values: Wanted) -> list[Any]:
+def _as_list(values: Wanted) -> list[Any]:
     return [values] if isinstance(values, (str, bool, int, float)) else list(values)
 
 
 def _is_one_of(name: str, values: Wanted) -> pc.Expression:
     kind = pa.string() if name in WORD_COLUMNS else DATA_SET_SCHEMA.field(name).type
     try:
-        known = pa.array(_several(values), kind)
+        known = pa.array(_as_list(values), kind)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise ResultError(f"'{values}' is not a value of column '{name}' ({kind}).") from error
     return pc.field(name).isin(known)
@@ -135,6 +135,6 @@ def _require_columns(names: Sequence[str]) -> None:
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:
-    # Every row group brings its own words: one list for all.
+    # unify the dictionaries of the row groups
     frame: pd.DataFrame = table.unify_dictionaries().to_pandas()
     return frame

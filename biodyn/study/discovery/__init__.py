@@ -6,7 +6,7 @@ file that is not used with its reason. Only headers and parameters of files are 
 Read `discover` first: the steps of the search, and how study.toml overrides names and headers. Then `definition`: entries of
 study.toml, patterns of paths, safe file names; the plan as text, and a draft of study.toml.
 
-Every recording of the folder appears in the plan; nothing is ignored without a reason.
+Every recording of the folder is listed in the plan, unused files with the reason.
 """
 
 from biodyn.study.discovery.definition import (

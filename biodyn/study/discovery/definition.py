@@ -1,8 +1,7 @@
-"""study.toml: user-defined metadata that override names and headers of the files.
+"""Read and write study.toml: metadata of the user that override names and headers of the files.
 
-Precedence, first match: `[trials]` (of several entries that match, the later one), then
-`[subjects]`, `[groups]`, `[conditions]`, then `layout`, then what names and headers say. Settings are merged in the
-same order over `[settings]`. An entry that matches nothing is an error: nothing is ignored in silence.
+Order of precedence: `[trials]` (the last of several matching entries), `[subjects]`, `[groups]`, `[conditions]`, `layout`, then
+names and headers. Settings are merged in the same order over `[settings]`. An entry that matches nothing is an error.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ LAYOUT_FIELDS = ("subject", "session", "condition", "group", "trial", "any")
 
 
 def path_text(path: Path) -> str:
-    """Return a relative path as patterns see it: '/' between folders, composed Unicode."""
+    """Return a relative path in the form used by patterns: '/' between folders, composed Unicode."""
     return plain_text(path.as_posix())
 
 
 def path_matches(pattern: str, path: Path) -> bool:
-    """True where the pattern is the path, or matches it: '*' within a name, '**' across folders, '?', '[ab]'.
+    """Return whether a pattern equals or matches the path: '*' within a name, '**' across folders, '?', '[ab]'.
 
-    A pattern without '/' is one of file names in any folder; case does not count.
+    A pattern without '/' matches file names in any folder; case is ignored.
     """
     text = path_text(path)
     pattern = plain_text(pattern).removeprefix("./")
@@ -52,7 +51,7 @@ def path_matches(pattern: str, path: Path) -> bool:
 
 
 def name_matches(pattern: str, name: str) -> bool:
-    """True where the pattern is the name, or matches it, case aside."""
+    """Return whether a pattern equals or matches the name, ignoring case."""
     text, pattern = plain_text(name), plain_text(pattern)
     return pattern.casefold() == text.casefold() or _matches(pattern, text)
 
@@ -60,7 +59,7 @@ def name_matches(pattern: str, name: str) -> bool:
 def _matches(pattern: str, text: str) -> bool:
     """Return whether the whole text matches a pattern, in time proportional to the product of their lengths.
 
-    The set of places that the pattern can have reached is followed part by part; regular expressions of many '*' take for ever.
+    The set of reachable positions is updated part by part, because regular expressions with many '*' can be extremely slow.
     """
     text = text.casefold()
     places = {0}
@@ -86,18 +85,20 @@ def _matches(pattern: str, text: str) -> bool:
 
 @cache
 def _letter(part: str) -> re.Pattern[str]:
-    """Return the expression of one letter: '?', or one of '[...]'."""
+    """Return the regular expression of one character: '?' or '[...]'."""
     inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
     text = "[^/]" if part == "?" else f"[^{inner[1:]}/]" if inner.startswith("!") and len(inner) > 1 else f"[{inner}]"
     try:
         return re.compile(text, re.IGNORECASE)
     except re.error as error:
-        raise SettingsError(f"'{part}' is not valid in a pattern: {error}.", "Write [abc] or [a-z] in it.") from error
+        raise SettingsError(
+            f"'{part}' is not a valid part of a pattern: {error}.", "Use the form [abc] or [a-z]."
+        ) from error
 
 
 @cache
 def layout_matcher(layout: str) -> re.Pattern[str]:
-    """Return a pattern with the fields of a layout as groups; SettingsError for an unknown or doubled field."""
+    """Return a regular expression with the fields of a layout as groups; SettingsError for an unknown or repeated field."""
     parts = re.split(r"\{([^{}]*)\}", plain_text(layout).removeprefix("./"))
     text = ""
     seen: set[str] = set()
@@ -107,8 +108,8 @@ def layout_matcher(layout: str) -> re.Pattern[str]:
             continue
         if part not in LAYOUT_FIELDS or part in seen:
             raise SettingsError(
-                f"Layout '{layout}' names '{{{part}}}'{' twice' if part in seen else ''}.",
-                f"Its fields are {', '.join(f'{{{name}}}' for name in LAYOUT_FIELDS)}, each but {{any}} once.",
+                f"Layout '{layout}' has {'the field twice' if part in seen else 'an unknown field'}: '{{{part}}}'.",
+                f"The fields are {', '.join(f'{{{name}}}' for name in LAYOUT_FIELDS)}; each except {{any}} may occur once.",
             )
         if part != "any":
             seen.add(part)
@@ -119,27 +120,27 @@ def layout_matcher(layout: str) -> re.Pattern[str]:
 
 
 def nearest(wanted: str, known: Iterable[str]) -> str:
-    """Return 'The nearest is ...' of the known texts, or a few of them where none is near."""
+    """Return a hint with the most similar known text, or with some of them if none is similar."""
     texts = sorted(set(known))
     if not texts:
         return "The list is empty."
-    # whole paths first, then file names: the folder may be wrong
+    # complete paths first, then file names, because the folder may be wrong
     near = get_close_matches(wanted, texts, 1, 0.6)
     if not near:
         last = {text.rpartition("/")[2].casefold(): text for text in texts}
         near = [last[key] for key in get_close_matches(wanted.rpartition("/")[2].casefold(), last, 1, 0.6)]
     if near:
-        return f"The nearest is '{near[0]}'."
-    return f"There are {', '.join(repr(text) for text in texts[:6])}{' ...' if len(texts) > 6 else ''}."
+        return f"The most similar is '{near[0]}'."
+    return f"Known are {', '.join(repr(text) for text in texts[:6])}{' ...' if len(texts) > 6 else ''}."
 
 
-_LONGEST = 80  # characters; paths of 260 characters are the limit of some systems
+_LONGEST = 80  # characters; some systems limit paths to 260 characters
 
 T = TypeVar("T")
 
 
 def safe_name(text: str) -> str:
-    """Return the text with everything but letters, digits, '.', '-', '+' and '_' as '_'; never empty."""
+    """Return the text with all characters except letters, digits, '.', '-', '+' and '_' replaced by '_'; never empty."""
     text = "".join(c if c.isalnum() or c in "-_.+" else "_" for c in plain_text(text).strip())
     text = re.sub("__+", "_", text).strip("._") or "unnamed"
     text = portable_name(text)
@@ -153,9 +154,9 @@ def safe_name(text: str) -> str:
 
 
 def unique_names(wanted: Mapping[T, Sequence[str]]) -> dict[T, str]:
-    """Return a safe name for every key: the first of its wanted names that no other key shares, else a number added.
+    """Return a safe, unique name for every key: the first wanted name that no other key has, else with a number appended.
 
-    `wanted` lists for every key ever longer names; keys are taken in the order given.
+    `wanted`: names of increasing length for every key; keys are processed in the given order.
     """
     chosen: dict[T, str] = {}
     depth = dict.fromkeys(wanted, 0)
@@ -184,7 +185,7 @@ def unique_names(wanted: Mapping[T, Sequence[str]]) -> dict[T, str]:
 
 
 def natural_key(text: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
-    """Order in which numbers count as numbers: walk, walk2, walk10; equal texts only where they are the same."""
+    """Return a sort key with numeric order of numbers: walk, walk2, walk10; only identical texts have equal keys."""
     parts = re.findall(r"[0-9]+|[^0-9]+", text)
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts), text
 
@@ -207,9 +208,15 @@ class _WithConditions(_WithSettings):
 
 
 class _TrialFacts(_WithSettings):
-    mass_kg: Kilograms | None = Field(default=None, description="body mass, kg; omitted = the files', else measured")
-    height_m: Metres | None = Field(default=None, description="body height, m; omitted = the files', else estimated")
-    static: Text | None = Field(default=None, description='static trial, relative to the study\'s folder; "none": none')
+    mass_kg: Kilograms | None = Field(
+        default=None, description="body mass, kg; omitted = as stored in the files, else measured"
+    )
+    height_m: Metres | None = Field(
+        default=None, description="body height, m; omitted = as stored in the files, else estimated"
+    )
+    static: Text | None = Field(
+        default=None, description='static trial, relative to the study folder; "none": no static trial'
+    )
 
 
 class SubjectEntry(_WithConditions, _TrialFacts):
@@ -220,7 +227,7 @@ class SubjectEntry(_WithConditions, _TrialFacts):
 
 
 class TrialReview(_Section):
-    """Decision of a person about a trial; a rejected one is in no group result."""
+    """Decision of a reviewer about a trial; a rejected trial is excluded from all group results."""
 
     decision: Literal["accepted", "rejected"] = Field(description="accepted or rejected")
     name: Text = Field(description="who decided")
@@ -230,12 +237,12 @@ class TrialReview(_Section):
 class TrialEntry(_TrialFacts):
     """`[trials."<path or pattern>"]`: facts of some files."""
 
-    review: TrialReview | None = Field(default=None, description="decision of a person: `{decision, name, reason}`")
-    note: Text | None = Field(default=None, description="reason of a correction; it changes nothing")
+    review: TrialReview | None = Field(default=None, description="decision of a reviewer: `{decision, name, reason}`")
+    note: Text | None = Field(default=None, description="reason of a correction, for information only")
 
     exclude: Text | None = Field(default=None, description="reason for which these files are excluded")
     role: Literal["walk", "static", "functional", "other"] | None = Field(
-        default=None, description="what these files are"
+        default=None, description="role of these files"
     )
     subject: Text | None = Field(default=None, description="subject of these files")
     session: str | None = Field(default=None, description="session of these files")
@@ -250,26 +257,26 @@ class RunningOptions(_Section):
     )
     time_limit_s: float = Field(default=300.0, gt=0, le=1e6, description="longest time for one trial, s")
     memory_limit_mb: int = Field(
-        default=2048, ge=0, le=10_000_000, description="memory of the process of one trial, MB; 0: any"
+        default=2048, ge=0, le=10_000_000, description="memory limit of the process of one trial, MB; 0: no limit"
     )
 
 
 class StudyDefinition(_WithConditions):
-    """Content of study.toml; the defaults without one."""
+    """The content of study.toml; default values without a file."""
 
-    name: Text | None = Field(default=None, description="name of the study; omitted = its folder's")
+    name: Text | None = Field(default=None, description="name of the study; omitted = name of its folder")
     root: Text = Field(default=".", description="folder of the recordings, relative to study.toml")
     include: tuple[Text, ...] = Field(
-        default=(), strict=False, description="patterns of the files that count; none = all"
+        default=(), strict=False, description="patterns of the files that are used; omitted = all"
     )
-    exclude: tuple[Text, ...] = Field(default=(), strict=False, description="patterns of files that are left out")
+    exclude: tuple[Text, ...] = Field(default=(), strict=False, description="patterns of files that are excluded")
     layout: Text | None = Field(
-        default=None, description="what the parts of a path are, e.g. {subject}/{session}/{condition}_{trial}.c3d"
+        default=None, description="meaning of the parts of a path, e.g. {subject}/{session}/{condition}_{trial}.c3d"
     )
     subjects: dict[str, SubjectEntry] = Field(default_factory=dict, description="facts of subjects by name")
     trials: dict[str, TrialEntry] = Field(default_factory=dict, description="facts of files by path or pattern")
     groups: dict[str, Annotated[tuple[Text, ...], Field(strict=False)]] = Field(
-        default_factory=dict, description="group -> its subjects, or patterns"
+        default_factory=dict, description="subjects (names or patterns) of each group"
     )
     running: RunningOptions = RunningOptions()
     output: OutputOptions = OutputOptions()
@@ -277,19 +284,19 @@ class StudyDefinition(_WithConditions):
 
     @property
     def on_model(self) -> bool:
-        """Whether any trial is to run on an OpenSim model."""
+        """Return whether any trial uses an OpenSim model."""
         tables = [self.settings, *(entry.settings for entry in self.subjects.values())]
         tables += [entry.settings for entry in self.trials.values()]
         sections = [table.get("model") for table in tables]
         return any(isinstance(section, Mapping) and section.get("osim") for section in sections)
 
     def folder(self, path: Path) -> Path:
-        """Return the folder of the recordings, for the study.toml at `path`."""
+        """Return the folder of the recordings for a study.toml at `path`."""
         return (Path(path).resolve().parent / self.root).resolve()
 
 
 def read_definition(path: str | Path) -> StudyDefinition:
-    """Read a study.toml. Raises SettingsError naming the entry that is not valid."""
+    """Read a study.toml; SettingsError states the invalid entry."""
     path = Path(path)
     file = read_user_toml(path, "study file", SettingsError, "Write one with 'biodyn study FOLDER --init'.")
     content = all_table_paths(file.content, lambda name: relative_to_file(name, file.path))
@@ -302,7 +309,7 @@ def read_definition(path: str | Path) -> StudyDefinition:
 
 
 def all_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """Return the content of a study.toml, checked or not, with every path of a user's own table changed."""
+    """Return the content of a study.toml, valid or not, with every path of a user table changed."""
     content = dict(content)
     if isinstance(content.get("settings"), dict):
         content["settings"] = map_table_paths(content["settings"], change)
@@ -319,7 +326,7 @@ def all_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) ->
 
 
 def _check_settings(definition: StudyDefinition, path: Path) -> None:
-    """Every table of trial settings is valid, with the tables it names: found now and not in each of a thousand trials."""
+    """Raise SettingsError for invalid trial settings or tables, once before the trials run."""
     tables = [("settings", definition.settings)]
     tables += [(f"subjects.{name}.settings", entry.settings) for name, entry in definition.subjects.items()]
     tables += [(f"trials.{name}.settings", entry.settings) for name, entry in definition.trials.items()]
@@ -381,20 +388,20 @@ _REST = """\
 
 
 def write_definition(plan: StudyPlan) -> Path:
-    """Write study.toml into the study's folder and return its path. Raises StudyError where one exists already."""
+    """Write study.toml into the study folder and return its path; StudyError if the file exists."""
     path = plan.root / DEFINITION_NAME
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(starting_toml(plan))
     except FileExistsError as error:
-        raise StudyError(f"'{path}' exists already.", "Edit it, or move it away first.") from error
+        raise StudyError(f"'{path}' exists already.", "Edit it, or move it first.") from error
     except OSError as error:
         raise StudyError(f"'{path}' cannot be written: {error.strerror}.", "Check the permissions.") from error
     return path
 
 
 def starting_toml(plan: StudyPlan) -> str:
-    """Return a commented study.toml that gives the same plan when it is read back."""
+    """Return the text of a study.toml with comments that gives the same plan."""
     trials = plan.trials
     example = trials[0] if trials else None
     return "\n".join(
@@ -467,7 +474,7 @@ def _subjects(plan: StudyPlan) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """A TOML basic string."""
+    """Return a TOML basic string."""
     return json.dumps(plain_text(text), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -481,7 +488,7 @@ _MEASURED = "-"
 
 
 def plan_lines(plan: StudyPlan) -> list[str]:
-    """Return the plan as lines of text: counts, the table of trials, then every file that becomes none."""
+    """Return the plan as lines of text: counts, table of trials, and all files that are not used."""
     max_width = 48
     lines = [_counts(plan), ""]
     stored = {file.path: file.mass_kg for file in plan.files}

@@ -1,4 +1,4 @@
-"""From a folder to a plan: what files are by names and headers, what study.toml specifies, and the trials."""
+"""Plan a study from a folder: roles of files by names and headers, overrides of study.toml, and trials."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ from biodyn.trial.files import NO_STATIC
 
 @dataclass(frozen=True)
 class Finding:
-    """One file: role and reason, subject, labels; then what only a study.toml says, None where it does not.
+    """A classified file: role and reason, subject, labels, and entries of study.toml (None if absent).
 
     Attributes:
-        path: relative to the study's root. facts: None where the header cannot be read. subject: unique name.
-        site: folders around the person's. laboratory: the one of these that names a place, "" where there is one only.
-        static: as written. settings: over the default trial settings. rejected: by whom and why.
+        path: path relative to the study root. facts: facts of the header, None if it cannot be read. subject: unique name.
+        site: folders above that of the person. laboratory: the one of these that names a laboratory, "" if there is only one.
+        static: static trial as written. settings: changes of the trial settings. rejected: reviewer and reason.
     """
 
     path: Path
@@ -76,29 +76,29 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FileWords:
-    """What a study.toml says of one file: the fields of the layout, the entries of [trials] that match, in order."""
+    """Data of study.toml for one file: fields of the layout, and matching entries of [trials] in order."""
 
     layout: Mapping[str, str]
     entries: tuple[TrialEntry, ...]
 
     def last(self, get: Callable[[TrialEntry], T | None]) -> T | None:
-        """The value of the last entry that gives one."""
+        """Return the value of the last entry that has one, else None."""
         return next((value for entry in reversed(self.entries) if (value := get(entry)) is not None), None)
 
     @property
     def subject(self) -> str | None:
-        """Name of the subject."""
+        """Return the name of the subject, None if not specified."""
         return self.last(lambda entry: entry.subject) or self.layout.get("subject")
 
 
 def is_named(path: Path, definition: StudyDefinition) -> bool:
-    """Whether the definition says by a pattern with the file's own ending that it is of the study: *.csv, P01/walk.csv."""
+    """Return whether a pattern of the definition with the suffix of the file includes it: *.csv, P01/walk.csv."""
     patterns = (*definition.include, *definition.trials)
     return any(p.lower().endswith(path.suffix.lower()) and path_matches(p, path) for p in patterns)
 
 
 def words_about(paths: Sequence[Path], definition: StudyDefinition) -> dict[Path, FileWords]:
-    """Return what the definition says of each file. Raises SettingsError for an entry that matches no file."""
+    """Return the data of the definition for each file; SettingsError for an entry that matches no file."""
     texts = [path_text(path) for path in paths]
     for pattern in definition.trials:
         if not any(path_matches(pattern, path) for path in paths):
@@ -110,14 +110,14 @@ def words_about(paths: Sequence[Path], definition: StudyDefinition) -> dict[Path
         words[path] = FileWords({} if match is None else match.groupdict(), entries)
     if definition.layout and paths and not any(word.layout for word in words.values()):
         raise SettingsError(
-            f"Layout '{definition.layout}' fits none of the {len(paths)} recordings, e.g. '{texts[0]}'.",
-            f"Fields are {', '.join(f'{{{name}}}' for name in LAYOUT_FIELDS)}; '/' separates folders.",
+            f"Layout '{definition.layout}' matches none of the {len(paths)} recordings, e.g. '{texts[0]}'.",
+            f"The fields are {', '.join(f'{{{name}}}' for name in LAYOUT_FIELDS)}; '/' separates folders.",
         )
     return words
 
 
 def left_out(paths: Sequence[Path], definition: StudyDefinition) -> dict[Path, str]:
-    """Return the files that the definition leaves out, and why. Raises SettingsError for a pattern without a file."""
+    """Return the files that the definition excludes, with the reason; SettingsError for a pattern that matches no file."""
     texts = [path_text(path) for path in paths]
     for where, patterns in (("include", definition.include), ("exclude", definition.exclude)):
         for pattern in patterns:
@@ -126,19 +126,19 @@ def left_out(paths: Sequence[Path], definition: StudyDefinition) -> dict[Path, s
     reasons: dict[Path, str] = {}
     for path in paths:
         if definition.include and not any(path_matches(pattern, path) for pattern in definition.include):
-            reasons[path] = "Not named by 'include' of study.toml."
+            reasons[path] = "Not matched by 'include' of study.toml."
         for pattern in definition.exclude:
             if path_matches(pattern, path):
-                reasons[path] = f"Left out by '{pattern}' under 'exclude' of study.toml."
+                reasons[path] = f"Excluded by '{pattern}' under 'exclude' of study.toml."
     return reasons
 
 
 def apply_definition(
     findings: Sequence[Finding], words: Mapping[Path, FileWords], definition: StudyDefinition
 ) -> list[Finding]:
-    """Return the findings with roles, labels and facts as the definition has them.
+    """Apply roles, labels and facts of the definition to the findings.
 
-    Raises SettingsError for a subject, session, condition or group pattern that fits nothing.
+    Raises SettingsError for a subject, session, condition or group pattern that matches nothing.
     """
     subjects = {finding.subject for finding in findings}
     entries = _entries_by_subject(subjects, definition)
@@ -155,9 +155,9 @@ def _entries_by_subject(subjects: Iterable[str], definition: StudyDefinition) ->
     for name, entry in definition.subjects.items():
         subject = next((s for s in subjects if s.casefold() == safe_name(name).casefold()), None)
         if subject is None:
-            raise SettingsError(f"Entry 'subjects.{name}' is of no subject of the study.", nearest(name, subjects))
+            raise SettingsError(f"Entry 'subjects.{name}' matches no subject of the study.", nearest(name, subjects))
         if subject in by_subject:
-            raise SettingsError(f"Entry 'subjects.{name}' is there twice.", "Join both.")
+            raise SettingsError(f"Entry 'subjects.{name}' exists twice.", "Join both.")
         by_subject[subject] = entry
     return by_subject
 
@@ -175,7 +175,7 @@ def _groups_by_subject(subjects: Iterable[str], definition: StudyDefinition) -> 
                 if by_subject.setdefault(subject, group) != group:
                     raise SettingsError(
                         f"Subject '{subject}' is in two groups, '{by_subject[subject]}' and '{group}'.",
-                        "Correct [groups]; a pattern may reach too far.",
+                        "Correct [groups]; a pattern may match too many subjects.",
                     )
     return by_subject
 
@@ -190,7 +190,7 @@ def _with_layout(finding: Finding, fields: Mapping[str, str]) -> Finding:
 def _require_used(
     findings: Sequence[Finding], entries: Mapping[str, SubjectEntry], definition: StudyDefinition
 ) -> None:
-    """Raise SettingsError for a pattern of sessions or conditions that fits none of the trials it is for."""
+    """Raise SettingsError for a pattern of sessions or conditions that matches none of its trials."""
     tables: list[tuple[str, Mapping[str, str], str, Sequence[Finding]]] = [
         ("conditions", definition.conditions, "condition", findings)
     ]
@@ -202,7 +202,7 @@ def _require_used(
         known = {getattr(finding.labels, label) for finding in those}
         for pattern in table:
             if not any(name_matches(pattern, name) for name in known):
-                raise SettingsError(f"Entry '{where}.{pattern}' fits no {label} of it.", nearest(pattern, known))
+                raise SettingsError(f"Entry '{where}.{pattern}' matches no {label}.", nearest(pattern, known))
 
 
 def _with_entries(
@@ -224,7 +224,7 @@ def _with_entries(
     review = words.last(lambda entry: entry.review)
     role: FileUse | None = words.last(lambda entry: entry.role)
     if role is not None and finding.role not in ("unreadable", role):
-        finding = replace(finding, role=role, reason=f"Called '{role}' in study.toml.")
+        finding = replace(finding, role=role, reason=f"Declared as '{role}' in study.toml.")
     return replace(
         finding,
         labels=Labels(session, condition, group),
@@ -234,7 +234,7 @@ def _with_entries(
         settings=settings,
         rejected=""
         if review is None or review.decision != "rejected"
-        else f"{review.name} rejected it: {review.reason}",
+        else f"rejected by {review.name}: {review.reason}",
     )
 
 
@@ -243,12 +243,12 @@ def _without(table: Mapping[str, str], subject: SubjectEntry) -> dict[str, str]:
 
 
 def _renamed(name: str, table: Mapping[str, str]) -> str:
-    """The name of the first pattern that fits; an exact one comes before all patterns."""
+    """Return the name of the first matching pattern; an exact match precedes all patterns."""
     exact = (new for pattern, new in table.items() if pattern.casefold() == name.casefold())
     return next(exact, next((new for pattern, new in table.items() if name_matches(pattern, name)), name))
 
 
-# A study analyses walks and runs alike.
+# a study analyses walks and runs in the same way
 _USES: Mapping[Role, FileUse] = {
     "static": "static",
     "functional": "functional",
@@ -264,31 +264,31 @@ def decide_use(
     motion: Callable[[], MotionFacts | None],
     on_model: bool = False,
 ) -> tuple[FileUse, str]:
-    """Return use and reason.
+    """Return the use of a file and the reason.
 
-    `walk_names` are the name patterns of walks with plates, see `name_pattern`; `motion`: activity in the file;
-    `on_model`: whether the study runs on an OpenSim model.
+    walk_names: name patterns of walks with plates, see `name_pattern`. motion: returns the motion in the file.
+    on_model: whether the study uses an OpenSim model.
     """
     file = assignment.file
     if file.twin is not None:
-        return "other", f"It holds the same recording as '{file.twin}'."
+        return "other", f"It contains the same recording as '{file.twin}'."
     if file.path.name.startswith("."):
-        return "other", "A hidden file (macOS creates them next to copies)."
+        return "other", "It is a hidden file, as macOS creates next to copies."
     if file.facts is None:
         return "unreadable", file.trouble
     if file.facts.coordinates:
         if file.path.suffix.lower() in SPREADSHEET_SUFFIXES and not on_model:
             return (
                 "other",
-                "It holds coordinates of a model: name that under [settings.model] of study.toml, osim = ...",
+                "It contains coordinates of a model; specify the model under [settings.model] of study.toml, osim = ...",
             )
-        return "walk", "It holds coordinates of a model."
+        return "walk", "It contains coordinates of a model."
     role, reason = judge_role(_names(assignment), file.facts, name_pattern(assignment) in walk_names, motion)
     return _USES[role], reason
 
 
 def name_pattern(assignment: SubjectAssignment) -> tuple[str, ...]:
-    """Person and words of a file's name without its counters: one for 'P01_walk01' and 'P01_walk02'."""
+    """Return the person and the words of a file name without counters, equal for 'P01_walk01' and 'P01_walk02'."""
     return (assignment.label, *(token.text.casefold() for token in assignment.stem_tokens() if token.kind != "counter"))
 
 
@@ -300,11 +300,11 @@ def _names(assignment: SubjectAssignment) -> TrialNames:
 
 
 def _possible_statics(walk: Finding, statics: Sequence[Finding]) -> list[tuple[Finding, StaticCandidate]]:
-    """Return the static trials of one person's that may belong to the walk, the best first; empty where none is clear.
+    """Return the static trials of the person that may belong to the walk, the best first; empty if undetermined.
 
-    Of the walk's session, else of none (markers are put on again for another session); then of its condition, else of
-    none, else of the same place. Which of several it is, joint offsets and markers tell when the walk is analysed, by the
-    judgement of a single walk (`session.statics`).
+    They have the session of the walk or no session (markers are replaced between sessions); then its condition, or no
+    condition, or its folder. Among several, joint offsets and markers decide when the walk is analysed, as for a single walk
+    (`session.statics`).
     """
     usable = []
     for static in statics:
@@ -320,25 +320,25 @@ def _possible_statics(walk: Finding, statics: Sequence[Finding]) -> list[tuple[F
 def _of_label(
     usable: list[tuple[Finding, StaticCandidate]], label: str, walk: Finding
 ) -> list[tuple[Finding, StaticCandidate]]:
-    """Return trials with the walk's session or condition, otherwise trials without one."""
+    """Return the trials with the session or condition of the walk, otherwise those without one."""
     wanted = getattr(walk.labels, label).casefold()
     same = [entry for entry in usable if getattr(entry[0].labels, label).casefold() == wanted]
     return same or [entry for entry in usable if not getattr(entry[0].labels, label)]
 
 
-# A study writes tables. Figures and a report of each trial cost more than everything else, bands of single trials as much
-# as everything else, and no group result uses them: they are written on request. Text would need five times the space.
+# A study writes tables. Figures and reports of trials take more time than everything else, bands of trials as much as
+# everything else, and no group result uses them, so they are written on request. Text tables would need five times the space.
 STUDY_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "output": {"figures": False, "report": False, "tables": "packed"},
     "uncertainty": {"compute": False},
 }
 _TRIAL_ROLES: tuple[FileUse, ...] = ("walk", "unreadable")
-# Recordings that determine a person's joints besides the walk; those with one static trial belong together.
+# Recordings that determine the joints of a person in addition to the walk; those with the same static trial belong together.
 _SESSION_ROLES: tuple[FileUse, ...] = ("walk", "functional", "static")
 
 
 def discover(folder: str | Path, definition: StudyDefinition | None = None) -> StudyPlan:
-    """Plan the trials of a folder; the definition takes precedence over names and headers.
+    """Plan the trials of a folder; the definition has priority over names and headers.
 
     Only headers are read, and some frames of static trials and of walks with a single one. Raises InputFileError if `folder` is
     not a folder, SettingsError for an entry of the definition that matches nothing. A folder without a recording gives a plan
@@ -397,14 +397,14 @@ def _has_plates(p: SubjectAssignment) -> bool:
 
 
 def _names_discover(people: Sequence[Subject]) -> list[str]:
-    """Unique names; with the site's before where two people share one."""
+    """Return unique names; the site precedes the name if two people have the same name."""
     wanted = {i: (person.label, "_".join((*person.sites[0], person.label))) for i, person in enumerate(people)}
     names = unique_names(wanted)
     return [names[i] for i in range(len(people))]
 
 
 def _with_named_statics(findings: Sequence[Finding], root: Path) -> list[Finding]:
-    """The findings with statics named in study.toml checked, as paths of the study, and taken for statics."""
+    """Return the findings with the static trials of study.toml checked, as study paths, and classified as static."""
     by_text = {path_text(f.path).casefold(): f.path for f in findings}
     statics: dict[str, str] = {}
     for text in {f.static for f in findings if f.static is not None}:
@@ -414,14 +414,14 @@ def _with_named_statics(findings: Sequence[Finding], root: Path) -> list[Finding
         known = by_text.get(path_text(Path(text)).casefold())
         if known is None and not (root / text).is_file():
             near = nearest(path_text(Path(text)), (path_text(f.path) for f in findings))
-            raise SettingsError(f"Static trial '{text}' of study.toml is not in the study's folder.", near)
+            raise SettingsError(f"Static trial '{text}' of study.toml is not in the study folder.", near)
         statics[text] = text if known is None else str(known)
     named = set(statics.values()) - {NO_STATIC}
     return [
         replace(
             f,
             role="static" if str(f.path) in named else f.role,
-            reason="Named as static trial in study.toml." if str(f.path) in named else f.reason,
+            reason="Declared as static trial in study.toml." if str(f.path) in named else f.reason,
             static=None if f.static is None else statics[f.static],
         )
         for f in findings
@@ -429,15 +429,15 @@ def _with_named_statics(findings: Sequence[Finding], root: Path) -> list[Finding
 
 
 def _without_fitted(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings without walks as coordinates if the subject has walks with markers: they were fitted to these."""
+    """Return the findings without coordinate files of subjects that have walks with markers, from which they were computed."""
     tables = [f for f in findings if f.role == "walk" and f.path.suffix.lower() in TABLE_SUFFIXES]
     marked = {f.subject for f in findings if f.role == "walk" and f not in tables}
-    why = "It contains coordinates of a subject; the walks with markers are used."
+    why = "It contains coordinates of a subject whose walks with markers are used."
     return [replace(f, role="other", reason=why) if f in tables and f.subject in marked else f for f in findings]
 
 
 def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
-    """The trials in their order, each with its static where that is clear."""
+    """Return the ordered trials, each with its static trial if it is determined."""
     walks = [f for f in findings if f.role in _TRIAL_ROLES]
     conditions: dict[str, set[str]] = defaultdict(set)
     for f in walks:
@@ -477,7 +477,7 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
 
 
 def _of_walks(condition: str, walks: set[str]) -> str:
-    """A static's condition without words that no walk of the person has ("Quiet_barefoot"); "" where none has the rest."""
+    """Return the condition of a static trial without words that no walk has ("Quiet_barefoot"); "" if no walk has the rest."""
     words = {word.casefold() for walk in walks for word in walk.split("_")}
     remainder = "_".join(word for word in condition.split("_") if word.casefold() in words)
     return next((text for text in (condition, remainder) if text in walks), "")
@@ -488,7 +488,7 @@ def _statics(walk: Finding, statics: Sequence[Finding]) -> tuple[Path, ...]:
     if walk.static is not None:
         return (Path(walk.static),)
     if walk.facts is None or walk.facts.coordinates or (walk.facts.segments and not walk.facts.labels):
-        return ()  # what needs none: coordinates of a model, poses alone
+        return ()  # coordinates of a model and segment poses need no static trial
     possible = _possible_statics(walk, statics)
     if len(possible) == 1 and not static_fits(walk.facts, possible[0][1]):
         return ()
@@ -496,7 +496,8 @@ def _statics(walk: Finding, statics: Sequence[Finding]) -> tuple[Path, ...]:
 
 
 def _trial_names(walks: Sequence[Finding]) -> dict[Path, str]:
-    """Path -> name of the trial, unique in its subject: the file's, with labels or folders before it where needed."""
+    """Return the trial name of every path: the file name, preceded by labels or folders if needed to be unique for the
+    subject."""
     by_subject: dict[str, dict[Path, Sequence[str]]] = {}
     for f in walks:
         labels = [label for label in (f.labels.session, f.labels.condition) if label]

@@ -25,7 +25,7 @@ __all__ = ["AnalysisOptions", "analyse_study"]
 
 def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = None) -> GroupResults:
     """Analyse the collected data set of a study and write OUT/group; see `analyse.analyse_study`."""
-    # lazy: reading study.toml needs no statistics
+    # imported here because reading study.toml needs no statistics
     from biodyn.study.group import analyse
 
     return analyse.analyse_study(plan, out, options)

@@ -1,4 +1,4 @@
-"""The group analysis of a study: subject by subject through the data set, then the comparisons of their means."""
+"""Run the group analysis of a study: process the data set subject by subject, then compare the means."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ PARAMETER_COLUMNS = [*CYCLE_KEYS, "parameter", "value", "unit"]
 
 
 def parameter_matrix(data: SubjectCycles, definitions: Sequence[ParameterDefinition]) -> FloatArray:
-    """Return the parameters of every cycle (N, P); NaN where not known, or where the subject's data lack the variable."""
+    """Return the parameters of every cycle (N, P); NaN if unknown or if the data of the subject lack the variable."""
     matrix = np.full((len(data.cycles), len(definitions)), np.nan)
     for column, definition in enumerate(definitions):
         if has_variable(data, definition):
@@ -81,7 +81,7 @@ def parameter_matrix(data: SubjectCycles, definitions: Sequence[ParameterDefinit
 def parameter_table(
     data: SubjectCycles, definitions: Sequence[ParameterDefinition], matrix: FloatArray | None = None
 ) -> pd.DataFrame:
-    """Return the parameters of every cycle, tidy: `CYCLE_KEYS`, parameter, value, unit; NaN where not known.
+    """Return the parameters of every cycle as a tidy table: `CYCLE_KEYS`, parameter, value, unit; NaN if unknown.
 
     Definitions without data are omitted. `matrix` (N, P): their values, if already computed.
     """
@@ -91,15 +91,15 @@ def parameter_table(
     units = [parameter_unit(definitions[n], data.units.get(definitions[n].variable, "")) for n in known]
     codes = np.repeat(np.arange(len(known)), len(matrix))
     levels = pd.Index(list(dict.fromkeys(units)))
-    table: dict[str, Any] = {name: _tiled(data.cycles[name], len(known)) for name in CYCLE_KEYS}
+    table: dict[str, Any] = {name: _repeated_column(data.cycles[name], len(known)) for name in CYCLE_KEYS}
     table["parameter"] = pd.Categorical.from_codes(codes, categories=names)
     table["value"] = matrix[:, known].T.reshape(-1)
     table["unit"] = pd.Categorical.from_codes(levels.get_indexer(pd.Index(units))[codes], categories=levels)
     return pd.DataFrame(table)
 
 
-def _tiled(column: pd.Series, times: int) -> Any:
-    """The column so many times over; texts as categories, which are written quickly."""
+def _repeated_column(column: pd.Series, times: int) -> Any:
+    """Return the column repeated `times` times; texts as categories, which are fast to write."""
     if column.dtype != object:
         return np.tile(column.to_numpy(), times)
     codes, words = pd.factorize(column)
@@ -107,7 +107,7 @@ def _tiled(column: pd.Series, times: int) -> Any:
 
 
 def has_variable(data: SubjectCycles, definition: ParameterDefinition) -> bool:
-    """Whether the subject's data hold what the definition needs."""
+    """Return whether the data of the subject contain the variables of the definition."""
     if definition.operation == "stride":
         return definition.variable in data.stride_columns
     return definition.variable in data.variables
@@ -125,10 +125,10 @@ def parameter_values(data: SubjectCycles, definition: ParameterDefinition) -> Fl
 
 @dataclass(frozen=True)
 class Possible:
-    """Names that the results of a study may hold.
+    """Names that the results of a study may contain.
 
     Attributes:
-        variables: of the gait cycles. strides: parameters of the stride. conditions, groups: of the planned trials.
+        variables: variables of gait cycles. strides: stride parameters. conditions, groups: labels of the planned trials.
     """
 
     variables: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ class Possible:
 
 
 def possible_names(plan: StudyPlan) -> Possible:
-    """Return what the trials of a plan may hold, from their skeletons and labels. Raises ModelError for a bad skeleton."""
+    """Return the names that the trials of a plan may contain, by skeletons and labels; ModelError for an invalid skeleton."""
     skeletons = dict.fromkeys(settings_from(dict(trial.settings)).model.skeleton for trial in plan.trials)
     variables: dict[str, None] = {}
     for name in skeletons:
@@ -152,11 +152,11 @@ def possible_names(plan: StudyPlan) -> Possible:
 
 
 def require_possible(plan: StudyPlan, options: AnalysisOptions) -> None:
-    """Raise SettingsError for the first name in [analysis] that no result of the plan can have, with the nearest one."""
+    """Raise SettingsError for the first name in [analysis] that no result can have, with the most similar name."""
     if not plan.trials:
         return
     possible = possible_names(plan)
-    for entry, what, names, known in names_of(options, possible):
+    for entry, what, names, known in checked_names(options, possible):
         for name in names:
             if name not in known:
                 raise SettingsError(
@@ -170,13 +170,13 @@ def require_possible(plan: StudyPlan, options: AnalysisOptions) -> None:
         load_norm_set(options.norms)
 
 
-def names_of(
+def checked_names(
     options: AnalysisOptions, possible: Possible
 ) -> Iterator[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
-    """Yield the entry of study.toml, what it names, its names and the possible names."""
+    """Yield for every entry of study.toml: the entry, the kind of its names, its names, and the possible names."""
     for definition in options.parameters:
         stride = definition.operation == "stride"
-        what, known = ("parameter of the stride", possible.strides) if stride else ("variable", possible.variables)
+        what, known = ("stride parameter", possible.strides) if stride else ("variable", possible.variables)
         yield (f"analysis.parameters.{definition.name}.variable", what, (definition.variable,), known)
     parameters = tuple(definition.name for definition in all_definitions(options.parameters))
     yield ("analysis.curves", "variable", options.curves or (), possible.variables)
@@ -191,17 +191,16 @@ def names_of(
 # -- Analysis -------------------------------------------------------------------------------------------------------
 
 
-#: Parameters of the strides by (trial, side, cycle) of a subject.
+#: Stride parameters of a subject by (trial, side, cycle).
 StridesOf = Callable[[str], Strides]
 
 
 def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = None) -> GroupResults:
-    """Analyse the collected data set of a study and write OUT/group; an older one is replaced when all is whole.
+    """Analyse the collected data set of a study and write OUT/group; an older folder is replaced when the new one is complete.
 
-    Excluded are trials that failed their checks (unless options.include_failed), and trials of another activity than most of
-    their condition.
-    Reads study.parquet subject by subject and the parameters of the strides from the trials' folders. The same data and
-    options give the same bytes. What the data do not allow is left out, and a sentence in `notes` says why.
+    Trials that failed their checks (unless options.include_failed) are excluded, and trials with another activity than most
+    trials of their condition. study.parquet is read subject by subject, and the stride parameters from the trial folders.
+    Equal data and options give equal bytes. Analyses that the data do not allow are omitted with a sentence in `notes`.
 
     Raises:
         SettingsError: the options name a variable, parameter, condition or group that the study does not have.
@@ -218,7 +217,7 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
 
 
 def _included(frames: Iterable[pd.DataFrame], excluded: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
-    """Yield the subjects without their excluded trials."""
+    """Yield the rows of each subject without excluded trials."""
     trials: dict[str, list[str]] = {}
     for subject, trial in excluded:
         trials.setdefault(subject, []).append(trial)
@@ -239,8 +238,8 @@ def analyse_frames(
 ) -> GroupResults:
     """Analyse the tidy rows of a study, one frame per subject, and write OUT/group; see `analyse_study`.
 
-    `possible`: names that the study could have had; one of them without data is a finding, no error. `walkers`:
-    the people, by whom the norms are chosen. `warned`: (subject, trial) of trials that represent nothing.
+    possible: names that results may contain; a name without data is a finding and not an error. walkers: people for the choice
+    of norms. warned: (subject, trial) of trials that cannot be representative.
     """
     options = options or AnalysisOptions()
     with replace_folder(out / FOLDER_NAME, group_files) as folder, ExitStack() as open_files:
@@ -249,7 +248,7 @@ def analyse_frames(
             data = subject_cycles(frame)
             stream.add(data.with_strides(strides_of(data.subject)))
         open_files.close()
-        # 0/0 where nothing varies: a statistic that is not there is NaN in its table, not a warning on the screen
+        # 0/0 if values do not vary: the statistic is NaN in its table, without a warning on the screen
         with np.errstate(invalid="ignore", divide="ignore"):
             results = stream.results(out / FOLDER_NAME)
         for name, table in results.tables.items():
@@ -259,7 +258,7 @@ def analyse_frames(
 
 
 class _Stream:
-    """Accumulated results: a few numbers per subject."""
+    """Accumulates results, with a few numbers per subject."""
 
     def __init__(
         self,
@@ -288,7 +287,7 @@ class _Stream:
         self._add_curves = open_files.enter_context(parquet_file(folder / SUBJECT_CURVES_NAME, SUBJECT_CURVE_SCHEMA))
 
     def add(self, data: SubjectCycles) -> None:
-        """Take in one subject."""
+        """Add one subject."""
         options = self.options
         self.variables.update(data.units)
         self.strides.update(dict.fromkeys(data.stride_columns))
@@ -307,7 +306,7 @@ class _Stream:
             statistic.add(data, curves, values)
 
     def results(self, folder: Path) -> GroupResults:
-        """Compare what was taken in."""
+        """Compute the statistics of all added subjects."""
         absent = self._absent_names()
         summary = self._parameter_summary()
         data = GroupData(self.observations, self.variables, list(summary["unit"]), self.options, self.walkers)
@@ -322,8 +321,8 @@ class _Stream:
         }
         notes = {
             "group_curves": (
-                "A subject's curve is the mean over its cycles that hold a value there, a group's the mean over its "
-                "subjects (of their sessions), with the standard deviation between subjects.",
+                "The curve of a subject is the mean over its cycles with a value, the curve of a group the mean over "
+                "its subjects (over their sessions), with the standard deviation between subjects.",
             ),
             "normative_bands": norms.reasons,
             "parameters": tuple(_missing_notes(summary)),
@@ -334,7 +333,7 @@ class _Stream:
         return GroupResults(folder, self.options, tables, summary, notes, diagnostics)
 
     def _absent_names(self) -> tuple[Diagnostic, ...]:
-        """Findings about names in the options that no trial's result holds; SettingsError for an impossible one."""
+        """Return findings about names in the options without data; SettingsError for an impossible name."""
         cells, findings = self.observations.cells, []
         there = Possible(
             tuple(self.variables),
@@ -343,7 +342,7 @@ class _Stream:
             tuple(dict.fromkeys(cell.group for cell in cells)),
         )
         for (entry, what, names, known), (*_, possible) in zip(
-            names_of(self.options, there), names_of(self.options, self.possible), strict=True
+            checked_names(self.options, there), checked_names(self.options, self.possible), strict=True
         ):
             require_known([name for name in names if name not in possible], known, what)
             absent = [name for name in names if name not in known]
@@ -351,8 +350,8 @@ class _Stream:
                 Diagnostic(
                     "statistics-missing",
                     "warning",
-                    f"Entry '{entry}' names the {what} '{name}', of which no trial has a result.",
-                    hint="See the trials that failed, and the markers of the others.",
+                    f"Entry '{entry}' contains the {what} '{name}', for which no trial has a result.",
+                    hint="Check the failed trials, and the markers of the other trials.",
                 )
                 for name in absent
             ]
@@ -375,7 +374,7 @@ class _Stream:
 
     def _cycle_notes(self, cycles: pd.DataFrame) -> Iterator[str]:
         count, judged = int(cycles["outlier"].sum()), int(cycles["distance"].notna().sum())
-        treatment = "kept in all means" if self.options.outliers == "keep" else "left out of all means"
+        treatment = "included in all means" if self.options.outliers == "keep" else "excluded from all means"
         yield (
             f"{count} of {judged} assessed cycles are outliers within their subject, condition and side, and {treatment} "
             "(functional median distance, Sangeux & Polak 2015; beyond the upper quartile plus "
@@ -386,7 +385,7 @@ class _Stream:
 
 
 def _joined(results: Sequence[Found]) -> Found:
-    """All tables, sentences and doubts; ValueError where two statistics have a table of one name."""
+    """Join all tables, sentences and findings; ValueError if two statistics have tables with the same name."""
     tables: dict[str, pd.DataFrame] = {}
     notes: dict[str, tuple[str, ...]] = {}
     for result in results:
@@ -401,7 +400,7 @@ def _joined(results: Sequence[Found]) -> Found:
 def _missing_notes(summary: pd.DataFrame) -> Iterator[str]:
     nowhere = summary[summary["cycles"] == 0]["name"]
     if len(nowhere):
-        yield f"Could not be computed for any cycle: {', '.join(nowhere)}."
+        yield f"Parameters that could not be computed for any cycle: {', '.join(nowhere)}."
     partly = summary[(summary["cycles"] > 0) & (summary["not_known"] > 0)]
     if len(partly):
         worst = partly.iloc[int(partly["not_known"].to_numpy().argmax())]
@@ -412,7 +411,7 @@ def _missing_notes(summary: pd.DataFrame) -> Iterator[str]:
 
 
 def strides_on_disk(trials: Iterable[PlannedTrial], out: Path) -> StridesOf:
-    """Return what reads the parameters of the strides of a subject from the result folders of its trials."""
+    """Return a function that reads the stride parameters of a subject from the result folders of its trials."""
     by_subject: dict[str, list[PlannedTrial]] = {}
     for trial in trials:
         by_subject.setdefault(trial.subject, []).append(trial)
@@ -422,7 +421,7 @@ def strides_on_disk(trials: Iterable[PlannedTrial], out: Path) -> StridesOf:
         for trial in by_subject.get(subject, ()):
             try:
                 strides = read_strides(out / trial.folder / STRIDES_NAME)
-            except ResultError:  # collecting listed the trial as failed for it, and took none of its cycles
+            except ResultError:  # the trial was listed as failed while collecting, and its cycles are not used
                 continue
             parameters |= {(trial.trial, side, cycle): values for (side, cycle), values in strides.items()}
         return parameters

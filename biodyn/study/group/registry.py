@@ -1,4 +1,5 @@
-"""What group statistics work on (means of every subject, the people), and the list of the statistics (files of `statistics/`)."""
+"""Inputs of group statistics (means of every subject, the people), and the registry of the statistics (files of
+`statistics/`)."""
 
 from __future__ import annotations
 
@@ -36,16 +37,16 @@ SUBJECT_CURVES_NAME = "subject_curves.parquet"
 
 @dataclass(frozen=True)
 class GroupResults:
-    """Results of a study's group analysis; every table is also a file of its name in `folder`.
+    """Results of the group analysis of a study; every table is also a file with its name in `folder`.
 
     Attributes:
         folder: OUT/group, which also holds parameters.csv and subject_curves.parquet.
-        options: what ran.
-        tables: by name: group_curves, normative_bands, parameters_wide, cycles, gait_scores, symmetry, repeatability,
+        options: options of the analysis.
+        tables: tables by name: group_curves, normative_bands, parameters_wide, cycles, gait_scores, symmetry, repeatability,
             comparisons, mixed_models, spm, spm_curves.
-        parameters: name, title, unit, source of every parameter, and of how many cycles it is known and not known.
-        notes: sentences by section (the table's name): what was done and why, and what could not be done.
-        diagnostics: doubts.
+        parameters: name, title, unit and source of every parameter, and numbers of cycles with known and unknown value.
+        notes: sentences by section (name of the table): methods, reasons, and omitted analyses.
+        diagnostics: findings.
     """
 
     folder: Path
@@ -57,7 +58,7 @@ class GroupResults:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The values of group.json: what a report needs besides the tables."""
+        """Return the values of group.json, which a report needs in addition to the tables."""
         return {
             "options": self.options.model_dump(mode="json"),
             "parameters": json.loads(self.parameters.to_json(orient="records")),
@@ -80,7 +81,7 @@ def write_record(results: GroupResults, folder: Path) -> None:
 
 
 def joined_finding(code: str, messages: Sequence[tuple[str, str]], unit: str) -> Diagnostic:
-    """One finding for all tests or models (name, message) that have it: the first in full, some of the others by name."""
+    """Return one finding for all tests or models (name, message): the first in full, some others by name."""
     max_named = 5
     name, message = messages[0]
     others = [other for other, _ in messages[1:]]
@@ -90,14 +91,14 @@ def joined_finding(code: str, messages: Sequence[tuple[str, str]], unit: str) ->
 
 
 def reason_of(error: Exception) -> str:
-    """Why a test could not be made, in a sentence."""
+    """Return the reason why a test could not be computed, as a sentence."""
     if isinstance(error, StatisticsError):
         return error.message
     return f"Its equations have no solution ({error})."
 
 
 def joined_notes(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """One line for all names (name, sentence) of which the same is said."""
+    """Return one line for all names (name, sentence) with the same sentence."""
     names: dict[str, list[str]] = {}
     for name, sentence in sentences:
         names.setdefault(sentence, []).append(name)
@@ -107,13 +108,13 @@ def joined_notes(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 # -- Files that grow subject by subject -----------------------------------------------------------------------------
 
 
-#: Of statistics: a p of 1e-8 is not zero.
+#: Number format of statistics, which keeps a p of 1e-8.
 STATISTICS_DECIMALS = 10
 
 
 @contextmanager
 def csv_file(path: Path, columns: list[str]) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Yield a function that appends a table to a CSV file; without tables the file has its header only."""
+    """Yield a function that appends a table to a CSV file; without tables the file has only its header."""
     with path.open("wb") as stream:
         has_header = False
 
@@ -139,11 +140,11 @@ MEAN_OF_SIDES = "mean"
 
 @dataclass(frozen=True)
 class Cell:
-    """A subject in one session, condition, group and side: means over its cycles.
+    """Means over the cycles of a subject in one session, condition, group and side.
 
     Attributes:
-        parameters: (P,) means. cycles: how many.
-        curves: (C, 101) mean curves of the compared variables, NaN where the subject lacks one.
+        parameters: (P,) means. cycles: number of cycles.
+        curves: (C, 101) mean curves of the compared variables, NaN for variables that the subject lacks.
     """
 
     subject: str
@@ -158,7 +159,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class TrialMean:
-    """Means over the cycles of one trial: each side that counts, counts alike."""
+    """Means over the cycles of one trial, with equal weights of the included sides."""
 
     subject: str
     session: str
@@ -169,14 +170,14 @@ class TrialMean:
 
 
 class Observations:
-    """Means of every subject; grows subject by subject by a few numbers each."""
+    """Means of every subject, with a few numbers per subject."""
 
     def __init__(
         self, definitions: Sequence[ParameterDefinition], variables: Sequence[str], sides: Sequence[str] = SIDES
     ) -> None:
         self.definitions = tuple(definitions)
         self.variables = tuple(variables)
-        self._sides = tuple(sides)  # that count in the means of the trials
+        self._sides = tuple(sides)  # sides that are included in the means of trials
         self.cells: list[Cell] = []
         self.trials: list[TrialMean] = []
 
@@ -211,8 +212,9 @@ class Observations:
             )
 
     def per_subject(self, side: str) -> list[Cell]:
-        """One cell a subject, condition and group: the mean over sessions, of one side or of both ("mean").
-        For the mean of both sides, variables signed to the walker's right are reversed on the left before.
+        """Return one cell per subject, condition and group: the mean over sessions of one side or of both ("mean").
+
+        For the mean of both sides, variables with the sign of the walker's right are reversed on the left side.
         """
         wanted = SIDES if side == MEAN_OF_SIDES else (side,)
         by_person: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
@@ -236,13 +238,13 @@ class Observations:
         return result
 
     def _turn(self, side: str, wanted: str) -> FloatArray:
-        """Factors (C, 1) that give the left side's variables the right side's sign, where sides are mixed."""
+        """Return factors (C, 1) that convert left variables to right signs if sides are averaged."""
         if wanted != MEAN_OF_SIDES:
             return np.ones((len(self.variables), 1))
         return same_side(self.variables, side)[:, None]
 
     def wide(self) -> pd.DataFrame:
-        """One row per subject (and group), one column per parameter, condition and side; with sessions where several."""
+        """Return one row per subject (and group) and one column per parameter, condition and side (and session if several)."""
         sessions = len({cell.session for cell in self.cells}) > 1
         rows: dict[tuple[str, str], dict[str, float]] = {}
         columns: dict[tuple[int, str], None] = {}
@@ -253,7 +255,7 @@ class Observations:
             for number, definition in enumerate(self.definitions):
                 columns[(number, tail)] = None
                 row[definition.name + tail] = float(cell.parameters[number])
-        ordered = sorted(columns, key=lambda column: column[0])  # stable: conditions in order of the data
+        ordered = sorted(columns, key=lambda column: column[0])  # stable: conditions keep the order of the data
         names = [self.definitions[number].name + tail for number, tail in ordered]
         table = pd.DataFrame(list(rows.values()), columns=pd.Index(names), dtype=np.float64)
         table.insert(0, "subject", [subject for subject, _ in rows])
@@ -269,14 +271,14 @@ def _word(text: str) -> str:
 
 
 def walkers_of(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
-    """Return every person of a study, from the records of the trials that have a result; the speed is the mean of theirs."""
+    """Return every person of a study, from the records of trials with a result, with the mean speed."""
     by_subject: dict[str, list[Walker]] = {}
     for trial in trials:
         try:
             record = read_record(out / trial.folder)
-        except ResultError:  # without a result, or a damaged one that collecting listed as failed
+        except ResultError:  # no result, or a damaged one that was listed as failed while collecting
             continue
-        if ENTRY not in record:  # of an older version
+        if ENTRY not in record:  # result of an older version
             continue
         speed = record[ENTRY]["speed"]["m_s"]
         by_subject.setdefault(trial.subject, []).append(read_walker(record, np.nan if speed is None else speed))
@@ -299,7 +301,7 @@ def mean_of_person(walkers: Sequence[Walker]) -> Walker:
 
 
 def norms_setting(options: AnalysisOptions, trials: Sequence[PlannedTrial]) -> str:
-    """Return the norms of [analysis]; where these are chosen, those that all trials' settings name ([report] norms)."""
+    """Return the norms of [analysis]; if they are "auto", those common to the settings of all trials ([report] norms)."""
     if options.norms != AUTO:
         return options.norms
     named = {str(trial.settings.get("report", {}).get("norms", AUTO)) for trial in trials}
@@ -315,29 +317,31 @@ def norms_of_people(setting: str, walkers: Sequence[Walker]) -> NormChoice:
     """Return the norms for the curves of a study; none if it has both children and adults."""
     person = mean_walker(walkers)
     if person is None:
-        return NormChoice((), ("No norms are shown: no trial tells who walks, and how fast.",))
+        return NormChoice((), ("No norms are shown, because no trial states age and walking speed.",))
     stages = {walker.stage for walker in walkers if walker.activity == "walking"}
     if setting == AUTO and len(stages) > 1:
-        return NormChoice((), ("No norms are shown: the study has adults and children, or people of unknown age.",))
+        return NormChoice(
+            (), ("No norms are shown, because the study has both adults and children, or people of unknown age.",)
+        )
     return choose_norms(setting, person)
 
 
 # -- Statistics -----------------------------------------------------------------------------------------------------
 
 
-#: (place in the values of an observation, name, unit)
+#: (index in the values of an observation, name, unit)
 Named = tuple[int, str, str]
 
 
 @dataclass(frozen=True)
 class GroupData:
-    """What a statistic may look at: means of every subject, one number or one curve per session, condition and side.
+    """Inputs of a statistic: means of every subject, one number or one curve per session, condition and side.
 
     Attributes:
         observations: `cells` (a subject in one session, condition and side), `trials` and `per_subject(side)`.
         units: unit of every variable of the data set. parameter_units: in the order of `observations.definitions`.
         options: section [analysis] of study.toml.
-        walkers: the people, by whom norms are chosen.
+        walkers: the people, for the choice of norms.
     """
 
     observations: Observations
@@ -348,13 +352,13 @@ class GroupData:
 
     @property
     def curves(self) -> list[Named]:
-        """The compared variables that the study has: place in a cell's curves, name, unit."""
+        """Return the compared variables of the study: index in the curves of a cell, name, unit."""
         places = {name: number for number, name in enumerate(self.observations.variables)}
         return [(places[name], name, self.units[name]) for name in self.options.curve_variables if name in self.units]
 
     @property
     def parameters(self) -> list[Named]:
-        """The compared parameters: place in a cell's parameters, name, unit."""
+        """Return the compared parameters: index in the parameters of a cell, name, unit."""
         places = {definition.name: number for number, definition in enumerate(self.observations.definitions)}
         compared = self.options.compared_parameters
         return [(places[name], name, self.parameter_units[places[name]]) for name in compared]
@@ -362,7 +366,7 @@ class GroupData:
 
 @dataclass(frozen=True)
 class Found:
-    """Tables by the name of their file in OUT/group, sentences by the same names, and doubts."""
+    """Output of a statistic: tables by file name in OUT/group, sentences by the same names, and findings."""
 
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -370,13 +374,13 @@ class Found:
 
 
 class Statistic(Protocol):
-    """A statistic while subjects come in one by one; most need nothing of a single cycle, and `add` does nothing."""
+    """A statistic to which subjects are added one by one; `add` does nothing if single cycles are not needed."""
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
-        """Take in the cycles of one subject, its mean curves, and its parameters (cycles, P)."""
+        """Add the cycles of one subject, its mean curves, and its parameters (cycles, P)."""
 
     def found(self, data: GroupData) -> Found:
-        """Return the tables, when every subject was taken in."""
+        """Return the tables after all subjects were added."""
 
 
 Start = Callable[[Sequence[ParameterDefinition], AnalysisOptions], Statistic]
@@ -386,26 +390,26 @@ STATISTICS: Registry[Start] = Registry("biodyn.study.group.statistics", "group s
 
 
 @dataclass(frozen=True)
-class _OfMeans:
-    """A statistic that needs the subjects' means only."""
+class _MeanStatistic:
+    """A statistic that uses only the means of the subjects."""
 
     compute: Callable[[GroupData], Found]
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
-        """Nothing: the means are kept by the observations."""
+        """Do nothing, because the means are in the observations."""
 
     def found(self, data: GroupData) -> Found:
-        """Compute it."""
+        """Compute the statistic."""
         return self.compute(data)
 
 
 def group_statistic(
     name: str, *, place: float
 ) -> Callable[[Callable[[GroupData], Found]], Callable[[GroupData], Found]]:
-    """Register a function of the subjects' means as a group statistic; smaller places come first."""
+    """Register a function of the subjects' means as a group statistic; `place` determines the order."""
 
     def register(compute: Callable[[GroupData], Found]) -> Callable[[GroupData], Found]:
-        STATISTICS.add(name, lambda definitions, options: _OfMeans(compute), place)
+        STATISTICS.add(name, lambda definitions, options: _MeanStatistic(compute), place)
         return compute
 
     return register

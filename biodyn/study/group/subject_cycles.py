@@ -1,4 +1,4 @@
-"""All cycles of one subject as arrays: what every part of the group analysis works on, a subject at a time."""
+"""The cycles of one subject as arrays, the input of all parts of the group analysis."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from biodyn.variables import PERCENT, Norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 
 CYCLE_KEYS = ["subject", "session", "condition", "group", "trial", "cycle", "side"]
-#: Columns of the data set that the cycles are made of.
+#: Columns of the data set from which the cycles are built.
 CYCLE_VALUES = [*CYCLE_KEYS, "percent", "variable", "value", "unit"]
 CELL_KEYS = ["session", "condition", "group", "side"]
 STANCE = "stance_percent"
 STRIDE_TIME = "stride_time_s"
 
-Strides = Mapping[tuple[str, str, int], Mapping[str, float]]  # (trial, side, cycle) -> parameters of the stride
+Strides = Mapping[tuple[str, str, int], Mapping[str, float]]  # stride parameters by (trial, side, cycle)
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class SubjectCycles:
     """The cycles of one subject.
 
     Attributes:
-        subject: name.
+        subject: name of the subject.
         cycles: (N rows) `CYCLE_KEYS` and the parameters of each stride (columns of spatiotemporal.csv).
-        variables: (V) names without side. units: by variable.
+        variables: (V) names without side. units: units by variable.
         values: (N, V, 101) over 0-100 % of the cycle, NaN where missing.
     """
 
@@ -46,11 +46,11 @@ class SubjectCycles:
 
     @property
     def stride_columns(self) -> tuple[str, ...]:
-        """Parameters of the strides that the data hold."""
+        """Return the names of the available stride parameters."""
         return tuple(name for name in self.cycles.columns if name not in CYCLE_KEYS)
 
     def with_strides(self, strides: Strides) -> SubjectCycles:
-        """The same cycles with the parameters of their strides, NaN where not given."""
+        """Return the cycles with the parameters of their strides, NaN if not given."""
         keys = zip(self.cycles["trial"], self.cycles["side"], self.cycles["cycle"], strict=True)
         stride_values = [strides.get((trial, side, int(cycle)), {}) for trial, side, cycle in keys]
         names = dict.fromkeys(name for values in stride_values for name in values)
@@ -60,13 +60,13 @@ class SubjectCycles:
         return replace(self, cycles=self.cycles[CYCLE_KEYS].assign(**columns))
 
     def stride(self, column: str) -> FloatArray:
-        """A parameter of the strides (N,); NaN where the data do not hold it."""
+        """Return a stride parameter (N,); NaN if it is not available."""
         if column not in self.cycles:
             return np.full(len(self.cycles), np.nan)
         return self.cycles[column].to_numpy(dtype=np.float64)
 
     def curves(self, variable: str) -> FloatArray:
-        """The cycles of one variable (N, 101)."""
+        """Return the cycles (N, 101) of one variable."""
         return self.values[:, self.variables.index(variable)]
 
     def selected(self, values: FloatArray, names: Sequence[str]) -> FloatArray:
@@ -78,7 +78,7 @@ class SubjectCycles:
         return curves
 
     def cells(self) -> list[tuple[tuple[str, ...], IntArray]]:
-        """Values of `CELL_KEYS` and the rows of the cycles that share them, in order of first appearance."""
+        """Return the values of `CELL_KEYS` and the rows of the cycles with these values, in order of first appearance."""
         keys = list(self.cycles[CELL_KEYS].itertuples(index=False, name=None))
         rows: dict[tuple[str, ...], list[int]] = {}
         for row, key in enumerate(keys):
@@ -87,15 +87,15 @@ class SubjectCycles:
 
 
 def subject_cycles(frame: pd.DataFrame) -> SubjectCycles:
-    """Return the cycles of one subject's rows of the tidy data set.
+    """Return the cycles in the rows of one subject of the tidy data set.
 
     Raises:
-        ResultError: more than one subject, or a curve that is not 0, 1 ... 100 %.
+        ResultError: more than one subject, or a curve that is not given at 0, 1 ... 100 %.
     """
     subjects = frame["subject"].unique()
     if len(subjects) != 1:
         raise ResultError(f"Expected the cycles of one subject, found {len(subjects)}.")
-    frame = _in_blocks(frame)
+    frame = _ordered_by_curve(frame)
     firsts = np.arange(0, len(frame), CYCLE_POINTS)
     heads = frame[[*CYCLE_KEYS, "variable", "unit"]].iloc[firsts].reset_index(drop=True)
     trial, side = (pd.factorize(heads[name])[0].astype(np.int64) for name in ("trial", "side"))
@@ -113,14 +113,14 @@ def subject_cycles(frame: pd.DataFrame) -> SubjectCycles:
     return SubjectCycles(str(subjects[0]), cycles, tuple(str(name) for name in names), units, values)
 
 
-def _in_blocks(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame so that every curve is 101 rows in a row, as it was written; sorted only where it is not."""
+def _ordered_by_curve(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with the 101 rows of every curve consecutive; sorted only if they are not."""
     if _are_blocks(frame):
         return frame
     frame = frame.sort_values(["trial", "side", "cycle", "variable", "percent"], kind="stable")
     if not _are_blocks(frame):
         raise ResultError(
-            "Expected every curve of the data set at 0, 1 ... 100 % of the cycle, found others.",
+            "A curve of the data set is not given at 0, 1 ... 100 % of the cycle.",
             "Collect the study's results again.",
         )
     return frame
@@ -149,12 +149,13 @@ CYCLE_COLUMNS = [*CYCLE_KEYS, "representative", "outlier", "distance", "limit", 
 
 
 def cycle_table(data: SubjectCycles, variables: Sequence[str], warned: Collection[str] = ()) -> pd.DataFrame:
-    """Return one row per cycle: `CYCLE_KEYS`, representative, outlier, distance to the median cycle, its limit, variables judged.
+    """Return one row per cycle: `CYCLE_KEYS`, representative, outlier, distance to the median cycle, its limit, number of
+    variables.
 
-    In each session, condition and side the variables are judged that at least half of the cycles hold from 0 to 100 %; a
-    cycle that lacks one of them has no distance. The representative cycle is the nearest to the median one among those that
-    hold every variable, if there are any: it should have moments to show, where plates were met. Cycles of the `warned`
-    trials represent nothing. Distances are in `sizes` of analysis.toml: 1 is a mean difference of 5 degrees, 0.1 Nm/kg ...
+    In each session, condition and side, the variables that at least half of the cycles have from 0 to 100 % are compared; a
+    cycle that lacks one of them has no distance. The representative cycle is closest to the median cycle, among the cycles
+    with all variables (including moments) if there are any. Cycles of `warned` trials cannot be representative. Distances are
+    in `sizes` of analysis.toml: 1 is a mean difference of 5 degrees, 0.1 Nm/kg ...
     """
     known = [name for name in variables if name in data.variables]
     count = len(data.cycles)
@@ -185,10 +186,10 @@ def cycle_table(data: SubjectCycles, variables: Sequence[str], warned: Collectio
 
 
 def representative_walks(table: pd.DataFrame, warned: Collection[str] = ()) -> dict[tuple[str, str, str], str]:
-    """Return the representative walk: {(subject, session, condition): trial}, never one of the `warned` trials.
+    """Return the representative walk by (subject, session, condition), never one of the `warned` trials.
 
-    Its cycles are nearest to the median cycles of both sides (mean of the sides' mean distances), among
-    the walks that have cycles of most sides. Nothing is chosen if there is only one walk, or if all are warned.
+    Its cycles are closest to the median cycles of both sides (mean of the mean distances of the sides), among the walks with
+    cycles of most sides. There is none if there is only one walk, or if all are warned.
     """
     keys = ["subject", "session", "condition"]
     walk_of: dict[tuple[str, str, str], str] = {}
@@ -204,7 +205,7 @@ def representative_walks(table: pd.DataFrame, warned: Collection[str] = ()) -> d
 
 
 def outliers(table: pd.DataFrame) -> BoolArray:
-    """Which cycles (N,) of `cycle_table` are unlike the others."""
+    """Return (N,) whether each cycle of `cycle_table` is an outlier."""
     return table["outlier"].to_numpy(dtype=bool)
 
 
@@ -233,9 +234,9 @@ class MeanCurves:
 
     Attributes:
         key: session, condition, group, side.
-        rows: of the cycles in the subject's data. used: (n,) which of them are in the mean.
-        mean, sd: (V, 101); sd over cycles (n - 1), NaN below two.
-        cycles: (V, 101) how many cycles hold a value there.
+        rows: rows of the cycles in the data of the subject. used: (n,) whether each of them is in the mean.
+        mean, sd: (V, 101); SD over cycles (n - 1), NaN for fewer than two.
+        cycles: (V, 101) number of cycles with a value.
     """
 
     key: tuple[str, str, str, str]
@@ -247,7 +248,7 @@ class MeanCurves:
 
 
 def mean_curves(data: SubjectCycles, left_out: BoolArray | None = None) -> list[MeanCurves]:
-    """Return the mean curves of a subject; `left_out` (N,) marks cycles that do not count."""
+    """Return the mean curves of a subject; `left_out` (N,) marks excluded cycles."""
     result = []
     for key, rows in data.cells():
         used = np.ones(len(rows), bool) if left_out is None else ~left_out[rows]
@@ -257,12 +258,12 @@ def mean_curves(data: SubjectCycles, left_out: BoolArray | None = None) -> list[
 
 
 def mean_and_sd(values: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Mean, standard deviation (n - 1; NaN below two) and number of the values along the first axis, NaN left out."""
+    """Return mean, SD (n - 1; NaN for fewer than two) and number of the values along the first axis, ignoring NaN."""
     return *nan_statistics(values), np.isfinite(values).sum(axis=0)
 
 
 def subject_curve_table(data: SubjectCycles, curves: Sequence[MeanCurves]) -> pa.Table:
-    """Return the rows of subject_curves.parquet of one subject."""
+    """Return the rows of one subject in subject_curves.parquet."""
     block = len(data.variables) * CYCLE_POINTS
     count = len(curves)
     units = [data.units[name] for name in data.variables]
@@ -283,7 +284,7 @@ def subject_curve_table(data: SubjectCycles, curves: Sequence[MeanCurves]) -> pa
 
 
 def _repeated(words: Sequence[str], times: int) -> pa.DictionaryArray:
-    """Each word so many times, as a dictionary column."""
+    """Return each word repeated `times` times, as a dictionary column."""
     levels = list(dict.fromkeys(words))
     number = {word: i for i, word in enumerate(levels)}
     codes = np.repeat(np.array([number[word] for word in words], dtype=np.int32), times)
@@ -300,7 +301,7 @@ class RunningMean:
 
     @classmethod
     def of_shape(cls, shape: tuple[int, ...]) -> RunningMean:
-        """Return a mean of no curves."""
+        """Return a mean without curves."""
         return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
 
     def add(self, curve: FloatArray) -> None:
@@ -313,14 +314,14 @@ class RunningMean:
 
 
 class GroupCurves:
-    """Group means that grow subject by subject; `table()` is group_curves.csv."""
+    """Group means, accumulated subject by subject; `table()` is group_curves.csv."""
 
     def __init__(self) -> None:
         self._running: dict[tuple[str, str, str, str], RunningMean] = {}
         self._units: dict[str, str] = {}
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves]) -> None:
-        """Add a subject: the mean of its sessions counts once."""
+        """Add the mean over the sessions of a subject."""
         for (condition, group, side), means in over_sessions(curves).items():
             for number, name in enumerate(data.variables):
                 self._running.setdefault((group, condition, side, name), RunningMean.of_shape((CYCLE_POINTS,))).add(
@@ -330,7 +331,7 @@ class GroupCurves:
             self._units.setdefault(name, data.units[name])
 
     def table(self) -> pd.DataFrame:
-        """Mean and standard deviation (n - 1) over subjects, and how many subjects hold a value, at every percent."""
+        """Return mean, SD (n - 1) and number of subjects at every percent of the cycle."""
         cells = dict.fromkeys(key[:3] for key in self._running)
         names = [name for name in self._units if any(key[3] == name for key in self._running)]
         keys = [(*cell, name) for cell in cells for name in names if (*cell, name) in self._running]
@@ -349,13 +350,13 @@ class GroupCurves:
 
 
 def repeated(words: Sequence[str], times: int) -> pd.Categorical:
-    """Each word so many times, as categories, which are written quickly."""
+    """Return each word repeated `times` times, as categories, which are fast to write."""
     codes, levels = pd.factorize(np.array(words, dtype=object))
     return pd.Categorical.from_codes(np.repeat(codes, times), categories=pd.Index(levels))
 
 
 def over_sessions(curves: Iterable[MeanCurves]) -> dict[tuple[str, str, str], FloatArray]:
-    """Mean over the sessions (V, 101) of one subject by (condition, group, side); each session counts alike."""
+    """Return the means (V, 101) over the sessions of one subject, with equal weights, by (condition, group, side)."""
     by_cell: dict[tuple[str, str, str], list[FloatArray]] = {}
     for mean_curve in curves:
         by_cell.setdefault(mean_curve.key[1:], []).append(mean_curve.mean)
@@ -363,9 +364,10 @@ def over_sessions(curves: Iterable[MeanCurves]) -> dict[tuple[str, str, str], Fl
 
 
 def norm_table(sets: Sequence[Norms], units: Mapping[str, str], sides: Sequence[Side]) -> pd.DataFrame:
-    """Return norms of the study's variables in biodyn's signs; sd and half_width of the drawn band, NaN where unknown.
+    """Return the norms of the variables of the study in biodyn's signs, with sd and half_width of the drawn band, NaN if
+    unknown.
 
-    Norms are given for the right side; for the left, variables signed to the walker's right are reversed.
+    Norms are given for the right side; for the left, variables with the sign of the walker's right are reversed.
     """
     parts = []
     for norms in sets:

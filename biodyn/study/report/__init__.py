@@ -1,7 +1,7 @@
 """The report of a study: one page for the study, and one page per subject.
 
 Input: the output folder of a study (summary, records of the trials, group tables). Output: `report.html` and
-`subjects/<subject>.html`, the same bytes for the same results. Trials and subjects are read once, one at a time.
+`subjects/<subject>.html`; equal results give equal bytes. Trials and subjects are read once, one at a time.
 
 Read `source.py` (the files) and `pages.py` (the content of each page), then `sections/`: a section is a template and the
 function that fills it. `aggregate.py` counts and averages over trials and subjects; `figures.py` describes figures;

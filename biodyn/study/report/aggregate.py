@@ -1,4 +1,4 @@
-"""What all trials and subjects of a study say together: mean curves and parameters, findings, methods; added up one by one."""
+"""Aggregate all trials and subjects of a study one by one: mean curves and parameters, findings, methods."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _KEYS = ["subject", "session", "condition", "group", "side", "parameter"]
 Cell = tuple[str, str]  # condition, group
 
 
-#: Mean and standard deviation between subjects (101,), as shown, and of how many subjects at each percent.
+#: Mean and standard deviation between subjects (101,) in the shown sign, and number of subjects at each percent.
 Curve = tuple[FloatArray, FloatArray, IntArray]
 
 
 @dataclass
 class CurveMeans:
-    """Mean curves over subjects by condition, group and side; a subject's sessions and sides count alike.
+    """Mean curves over subjects by condition, group and side, with equal weights of the sessions and sides of a subject.
 
-    Attributes: variables shown, in the order of the arrays.
+    variables: shown variables, in the order of the arrays.
     """
 
     variables: Sequence[str]
@@ -51,7 +51,7 @@ class CurveMeans:
     _sums: dict[tuple[str, str, str], RunningMean] = field(default_factory=dict)
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves]) -> None:
-        """Take in one subject."""
+        """Add one subject."""
         self.units.update({name: data.units[name] for name in self.variables if name in data.units})
         found: dict[Cell, list[FloatArray]] = {}
         for (condition, group, side), means in over_sessions(curves).items():
@@ -68,11 +68,11 @@ class CurveMeans:
 
     @property
     def cells(self) -> list[Cell]:
-        """Conditions and groups that have curves, in order of the data."""
+        """Return the conditions and groups with curves, in order of the data."""
         return list(dict.fromkeys((condition, group) for condition, group, _ in self._sums))
 
     def curve(self, cell: Cell, side: str, variable: str) -> Curve | None:
-        """Mean over the subjects of a cell; None where none has the variable."""
+        """Return the mean over the subjects of a cell; None if none has the variable."""
         sums = self._sums.get((*cell, side))
         if sums is None:
             return None
@@ -86,9 +86,9 @@ class CurveMeans:
 
 
 def parameter_means(path: Path, cycles: pd.DataFrame, leave_out: bool) -> pd.DataFrame:
-    """Mean, sd and number of cycles of every parameter by subject, session, condition, group and side.
+    """Return mean, SD and number of cycles of every parameter by subject, session, condition, group and side.
 
-    Reads parameters.csv in pieces. `leave_out`: cycles flagged as outliers in `cycles` (cycles.csv) do not count.
+    parameters.csv is read in pieces. `leave_out`: whether to exclude cycles flagged as outliers in `cycles` (cycles.csv).
     """
     parts = []
     names = [*_KEYS, "trial", "cycle", "value"]
@@ -96,7 +96,7 @@ def parameter_means(path: Path, cycles: pd.DataFrame, leave_out: bool) -> pd.Dat
     if leave_out and len(cycles):
         odd = cycles[cycles["outlier"]]
         dropped = set(zip(odd["subject"], odd["trial"], odd["side"], odd["cycle"], strict=True))
-    for piece in _pieces(path, names):
+    for piece in _table_pieces(path, names):
         rows = piece[piece["value"].notna()]
         if dropped:
             keys = zip(rows["subject"], rows["trial"], rows["side"], rows["cycle"], strict=True)
@@ -114,7 +114,7 @@ def parameter_means(path: Path, cycles: pd.DataFrame, leave_out: bool) -> pd.Dat
     return sums[_KEYS].assign(mean=mean, sd=np.where(sums["count"] > 1, np.sqrt(spread), np.nan), cycles=sums["count"])
 
 
-def _pieces(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+def _table_pieces(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
     rows_per_chunk = 400_000
     if not path.is_file():
         return
@@ -127,7 +127,7 @@ def _pieces(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
 
 
 def over_subjects(means: pd.DataFrame) -> pd.DataFrame:
-    """Mean, sd between subjects and number of subjects by condition, group, side ("r", "l", "mean") and parameter."""
+    """Return mean, SD between subjects and number of subjects by condition, group, side ("r", "l", "mean") and parameter."""
     keys = ["subject", "condition", "group", "side", "parameter"]
     sessions = means.groupby(keys, sort=False)["mean"].mean().reset_index()
     both = sessions[sessions["side"].isin(SIDES)].groupby([k for k in keys if k != "side"], sort=False)["mean"].mean()
@@ -141,7 +141,7 @@ _VARYING = re.compile(r"'[^']*'|\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """Trials with the same reason of failure, apart from names and numbers; the title is the first reason."""
+    """Trials with the same reason of failure except for names and numbers; the title is the first reason."""
 
     title: str
     hint: str
@@ -156,7 +156,7 @@ def failures(trials: Iterable[Trial]) -> list[FailureGroup]:
             by_reason.setdefault((trial.error, _pattern(trial.reason)), []).append(trial)
     groups = []
     for members in by_reason.values():
-        title = _common([trial.reason for trial in members])
+        title = _common_text([trial.reason for trial in members])
         hint = members[0].hint if len({trial.hint for trial in members}) == 1 else ""
         if members[0].status == NOT_RUN:
             title, hint = "Not analysed.", "Run the study again: it resumes where it stopped."
@@ -168,8 +168,8 @@ def _pattern(reason: str) -> str:
     return _VARYING.sub("#", reason)
 
 
-def _common(reasons: Sequence[str]) -> str:
-    """What reasons of one pattern say, with "…" for names and numbers that are not the same in all of them."""
+def _common_text(reasons: Sequence[str]) -> str:
+    """Return the common text of reasons, with "…" for names and numbers that differ."""
     varying = [_VARYING.findall(reason) for reason in reasons]
     same = iter([words[0] if len(set(words)) == 1 else "…" for words in zip(*varying, strict=True)])
     return _VARYING.sub(lambda _: next(same), reasons[0])
@@ -177,7 +177,7 @@ def _common(reasons: Sequence[str]) -> str:
 
 @dataclass
 class Finding:
-    """One kind of finding: `count` trials have it, `times` in all; `trials` are those that are named."""
+    """One kind of finding: number of trials with it (`count`), total number (`times`), and the listed `trials`."""
 
     severity: str
     title: str
@@ -189,18 +189,18 @@ class Finding:
 
     @property
     def more(self) -> int:
-        """How many trials are not named."""
+        """Return the number of trials that are not listed."""
         return self.count - len(self.trials)
 
 
 class Findings:
-    """Checks that did not pass and diagnostics of all trials, by their code."""
+    """Failed checks and diagnostics of all trials, by code."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], Finding] = {}
 
     def add(self, trial: Trial, record: Mapping[str, Any]) -> None:
-        """Take in the run.json of one trial."""
+        """Add the run.json of one trial."""
         record = to_current_terms(record)
         seen: set[tuple[str, str]] = set()
         for check in record["checks"]:
@@ -211,7 +211,7 @@ class Findings:
                 )
         covered = {check["code"] for check in record["checks"] if check["status"] in ("warn", "fail")}
         for finding in record["diagnostics"]:
-            if finding["code"] in covered:  # reported by the check, with its limit
+            if finding["code"] in covered:  # reported by the check with its limit
                 continue
             title = finding_title(finding["code"])
             self._add((finding["code"], finding["severity"]), trial, seen, title, finding["message"], finding["hint"])
@@ -219,7 +219,7 @@ class Findings:
     def _add(
         self, key: tuple[str, str], trial: Trial, seen: set[tuple[str, str]], title: str, example: str, hint: str
     ) -> None:
-        max_listed = 200  # trials of one finding that are named; the page of a study of thousands must open
+        max_listed = 200  # number of listed trials per finding, which limits the page of a large study
         entry = self._found.setdefault(key, Finding(key[1], title, example, hint))
         entry.times += 1
         if key not in seen:
@@ -229,13 +229,13 @@ class Findings:
                 entry.trials.append(trial)
 
     def of(self, *severities: str) -> list[Finding]:
-        """Findings of these severities: the gravest first, then the most frequent."""
+        """Return the findings with these severities, sorted by severity, then by frequency."""
         chosen = [finding for finding in self._found.values() if finding.severity in severities]
         return sorted(chosen, key=lambda finding: (severities.index(finding.severity), -finding.count))
 
 
 def exclusions(trials: Iterable[Trial]) -> list[FailureGroup]:
-    """Group the trials that are in no group result by their reason, the most frequent first."""
+    """Group the trials excluded from group results by their reason, the most frequent first."""
     by_reason: dict[str, list[Trial]] = {}
     for trial in trials:
         if trial.excluded:
@@ -245,7 +245,7 @@ def exclusions(trials: Iterable[Trial]) -> list[FailureGroup]:
 
 
 def outcome(trials: Sequence[Trial]) -> str:
-    """One sentence: people, trials, how they ended."""
+    """Return one sentence on subjects, trials and their outcomes."""
     ended = [OLD_TRIAL_STATUS.get(trial.status, trial.status) for trial in trials]
     counts = {status: ended.count(status) for status in (*STATUS_WORDS, FAILED, NOT_RUN)}
     people = len({trial.subject for trial in trials})
@@ -254,7 +254,7 @@ def outcome(trials: Sequence[Trial]) -> str:
     analysed = "all" if done == len(trials) else str(done) if done else "none"
     lost = [f"{counted(counts[FAILED], 'trial')} failed"] if counts["failed"] else []
     lost += [f"{counts[NOT_RUN]} {'was' if counts[NOT_RUN] == 1 else 'were'} not run"] if counts[NOT_RUN] else []
-    none_lost = "" if counts["fail"] else "; none failed"  # would contradict "1 fail"
+    none_lost = "" if counts["fail"] else "; none failed"  # omitted because it would contradict "1 fail"
     excluded = sum(bool(trial.excluded) for trial in trials)
     kept_out = f" {counted(excluded, 'trial')} excluded from the group results." if excluded else ""
     return (
@@ -266,18 +266,18 @@ def outcome(trials: Sequence[Trial]) -> str:
 
 PACKAGE = "biodyn.study.report"
 _TEMPLATE = "study_methods.txt.j2"
-_NO_EFFECT = ("output", "replay", "variation")  # sections of the settings that change no result
+_NO_EFFECT = ("output", "replay", "variation")  # sections of the settings that do not change results
 
 
 @cache
 def report_table() -> dict[str, Any]:
-    """report.toml: files explained, sources."""
+    """Return report.toml, with descriptions of files and sources."""
     return load_table("study/report")
 
 
 @dataclass
 class _Variant:
-    """Trials with the same settings and method: record of the first, number, subjects."""
+    """Trials with the same settings and method: record of the first, number of trials, subjects."""
 
     record: Mapping[str, Any]
     settings: Mapping[str, Any]
@@ -287,7 +287,7 @@ class _Variant:
 
 @dataclass
 class RunFacts:
-    """What the trials' records say, added up trial by trial."""
+    """Facts from the records of the trials, accumulated trial by trial."""
 
     variants: dict[str, _Variant] = field(default_factory=dict)
     counts: dict[str, Counter[Any]] = field(default_factory=dict)
@@ -296,9 +296,9 @@ class RunFacts:
     versions: dict[str, str] = field(default_factory=dict)
 
     def add(self, trial: Trial, record: Mapping[str, Any]) -> None:
-        """Take in the run.json of one trial."""
+        """Add the run.json of one trial."""
         settings = {name: part for name, part in record["settings"].items() if name not in _NO_EFFECT}
-        # that which was used: "auto" may have come to a filter in some trials
+        # the method that was used; "auto" may select a filter in some trials
         settings["signals"] = {**settings.get("signals", {}), "method": stored_method(record)}
         key = json.dumps(settings, sort_keys=True)
         variant = self.variants.setdefault(key, _Variant(record, settings))
@@ -323,16 +323,16 @@ class RunFacts:
 
     @property
     def trials(self) -> int:
-        """How many."""
+        """Return the number of trials."""
         return sum(variant.count for variant in self.variants.values())
 
     @property
     def usual(self) -> _Variant:
-        """The settings of most trials, the first of equals."""
+        """Return the most common settings, the first if several are equally common."""
         return max(self.variants.values(), key=lambda variant: variant.count)
 
     def differences(self) -> list[str]:
-        """A sentence for every setting that was not the same in all trials."""
+        """Return a sentence for every setting that differs between trials."""
         if len(self.variants) < 2:
             return []
         flat = [(dict(_flat(variant.settings)), variant) for variant in self.variants.values()]
@@ -348,15 +348,15 @@ class RunFacts:
         if len(by_value) < 2:
             return ""
         ranked = sorted(by_value.items(), key=lambda item: -item[1][0])
-        parts = [f"{_value(key)} in {count} trials{_whose(people)}" for key, (count, people) in ranked]
+        parts = [f"{_value(key)} in {count} trials{_people_text(people)}" for key, (count, people) in ranked]
         return f"{_setting(name)}: {', '.join(parts)}."
 
     def listed(self, name: str, unit: str = "") -> str:
-        """The values of something with how often each occurs, where there are several."""
+        """Return the values of a fact; if there are several, with the number of trials of each."""
         counts = self.counts.get(name, Counter()).most_common()
         if len(counts) == 1:
-            return f"{_plain(counts[0][0])}{unit}"
-        return ", ".join(f"{_plain(value)}{unit} ({count} trials)" for value, count in counts)
+            return f"{_value_text(counts[0][0])}{unit}"
+        return ", ".join(f"{_value_text(value)}{unit} ({count} trials)" for value, count in counts)
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -373,22 +373,22 @@ def _setting(name: str) -> str:
 
 def _value(key: str) -> str:
     value = json.loads(key)
-    return "as by default" if value is None else _plain(value)
+    return "as by default" if value is None else _value_text(value)
 
 
-def _whose(people: Mapping[str, None]) -> str:
-    max_named = 6  # subjects that are named with a deviating setting
+def _people_text(people: Mapping[str, None]) -> str:
+    max_named = 6  # number of subjects listed with a deviating setting
     return f" ({', '.join(people)})" if len(people) <= max_named else f" ({len(people)} subjects)"
 
 
-def _plain(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, tuple):
         return f"{value[0]} ({value[1]} degrees of freedom)"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def study_methods(source: StudySource, facts: RunFacts) -> Methods | None:
-    """Paragraphs and sources; None where no trial has a result."""
+    """Return the paragraphs and sources of the methods; None if no trial has a result."""
     if not facts.variants:
         return None
     return methods_text(
@@ -400,7 +400,7 @@ def study_methods(source: StudySource, facts: RunFacts) -> Methods | None:
         fitted=facts.listed("fitted"),
         walks_cutoff=facts.listed("cutoff", " Hz") if facts.usual.record.get("automatic_cutoff") else "",
         options=source.group["options"],
-        # of studies that do not say them: they were settings in version 0.2
+        # defaults for studies without these entries, which were settings in version 0.2
         fence=OUTLIER_FENCE,
         permutations=PERMUTATIONS,
         seed=SEED,

@@ -1,4 +1,4 @@
-"""Figures of a study: group curves with their tests, cycles of one subject, quality of all trials, gait profile."""
+"""Describe the figures of a study: group curves with tests, cycles of one subject, quality of all trials, gait profile."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from biodyn.study.report.source import Names, StudySource, Trial, level_words, p
 from biodyn.variables import PERCENT, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 
-#: Columns that tell the tests of one curve apart.
+#: Columns that identify the tests of one curve.
 TEST_KEY = ("family", "within", "comparison", "side")
 _MEAN = 2.0
 _OUTLIER = (3.0, 2.0)
@@ -51,19 +51,19 @@ _OUTLIER = (3.0, 2.0)
 
 @dataclass(frozen=True)
 class Norm:
-    """Norms in the shown sign: mean and half the width of the band (101,) by variable, None where it is not known."""
+    """Norms in the shown sign: mean and half width of the band (101,) by variable, None if unknown."""
 
     words: str
     curves: Mapping[str, tuple[FloatArray, FloatArray | None]]
 
     @property
     def filled(self) -> bool:
-        """Whether it is a band rather than a line."""
+        """Return whether the norms are a band and not a line."""
         return any(sd is not None for _, sd in self.curves.values())
 
 
 def norms_of(table: pd.DataFrame) -> tuple[Norm, ...]:
-    """The bands of normative_bands.csv as shown for a right side."""
+    """Return the bands of normative_bands.csv in the shown sign of a right side."""
     norms = []
     width = "half_width" if "half_width" in table else "sd"
     for name in dict.fromkeys(table["norms"]) if len(table) else ():
@@ -80,10 +80,10 @@ def norms_of(table: pd.DataFrame) -> tuple[Norm, ...]:
 
 @dataclass(frozen=True)
 class View:
-    """Curves that are drawn over each other: of the levels of one factor, in one level of the other.
+    """Curves in one figure: the levels of one factor within one level of the other.
 
     Attributes:
-        title: words. cells: (words, cell). tests: rows of spm.csv that compare them.
+        title: title of the figure. cells: (label, cell). tests: rows of spm.csv that compare them.
     """
 
     title: str
@@ -92,7 +92,8 @@ class View:
 
 
 def views(cells: Sequence[Cell], tests: pd.DataFrame) -> list[View]:
-    """Return what to draw: everything together, or with several conditions and groups each factor in each other level."""
+    """Return the views: one for all cells, or, with several conditions and groups, one per factor and level of the other
+    factor."""
     conditions = list(dict.fromkeys(condition for condition, _ in cells))
     groups = list(dict.fromkeys(group for _, group in cells))
     if len(conditions) == 1 or len(groups) == 1:
@@ -120,7 +121,8 @@ def _within(tests: pd.DataFrame, factors: Sequence[str], level: str) -> pd.DataF
 
 
 def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Sequence[Norm], alt: str) -> Figure:
-    """Mean and SD between subjects of every level, tests below each panel; one level alone: its two sides."""
+    """Return the figure with mean and SD between subjects of every level, and tests below each panel; a single level: both
+    sides."""
     present = present_in(means, view, names)
     labels = labels_below("gait cycle (%)", len(present))
     panels = tuple(group_panel(means, view, name, norms, label) for name, label in zip(present, labels, strict=True))
@@ -131,14 +133,14 @@ def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Seq
 
 
 def present_in(means: CurveMeans, view: View, names: Sequence[str]) -> list[str]:
-    """Return the variables that a level of the view has."""
-    return [name for name in names if any(means.curve(cell, side, name) for _, cell, side in _drawn(view))]
+    """Return the variables available in a level of the view."""
+    return [name for name in names if any(means.curve(cell, side, name) for _, cell, side in _lines_with_keys(view))]
 
 
 def group_panel(means: CurveMeans, view: View, name: str, norms: Sequence[Norm], label: str = "") -> Panel:
-    """Mean and SD between subjects of one variable at every level, its tests below."""
+    """Return the panel with mean and SD between subjects of one variable at every level, and its tests below."""
     layers, counts = norm_layers(norms, name), []
-    for line, cell, side in _drawn(view):
+    for line, cell, side in _lines_with_keys(view):
         curve = means.curve(cell, side, name)
         if curve is None:
             continue
@@ -153,13 +155,13 @@ def group_panel(means: CurveMeans, view: View, name: str, norms: Sequence[Norm],
         value_axis(shown, means.units[name]),
         bands_first(layers),
         _strips(view.tests, name),
-        _people(counts),
+        _subject_count(counts),
     )
 
 
 def group_keys(means: CurveMeans, view: View, names: Sequence[str], norms: Sequence[Norm]) -> list[Key]:
-    """The legend of panels of these variables: the levels, their spread, the norms."""
-    drawn = _drawn(view)
+    """Return the legend of panels of these variables: levels, spread, norms."""
+    drawn = _lines_with_keys(view)
     curves = [means.curve(cell, side, name) for name in names for _, cell, side in drawn]
     keys = [line for line, _, _ in drawn]
     if any(curve is not None and np.isfinite(curve[1]).any() for curve in curves):
@@ -167,9 +169,9 @@ def group_keys(means: CurveMeans, view: View, names: Sequence[str], norms: Seque
     return [*keys, *norm_keys(norms, names)]
 
 
-def _drawn(view: View) -> list[tuple[Key, Cell, str]]:
-    """Every line with its entry in the legend."""
-    further_dash = (6.0, 3.0)  # dashes of levels beyond the number of colours
+def _lines_with_keys(view: View) -> list[tuple[Key, Cell, str]]:
+    """Return every line with its entry in the legend."""
+    further_dash = (6.0, 3.0)  # dash patterns of levels beyond the number of colours
     if len(view.cells) == 1:
         cell = view.cells[0][1]
         return [(Key(SIDE_NAMES[side], SIDE_NAMES[side]), cell, side) for side in SIDES]
@@ -180,22 +182,22 @@ def _drawn(view: View) -> list[tuple[Key, Cell, str]]:
     ]
 
 
-def _people(counts: Sequence[int]) -> str:
+def _subject_count(counts: Sequence[int]) -> str:
     return "n " + ", ".join(str(count) for count in counts) if counts else ""
 
 
 def norm_layers(norms: Sequence[Norm], name: str) -> list[Layer]:
-    """The published curves of a variable."""
+    """Return the curves of the norms of a variable."""
     return [norm_layer(*norm.curves[name]) for norm in norms if name in norm.curves]
 
 
 def norm_keys(norms: Sequence[Norm], names: Sequence[str]) -> list[Key]:
-    """Entries of those norms that one of the variables has."""
+    """Return legend entries of norms that are available for one of the variables."""
     return [norm_key(norm.words, norm.filled) for norm in norms if any(name in norm.curves for name in names)]
 
 
 def _strips(tests: pd.DataFrame, name: str) -> tuple[Strip, ...]:
-    """One a test of the variable; lettered as in the table below the figure."""
+    """Return one strip per test of the variable, with the letters of the table below the figure."""
     if not len(tests):
         return ()
     letters = test_letters(tests)
@@ -211,14 +213,14 @@ def _strips(tests: pd.DataFrame, name: str) -> tuple[Strip, ...]:
 
 
 def test_letters(tests: pd.DataFrame) -> dict[tuple[str, ...], str]:
-    """A letter for every comparison of a view, by the values of `TEST_KEY`."""
+    """Return a letter for every comparison of a view, by the values of `TEST_KEY`."""
     keys = list(dict.fromkeys(tests[list(TEST_KEY)].itertuples(index=False, name=None)))
     return {key: chr(ord("a") + i) if i < 26 else str(i + 1) for i, key in enumerate(keys)}
 
 
 @dataclass(frozen=True)
 class SideCycles:
-    """Cycles of one side: values (n, V, 101) in the tables' signs; which are outliers, which one represents them."""
+    """Cycles of one side: values (n, V, 101) in the signs of the tables, outliers, and the representative cycle."""
 
     values: FloatArray
     outlier: BoolArray
@@ -229,13 +231,12 @@ class SideCycles:
 def subject_panel(
     name: str, cycles: Mapping[str, SideCycles], place: int, unit: str, norms: Sequence[Norm]
 ) -> tuple[Panel, str]:
-    """All cycles of one subject thin, outliers dashed, mean ± SD thick in its band, representative cycle bold and dark.
+    """Return the panel of a variable: thin cycles, dashed outliers, thick mean with SD band, bold representative cycle.
 
-    Also the extremes of the means and the SD from cycle to cycle in words.
-
-    `place` of the variable in the values of the cycles.
+    Also returned is a text with the extremes of the means and the SD between cycles. `place`: index of the variable in the
+    values of the cycles.
     """
-    step_percent = 2  # single cycles at every second percent: half the size, the same picture
+    step_percent = 2  # single cycles at every second percent, which halves the size without a visible difference
     shown = variable(name)
     thin: list[Layer] = []
     bold: list[Layer] = []
@@ -255,7 +256,7 @@ def subject_panel(
         if known.sum() > 1:
             thin.insert(0, Area(PERCENT, mean - sd, mean + sd, color, 0.16))
         bold.append(Line(*break_curve(mean, values[known]), color, _MEAN))
-        if len(values) > 1:  # a single cycle is its own mean
+        if len(values) > 1:  # a single cycle equals its mean
             bold.append(Line(PERCENT, values[side_cycles.representative], f"{color}_dark", 1.5))
         words.append(
             f"{SIDE_NAMES[side]}, mean of {int(known.sum())} cycles: {np.nanmin(mean):.3g} at {int(np.nanargmin(mean))} % to "
@@ -273,7 +274,7 @@ def _spread_words(sd: FloatArray) -> str:
 
 
 def subject_keys(cycles: Mapping[str, SideCycles], norms: Sequence[Norm], names: Sequence[str]) -> list[Key]:
-    """The legend of panels of these variables."""
+    """Return the legend of panels of these variables."""
     keys = [Key(f"mean, {SIDE_NAMES[side]}", SIDE_NAMES[side]) for side in cycles]
     several = [side_cycles for side_cycles in cycles.values() if len(side_cycles.values) > 1]
     if several:
@@ -286,7 +287,7 @@ def subject_keys(cycles: Mapping[str, SideCycles], norms: Sequence[Norm], names:
 
 
 def display_figures() -> list[dict[str, Any]]:
-    """Figures over the cycle as the trial report has them: name, title, panels; ground forces last."""
+    """Return the figures over the gait cycle as in the trial report: name, title, panels; ground forces last."""
     table = display_table()
     return [*table["figure"], table["stance_figure"]]
 
@@ -295,7 +296,7 @@ _BINS = 24
 
 
 def quality_figure(trials: Sequence[Trial], marker_limit_mm: float) -> Markup:
-    """Distributions over the trials that have a result; `marker_limit_mm`: of the markers' RMS."""
+    """Return the distributions over the trials with a result; `marker_limit_mm`: limit of the marker RMS."""
     done = [trial for trial in trials if trial.done]
     markers = _known([trial.number("marker_rms_mm") for trial in done])
     panels = [_histogram("Marker tracking error", "RMS of the trial, mm", markers, (), marker_limit_mm)]
@@ -338,14 +339,14 @@ def _histogram(
     return Panel(
         title,
         Axis(xlabel, limits=(0.0, largest)),
-        _counted("trials"),
+        _count_axis("trials"),
         (*bars, Rule(limit, "x", "limit", 1.0, DASHED)),
         corner=f"{beyond} of {len(filled)}" if len(filled) else "",
-        note="" if len(filled) else "not known for any trial",
+        note="" if len(filled) else "unknown for all trials",
     )
 
 
-def _counted(what: str) -> Axis:
+def _count_axis(what: str) -> Axis:
     return Axis(what, floor=0.0, counts=True, grid=True)
 
 
@@ -356,11 +357,11 @@ def _contact_panel(done: Sequence[Trial]) -> Panel:
         for i, (count, name) in enumerate(zip(counts, DECISIONS, strict=True))
     )
     ticks = tuple((float(i), f"{name} {int(counts[i])}") for i, name in enumerate(DECISIONS))
-    return Panel("Foot-plate contacts", Axis(limits=(-0.6, 2.6), ticks=ticks), _counted("contacts"), bars)
+    return Panel("Foot-plate contacts", Axis(limits=(-0.6, 2.6), ticks=ticks), _count_axis("contacts"), bars)
 
 
 def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
-    max_cycles = 8  # from here on counted together
+    max_cycles = 8  # larger numbers are counted together
     counts = {side: _known([trial.number(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done]) for side in SIDES}
     most = int(min(max((side_counts.max(initial=0.0) for side_counts in counts.values()), default=0.0), max_cycles))
     places = np.arange(most + 1, dtype=np.float64)
@@ -375,18 +376,18 @@ def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
     ticks = tuple((n, f"{n:.0f}+" if n == max_cycles else f"{n:.0f}") for n in places.tolist())
     total = ", ".join(f"{SIDE_NAMES[side][0].upper()} {int(side_counts.sum())}" for side, side_counts in counts.items())
     x = Axis("cycles of a side in a trial", limits=(-0.6, max(most, 1) + 0.6), ticks=ticks)
-    return Panel(title, x, _counted("trials"), bars, corner=total)
+    return Panel(title, x, _count_axis("trials"), bars, corner=total)
 
 
 def profile_figure(
     scores: pd.DataFrame, cells: Sequence[Cell], names: Names, means: pd.DataFrame | None = None
 ) -> Figure:
-    """Baker's Movement Analysis Profile: the scores side by side, the Gait Profile Score at the end; one panel per cell.
+    """Return the Movement Analysis Profile (Baker et al. 2009): the scores and the Gait Profile Score; one panel per cell.
 
-    `means` (session_means.csv of one person and session): whiskers of one SEM, and above each bar the smallest change that
-    could be detected; of several people whiskers of the SD between them.
+    `means`: session_means.csv of one person and session, for whiskers of one SEM and boxes of the minimal detectable change;
+    for several people, whiskers are the SD between them.
     """
-    max_of_score = 1.5  # how far beyond the largest score the profile reaches
+    max_of_score = 1.5  # axis limit relative to the largest score
     nine = score_variables()
     labels = [names.title(score_variable.variable) for score_variable in nine]
     columns = [f"gvs_{score_variable.name}" for score_variable in nine]
@@ -427,16 +428,16 @@ def profile_figure(
     keys += [Key("± 1 SD between subjects", "ink", width=1.0)] if several else []
     drawn = [bars for panel in panels for bars in panel.layers if isinstance(bars, Bars)]
     if known is not None and any(bars.outline for bars in drawn):
-        keys += [Key("± 1 SEM", "ink", width=1.0), Key("up to here a change may be chance (MDC95)", "muted", "outline")]
+        keys += [Key("± 1 SEM", "ink", width=1.0), Key("minimal detectable change (MDC95)", "muted", "outline")]
     largest = max((bars.reach for bars in drawn if not bars.outline), default=0.0)
-    # The detectable change of two walks may be many times the score: its box is then open above, the table has the number.
+    # The detectable change of two walks may exceed the axis; its box is then open at the top, and the table has the number.
     most = max(largest, min(max((bars.reach for bars in drawn), default=0.0), max_of_score * largest))
     panels = [replace(panel, y=replace(panel.y, limits=(0.0, 1.04 * most or 1.0))) for panel in panels]
     return Figure("Movement analysis profile", tuple(panels), tuple(keys), 1, 130.0)
 
 
 def cell_words(cell: Cell, cells: Sequence[Cell]) -> str:
-    """A condition and group in words; only what differs between the cells."""
+    """Return a condition and group in words, without parts that are equal in all cells."""
     several = [len({other[i] for other in cells}) > 1 for i in (0, 1)]
     words = [level_words(cell[i], factor) for i, factor in enumerate(("condition", "group")) if several[i]]
     return ", ".join(words)
@@ -449,7 +450,7 @@ def _score_axis(scores: pd.DataFrame) -> str:
 
 
 def _with_errors(bars: Bars, columns: Sequence[str], means: pd.DataFrame) -> list[Bars]:
-    """The bars with whiskers of one SEM, and a narrow box above each as high as the smallest detectable change."""
+    """Return the bars with whiskers of one SEM, and above each a narrow box with the height of the minimal detectable change."""
     scores = means[means["kind"] == SCORE].drop_duplicates("name").set_index("name").reindex(list(columns))
     sem, mdc = scores["sem"].to_numpy(float), scores["mdc95"].to_numpy(float)
     if not np.isfinite(sem).any():
@@ -472,7 +473,7 @@ MOST_WALKS: Final = 4
 
 
 def stored_view(source: StudySource, trial: Trial) -> TrialView:
-    """Return what a 3-D view needs of a stored result; raises ResultError in one sentence where it is not whole."""
+    """Return the data of a stored result for a 3-D view; ResultError if it is incomplete."""
     result = StoredResult(source.out / trial.folder)
     return TrialView(result.record, result.tables, result.arrays)
 
@@ -491,9 +492,9 @@ def typical_walk(source: StudySource) -> Trial | None:
 
 
 def walks_scene(walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int = MOST_BYTES) -> dict[str, Any] | None:
-    """Return the view of some walks by name, with `most_bytes` of numbers; None where none has a motion.
+    """Return the 3-D view of some walks by name, with at most `most_bytes` of numbers; None if none has a motion.
 
-    Who is not shown is named, with the reason.
+    Walks that are not shown are listed with the reason.
     """
     trial_views: dict[str, TrialView] = {}
     left_out = []
@@ -507,7 +508,7 @@ def walks_scene(walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int
 
 
 def session_scene(source: StudySource, trials: Sequence[Trial]) -> dict[str, Any] | None:
-    """Return the view of the first walks of a session that have a result; the others are named."""
+    """Return the 3-D view of the first walks of a session with a result; the others are listed."""
     done = [(trial.trial, source, trial) for trial in trials if trial.done]
     scene = walks_scene(done[:MOST_WALKS])
     others = ", ".join(name for name, _, _ in done[MOST_WALKS:])
@@ -520,5 +521,5 @@ def session_scene(source: StudySource, trials: Sequence[Trial]) -> dict[str, Any
 
 
 def _within_scenes(source: StudySource, error: ResultError) -> str:
-    """Return the problem with paths relative to the study's folder, so that equal results give equal pages."""
+    """Return the error text with paths relative to the study folder, so that equal results give equal pages."""
     return str(error).replace(f"{source.out}{os.sep}", "")

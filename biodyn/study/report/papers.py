@@ -1,4 +1,4 @@
-"""A session and a study on paper: what their pages say first, with the curves as vectors. Nothing is computed here."""
+"""Write sessions and studies as PDF: the main contents of their pages with curves as vector graphics."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from biodyn.study.report.sections.subject import (
 from biodyn.study.report.source import Table, Trial, number, rows_of, table
 
 _MORE = "Methods, sources, repeatability and every number: report.html and the tables."
-_PROFILE_MM = 62.0  # height of the bars of one condition
+_PROFILE_MM = 62.0  # height of the bars of one condition, mm
 
 
 def session_paper(page: StudyPage, person: SubjectPage, head: PaperHead | None = None) -> bytes:
-    """Return the pages of a session as PDF: four, and two more for every further condition.
+    """Return the PDF of a session: four pages, and two more for every additional condition.
 
-    Raises ResultError where the library for it is not installed.
+    Raises ResultError if the PDF library is not installed.
     """
     record = page.source.record
     curves = [] if person.data is None else parts(person.data, person.tables["cycles"], person.norms)
@@ -65,7 +65,7 @@ def session_paper(page: StudyPage, person: SubjectPage, head: PaperHead | None =
 
 
 def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
-    """Who, how the walks ended, parameters of the stride, numbers against norms."""
+    """Write subject, outcomes of the walks, stride parameters, and numbers relative to norms."""
     paper.laboratory()
     paper.title(str(page.source.record["name"]), 15.0)
     _facts(paper, session_facts(page, person))
@@ -92,7 +92,7 @@ def _facts(paper: Paper, facts: Sequence[Fact]) -> None:
 
 
 def _of_strides(means: pd.DataFrame) -> pd.Series:
-    """Which parameters are times and distances."""
+    """Return which parameters are times and distances."""
     strides = [
         definition["name"]
         for definition in group_table("parameters")["parameter"]
@@ -102,7 +102,7 @@ def _of_strides(means: pd.DataFrame) -> pd.Series:
 
 
 def _of(words: str, part: str) -> str:
-    """A heading, and of which session and condition where there are several."""
+    """Return a heading, with session and condition if there are several."""
     return words if part == "All cycles" else f"{words}: {part}"
 
 
@@ -131,7 +131,7 @@ def _scores(paper: Paper, person: SubjectPage) -> None:
 
 
 def _score_tables(means: pd.DataFrame) -> Iterator[tuple[str, Table]]:
-    """Scores of both sides with SEM and MDC95; a table a condition."""
+    """Yield one table per condition: scores of both sides with SEM and MDC95."""
     scores = means[means["kind"] == SCORE] if len(means) else means
     for condition in dict.fromkeys(scores["condition"]) if len(scores) else ():
         by_name = {(r.name, r.side): r for r in rows_of(scores[scores["condition"] == condition])}
@@ -171,7 +171,7 @@ def _findings(paper: Paper, page: StudyPage) -> None:
 
 
 def _numbers(paper: Paper, person: SubjectPage) -> None:
-    """Write every parameter that is not on the first page, and the outliers."""
+    """Write all parameters that are not on the first page, and the outliers."""
     if len(person.tables["cycles"]) and (odd := odd_cycles(person.tables["cycles"])):
         paper.title("Cycles unlike the others")
         paper.list(odd)
@@ -182,9 +182,9 @@ def _numbers(paper: Paper, person: SubjectPage) -> None:
 
 
 def study_paper(page: StudyPage, head: PaperHead | None = None) -> bytes:
-    """Return the pages of a study as PDF: outcome and failures, group curves, parameters and scores.
+    """Return the PDF of a study: outcome and failures, group curves, parameters and scores.
 
-    Raises ResultError where the library for it is not installed.
+    Raises ResultError if the PDF library is not installed.
     """
     max_pages = 3
     record = page.source.record
@@ -211,7 +211,7 @@ def study_paper(page: StudyPage, head: PaperHead | None = None) -> bytes:
 
 
 def _lost(paper: Paper, page: StudyPage) -> None:
-    """Trials without a result, and those that count in no group result."""
+    """Write the trials without a result and those excluded from group results."""
     trials = page.source.trials
     for title, groups in (
         ("Trials without a result", failures(trials)),
@@ -223,7 +223,7 @@ def _lost(paper: Paper, page: StudyPage) -> None:
 
 
 def _group_curves(paper: Paper, page: StudyPage, view: View) -> None:
-    """The standard page of the group: mean and SD between subjects."""
+    """Write the standard page of the group: mean and SD between subjects."""
     known = present_in(page.curves, view, list(page.curves.units))
     below = " ".join(
         [
@@ -244,7 +244,7 @@ def _group_curves(paper: Paper, page: StudyPage, view: View) -> None:
 
 
 def _group_numbers(paper: Paper, page: StudyPage) -> None:
-    """Parameters, comparisons and scores of the group."""
+    """Write parameters, comparisons and scores of the group."""
     paper.page()
     cells = page.curves.cells
     shown = [name for name in page.options.compared_parameters if name in page.names.parameters]
@@ -258,7 +258,7 @@ def _group_numbers(paper: Paper, page: StudyPage) -> None:
         paper.title(title)
         _table(paper, rows)
     if len(compared) > paper.most:
-        paper.paragraph(f"{len(compared) - paper.most} more comparisons stand in report.html.", bold=True)
+        paper.paragraph(f"{len(compared) - paper.most} more comparisons are in report.html.", bold=True)
     if compared:
         paper.paragraph(f"*: p corrected below {page.options.alpha:g}. Difference: second minus first.", smaller=1.5)
     scores = page.table("gait_scores")
@@ -271,7 +271,7 @@ def _group_numbers(paper: Paper, page: StudyPage) -> None:
 
 
 def _table(paper: Paper, content: Table) -> None:
-    """A table of the page on paper; rows that are bold there have a star."""
+    """Write a table of the page; rows that are bold on the page have a star."""
     if content:
         rows = [
             (f"{row[0]} *", *row[1:]) if number in content.strong else row for number, row in enumerate(content.rows)
@@ -280,7 +280,7 @@ def _table(paper: Paper, content: Table) -> None:
 
 
 def _widths(content: Table) -> Sequence[float]:
-    """Shares of the columns by the longest words in each."""
-    max_width = 44  # letters of a column that decide its width
+    """Return the relative widths of the columns by their longest words."""
+    max_width = 44  # largest number of letters that determines the width
     columns = zip(*([head.removeprefix("#") for head in content.heads], *content.rows), strict=True)
     return [min(max(len(str(cell)) for cell in column), max_width) + 2 for column in columns]

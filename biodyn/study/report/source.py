@@ -1,4 +1,4 @@
-"""What the report is made of: the files of a study's output folder, nothing else."""
+"""Read the inputs of a report, which are the files of the output folder of a study."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from biodyn.study.record import FAILED
 from biodyn.study.result import SESSION, STUDY_RECORD_NAME
 from biodyn.variables import is_known, variable
 
-#: Columns that are words even where they look like numbers.
+#: Text columns, even if their values look like numbers.
 _WORDS = frozenset(
     (
         *LABELS, "side", "variable", "parameter", "unit", "family", "factor", "within", "comparison", "first", "second",
@@ -40,8 +40,8 @@ _WORDS = frozenset(
 class Trial:
     """A row of summary.csv: labels, outcome and metrics (as text).
 
-    `excluded`: why it is in no group result, "" where it is. `page`: the page that speaks of it, relative to the study's folder,
-    "" for the only page of a session. `report`: its own page, relative to the study's folder, "" where it has none."""
+    `excluded`: reason of exclusion from group results, "" if included. `page`: page that describes the trial, relative to the
+    study folder, "" for the only page of a session. `report`: report of the trial, relative to the study folder, "" if none."""
 
     subject: str
     session: str
@@ -61,62 +61,62 @@ class Trial:
 
     @property
     def done(self) -> bool:
-        """Whether there is a result."""
+        """Return whether there is a result."""
         return self.status not in (FAILED, NOT_RUN)
 
     @property
     def folder(self) -> str:
-        """Its result folder, relative to the study's."""
+        """Return the result folder of the trial, relative to the study folder."""
         return f"trials/{self.subject}/{self.trial}"
 
     @property
     def link(self) -> str:
-        """Where a page speaks of it, relative to the study's folder."""
+        """Return the link to the description of the trial, relative to the study folder."""
         return f"{self.page}#{quote(self.trial)}"
 
     @property
     def place(self) -> str:
-        """Session and condition in words, "" where there is neither."""
+        """Return session and condition in words; "" if there is neither."""
         return ", ".join(filter(None, (self.session, self.condition)))
 
     def number(self, metric: str) -> float:
-        """A metric, NaN where unknown."""
+        """Return a metric; NaN if unknown."""
         try:
             return float(self.metrics.get(metric, ""))
-        except ValueError:  # unknown, or a word
+        except ValueError:  # unknown, or a text
             return float("nan")
 
 
 def subject_link(subject: str) -> str:
-    """Page of a subject, relative to the study's folder."""
+    """Return the page of a subject, relative to the study folder."""
     return f"subjects/{quote(subject)}.html"
 
 
 @dataclass(frozen=True)
 class StudySource:
-    """The output folder of a study; a table is read when it is first asked for."""
+    """The output folder of a study; tables are read on first access."""
 
     out: Path
     _tables: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def record(self) -> Mapping[str, Any]:
-        """The values of study.json."""
+        """Return the values of study.json."""
         return self._json(self.out / STUDY_RECORD_NAME)
 
     @property
     def one_session(self) -> bool:
-        """Whether these are the walks of one session (one page)."""
+        """Return whether the trials are the walks of one session (one page)."""
         return self.record.get(KIND_ENTRY) == SESSION
 
     @cached_property
     def group(self) -> Mapping[str, Any]:
-        """The values of group.json: options, parameters, notes, diagnostics."""
+        """Return the values of group.json: options, parameters, notes, diagnostics."""
         return self._json(self.out / FOLDER_NAME / "group.json")
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
-        """All planned trials in their order."""
+        """Return all planned trials in order."""
         try:
             with (self.out / SUMMARY_NAME).open(encoding="utf-8", newline="") as stream:
                 rows = [
@@ -128,30 +128,30 @@ class StudySource:
 
     @cached_property
     def subjects(self) -> Mapping[str, Sequence[Trial]]:
-        """Trials by subject, in order."""
+        """Return the trials by subject, in order."""
         by_subject: dict[str, list[Trial]] = {}
         for trial in self.trials:
             by_subject.setdefault(trial.subject, []).append(trial)
         return by_subject
 
     def _with_report(self, trial: Trial) -> Trial:
-        """The trial with the page of its result where there is one."""
+        """Return the trial with the path of its report if there is one."""
         page = f"{trial.folder}/{REPORT_NAME}"
         return replace(trial, report=quote(page)) if trial.done and (self.out / page).is_file() else trial
 
     def run_record(self, trial: Trial) -> Mapping[str, Any]:
-        """The values of a trial's run.json."""
+        """Return the values of run.json of a trial."""
         return self._json(self.out / trial.folder / RECORD_NAME)
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table of the group results; one without columns where it was not written."""
+        """Return a table of the group results; without columns if it was not written."""
         if name not in self._tables:
             path = self.out / FOLDER_NAME / f"{name}.csv"
             self._tables[name] = read_table(path) if path.is_file() else pd.DataFrame()
         return self._tables[name]
 
     def notes(self, *sections: str) -> list[str]:
-        """Sentences of the group results about some sections, each once."""
+        """Return the sentences of the group results on some sections, without duplicates."""
         return list(dict.fromkeys(note for section in sections for note in self.group["notes"].get(section, ())))
 
     def _json(self, path: Path) -> Mapping[str, Any]:
@@ -163,7 +163,7 @@ class StudySource:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV of ours: words stay words ("001", "NA"), all else becomes numbers; missing is NaN."""
+    """Read a CSV written by biodyn: text columns are kept as text ("001", "NA"), others become numbers; NaN if missing."""
     header = path.open(encoding="utf-8").readline().rstrip("\n").split(",")
     kinds = {name: str if name in _WORDS else np.float64 for name in header}
     words = [name for name in header if name in _WORDS]
@@ -176,7 +176,7 @@ def read_table(path: Path) -> pd.DataFrame:
 def _trial(row: Mapping[str, str], one_session: bool) -> Trial:
     fixed = (*LABELS, "file", "status", "error", "reason", "hint")
     metrics = {name: text for name, text in row.items() if name not in (*fixed, "excluded") and text}
-    # a study of an earlier version knows no site
+    # studies of earlier versions have no site
     return Trial(
         **{name: row.get(name, "") if name == "site" else row[name] for name in fixed},
         excluded=row.get("excluded", ""),
@@ -186,16 +186,16 @@ def _trial(row: Mapping[str, str], one_session: bool) -> Trial:
 
 
 def _unfinished(out: Path) -> ResultError:
-    return ResultError(f"'{out}' holds no finished study.", "Run 'biodyn study FOLDER --out DIR' to its end.")
+    return ResultError(f"'{out}' contains no finished study.", "Run 'biodyn study FOLDER --out DIR' to its end.")
 
 
 def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
-    """The rows as named tuples."""
+    """Yield the rows as named tuples."""
     yield from frame.itertuples()
 
 
 def parts_of(frame: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, pd.DataFrame]]:
-    """Rows with the same values of the columns, in order of first appearance; the values come as a tuple."""
+    """Yield (values, rows) for all rows with equal values of the columns, in order of first appearance."""
     yield from frame.groupby(list(columns), sort=False)
 
 
@@ -204,11 +204,11 @@ Value = str | Markup
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text (or markup that is safe), one row per tuple.
+    """A table of cells as text (or safe markup), one tuple per row.
 
     Attributes:
-        heads: words over the columns; those that begin with "#" hold numbers, set to the right.
-        strong: numbers of the rows that are set bold.
+        heads: column titles; a title that starts with "#" belongs to a right-aligned column of numbers.
+        strong: indices of the bold rows.
     """
 
     heads: tuple[str, ...]
@@ -217,12 +217,12 @@ class Table:
 
     @property
     def numeric(self) -> tuple[bool, ...]:
-        """Whether each column holds numbers."""
+        """Return whether each column contains numbers."""
         return tuple(head.startswith("#") for head in self.heads)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Headings of the columns."""
+        """Return the column titles."""
         return tuple(head.removeprefix("#") for head in self.heads)
 
     def __bool__(self) -> bool:
@@ -234,7 +234,7 @@ TitledTable = tuple[str, Table]
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Value]], strong: Iterable[int] = ()) -> Table:
-    """Make a table; columns without any content are left out."""
+    """Return a table without empty columns."""
     cells = [tuple(row) for row in rows]
     columns = [i for i in range(len(heads)) if not cells or any(str(row[i]) not in ("", "–") for row in cells)]
     return Table(
@@ -243,7 +243,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Value]], strong: Iterabl
 
 
 def link(address: str, words: str) -> Markup:
-    """A link within the output folder."""
+    """Return a link within the output folder."""
     return Markup(f'<a href="{escape(address)}">{escape(words)}</a>')
 
 
@@ -252,7 +252,7 @@ _IDENTIFIER = re.compile(r"\b[a-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b")
 
 
 def number(value: float, unit: str = "") -> str:
-    """Return a value with the digits of its unit; a dash for a missing one."""
+    """Return a value with the number of digits of its unit; a dash if it is missing."""
     if value is None or not np.isfinite(value):
         return MISSING
     digits = _digits(unit, abs(value))
@@ -261,7 +261,7 @@ def number(value: float, unit: str = "") -> str:
 
 
 def spread(mean: float, sd: float, unit: str) -> str:
-    """Mean ± SD."""
+    """Return mean ± SD as text."""
     if not np.isfinite(mean):
         return MISSING
     text = f" ± {sd:.{_digits(unit, abs(mean))}f}" if np.isfinite(sd) else ""
@@ -269,7 +269,7 @@ def spread(mean: float, sd: float, unit: str) -> str:
 
 
 def probability(p: float) -> str:
-    """A p value: three digits, "< 0.001" below."""
+    """Return a p value with three digits, or "< 0.001"."""
     if not np.isfinite(p):
         return MISSING
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
@@ -282,17 +282,17 @@ def _digits(unit: str, size: float) -> int:
 
 
 def side_words(side: str) -> str:
-    """ "right", "left", or both."""
+    """Return "right", "left", or both in words."""
     return "both sides" if side == MEAN_OF_SIDES else SIDE_NAMES.get(side, side)  # type: ignore[call-overload, no-any-return]
 
 
 def versus(comparison: str) -> str:
-    """A comparison with a minus sign."""
+    """Return a comparison with a typographic minus sign."""
     return comparison.replace(" - ", " − ")
 
 
 def condition_words(rows: pd.DataFrame) -> dict[str, str]:
-    """Conditions in words; nothing where there is one without a name."""
+    """Return the conditions in words; empty if there is one condition without a name."""
     conditions = list(dict.fromkeys(rows["condition"]))
     return {
         condition: level_words(condition, "condition") if len(conditions) > 1 else condition for condition in conditions
@@ -300,24 +300,24 @@ def condition_words(rows: pd.DataFrame) -> dict[str, str]:
 
 
 def level_words(level: str, factor: str) -> str:
-    """A condition or group; words where it has no name."""
+    """Return a condition or group, or a text if it has no name."""
     return level or f"(no {factor})"
 
 
 @dataclass(frozen=True)
 class Names:
-    """Words for the variables and parameters of a study; `parameters` by name: title and unit."""
+    """Titles of the variables and parameters of a study; `parameters`: title and unit by name."""
 
     parameters: Mapping[str, tuple[str, str]]
 
     def title(self, name: str) -> str:
-        """Title of a parameter or variable."""
+        """Return the title of a parameter or variable."""
         if name in self.parameters:
             return self.parameters[name][0]
         return variable(name).title
 
     def spoken(self, sentence: str) -> str:
-        """A sentence with the names of tables replaced by words, where it names any."""
+        """Return a sentence in which names of tables are replaced by titles."""
         return _IDENTIFIER.sub(lambda match: self._word(match[0]), sentence)
 
     def _word(self, name: str) -> str:

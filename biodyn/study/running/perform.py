@@ -1,4 +1,4 @@
-"""Analyse one trial of a study and write its folder: the work of a trial process."""
+"""Analyse one trial of a study in a trial process and write its folder."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ from biodyn.trial.request import SessionMemory, TrialRequest, trial_request
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import remake_report, run_request
 
-#: Number, size and time of change of files; None where one is gone.
+#: Inode, size and modification time of files; None if a file does not exist.
 FileStates = Mapping[Path, tuple[int, int, int] | None]
 
 
 def trial_key(trial: PlannedTrial, root: Path) -> str:
     """Return the key of a trial with files below `root`.
 
-    All candidates for the static trial count, also those next to the walk (names and contents). With a model that is fitted
-    to the session, the contents of all its recordings count. Labels (session, condition, group) do not: they are added when
-    results are collected.
-    Raises InputFileError for a file that cannot be read, SettingsError for impossible settings.
+    The key includes all candidates for the static trial, also those next to the walk (names and contents), and, for a model
+    that is fitted to the session, the contents of all its recordings. It does not include labels (session, condition, group),
+    which are added when results are collected. Raises InputFileError for a file that cannot be read, SettingsError for
+    invalid settings.
     """
     settings: Settings = settings_from(dict(trial.settings))
     walk = root / trial.path
@@ -74,7 +74,7 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
         content["scaled"] = trial.named_static
     if trial.plates is not None:
         content["plates"] = file_sha256(trial.plates)
-    companion_files = [*files_of(walk)[1:], *_of_statics(trial, root)]
+    companion_files = [*files_of(walk)[1:], *_static_companions(trial, root)]
     if companion_files:
         content["beside"] = [file_sha256(path) for path in dict.fromkeys(companion_files)]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -86,16 +86,16 @@ def input_files(trial: PlannedTrial, root: Path) -> FileStates:
     Raises InputFileError for a walk that cannot be read.
     """
     walk = root / trial.path
-    inputs = [walk, *files_of(walk)[1:], *_statics(trial, root), *_of_statics(trial, root)]
-    return {path: _as_it_is(path) for path in (*inputs, *(root / path for path in trial.companions))}
+    inputs = [walk, *files_of(walk)[1:], *_statics(trial, root), *_static_companions(trial, root)]
+    return {path: _file_state(path) for path in (*inputs, *(root / path for path in trial.companions))}
 
 
 def changed_since(files: FileStates) -> list[Path]:
-    """Return which of the `input_files` of an earlier moment are not as they were."""
-    return [path for path, known in files.items() if _as_it_is(path) != known]
+    """Return the files that changed since `input_files` was called."""
+    return [path for path, known in files.items() if _file_state(path) != known]
 
 
-def _as_it_is(path: Path) -> tuple[int, int, int] | None:
+def _file_state(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()
     except OSError:
@@ -104,14 +104,14 @@ def _as_it_is(path: Path) -> tuple[int, int, int] | None:
 
 
 def _statics(trial: PlannedTrial, root: Path) -> list[Path]:
-    """The static trial, or those that it is chosen among."""
+    """Return the static trial, or the candidates for it."""
     if trial.static is not None:
         return [] if str(trial.static) == NO_STATIC else [root / trial.static]
     return [root / path for path in trial.statics] or list(static_candidates(root / trial.path))
 
 
-def _of_statics(trial: PlannedTrial, root: Path) -> list[Path]:
-    """Return companion files of the static trials; unreadable ones are ignored."""
+def _static_companions(trial: PlannedTrial, root: Path) -> list[Path]:
+    """Return additional files of the static trials (forces, subject data); unreadable files are ignored."""
     companion_files: list[Path] = []
     for path in _statics(trial, root):
         with suppress(InputFileError):
@@ -123,53 +123,53 @@ def _static(trial: PlannedTrial, root: Path) -> Any:
     statics = _statics(trial, root)
     if trial.static is not None:
         return [file_sha256(path) for path in statics] or NO_STATIC
-    read = file_sha256 if trial.statics else _content_of
+    read = file_sha256 if trial.statics else _content_hash
     return [(os.path.relpath(path, (root / trial.path).parent), read(path)) for path in statics]
 
 
 def _companions(trial: PlannedTrial, root: Path) -> list[str]:
-    """Return hashes of the session's other recordings; an unreadable one is marked."""
+    """Return the hashes of the other recordings of the session; unreadable ones are marked."""
     hashes = []
     for path in trial.companions:
         try:
-            hashes.append(_content_of(root / path))
+            hashes.append(_content_hash(root / path))
         except InputFileError:
             hashes.append("not readable")
     return sorted(hashes)
 
 
 def _without_paths(settings: Settings) -> dict[str, Any]:
-    """The settings with the content of a user's own tables left to their hashes: a moved table is the same table."""
+    """Return the settings without paths of user tables, whose contents are hashed; a moved table is the same table."""
     values = settings.model_dump(mode="json")
     for section, entry in PATH_ENTRIES:
         values[section][entry] = user_table_name(values[section][entry]) or values[section][entry]
     return values
 
 
-def _content_of(path: Path) -> str:
-    """Hash of a file's content; InputFileError for one that cannot be looked at."""
+def _content_hash(path: Path) -> str:
+    """Return the hash of a file; InputFileError if it cannot be accessed."""
     try:
         known = path.stat()
     except OSError as error:
-        raise InputFileError(f"'{path}' cannot be looked at: {error.strerror}.", "Check the permissions.") from error
+        raise InputFileError(f"'{path}' cannot be accessed: {error.strerror}.", "Check the permissions.") from error
     try:
         return remembered_sha256(path, known)
-    except InputFileError:  # the search for a static passes it over, too
+    except InputFileError:  # the search for a static trial ignores it, too
         return "not readable"
 
 
-_KEPT = 4  # the trials of a subject follow each other
+_KEPT = 4  # the trials of a subject are consecutive
 
 
 class RecordingCache:
-    """Reads a walk with its static trial; keeps the last few static trials, and what walks of a session share."""
+    """Reads walks with static trials; caches the last static trials and the values that walks of a session share."""
 
     def __init__(self) -> None:
         self.memory = SessionMemory()
         self._statics: OrderedDict[str, Recording] = OrderedDict()
 
     def read(self, walk: Path, static: Path) -> TrialFiles:
-        """Return the walk, the static trial and why that one was taken; InputFileError where one cannot be read."""
+        """Read the walk and its static trial; InputFileError if one cannot be read."""
         content = file_sha256(static)
         known = self._statics.pop(content, None)
         wanted = [walk] if known is not None and known.path == static else [walk, static]
@@ -179,22 +179,22 @@ class RecordingCache:
                 raise result
             recordings.append(result)
         standing = recordings[1] if len(recordings) == 2 else known
-        assert standing is not None  # one of the two, by the choice of `wanted`
+        assert standing is not None  # one of the two, by construction of `wanted`
         self._statics[content] = standing
         while len(self._statics) > _KEPT:
             self._statics.popitem(last=False)
-        return with_doubt(TrialFiles(recordings[0], standing, "named by the study"))
+        return with_doubt(TrialFiles(recordings[0], standing, "specified by the study"))
 
 
-_WANT_OF_MEMORY = "The analysis needs more memory than a trial may use."
+_WANT_OF_MEMORY = "The analysis needs more memory than the limit of a trial."
 
 
 def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], None]) -> Outcome:
     """Analyse the trial of a task and write its folder, or keep the existing result.
 
-    Only here is every error caught: it costs this trial and no other. OSError from writing is not caught: no disk
-    space, no study. `say_key` is called with the key before the analysis begins.
-    Raises StudyError for another program version, or if the folder of the recordings or results is missing.
+    All errors of the analysis are caught here, so that they affect only this trial; OSError from writing is not caught,
+    because it affects the whole study. `say_key` is called with the key before the analysis begins. Raises StudyError for
+    another program version, or if the folder of the recordings or results is missing.
     """
     _require_same_program(task)
     key = ""
@@ -212,24 +212,26 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
                 return with_report
         result = run_request(request_of(task.trial, task.root, recordings))
         record, trace = _record_of(result, key), ""
-        _ = result.view  # make everything that can fail before anything is written
+        _ = result.view  # everything that can fail is computed before anything is written
     except Exception as error:
-        if previous is not None and isinstance(error, OSError):  # the disk refused a report: what was kept stays
+        if previous is not None and isinstance(
+            error, OSError
+        ):  # a report could not be written; the existing result is kept
             raise
-        record, trace = _failure(error, key, task)
+        record, trace = _failed_record(error, key, task)
     require_there(task.out)
     if record.failed:
         _require_recordings(task)
-    changed = changed_since(files) or _read_otherwise(result, task)
+    changed = changed_since(files) or _changed_inputs(result, task)
     if changed:
-        record, trace = _changed(changed[0], task), ""
+        record, trace = _changed_record(changed[0], task), ""
     elif result is not None and not record.failed:
         try:
             _write(task, record, result)
-        except (OSError, ResultError):  # the disk, not the trial
+        except (OSError, ResultError):  # due to the disk and not to the trial
             raise
         except Exception as error:
-            record, trace = _failure(error, key, task)
+            record, trace = _failed_record(error, key, task)
     if record.failed:
         write_failed(task.folder, record, trace)
     return outcome_of(task.trial, record)
@@ -238,43 +240,42 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
 def _require_same_program(task: Task) -> None:
     if task.program != program_version():
         raise StudyError(
-            f"This worker runs biodyn {program_version()}, the study was started with {task.program}.",
-            "Where the program was changed meanwhile, run the study again; on a cluster, install the same version of "
-            "biodyn on every machine.",
+            f"This worker runs biodyn {program_version()}, but the study was started with {task.program}.",
+            "If the program was changed, run the study again; on a cluster, install the same version of biodyn on every machine.",
         )
 
 
 def _require_recordings(task: Task) -> None:
-    """Raise StudyError where not this recording is missing but all of them."""
+    """Raise StudyError if the folder of the recordings is missing."""
     if not (task.root / task.trial.path).exists() and not (task.root.is_dir() and any(task.root.iterdir())):
         raise StudyError(
-            f"The folder of the recordings, '{task.root}', is gone.",
-            "Bring it back (mount its disk), and run the study again: it resumes.",
+            f"The folder of the recordings, '{task.root}', does not exist any more.",
+            "Restore it (mount its disk), and run the study again; it resumes.",
         )
 
 
-def _read_otherwise(result: TrialResult | None, task: Task) -> list[Path]:
-    """The walk, where what was read is not what it holds: clocks of files may be too coarse to tell."""
+def _changed_inputs(result: TrialResult | None, task: Task) -> list[Path]:
+    """Return the walk if its contents differ from those read, because file times may be too coarse to detect a change."""
     walk = task.root / task.trial.path
     return [] if result is None or result.analysis.recording.sha256 == file_sha256(walk) else [walk]
 
 
-def _changed(path: Path, task: Task) -> TrialRecord:
-    """Return the record of a trial with an input that changed during the analysis: without a key, the next run repeats it."""
+def _changed_record(path: Path, task: Task) -> TrialRecord:
+    """Return the record of a trial whose input changed during the analysis; it has no key, so the next run repeats it."""
     text = f"'{_portable(str(path), task)}' changed while it was read."
-    return TrialRecord("", FAILED, InputFileError.__name__, text, "Run the study again when it is complete.")
+    return TrialRecord("", FAILED, InputFileError.__name__, text, "Run the study again when the file is complete.")
 
 
-def _failure(error: Exception, key: str, task: Task) -> tuple[TrialRecord, str]:
-    """The record of what an error cost, and its traceback where it is a defect of ours."""
+def _failed_record(error: Exception, key: str, task: Task) -> tuple[TrialRecord, str]:
+    """Return the record of a failed trial, and the traceback for a program error."""
     name = type(error).__name__
     if isinstance(error, BiodynError):
         return TrialRecord(key, FAILED, name, _portable(error.message, task), _portable(error.hint, task)), ""
     if isinstance(error, MemoryError):
-        hint = "Raise memory_limit_mb under [running] in study.toml, or cut the recording."
+        hint = "Raise memory_limit_mb under [running] in study.toml, or shorten the recording."
         return TrialRecord(limited(key, task.limits), FAILED, name, _WANT_OF_MEMORY, hint), ""
     reason = f"Program error: {name}: {_portable(str(error), task)}"
-    hint = f"Please report it with {TRACEBACK_NAME} of this trial's folder."
+    hint = f"Please report it with {TRACEBACK_NAME} from the folder of this trial."
     return TrialRecord(key, FAILED, name, reason, hint), "".join(traceback.format_exception(error))
 
 
@@ -292,9 +293,9 @@ def _write(task: Task, record: TrialRecord, result: TrialResult) -> None:
 
 
 def _with_report(task: Task, previous: Outcome) -> Outcome | None:
-    """A kept trial with the report it is to have, made now if not before; None where its result is damaged, and made again.
+    """Write the requested report of a kept trial if it is missing; return None if its result is damaged and must be repeated.
 
-    What else keeps the report from being made costs the report alone. OSError is the disk's.
+    Other errors affect only the report; OSError is raised.
     """
     if not task.wants_report(previous.status) or (task.folder / REPORT_NAME).is_file():
         return previous
@@ -327,7 +328,7 @@ def request_of(trial: PlannedTrial, root: Path, recordings: RecordingCache) -> T
         plates=trial.plates,
     )
     if request.settings.model.osim is not None:
-        # the model has the size of the person unless a static trial is named that scales it
+        # the model has the size of the person unless a given static trial scales it
         return replace(request, static_path=static if trial.named_static and not no_static else None)
     if no_static:
         return replace(request, files=read_files(walk, NO_STATIC))
@@ -349,7 +350,7 @@ def _record_of(result: TrialResult, key: str) -> TrialRecord:
 
 
 def _portable(text: str, task: Task) -> str:
-    """Return the text with paths relative to the study's folder."""
+    """Return the text with paths relative to the study folder."""
     for place in (str(task.root), printable(str(task.root))):
         text = text.replace(f"{place}/", "").replace(place, ".")
     return printable(text, keep="\n\t")

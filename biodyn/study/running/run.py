@@ -1,4 +1,4 @@
-"""Run the tasks of a study: on processes of this machine, or on a Dask cluster."""
+"""Run the tasks of a study in processes of this machine or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from biodyn.threads import ONE_THREAD, processor_count
 
 WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
 _SIGKILL = 9
-# Memory of one array serves the next, and that of one trial the next trial: by default the GNU C library gives every large
-# array back to the system, which then clears the same pages again, some 16,000 a trial. Other systems do not read these.
+# Freed memory is reused for later arrays and trials. By default the GNU C library returns every large array to the system,
+# which then clears the same pages again, about 16,000 per trial. Other systems ignore these variables.
 _KEEP_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
     "MALLOC_TOP_PAD_": str(16 << 20),
-    "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own reserves a gigabyte, which the memory limit would count
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # the default allocator reserves 1 GB, which counts towards the memory limit
 }
 
 
@@ -50,7 +50,7 @@ def _silent(*_: Any) -> None:
 
 
 class _DiedError(Exception):
-    """The process ended without an answer; `code` as of subprocess."""
+    """The process ended without an answer; `code`: return code as in `subprocess`."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -62,11 +62,11 @@ class _LateError(Exception):
 
 
 class TrialProcess:
-    """One process for trials, one after the other.
+    """A process that analyses trials one after the other.
 
-    Parameters: `limits` of a trial; `keep_open`: descriptors the process inherits (the lock of the study); `command`
-    that speaks the protocol of `worker`, given the memory limit and the parent's number; `on_note` hears what takes long
-    at its start.
+    limits: limits of a trial. keep_open: descriptors that the process inherits (the lock of the study). command: command that
+    implements the protocol of `worker`; it gets the memory limit and the process id of the parent. on_note: called with
+    sentences on slow steps of the start.
     """
 
     def __init__(
@@ -81,18 +81,18 @@ class TrialProcess:
         self._command = command
         self._keep_open = keep_open
         self._process: subprocess.Popen[bytes] | None = None
-        self._said: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()  # lines; None at the end
+        self._said: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()  # lines from the process; None at the end
         self._closed = False
         self._changing = threading.Lock()  # `close` is called from another thread
 
     def run(self, task: Task) -> Outcome:
-        """Return what became of the task; a crash, a hang or want of memory is written down as its failure.
+        """Return the outcome of a task; a crash, a hang or lack of memory is recorded as its failure.
 
         Raises StudyError for an error that affects every trial (no disk space, another program version).
         """
-        # SIGKILL never comes from a crash but from the system short of memory, or from people.
+        # SIGKILL is not due to a crash but to lack of memory or to a user
         max_kills = 10
-        max_crashes = 2  # times a trial may crash its process before it has failed
+        max_crashes = 2  # number of crashes after which a trial has failed
         crashes = kills = 0
         key = ""
 
@@ -103,37 +103,41 @@ class TrialProcess:
         while True:
             self.start()
             try:
-                return self._ask(task, keep)
+                return self._answer_of(task, keep)
             except _LateError:
                 self._end()
                 reason = f"The analysis did not finish within {self._limits.time_s:g} s."
-                hint = "Raise time_limit_s under [running] in study.toml if the recording is that long."
-                return self._failed(task, key, limited(key, self._limits), "TimeLimit", reason, hint)
+                hint = "For a long recording, raise time_limit_s under [running] in study.toml."
+                return self._failed_outcome(task, key, limited(key, self._limits), "TimeLimit", reason, hint)
             except _DiedError as death:
                 self._end()
                 kills += death.code == -_SIGKILL
                 crashes += death.code != -_SIGKILL
                 if crashes >= max_crashes:
-                    reason = f"The analysis process broke down on it {crashes} times ({_how(death.code)})."
-                    return self._failed(task, key, key, "Crash", reason, "Check the file with 'biodyn check FILE.c3d'.")
+                    reason = f"The analysis process crashed {crashes} times ({_exit_reason(death.code)})."
+                    return self._failed_outcome(
+                        task, key, key, "Crash", reason, "Check the file with 'biodyn check FILE.c3d'."
+                    )
                 if kills >= max_kills:
                     reason = f"The analysis process was killed {kills} times."
-                    hint = "Usually the machine ran out of memory: use fewer --workers."
-                    return self._failed(task, key, "", "Killed", reason, hint)  # no key: another run tries again
+                    hint = "The machine probably ran out of memory: use fewer --workers."
+                    return self._failed_outcome(
+                        task, key, "", "Killed", reason, hint
+                    )  # without a key, so that another run repeats it
 
     def start(self) -> None:
-        """Start the process if none runs, and wait until it is ready; StudyError if it cannot be, or was closed."""
-        start_limit_s = 600.0  # imports and, once on a machine, compiling the kernels
+        """Start the process if it does not run, and wait until it is ready; StudyError if it cannot start or was closed."""
+        start_limit_s = 600.0  # duration of imports and, once per machine, compilation of the kernels, s
         while self._process is None or self._process.poll() is not None:
             self._end()
-            self._process = self._opened()
+            self._process = self._new_process()
             try:
                 message = self._first_answer(time.monotonic() + start_limit_s)
             except _DiedError as death:
                 self._end()
                 if death.code != -_SIGKILL:
                     raise StudyError(
-                        f"No trial process could be started ({_how(death.code)}).",
+                        f"No trial process could be started ({_exit_reason(death.code)}).",
                         "Raise memory_limit_mb under [running], or try 'biodyn run' on one trial.",
                     ) from death
             except _LateError as late:
@@ -147,24 +151,24 @@ class TrialProcess:
             if "note" not in message:
                 return message
             self._on_note(message["note"])
-        raise AssertionError("messages end with an error only")
+        raise AssertionError("messages end only with an error")
 
     def close(self) -> None:
-        """End the process for good, from any thread; a task in work raises StudyError."""
+        """End the process permanently; can be called from any thread; a running task raises StudyError."""
         with self._changing:
             self._closed = True
         process = self._process
         if process is not None:
             _kill_group(process)
 
-    def _opened(self) -> subprocess.Popen[bytes]:
+    def _new_process(self) -> subprocess.Popen[bytes]:
         command = [*self._command, str(self._limits.memory_mb), str(os.getpid())]
         own_group: dict[str, Any] = {}
         if sys.platform != "win32":
             own_group = {"pass_fds": self._keep_open, "process_group": 0}
         with self._changing:
             if self._closed:
-                raise StudyError("The study was stopped.", "Run it again: it resumes where it stopped.")
+                raise StudyError("The study was stopped.", "Run it again; it resumes where it stopped.")
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
@@ -178,7 +182,7 @@ class TrialProcess:
         return process
 
     def _end(self) -> None:
-        """End the process and whatever it started; harmless where none runs."""
+        """End the process and its child processes, if any."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -191,7 +195,7 @@ class TrialProcess:
                 if not _is_broken_pipe(error):
                     raise
 
-    def _ask(self, task: Task, keep_key: Callable[[str], None]) -> Outcome:
+    def _answer_of(self, task: Task, keep_key: Callable[[str], None]) -> Outcome:
         assert self._process is not None
         assert self._process.stdin is not None
         try:
@@ -207,10 +211,10 @@ class TrialProcess:
             elif "outcome" in message:
                 return Outcome(**message["outcome"])
             _require_fine(message)
-        raise AssertionError("messages end with an error only")
+        raise AssertionError("messages end only with an error")
 
     def _messages(self, deadline: float) -> Iterator[dict[str, Any]]:
-        """Yield what the process says; _DiedError when it ends, _LateError at the deadline."""
+        """Yield the messages of the process; _DiedError if it ends, _LateError at the deadline."""
         poll_interval_s = 0.5
         assert self._process is not None
         while True:
@@ -220,7 +224,7 @@ class TrialProcess:
             try:
                 line = self._said.get(timeout=min(remaining_s, poll_interval_s))
             except queue.Empty:
-                # A reader it had started may outlive it and keep the pipe open.
+                # a child process may outlive it and keep the pipe open
                 if self._process.poll() is not None and self._said.empty():
                     raise _DiedError(self._process.returncode) from None
                 continue
@@ -229,8 +233,8 @@ class TrialProcess:
             yield json.loads(line)
 
     @staticmethod
-    def _failed(task: Task, key: str, tried: str, error: str, reason: str, hint: str) -> Outcome:
-        """Write the failure of a task down under the key `tried`; a result that is there for its `key` stays."""
+    def _failed_outcome(task: Task, key: str, tried: str, error: str, reason: str, hint: str) -> Outcome:
+        """Record the failure of a task under the key `tried`; an existing result for its `key` is kept."""
         require_there(task.out)
         earlier = kept_record(task, key) if key else None
         if earlier is not None and not earlier.failed:
@@ -241,7 +245,7 @@ class TrialProcess:
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that leads a process group, and what it started; harmless where it has ended."""
+    """Kill a process group, if it still exists."""
     with suppress(ProcessLookupError):
         if sys.platform == "win32":
             process.kill()
@@ -250,13 +254,13 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _require_fine(message: dict[str, Any]) -> None:
-    """Raise what the process says is true of every trial."""
+    """Raise StudyError for a message about an error that affects every trial."""
     if "fatal" in message:
         raise StudyError(message["fatal"], message.get("hint", ""))
 
 
 def _listen(process: subprocess.Popen[bytes], said: queue.SimpleQueue[bytes | None]) -> None:
-    """Put every line the process says into the queue, None at its end."""
+    """Put every line of the process into the queue, and None at its end."""
     assert process.stdout is not None
     with process.stdout as lines:
         for line in lines:
@@ -265,11 +269,11 @@ def _listen(process: subprocess.Popen[bytes], said: queue.SimpleQueue[bytes | No
 
 
 def _is_broken_pipe(error: OSError) -> bool:
-    """Whether an error means a closed pipe (Windows: "invalid argument")."""
+    """Return whether an error is due to a closed pipe (Windows: "invalid argument")."""
     return error.errno in (errno.EPIPE, errno.EINVAL)
 
 
-def _how(code: int) -> str:
+def _exit_reason(code: int) -> str:
     if code >= 0:
         return f"exit status {code}"
     try:
@@ -289,10 +293,10 @@ def run_local(
     keep_open: tuple[int, ...] = (),
     say: Callable[[str], None] = _silent,
 ) -> None:
-    """Perform the tasks in `workers` processes of this machine (None: one per core).
+    """Run the tasks in `workers` processes of this machine (None: one per core).
 
-    Each thread of a pool watches over one process of its own.
-    `on_outcome` is called as each ends, one call at a time; `say` is called with each step.
+    Each thread of a pool supervises one process. `on_outcome` is called when a task ends, one call at a time; `say` is called
+    with each step.
     Raises StudyError for an error that affects every trial.
     """
     count = max(1, min(workers or processor_count(), len(tasks)))
@@ -311,7 +315,7 @@ def run_local(
 
     pool = ThreadPoolExecutor(count)
     try:
-        if not is_compiled():  # the first process compiles the kernels, the others then load them
+        if not is_compiled():  # the first process compiles the kernels, which the others then load
             pool.submit(first.start).result()
         say("analysing trials")
         for ended in as_completed([pool.submit(perform, task) for task in tasks]):
@@ -330,18 +334,19 @@ def run_on_cluster(
     on_outcome: OnOutcome,
     say: Callable[[str], None] = _silent,
 ) -> None:
-    """Perform the tasks on the workers of a Dask cluster that share this machine's files; see `run_local`.
+    """Run the tasks on the workers of a Dask cluster with access to the same files; see `run_local`.
 
-    Raises StudyError where the cluster cannot be reached, has no workers, or cannot do what every trial needs.
+    Raises StudyError if the cluster cannot be reached, has no workers, or has an error that affects every trial.
     """
     wait_for_workers_s = 60.0
-    max_resubmissions = 20  # times a task is given to another worker after a whole worker was lost
+    max_resubmissions = 20  # number of times a task is given to another worker after a worker was lost
     try:
         from distributed import Client
         from distributed import as_completed as as_they_end
     except ImportError as error:
         raise StudyError(
-            "--scheduler needs Dask's distributed scheduler, which is not installed.", "pip install 'biodyn[cluster]'"
+            "--scheduler requires the package dask.distributed, which is not installed.",
+            "pip install 'biodyn[cluster]'",
         ) from error
     try:
         client = Client(scheduler, timeout=wait_for_workers_s, set_as_default=False)
@@ -379,7 +384,7 @@ _own = threading.local()
 
 
 def perform_on_worker(task: Task, limits: Limits) -> Outcome:
-    """Perform a task in the trial process of this thread of a Dask worker."""
+    """Run a task in the trial process of this thread of a Dask worker."""
     if getattr(_own, "limits", None) != limits:
         _own.process, _own.limits = TrialProcess(limits), limits
     outcome: Outcome = _own.process.run(task)

@@ -1,4 +1,5 @@
-"""Request to a trial process and its outcome, program version, lock of the output folder; few imports, for the supervisor."""
+"""Task of a trial process and its outcome, program version, and lock of the output folder; with few imports, for the
+supervisor."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ TRACEBACK_NAME = "error.txt"
 
 @dataclass(frozen=True)
 class Limits:
-    """What one trial may use: seconds of time, and memory of its process, MB (0: any)."""
+    """Limits of one trial: time, s, and memory of its process, MB (0: no limit)."""
 
     time_s: float = 300.0
     memory_mb: int = 2048
@@ -37,10 +38,10 @@ class Task:
     """One trial to analyse.
 
     Attributes:
-        trial: from the plan. root: folder of the study's files. out: output folder of the study; both absolute.
-        program: `program_version()` of who asks; a worker with another one refuses.
-        limits: what the trial may use. retry: analyse a trial again that failed before.
-        reports: which trials get a report.html: "all", "warn" (warn and fail) or "none"; one that is there stays.
+        trial: planned trial. root: absolute folder of the recordings. out: absolute output folder of the study.
+        program: `program_version()` of the supervisor; a worker with another version rejects the task.
+        limits: limits of the trial. retry: whether to analyse a trial again that failed before.
+        reports: trials that get a report.html: "all", "warn" (warn and fail) or "none"; existing reports are kept.
     """
 
     trial: PlannedTrial
@@ -52,12 +53,12 @@ class Task:
     reports: str = "none"
 
     def wants_report(self, status: Status) -> bool:
-        """Whether a trial with this outcome is to have a report."""
+        """Return whether a trial with this status gets a report."""
         return (self.reports == "all" and status != FAILED) or (self.reports == "warn" and status in ("warn", "fail"))
 
     @property
     def folder(self) -> Path:
-        """The trial's result folder."""
+        """Return the result folder of the trial."""
         return self.out / self.trial.folder
 
 
@@ -65,23 +66,23 @@ _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
 
 def as_json(task: Task) -> bytes:
-    """Return a task for a trial process, in one line; names of files that are no text are kept."""
+    """Return a task for a trial process as one line of JSON; undecodable file names are preserved."""
     return json.dumps(_TASK.dump_python(task), default=os.fspath).encode("ascii")
 
 
 def from_json(line: bytes | str) -> Task:
-    """Return the task that `as_json` wrote."""
+    """Return the task from a line written by `as_json`."""
     return _TASK.validate_python(json.loads(line))
 
 
 def limited(key: str, limits: Limits) -> str:
-    """Return the key of a trial that exceeded its limits: larger limits change it."""
+    """Return the key of a trial that exceeded its limits; it includes the limits."""
     return f"{key} within {limits.time_s:g} s, {limits.memory_mb} MB"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a task: the record's status and reason; `kept` where an earlier result still holds."""
+    """Outcome of a task: status and reason of the record; `kept`: whether an earlier result is still valid."""
 
     subject: str
     trial: str
@@ -91,18 +92,18 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """True where the trial has no result."""
+        """Return whether the trial has no result."""
         return self.status == FAILED
 
 
 def outcome_of(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> Outcome:
-    """Return the outcome that a record tells of."""
+    """Return the outcome of a record."""
     return Outcome(trial.subject, trial.trial, record.status, record.reason, kept)
 
 
 def without_report(previous: Outcome, reason: str) -> Outcome:
-    """Return the outcome of a result that is kept although its report could not be made now."""
-    return replace(previous, reason=f"{previous.reason} Its report was not made: {reason}".strip())
+    """Return the outcome of a kept result whose report could not be written."""
+    return replace(previous, reason=f"{previous.reason} Its report was not written: {reason}".strip())
 
 
 def kept_record(task: Task, key: str) -> TrialRecord | None:
@@ -116,7 +117,7 @@ def kept_record(task: Task, key: str) -> TrialRecord | None:
 
 
 def write_failed(folder: Path, record: TrialRecord, trace: str = "") -> None:
-    """Put the record of a failure where the trial's result would be."""
+    """Write the record of a failure into the result folder of the trial."""
     remove_unfinished(folder)
     with replace_folder(folder, trial_files) as place:
         if trace:
@@ -129,7 +130,7 @@ _PROGRAM_FILES = (".py", ".toml", ".j2")
 
 @cache
 def program_version() -> str:
-    """Version number and a digest of the program's own files: an edited program is another program."""
+    """Return the version number with a digest of the program files, which changes when the program is edited."""
     root = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for path in sorted(p for p in root.rglob("*") if p.suffix in _PROGRAM_FILES):
@@ -139,23 +140,23 @@ def program_version() -> str:
 
 
 LOCK_NAME = ".running"
-_PATIENCE_S = 10.0  # processes of a killed run end within moments, a trial in work at the latest
+_PATIENCE_S = 10.0  # time after which processes of a killed run have ended, s
 
 
 @contextmanager
 def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
-    """Hold the lock of an output folder; yields the descriptors that its trial processes should inherit.
+    """Hold the lock of an output folder; yields the descriptors for its trial processes to inherit.
 
-    The lock file stays and names the `owner` of the folder. If this process is killed, the lock is held until its trial processes
-    end, so that no other run starts while they write (not on Windows).
-    Raises StudyError where another run holds it. Where the file system knows no locks, nothing is held.
+    The lock file is kept and states the `owner` of the folder. If this process is killed, the lock is held until its trial
+    processes end, so that no other run starts while they write (not on Windows). Raises StudyError if another run holds the
+    lock. There is no lock on file systems that do not support it.
     """
     held: list[int] = []
 
     def acquired(descriptor: int) -> None:
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
-        os.write(descriptor, os.fsencode(f"{owner}\n"))  # a folder's name need not be Unicode
+        os.write(descriptor, os.fsencode(f"{owner}\n"))  # the name of a folder may not be valid Unicode
         held.append(descriptor)
 
     path = out / LOCK_NAME
@@ -166,7 +167,7 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
         lock.acquire()
     except filelock.Timeout:
         raise StudyError(
-            f"Another run is working in '{out}'.", "Wait until it is done, or choose another --out."
+            f"Another run is working in '{out}'.", "Wait until it has finished, or choose another --out."
         ) from None
     except (OSError, NotImplementedError):  # no locks on this file system (some network ones)
         path.write_bytes(os.fsencode(f"{owner}\n"))
@@ -177,16 +178,16 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
 
 
 def require_there(out: Path) -> None:
-    """Raise StudyError where an output folder that a run holds is not there any more: nothing is written in its place."""
+    """Raise StudyError if the output folder of a run no longer exists, so that nothing is written in its place."""
     if not (out / LOCK_NAME).exists():
         raise StudyError(
-            f"The output folder '{out}' is gone.",
-            "Bring it back (mount its disk), and run the study again: it resumes.",
+            f"The output folder '{out}' does not exist any more.",
+            "Restore it (mount its disk), and run the study again; it resumes.",
         )
 
 
 def owner_of(out: Path) -> str | None:
-    """Return the owner of an output folder, empty if unknown, None without a study."""
+    """Return the owner of an output folder; "" if unknown, None if it has no study."""
     path = out / LOCK_NAME
     if not path.is_file():
         return None

@@ -1,10 +1,9 @@
-"""The trial process: answers requests on standard input, one JSON line each; may die at any time.
+"""The trial process: answers requests on standard input, one JSON line each; it may be killed at any time.
 
     python -m biodyn.study.running.worker MEMORY_MB PARENT_PID
 
 Messages to the parent on standard output: {"ready": true}, {"key": ...} before an analysis, then {"outcome": ...} or
-{"fatal": ...}, which ends the study; {"note": ...} before "ready" is a sentence for the person who waits.
-What libraries print goes to nowhere.
+{"fatal": ...}, which ends the study; {"note": ...} before "ready" is a progress message. Output of libraries is discarded.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 
 
 def main() -> None:
-    gc_threshold = 100_000  # a trial makes fewer that stay; what it leaves is looked for when it is done
+    gc_threshold = 100_000  # garbage is collected after each trial
     memory_mb, parent = int(sys.argv[1]), int(sys.argv[2])
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -45,29 +44,32 @@ def main() -> None:
         warm_up()
     except Exception as error:  # reported to the parent, which ends the study
         say(
-            fatal=f"A trial process cannot work: {type(error).__name__}: {error}.",
+            fatal=f"A trial process cannot start: {type(error).__name__}: {error}.",
             hint="Try 'biodyn run' on one trial.",
         )
         return
     recordings = RecordingCache()
-    gc.freeze()  # libraries and kernels stay: looking through them again and again takes a twentieth of a trial
+    gc.freeze()  # objects of libraries and kernels are permanent; scanning them repeatedly would take 5 % of a trial
     gc.set_threshold(gc_threshold, 20, 20)
     say(ready=True)
     for line in sys.stdin:
         try:
             outcome = perform(from_json(line), recordings, lambda key: say(key=key))
-        except BiodynError as error:  # wrong program, folder that cannot be written: true of every trial
+        except BiodynError as error:  # errors that affect every trial
             say(fatal=error.message, hint=error.hint)
         except OSError as error:
             where = f": '{error.filename}'" if error.filename else ""
-            say(fatal=f"Results cannot be written: {error.strerror}{where}.", hint="Make room, run again.")
+            say(
+                fatal=f"Results cannot be written: {error.strerror}{where}.",
+                hint="Free disk space and run the study again.",
+            )
         else:
             say(outcome=asdict(outcome))
         gc.collect()
 
 
 def _end_with(parent: int) -> None:
-    """End this process when its parent has ended, whatever it does; Windows does not tell."""
+    """End this process when its parent has ended (not on Windows)."""
     poll_interval_s = 0.5
     while sys.platform == "win32" or os.getppid() == parent:
         time.sleep(poll_interval_s)
@@ -75,7 +77,7 @@ def _end_with(parent: int) -> None:
 
 
 def _limit_memory(memory_mb: int) -> None:
-    """Cap what this process and its children may allocate, where the system can."""
+    """Limit the memory of this process and its children, if the system supports it."""
     if sys.platform == "win32" or not memory_mb:
         return
     import resource

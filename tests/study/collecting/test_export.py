@@ -94,8 +94,8 @@ def test_what_is_too_large_is_left_out_and_said(collected: StudyFolder, monkeypa
     assert "summary" in str(said[0][1])
     rows = Sheet("", ("a",), iter(()), MAX_ROWS)
     columns = Sheet("", ("a",) * (MAX_COLUMNS + 1), iter(()), 1)
-    assert "Excel holds" in rows.too_large
-    assert "Excel holds" in columns.too_large
+    assert "limit of Excel" in rows.too_large
+    assert "limit of Excel" in columns.too_large
     monkeypatch.undo()
     assert not Sheet("", ("a",) * MAX_COLUMNS, iter(()), 1).too_large
 

@@ -79,7 +79,7 @@ def test_of_a_recording_that_was_exported_twice_the_c3d_counts(
     plan = Study.open(tmp_path).plan
     assert [trial.path.name for trial in plan.trials] == ["walk1.c3d"]
     (other,) = (file for file in plan.files if file.path.suffix == ".trc")
-    assert (other.role, other.reason) == ("other", "It holds the same recording as 'walk1.c3d'.")
+    assert (other.role, other.reason) == ("other", "It contains the same recording as 'walk1.c3d'.")
 
 
 def test_layouts_end_in_any_kind_of_recording() -> None:

@@ -213,7 +213,7 @@ def test_three_conditions_start_with_an_analysis_of_variance(tmp_path: Path) -> 
     )
     assert by_pair["normal - slow"] > 0.05
     assert by_pair["fast - slow"] < 0.01
-    assert "with one value per subject and condition" in found.notes["mixed_models"][0]
+    assert "With one value per subject and condition" in found.notes["mixed_models"][0]
     scalar = found.tables["comparisons"].query("family == 'repeated anova, condition'").set_index("parameter")
     assert scalar.loc["knee_extension_moment_max", "p_adjusted"] < 0.01
 
@@ -221,7 +221,7 @@ def test_three_conditions_start_with_an_analysis_of_variance(tmp_path: Path) -> 
 def test_one_condition_says_why_nothing_is_compared(tmp_path: Path) -> None:
     found = analysed(made_study(walker, UNITS, subjects=4), tmp_path)
     assert len(found.tables["comparisons"]) == len(found.tables["spm"]) == len(found.tables["mixed_models"]) == 0
-    assert "all trials have one condition and one group" in found.notes["comparisons"][0]
+    assert "all trials have the same condition and group" in found.notes["comparisons"][0]
     assert (found.folder / "spm.csv").read_text().startswith("family,factor,within")
 
 
@@ -263,7 +263,7 @@ def test_a_subject_without_moments_is_left_out_of_their_tests_only(tmp_path: Pat
     assert tests.to_dict() == {"hip_flexion": 8, "knee_angle": 8, "knee_angle_moment": 7, "ground_force_y": 8}
     curve = found.tables["spm_curves"].query("variable == 'knee_angle_moment'").set_index("percent")
     assert curve["statistic"].notna().sum() == 63
-    assert any("1 of 8 subjects left out" in note for note in found.notes["spm"])
+    assert any("1 of 8 subjects are excluded" in note for note in found.notes["spm"])
 
 
 def test_outlying_cycles_are_kept_and_flagged_or_left_out(tmp_path: Path) -> None:

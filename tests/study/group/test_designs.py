@@ -70,7 +70,7 @@ def test_people_of_two_groups_are_not_independent() -> None:
 def test_one_condition_and_one_group_leave_nothing_to_compare() -> None:
     designs, notes = designs_of(cells(*crossed(9, "a")), AnalysisOptions())
     assert designs == []
-    assert notes == ["Nothing is compared: all trials have one condition and one group."]
+    assert notes == ["There are no comparisons, because all trials have the same condition and group."]
     assert designs_of([], AnalysisOptions())[0] == []
 
 

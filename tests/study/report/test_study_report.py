@@ -309,7 +309,7 @@ def test_one_subject_alone(tmp_path: Path) -> None:
     page = _page(write_study_report(out))
     assert page.headings[0] == "Nothing failed"
     assert "1 subject, 2 trials: all analysed" in page.words
-    assert "Nothing is compared: all trials have one condition and one group." in page.words
+    assert "There are no comparisons, because all trials have the same condition and group." in page.words
     assert "right" in page.words
     assert "SPM" not in page.words
 

@@ -78,7 +78,7 @@ def test_a_folder_that_is_gone_stops_the_study_and_nothing_is_written_in_its_pla
     place = task.out if gone == "out" else task.root
     place.rename(place.with_name("elsewhere"))
     place.mkdir()
-    with pytest.raises(StudyError, match="is gone"):
+    with pytest.raises(StudyError, match="does not exist any more"):
         _done(task)
     assert not list(task.out.rglob("trial.json"))
 
@@ -145,7 +145,7 @@ def test_a_report_asked_for_later_never_costs_the_result(task: Task, monkeypatch
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "words"),
-    [(MemoryError(), "more memory than a trial may use"), (ValueError("of ours"), "ValueError: of ours")],
+    [(MemoryError(), "more memory than the limit of a trial"), (ValueError("of ours"), "ValueError: of ours")],
 )
 def test_a_report_that_cannot_be_made_later_leaves_the_result(
     task: Task, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
@@ -160,7 +160,7 @@ def test_a_report_that_cannot_be_made_later_leaves_the_result(
     outcome = _done(replace(task, reports="all"))
     assert (outcome.status, outcome.kept) == (before.status, True)
     assert outcome.reason.startswith(before.reason)
-    assert "Its report was not made: " in outcome.reason
+    assert "Its report was not written: " in outcome.reason
     assert words in outcome.reason
     assert read_record(task.folder) == record
     assert (task.folder / "result.npz").read_bytes() == made

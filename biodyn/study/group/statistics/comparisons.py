@@ -1,4 +1,4 @@
-"""Comparisons of conditions and groups: tests of curves (SPM) and of numbers, corrected over their families; mixed models."""
+"""Compare conditions and groups: tests of curves (SPM) and numbers, corrected over their families, and mixed models."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ Factor = Literal["condition", "group", "predictor"]
 
 @dataclass(frozen=True)
 class Design:
-    """One comparison.
+    """The design of one comparison.
 
     Attributes:
-        kind: how. factor: of what.
-        within: the level of the other factor it is made in, "" where that has one level only.
-        levels: that are compared; for a pair the effect is the second minus the first.
-        rows: for each level the rows of the cells. For kinds within people, row i of every level is the same subject.
+        kind: kind of test. factor: compared factor.
+        within: level of the other factor, "" if it has only one level.
+        levels: compared levels; the effect of a pair is the second minus the first.
+        rows: rows of the cells for each level. In designs within people, row i of every level is the same subject.
     """
 
     kind: Kind
@@ -54,17 +54,17 @@ class Design:
 
     @property
     def same_people(self) -> bool:
-        """Whether every level is measured in the same subjects."""
+        """Return whether every level is measured in the same subjects."""
         return self.kind in ("paired", "repeated anova")
 
     @property
     def family(self) -> str:
-        """Tests that are corrected together: all of a kind and factor."""
+        """Return the family of tests that are corrected together: all of one kind and factor."""
         return f"{self.kind}, {self.factor}"
 
     @property
     def label(self) -> str:
-        """The comparison in words."""
+        """Return the comparison in words."""
         names = [named(level) for level in self.levels]
         if self.kind == "regression":
             return names[0]
@@ -78,7 +78,7 @@ def designs_of(cells: Sequence[Cell], options: AnalysisOptions) -> tuple[list[De
     designs: list[Design] = []
     notes: list[str] = []
     if options.tests == ():
-        return [], ["No comparisons were asked for."]
+        return [], ["No comparisons were requested."]
     if wants(options, "paired", "anova"):
         for group in groups if len(conditions) > 1 else ():
             rows = _rows(cells, "condition", conditions, group)
@@ -90,17 +90,17 @@ def designs_of(cells: Sequence[Cell], options: AnalysisOptions) -> tuple[list[De
     if options.predictor is not None and wants(options, "regression"):
         designs += _regressions(cells, conditions, options, notes)
     elif len(conditions) < 2 and len(groups) < 2:
-        notes.append("Nothing is compared: all trials have one condition and one group.")
+        notes.append("There are no comparisons, because all trials have the same condition and group.")
     return designs, notes
 
 
 def wants(options: AnalysisOptions, *tests: str) -> bool:
-    """Whether one of these kinds of tests is to be made."""
+    """Return whether one of these kinds of tests is requested."""
     return options.tests == "auto" or any(test in options.tests for test in tests)
 
 
 def named(level: str) -> str:
-    """A condition or group in words, also that of trials that have none."""
+    """Return a condition or group in words, also for trials without one."""
     return level or "(no name)"
 
 
@@ -110,7 +110,7 @@ def _levels(present: Sequence[str], chosen: Sequence[str] | None) -> list[str]:
 
 
 def _rows(cells: Sequence[Cell], factor: Factor, levels: Sequence[str], within: str) -> dict[str, dict[str, int]]:
-    """Row by subject for each level of a factor, within one level of the other."""
+    """Return the row of every subject for each level of a factor, within one level of the other factor."""
     other = "group" if factor == "condition" else "condition"
     return {
         level: {
@@ -188,9 +188,9 @@ def _between_people(
 def _regressions(
     cells: Sequence[Cell], conditions: Sequence[str], options: AnalysisOptions, notes: list[str]
 ) -> list[Design]:
-    """One a condition: everything of a subject on its own predictor, all groups together."""
+    """Return one regression per condition on the predictor of each subject, with all groups together."""
     designs: list[Design] = []
-    least = LEAST_SUBJECTS + 1  # a line takes one parameter more than a mean
+    least = LEAST_SUBJECTS + 1  # a line has one parameter more than a mean
     for condition in conditions:
         members = [(row, cell.subject) for row, cell in enumerate(cells) if cell.condition == condition]
         within = condition if len(conditions) > 1 else ""
@@ -239,9 +239,9 @@ def number_tests(
     parameters: Sequence[tuple[int, str, str]],
     options: AnalysisOptions,
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Test every parameter in every design except regressions: rows of comparisons.csv without p_adjusted, and notes.
+    """Test every parameter in every design except regressions; return rows of comparisons.csv without p_adjusted, and notes.
 
-    Parameters: `cells` the designs' rows; `parameters` (place in the cells' parameters, name, unit).
+    cells: rows of the designs. parameters: (index in the parameters of a cell, name, unit).
     """
     rows: list[dict[str, Any]] = []
     notes: list[tuple[str, str]] = []
@@ -269,7 +269,7 @@ def number_tests(
 
 
 def comparison_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Return comparisons.csv with p adjusted over each family."""
+    """Return the table comparisons.csv, with p adjusted over each family."""
     table = pd.DataFrame(list(rows), columns=COMPARISON_COLUMNS)
     table["p_adjusted"] = adjusted(table["family"], table["p"])
     return table
@@ -292,7 +292,7 @@ def _tested(design: Design, values: Sequence[FloatArray], options: AnalysisOptio
     values = [part[rows] for part, rows in zip(values, known, strict=True)]
     fewest = min(len(part) for part in values)
     if fewest < LEAST_SUBJECTS:
-        raise StatisticsError(f"Known for {fewest} subjects; {LEAST_SUBJECTS} are needed.")
+        raise StatisticsError(f"The value is known for {fewest} subjects; {LEAST_SUBJECTS} are needed.")
     if design.kind in ("paired", "independent"):
         return _pair(design, values, 1.0 - options.alpha)
     count = fewest if design.same_people else sum(len(part) for part in values)
@@ -314,7 +314,7 @@ def _tested(design: Design, values: Sequence[FloatArray], options: AnalysisOptio
 
 
 def _pair(design: Design, values: Sequence[FloatArray], confidence: float) -> dict[str, Any]:
-    """Second level minus first."""
+    """Return the paired or unpaired test of the second level minus the first."""
     first, second = values
     result = (compare_paired if design.kind == "paired" else compare_independent)(second, first, confidence=confidence)
     return {
@@ -331,7 +331,7 @@ def _pair(design: Design, values: Sequence[FloatArray], confidence: float) -> di
 # -- Tests of curves ------------------------------------------------------------------------------------------------
 
 
-#: A subject that lacks more of the nodes than this, of those that at least half of the subjects hold, is left out.
+#: Largest share of missing nodes of an included subject, among nodes that at least half of the subjects have.
 LARGEST_MISSING_SHARE = 0.1
 KEY_COLUMNS = ["family", "factor", "within", "comparison", "side", "variable", "unit"]
 TEST_COLUMNS = ["test", "inference", "subjects", "df1", "df2", "fwhm", "threshold", "p", "p_adjusted"]
@@ -342,7 +342,7 @@ CURVE_COLUMNS = [*KEY_COLUMNS, "percent", "statistic", "threshold", "effect", "l
 
 @dataclass(frozen=True)
 class CurveTest:
-    """Test of one variable in one design; `subjects`: number with sufficiently complete curves."""
+    """Test of one variable in one design; `subjects`: number of subjects with sufficiently complete curves."""
 
     design: Design
     side: str
@@ -353,7 +353,7 @@ class CurveTest:
 
     @property
     def key(self) -> list[str]:
-        """Values of `KEY_COLUMNS`."""
+        """Return the values of `KEY_COLUMNS`."""
         design = self.design
         return [design.family, design.factor, design.within, design.label, self.side, self.variable, self.unit]
 
@@ -366,11 +366,11 @@ def curve_tests(
     predictor: FloatArray,
     options: AnalysisOptions,
 ) -> tuple[list[CurveTest], tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Test every variable in every design: tests, notes and findings.
+    """Test every variable in every design; return tests, notes and findings.
 
     Parameters:
-        cells: the designs' rows. variables: (place in the cells' curves, name, unit).
-        predictor: (cells,) of regressions.
+        cells: rows of the designs. variables: (index in the curves of a cell, name, unit).
+        predictor: (cells,) predictor of regressions.
     """
     tests: list[CurveTest] = []
     notes: list[tuple[str, str]] = []
@@ -388,7 +388,7 @@ def curve_tests(
                 notes.append((variable, f"not tested ({where}). {reason_of(error)}"))
                 continue
             if subjects < (total := _subjects(design)):
-                gaps = f"{total - subjects} of {total} subjects left out, their curves have too many gaps ({where})."
+                gaps = f"{total - subjects} of {total} subjects are excluded because their curves have too many gaps ({where})."
                 notes.append((variable, gaps))
             for finding in result.diagnostics:
                 doubts.setdefault(finding.code, []).append((f"{variable}, {where}", finding.message))
@@ -398,7 +398,7 @@ def curve_tests(
 
 
 def _field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) -> tuple[StatisticField, int]:
-    """The statistic of a design, first level first in `curves` [(subjects, 101)], and how many subjects are in it."""
+    """Return the statistic of a design from curves (subjects, 101) per level, and the number of subjects."""
     included = _complete(curves, design.same_people)
     parts = [part[rows] for part, rows in zip(curves, included, strict=True)]
     fewest = min(len(part) for part in parts)
@@ -408,7 +408,7 @@ def _field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) 
     if design.kind == "paired":
         return spm.paired_t(parts[1], parts[0]), count
     if design.kind == "independent":
-        # each group has its own variance: groups of patients and controls differ in it
+        # separate variances, because those of patients and controls differ
         return spm.two_sample_t(parts[1], parts[0], equal_variance=False), count
     if design.kind == "regression":
         return spm.regression(parts[0], predictor[np.array(design.rows[0])][included[0]]), count
@@ -421,7 +421,7 @@ def _field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) 
 
 
 def _complete(curves: Sequence[FloatArray], same_people: bool) -> list[BoolArray]:
-    """Which curves of each level have no large gaps; within people a subject needs all of its curves."""
+    """Return which curves of each level have no large gaps; within people, all curves of a subject must be complete."""
     known = np.isfinite(np.vstack(curves))
     usual = known.mean(axis=0) >= 0.5
     if not usual.any():
@@ -445,7 +445,7 @@ def _subjects(design: Design) -> int:
 
 
 def spm_table(tests: Sequence[CurveTest], adjusted: FloatArray) -> pd.DataFrame:
-    """Return spm.csv: one row per cluster; a test without one has one row with an empty cluster. `adjusted` p of each test."""
+    """Return spm.csv: one row per cluster, or one row without a cluster; `adjusted`: adjusted p of each test."""
     rows: list[list[Any]] = []
     for test, p_adjusted in zip(tests, adjusted, strict=True):
         field = test.result.field
@@ -460,7 +460,7 @@ def spm_table(tests: Sequence[CurveTest], adjusted: FloatArray) -> pd.DataFrame:
 
 
 def _cluster_row(number: int, cluster: Cluster, field: StatisticField) -> list[Any]:
-    inside = (cluster.start <= PERCENT) & (cluster.end >= PERCENT)  # a node is a percent of the cycle
+    inside = (cluster.start <= PERCENT) & (cluster.end >= PERCENT)  # nodes are percents of the cycle
     inside[cluster.peak_node] = True  # a cluster may be narrower than a node
     effect = field.effect[inside]
     mean = float(np.nanmean(effect)) if np.isfinite(effect).any() else np.nan
@@ -489,7 +489,7 @@ def _curve_parts(tests: Sequence[CurveTest]) -> Iterator[pd.DataFrame]:
 
 @group_statistic("comparisons", place=20)
 def comparisons(data: GroupData) -> Found:
-    """comparisons.csv, spm.csv and spm_curves.csv: tests of curves and numbers of each side, or of the mean of both."""
+    """Return comparisons.csv, spm.csv and spm_curves.csv: tests of curves and numbers of each side or of the mean of both."""
     observations, options = data.observations, data.options
     curves, parameters = data.curves, data.parameters
     sides = SIDES if options.side == "each" else (options.side,)
@@ -520,7 +520,7 @@ def comparisons(data: GroupData) -> Found:
         "spm_curves": spm_curve_table(tests),
     }
     if any(test.design.kind == "regression" for test in tests):
-        notes["comparisons"].append(f"Parameters are not regressed on {options.predictor}; curves are (spm).")
+        notes["comparisons"].append(f"Only curves (spm) and no parameters are regressed on {options.predictor}.")
     for name, made in (("spm", len(tests)), ("comparisons", len(rows))):
         notes[name] = [*reasons, *(_what_was_done(options, name) if made else ()), *notes[name]]
     return Found(tables, {name: tuple(sentences) for name, sentences in notes.items()}, tuple(diagnostics))
@@ -533,7 +533,9 @@ def _what_was_done(options: AnalysisOptions, name: str) -> tuple[str, ...]:
         "r": "the mean of its right side",
         "l": "the mean of its left side",
     }[options.side]
-    corrected = " p_adjusted is corrected over all tests of a family (Holm 1979); a family are the tests of one kind and factor."
+    corrected = (
+        " p_adjusted is corrected over all tests of a family (Holm 1979), which are the tests of one kind and factor."
+    )
     method = "random field theory" if options.inference == "random_field" else "permutation"
     kind = f" Thresholds and p of clusters by {method}, each for one curve." if name == "spm" else ""
     return (f"One observation per subject and condition: {unit}.{kind}{corrected}",)
@@ -550,7 +552,7 @@ MIXED_COLUMNS = [
 
 @group_statistic("mixed_models", place=30)
 def mixed_models(data: GroupData) -> Found:
-    """Return mixed_models.csv: a row per coefficient (kind "term") and per effect (kind "effect") of every parameter.
+    """Return mixed_models.csv: one row per coefficient (kind "term") and per effect (kind "effect") of every parameter.
 
     Observations are values of trials. Requires several conditions or groups, and several trials per subject.
     """
@@ -617,11 +619,11 @@ def _chosen(trials: Sequence[TrialMean], options: AnalysisOptions) -> list[Trial
 
 
 def _why_not(trials: Sequence[TrialMean], factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> str:
-    """A sentence where no mixed model is fitted, "" where it is."""
+    """Return the reason why no mixed model is fitted, as a sentence; "" if one is."""
     if options.tests != "auto" and "mixed" not in options.tests:
-        return "No mixed models were asked for."
+        return "No mixed models were requested."
     if not factors:
-        return "No mixed models: all trials have one condition and one group."
+        return "There are no mixed models, because all trials have the same condition and group."
     counts: dict[str, int] = {}
     for trial in trials:
         counts[trial.subject] = counts.get(trial.subject, 0) + 1
@@ -629,8 +631,8 @@ def _why_not(trials: Sequence[TrialMean], factors: Mapping[str, Sequence[str]], 
     repeated = sum(count > levels for count in counts.values())
     if repeated < LEAST_SUBJECTS:
         return (
-            f"No mixed models: several trials in a condition are needed of {LEAST_SUBJECTS} subjects, there are "
-            f"{repeated or 'none'}; with one value per subject and condition the comparisons say the same."
+            f"There are no mixed models: {LEAST_SUBJECTS} subjects with several trials in a condition are needed, "
+            f"but there are {repeated or 'none'}. With one value per subject and condition the comparisons are equivalent."
         )
     return ""
 
@@ -641,7 +643,7 @@ def _all_cells(factors: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _ordered(factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> dict[str, list[str]]:
-    """Return the levels of each factor, first the levels of the options in their order."""
+    """Return the levels of each factor, starting with those of the options in their order."""
     chosen = {"condition": options.conditions or (), "group": options.groups or ()}
     return {
         name: [level for level in dict.fromkeys((*chosen[name], *labels)) if level in labels]

@@ -1,4 +1,4 @@
-"""Movement Analysis Profile, Gait Variable Scores and Gait Profile Score of every subject (Baker et al. 2009)."""
+"""Compute Movement Analysis Profile, Gait Variable Scores and Gait Profile Score of every subject (Baker et al. 2009)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCORE_KEYS = ["subject", "session", "condition", "group", "side"]
 
 @dataclass(frozen=True)
 class ScoreVariable:
-    """One of the nine: its name in the profile, its variable in the data set, whether it belongs to both sides."""
+    """One of the nine variables: name in the profile, variable in the data set, and whether it belongs to both sides."""
 
     name: str
     variable: str
@@ -42,11 +42,11 @@ class ScoreVariable:
 
 @dataclass(frozen=True)
 class Reference:
-    """What walks are compared with.
+    """The reference of the scores.
 
     Attributes:
-        title: for people. by_condition: whether curves are given for each condition.
-        curves: (condition or "", variable, side) -> mean curve (101,). short: name of the population, for axes.
+        title: name for reports. by_condition: whether curves are given for each condition.
+        curves: mean curve (101,), deg, by (condition or "", variable, side). short: name of the population, for axes.
         of_another_age: whether the person is outside the age range of the norms.
         index: scale of the gait deviation index; None if the norms have none.
     """
@@ -73,7 +73,7 @@ class Reference:
 
 @group_statistic("gait_scores", place=10)
 def gait_scores(data: GroupData) -> Found:
-    """gait_scores.csv against published norms or a group of the study."""
+    """Return gait_scores.csv relative to published norms or a group of the study."""
     reference = score_reference_of(data)
     table, notes = score_table(data.observations.cells, data.observations.variables, reference)
     table = table.assign(reference=reference.short, reference_age=OTHER_AGE if reference.of_another_age else "")
@@ -81,7 +81,7 @@ def gait_scores(data: GroupData) -> Found:
 
 
 def score_reference_of(data: GroupData) -> Reference:
-    """What the walks of a study are compared with: a group of it, or norms."""
+    """Return the reference of the scores: a group of the study, or norms."""
     observations, options, person = data.observations, data.options, mean_walker(data.walkers)
     if options.reference_group is not None:
         return group_reference(observations.cells, options.reference_group, observations.variables)
@@ -90,12 +90,12 @@ def score_reference_of(data: GroupData) -> Reference:
 
 
 def score_variables() -> tuple[ScoreVariable, ...]:
-    """The nine variables in the order of the profile (analysis.toml)."""
+    """Return the nine variables in the order of the profile (analysis.toml)."""
     return tuple(ScoreVariable(**entry) for entry in group_table("analysis")["gait_scores"]["variable"])
 
 
 def norm_reference(norms: Norms, title: str = "") -> Reference:
-    """Return the mean curves of norms for both sides, equal for all conditions; `title`: population."""
+    """Return the reference with mean curves of norms for both sides, equal for all conditions; `title`: population."""
     curves: dict[tuple[str, str, str], FloatArray] = {
         ("", name, side): variable(name).side_sign(side) * curve.mean
         for name, curve in norms.curves.items()
@@ -106,7 +106,7 @@ def norm_reference(norms: Norms, title: str = "") -> Reference:
 
 
 def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str]) -> Reference:
-    """The mean over the subjects of a group in each condition and side; each of their sessions counts as they measured it."""
+    """Return the reference with the mean over the subjects of a group in each condition and side."""
     curves_by_subject: dict[tuple[str, str], dict[str, list[FloatArray]]] = {}
     for cell in cells:
         if cell.group == group:
@@ -117,7 +117,7 @@ def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str])
     for (condition, side), subjects in curves_by_subject.items():
         means = np.stack([mean_and_sd(np.stack(sessions))[0] for sessions in subjects.values()])
         mean, _, count = mean_and_sd(means)
-        mean[count < len(means) / 2] = np.nan  # of a minority of the group: no reference
+        mean[count < len(means) / 2] = np.nan  # values of a minority of the group are not a reference
         for number, name in enumerate(variables):
             curves[(condition, name, side)] = mean[number]
     people = len({cell.subject for cell in cells if cell.group == group})
@@ -129,7 +129,7 @@ def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str])
 def _index_of_group(
     cells: Sequence[Cell], group: str, variables: Sequence[str], reference: Reference, people: int
 ) -> GaitDeviationIndex | None:
-    """Return the scale of the gait deviation index from all walks and the distances of a group; None of too few people."""
+    """Return the scale of the gait deviation index from all walks and the distances of a group; None for too few people."""
     nine = [score_variable.variable for score_variable in score_variables()]
     if people < LEAST_FOR_BAND or not set(nine) <= set(variables):
         return None
@@ -143,7 +143,7 @@ def _index_of_group(
         walks.append(gait_vector(signs * cell.curves[rows]))
         if cell.group == group and all(mean is not None for mean in means):
             deviations.append(gait_vector(signs * (cell.curves[rows] - np.stack(means))))  # type: ignore[arg-type]
-    # of a mean over n people: the squared distance is 1 - 1/n of its people, 1 + 1/n of new ones
+    # relative to a mean over n people, the expected squared distance is 1 - 1/n for these and 1 + 1/n for new people
     prediction = float(np.sqrt((people + 1) / (people - 1)))
     known = [deviation for deviation in deviations if np.isfinite(deviation).all()]
     if len(known) < LEAST_FOR_BAND:
@@ -156,9 +156,9 @@ def score_table(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Score the mean curves of every subject, session, condition and side; one row per side and one for both.
 
-    Parameters: `cells` with the curves of `variables`.
+    cells: cells with the curves of `variables`.
 
-    A gait profile score needs all nine variables of a side, the overall one all fifteen: it is missing where one is.
+    A gait profile score requires all nine variables of a side, the overall score all fifteen.
     """
     nine = score_variables()
     by_side: dict[tuple[str, str, str, str], dict[str, Cell]] = {}
@@ -202,7 +202,7 @@ def _score(cell: Cell, score_variable: ScoreVariable, variables: Sequence[str], 
 
 
 def score_of(curve: FloatArray, reference: FloatArray | None) -> float:
-    """Gait variable score of a curve (101,); NaN without a reference."""
+    """Return the gait variable score of a curve (101,), deg; NaN without a reference."""
     return float("nan") if reference is None else float(gait_variable_score(curve, reference))
 
 
@@ -220,13 +220,14 @@ def _notes(reference: Reference, missing: Mapping[str, int], sides: int, table: 
         listed = ", ".join(f"{name} ({'all' if count == sides else count} of {sides})" for name, count in lost.items())
         known = int(table["gps"].notna().sum())
         notes.append(
-            f"Without a score, as a curve or a reference is missing: {listed}. A gait profile score is given only where all "
-            f"of its variables are ({known} of {len(table)} rows)."
+            f"Scores are missing for {listed}, because a curve or a reference is missing. A gait profile score "
+            f"requires all of its variables ({known} of {len(table)} rows)."
         )
     if reference.of_another_age:
         notes.append(
-            "The reference is not of the person's age: these scores serve for changes between sessions and conditions, not as a "
-            "distance from normal. Norms of one's own people serve for that ('biodyn norms build', [analysis] norms = FILE)."
+            "The reference population has another age: use these scores for changes between sessions and conditions, "
+            "and not as a deviation from normal gait. For the latter, build norms from suitable people ('biodyn norms "
+            "build', [analysis] norms = FILE)."
         )
     if reference.index is None:
         notes.append(NO_INDEX)

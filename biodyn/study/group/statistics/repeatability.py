@@ -1,4 +1,4 @@
-"""How well a subject's walking repeats: from cycle to cycle within a session, and from session to session."""
+"""Compute the repeatability of walking from cycle to cycle within a session, and between sessions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ REPEATABILITY_COLUMNS = [
     "icc_2_1", "icc_2_1_low", "icc_2_1_high", "icc_3_1", "icc_3_1_low", "icc_3_1_high",
 ]  # fmt: skip
 WITHIN, BETWEEN = "cycles of a session", "sessions"
-_LEAST_SUBJECTS = 3  # fewer say nothing of a correlation between people
+_LEAST_SUBJECTS = 3  # with fewer subjects a correlation between people is meaningless
 Place = tuple[str, str]  # condition, side
 
 
 @dataclass
 class _Pooled:
-    """Variance within subjects, pooled: sums of squares and degrees of freedom of (P,) parameters or (C,) curves."""
+    """Pooled variance within subjects: sums of squares and degrees of freedom of parameters (P,) or curves (C,)."""
 
     squares: FloatArray
     freedom: FloatArray
@@ -40,7 +40,7 @@ class _Pooled:
 
 
 class Repeatabilities:
-    """Grows subject by subject; `table` is repeatability.csv."""
+    """Accumulates subject by subject; `table` is repeatability.csv."""
 
     def __init__(self, definitions: Sequence[ParameterDefinition], variables: Sequence[str]) -> None:
         self._definitions, self._variables = tuple(definitions), tuple(variables)
@@ -49,14 +49,14 @@ class Repeatabilities:
         self._sessions: dict[Place, list[FloatArray]] = {}
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
-        """Take in one subject: its mean curves and its parameters (N, P)."""
+        """Add one subject: its mean curves and its parameters (N, P)."""
         by_place: dict[Place, list[FloatArray]] = {}
         for mean_curve in curves:
             _, condition, _, side = mean_curve.key
             rows = mean_curve.rows[mean_curve.used]
-            self._pool(self._parameters, (condition, side), parameters[rows][:, :, None])
+            self._add_to_pool(self._parameters, (condition, side), parameters[rows][:, :, None])
             cycles = data.selected(data.values[rows], self._variables)
-            self._pool(self._curves, (condition, side), cycles)
+            self._add_to_pool(self._curves, (condition, side), cycles)
             self._curves[(condition, side)].cmc.append(_within_cmc(cycles))
             by_place.setdefault((condition, side), []).append(cycles)
         for key, sessions in by_place.items():
@@ -64,8 +64,8 @@ class Repeatabilities:
                 self._sessions.setdefault(key, []).append(_between_cmc(sessions))
 
     @staticmethod
-    def _pool(pools: dict[Place, _Pooled], key: Place, values: FloatArray) -> None:
-        """Add cycles (n, K, nodes) of one subject and session; a curve's variance is the mean over the nodes."""
+    def _add_to_pool(pools: dict[Place, _Pooled], key: Place, values: FloatArray) -> None:
+        """Add cycles (n, K, nodes) of one subject and session; the variance of a curve is the mean over the nodes."""
         pool = pools.setdefault(key, _empty(values.shape[1]))
         complete: BoolArray = np.asarray(np.isfinite(values).all(axis=2))
         known = np.where(complete[:, :, None], values, np.nan)
@@ -87,7 +87,7 @@ class Repeatabilities:
         return Found({"repeatability": table}, {"repeatability": repeatability_notes(cells, table)})
 
     def table(self, cells: Sequence[Cell], parameter_units: Sequence[str], curve_units: Sequence[str]) -> pd.DataFrame:
-        """Return all rows; what the data do not allow has none."""
+        """Return all rows that the data allow."""
         rows: list[dict[str, object]] = []
         names = [definition.name for definition in self._definitions]
         for pools, kind, labels, units in (
@@ -137,8 +137,8 @@ def _start(definitions: Sequence[ParameterDefinition], options: AnalysisOptions)
 
 
 def _agreement(values: FloatArray) -> dict[str, object]:
-    """Coefficients of values (subjects, sessions)."""
-    if not np.ptp(values, axis=1).any():  # repeated to the last digit: no error, and no correlation if all are equal
+    """Return the agreement coefficients of values (subjects, sessions)."""
+    if not np.ptp(values, axis=1).any():  # identical sessions: no error, and no correlation if all values are equal
         perfect = 1.0 if np.ptp(values) > 0.0 else math.nan
         return {"sem": 0.0, "mdc95": 0.0, "icc_2_1": perfect, "icc_3_1": perfect}
     try:
@@ -152,7 +152,7 @@ def _agreement(values: FloatArray) -> dict[str, object]:
 
 
 def repeatability_notes(cells: Sequence[Cell], table: pd.DataFrame) -> tuple[str, ...]:
-    """Say what the numbers are, and why some are not there."""
+    """Return sentences on the definitions of the numbers, and reasons for missing ones."""
     notes = [
         "Within a session: sd and sem are the standard deviation from cycle to cycle, pooled over subjects (of a curve: its "
         "root mean square over the cycle); mdc95 = 1.96 sqrt(2) sem is the minimal detectable change between two cycles; cmc "
@@ -166,11 +166,13 @@ def repeatability_notes(cells: Sequence[Cell], table: pd.DataFrame) -> tuple[str
             "sessions' means (Shrout & Fleiss 1979; McGraw & Wong 1996)."
         )
     elif repeated == 0:
-        notes.append("Repeatability between sessions is not known: no subject was measured in more than one.")
+        notes.append(
+            "Repeatability between sessions is unknown, because no subject was measured in more than one session."
+        )
     else:
         notes.append(
-            f"Repeatability between sessions is not given: {repeated} subjects were measured in more than one session, "
-            f"{_LEAST_SUBJECTS} with the same sessions and complete values are needed."
+            f"Repeatability between sessions is not computed: {repeated} subjects were measured in more than one "
+            f"session, but {_LEAST_SUBJECTS} with the same sessions and complete values are needed."
         )
     return tuple(notes)
 
@@ -183,7 +185,8 @@ def _sessions_of(cells: Sequence[Cell]) -> dict[str, set[str]]:
 
 
 def _session_tables(cells: Sequence[Cell]) -> dict[Place, FloatArray]:
-    """(subjects, sessions, P) means by condition and side: the sessions that most subjects share, those who have them all."""
+    """Return means (subjects, sessions, P) by condition and side, for the most common sessions and the subjects with all of
+    them."""
     places: dict[Place, dict[str, dict[str, FloatArray]]] = {}
     for cell in cells:
         by_session = places.setdefault((cell.condition, cell.side), {}).setdefault(cell.subject, {})
@@ -229,7 +232,7 @@ def _within_rows(
 
 
 def _within_cmc(cycles: FloatArray) -> FloatArray:
-    """CMC (C,) of cycles (n, C, 101); NaN below two complete ones."""
+    """Return the CMC (C,) of cycles (n, C, 101); NaN for fewer than two complete cycles."""
     return np.array([_cmc([cycles[:, number]])[0] for number in range(cycles.shape[1])])
 
 

@@ -1,4 +1,4 @@
-"""Numbers of one person with the error of their means: gait scores, parameters, dimensionless parameters of the stride.
+"""Compute means of one person with their errors: gait scores, parameters, dimensionless stride parameters.
 
 The standard error of measurement (SEM) of a mean over n walks is the standard deviation from walk to walk over the root of n;
 the minimal detectable change of two such means MDC95 = t sqrt(2) SEM, t Student's for n - 1 (Weir 2005, J Strength Cond Res
@@ -38,10 +38,11 @@ _GPS, _GDI = "gps", "gdi"
 
 @dataclass(frozen=True)
 class _Walks:
-    """The walks of one session, condition and side: means of each (W, ...) and of all cycles together.
+    """The W walks of one session, condition and side: means of each walk, and of all cycles together.
 
-    Attributes: `trials` (W) names, `curves` (W, S, 101) of the scored variables, `parameters` (W, P), `strides` by walk and of
-    all.
+    Attributes:
+        trials: (W) names. curves: (W, S, 101) mean curves of the scored variables. parameters: (W, P). strides: stride
+            parameters of each walk and of all.
     """
 
     trials: Sequence[str]
@@ -55,14 +56,14 @@ class _Walks:
 
 @dataclass
 class SessionMeans:
-    """Takes in one person; a study of several has no such table (repeatability.csv pools them)."""
+    """Statistic of a single person; a study of several people has no such table (repeatability.csv pools them)."""
 
     definitions: Sequence[ParameterDefinition]
     people: int = 0
     walks: dict[tuple[str, str, str], _Walks] = field(default_factory=dict)
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
-        """Keep the means of every walk of the first person."""
+        """Store the means of every walk of the first person."""
         self.people += 1
         self.walks = {} if self.people > 1 else dict(_walks_of(data, curves, parameters))
 
@@ -100,7 +101,7 @@ class SessionMeans:
                 yield [*key, SIZE_FREE_KIND, name, title, "", *_errors(mean, each)]
 
     def _overall(self, data: GroupData) -> Iterator[list[object]]:
-        """The gait profile score of both sides, the pelvis counted once in the left cycle."""
+        """Yield rows of the gait profile score of both sides, with the pelvis once, in the left cycle."""
         reference = score_reference_of(data)
         for session, condition in dict.fromkeys(key[:2] for key in self.walks):
             keys = {side: (session, condition, side) for side in SIDES}
@@ -108,7 +109,7 @@ class SessionMeans:
                 continue
             side_scores = {side: _scores(self.walks[key], key, reference) for side, key in keys.items()}
             named = {side: list(self.walks[key].trials) for side, key in keys.items()}
-            # a walk may have cycles of one side alone
+            # a walk may have cycles of only one side
             both = [trial for trial in named[SIDES[0]] if all(trial in others for others in named.values())]
             rows = {side: [names.index(trial) for trial in both] for side, names in named.items()}
             names = [
@@ -190,7 +191,7 @@ def _title(name: str) -> str:
 
 
 def _errors(mean: float, each: FloatArray) -> list[object]:
-    """Number of walks, mean, standard deviation from walk to walk, SEM of the mean, MDC95 of two means; NaN below two walks."""
+    """Return number of walks, mean, SD between walks, SEM of the mean, MDC95 of two means; NaN for fewer than two walks."""
     known = each[np.isfinite(each)]
     count = len(known)
     if count < 2:
@@ -203,10 +204,10 @@ def _errors(mean: float, each: FloatArray) -> list[object]:
 def _notes(few: bool) -> tuple[str, ...]:
     published = load_table("study/analysis")["gait_scores"]["published"]
     explanation = (
-        "One walk tells no error of its own: the published values are what there is."
+        "The error cannot be determined from one walk; only the published values are available."
         if few
-        else "SEM: of the mean over the walks of this session; MDC95: the smallest change between two such means that is not "
-        "chance (Student's t for the number of walks). Markers were not re-applied between the walks, so that a change "
-        "between days needs at least the published values."
+        else "SEM: standard error of the mean over the walks of this session. MDC95: smallest change between two such "
+        "means that is not due to chance (Student's t for the number of walks). Markers were not re-applied between "
+        "the walks, so a change between days must exceed at least the published values."
     )
     return (explanation, *published)

@@ -1,4 +1,4 @@
-"""Left against right, of every subject, session and condition: parameters and mean curves."""
+"""Compare left and right of every subject, session and condition: parameters and mean curves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SYMMETRY_COLUMNS = [
 
 @group_statistic("symmetry", place=40)
 def symmetry(data: GroupData) -> Found:
-    """symmetry.csv."""
+    """Return symmetry.csv and its notes."""
     observations = data.observations
     table = symmetry_table(observations.cells, observations.definitions, list(data.parameter_units), data.curves)
     return Found({"symmetry": table}, {"symmetry": _notes(table)})
@@ -31,14 +31,14 @@ def symmetry_table(
     cells: Sequence[Cell], definitions: Sequence[ParameterDefinition], units: Sequence[str],
     curves: Sequence[tuple[int, str, str]],
 ) -> pd.DataFrame:  # fmt: skip
-    """Return symmetry.csv: one row per parameter and a curve of each subject, session and condition measured on both sides.
+    """Return symmetry.csv: one row per parameter and curve of each subject, session and condition measured on both sides.
 
-    Parameter: mean of each side, right minus left, symmetry index and angle in percent (0: symmetric). Curve: the
-    root mean square of right minus left over the cycle, in its unit.
+    Parameters have the mean of each side, right minus left, symmetry index and angle in percent (0: symmetric); curves the root
+    mean square of right minus left over the cycle, in the unit of the variable.
 
-    Parameters: `units` of the definitions; `curves` (place in the cells' curves, variable, unit).
+    units: units of the definitions. curves: (index in the curves of a cell, variable, unit).
     """
-    pairs = _pairs(cells)
+    pairs = _side_pairs(cells)
     if not pairs:
         return pd.DataFrame(columns=SYMMETRY_COLUMNS)
     keys = [(right.subject, right.session, right.condition, right.group) for right, _ in pairs]
@@ -74,8 +74,8 @@ def symmetry_table(
     return table[table["difference"].notna()].reset_index(drop=True)
 
 
-def _pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
-    """Right and left cell of each subject, session, condition and group that has both."""
+def _side_pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
+    """Return the right and left cell of each subject, session, condition and group that has both."""
     by_subject: dict[tuple[str, str, str, str], dict[str, Cell]] = {}
     for cell in cells:
         by_subject.setdefault((cell.subject, cell.session, cell.condition, cell.group), {})[cell.side] = cell
@@ -85,7 +85,7 @@ def _pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
 
 def _notes(table: pd.DataFrame) -> tuple[str, ...]:
     if not len(table):
-        return ("No symmetry: no subject has cycles of both sides.",)
+        return ("Symmetry is not computed, because no subject has cycles of both sides.",)
     return (
         "Symmetry of each subject: right minus left; symmetry index 100 (R - L) / (0.5 (R + L)) (Robinson et al. 1987) and "
         "symmetry angle (Zifchock et al. 2008) in percent; of curves the root mean square of right minus left.",

@@ -1,4 +1,4 @@
-"""Results of a study: curves with their tests, parameters, statistics, gait scores, outliers, methods and files."""
+"""Sections with the results of a study: curves and tests, parameters, statistics, gait scores, outliers, methods, files."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _MIXED_TEMPLATE = """
 
 @STUDY_SECTIONS.section("mixed", place=80, title="Mixed models", link="Mixed models", template=_MIXED_TEMPLATE)
 def mixed_models(page: StudyPage) -> Data | None:
-    """Return effects and coefficients, or None."""
+    """Return the tables of effects and coefficients, or None."""
     effects, coefficients = mixed_tables(page.table("mixed_models"), page.names, page.options.alpha)
     if not page.views or not (effects or page.notes("mixed_models")):
         return None
@@ -64,7 +64,7 @@ def mixed_models(page: StudyPage) -> Data | None:
 
 
 def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Table, Table]:
-    """Whole effects (tests) and coefficients of the mixed models."""
+    """Return the tables of effects (tests) and of coefficients of the mixed models."""
     if not len(models):
         return table((), ()), table((), ())
     effects = models[models["kind"] == "effect"]
@@ -120,7 +120,7 @@ def symmetry(page: StudyPage) -> Data | None:
 
 
 def symmetry_table(symmetry: pd.DataFrame, names: Names, shown: Sequence[str] | None, kind: str) -> Table:
-    """Means over subjects of the symmetry of parameters or curves, by condition and group."""
+    """Return the means over subjects of the symmetry of parameters or curves, by condition and group."""
     if not len(symmetry):
         return table((), ())
     rows_of_kind = symmetry[symmetry["kind"] == kind]
@@ -152,7 +152,7 @@ _REPEATABILITY_TEMPLATE = """
     "repeatability", place=100, title="Repeatability", link="Repeatability", template=_REPEATABILITY_TEMPLATE
 )
 def repeatability(page: StudyPage) -> Data | None:
-    """Return a table per level, of parameters and of curves, or None."""
+    """Return one table per level for parameters and for curves, or None."""
     rows = page.table("repeatability")
     made = []
     for level in dict.fromkeys(rows["level"]) if len(rows) else ():
@@ -169,7 +169,7 @@ def repeatability(page: StudyPage) -> Data | None:
 def repeatability_table(
     values: pd.DataFrame, names: Names, shown: Sequence[str] | None, kind: str, level: str
 ) -> Table:
-    """SEM, MDC, CMC and ICC of parameters or curves, within or between sessions."""
+    """Return SEM, MDC, CMC and ICC of parameters or curves, within or between sessions."""
     if not len(values):
         return table((), ())
     selected = values[(values["kind"] == kind) & (values["level"] == level)]
@@ -191,7 +191,7 @@ def repeatability_table(
 
 
 def _count(count: float) -> str:
-    """A count."""
+    """Return a count as text."""
     return f"{count:.0f}" if np.isfinite(count) else MISSING
 
 
@@ -219,8 +219,8 @@ def further_statistics(page: StudyPage) -> Data | None:
 
 
 def shown(frame: pd.DataFrame) -> Table:
-    """The first rows of a table, numbers with three digits."""
-    max_rows = 200  # more are in the file
+    """Return the first rows of a table, with three digits per number."""
+    max_rows = 200  # largest number of shown rows
     numeric = {name: pd.api.types.is_numeric_dtype(column) for name, column in frame.items()}
     heads = [f"#{name}" if numeric[name] else str(name) for name in frame]
     rows = [
@@ -248,7 +248,7 @@ _METHODS_TEMPLATE = """
     "methods", place=140, title="Methods", link="Methods", css="new-page", template=_METHODS_TEMPLATE
 )
 def methods(page: StudyPage) -> Data | None:
-    """The methods as they are written from the records of the trials; None where no trial has a result."""
+    """Return the methods text generated from the records of the trials; None if no trial has a result."""
     written = study_methods(page.source, page.facts)
     return None if written is None else {"methods": written, "versions": page.facts.versions}
 
@@ -260,7 +260,7 @@ _FILES_TEMPLATE = """
 
 @STUDY_SECTIONS.section("files", place=150, title="Files", link="Files", template=_FILES_TEMPLATE)
 def files(page: StudyPage) -> Data:
-    """The files that are there, explained."""
+    """Return the available files with descriptions."""
     written = ("report.html",) if page.source.one_session else ("report.html", "subjects")
     listed = []
     for entry in report_table()["file"]:
@@ -276,7 +276,7 @@ _NO_RESULTS_TEMPLATE = """
 
 @STUDY_SECTIONS.section("results", place=130, title="No results", template=_NO_RESULTS_TEMPLATE)
 def no_results(page: StudyPage) -> Data | None:
-    """None where there are curves."""
+    """Return the section of a study without cycles; None if there are curves."""
     return None if page.views else {}
 
 
@@ -300,7 +300,7 @@ _CURVES_TEMPLATE = """
 )
 def curves(page: StudyPage) -> Data | None:
     """Return figures, tests and clusters of every comparison, or None."""
-    max_views = 8  # comparisons drawn; more are in the tables
+    max_views = 8  # number of drawn comparisons; all are in the tables
     if not page.views:
         return None
     figures: dict[str, Markup] = {}
@@ -331,7 +331,7 @@ def _figures(page: StudyPage, view: View) -> list[tuple[str, Markup]]:
 
 
 def cluster_table(view: View, names: Names, alpha: float) -> Table:
-    """The supra-threshold parts of the curves of a view; signs as in the figures."""
+    """Return the supra-threshold clusters of the curves of a view, with the signs of the figures."""
     tests = view.tests
     if not len(tests):
         return table((), ())
@@ -339,7 +339,7 @@ def cluster_table(view: View, names: Names, alpha: float) -> Table:
     rows: list[tuple[Value, ...]] = []
     strong: list[int] = []
     for r in rows_of(tests[tests["start_percent"].notna()]):
-        # differences and slopes have a direction, F has none
+        # differences and slopes have a sign, F has not
         sign = 1.0 if "anova" in r.family else variable(r.variable).clinical(SIDES[0])
         if r.p_adjusted < alpha:
             strong.append(len(rows))
@@ -355,7 +355,7 @@ def cluster_table(view: View, names: Names, alpha: float) -> Table:
 
 
 def test_lines(view: View) -> list[str]:
-    """What each row below the panels compares, and how many curves differ in it."""
+    """Return the comparison of each strip below the panels, and its number of significant curves."""
     if not len(view.tests):
         return []
     rows_shown = []
@@ -412,7 +412,7 @@ def parameters(page: StudyPage) -> Data | None:
 
 
 def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cells: Sequence[Cell]) -> Table:
-    """Mean ± SD between subjects of each parameter: one column per condition and group, or a side where there is one."""
+    """Return mean ± SD between subjects of each parameter, with one column per condition and group, or per side for one cell."""
     columns = [(cell_words(cell, cells), cell, MEAN_OF_SIDES) for cell in cells]
     if len(cells) == 1:
         columns = [(side_words(side), cells[0], side) for side in (*SIDES, MEAN_OF_SIDES)]
@@ -431,7 +431,7 @@ def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cel
 
 
 def comparison_sections(comparisons: pd.DataFrame, names: Names, alpha: float) -> list[TitledTable]:
-    """A table a comparison: means of both, difference with its interval, effect size, p; several levels at once: F."""
+    """Return one table per comparison: means, difference with interval, effect size and p; or F for several levels."""
     if not len(comparisons):
         return []
     sections: list[TitledTable] = []
@@ -503,7 +503,7 @@ _SCORES_TEMPLATE = """
     template=_SCORES_TEMPLATE,
 )
 def scores(page: StudyPage) -> Data | None:
-    """Return the profile and the scores of every subject, or None."""
+    """Return the profile figure and the scores of every subject, or None."""
     gait_scores = page.table("gait_scores")
     if not page.views or not (len(gait_scores) or page.notes("gait_scores")):
         return None
@@ -514,7 +514,7 @@ def scores(page: StudyPage) -> Data | None:
 
 
 def score_table(scores: pd.DataFrame, names: Names, of_one: bool = False) -> Table:
-    """Scores of every subject, or `of_one`, by session, condition and side."""
+    """Return the scores of every subject (or of one if `of_one`) by session, condition and side."""
     nine = score_variables()
     labels = [*(names.title(score_variable.variable) for score_variable in nine), "GPS"]
     columns = [*(f"gvs_{score_variable.name}" for score_variable in nine), "gps"]
@@ -543,7 +543,7 @@ _CYCLES_TEMPLATE = """
     "cycles", place=120, title="Representative cycles and outliers", link="Outliers", template=_CYCLES_TEMPLATE
 )
 def cycles(page: StudyPage) -> Data | None:
-    """Return the outliers, or None."""
+    """Return the table of outliers, or None."""
     outliers = outlier_table(page.table("cycles"))
     if not page.views or not (outliers or page.notes("cycles")):
         return None
@@ -551,7 +551,7 @@ def cycles(page: StudyPage) -> Data | None:
 
 
 def outlier_table(cycles: pd.DataFrame) -> Table:
-    """Cycles unlike the others of their subject, the farthest first."""
+    """Return the outlier cycles of every subject, sorted by decreasing distance."""
     if not len(cycles):
         return table((), ())
     odd = cycles[cycles["outlier"]].assign(times=lambda t: t["distance"] / t["limit"])

@@ -1,4 +1,4 @@
-"""The page of one subject, or of a session: trials, 3-D view, curves of all cycles, parameters, norms, symmetry, scores."""
+"""Sections of the page of a subject or session: trials, 3-D view, curves, parameters, norms, symmetry, scores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from biodyn.study.report.source import Names, Table, number, parts_of, rows_of, 
 from biodyn.variables import choose_norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 
-#: State that is drawn for every outcome of a trial; results of version 0.1.0 among them.
+#: Drawn state of every outcome of a trial, including those of version 0.1.0.
 LAMPS: dict[str, str] = {status: status for status in STATUS_WORDS}
 LAMPS |= {**OLD_TRIAL_STATUS, FAILED: "fail", NOT_RUN: "not_assessed"}
 #: The outcome in words.
@@ -56,7 +56,7 @@ _TEMPLATE = """
 
 @SUBJECT_SECTIONS.section("trials", place=60, title="Trials", link="Trials", template=_TEMPLATE)
 def trials(page: SubjectPage) -> Data:
-    """A row a trial."""
+    """Return one row per trial."""
     return {
         "representative": page.representative,
         "representative_words": representative_words(page),
@@ -114,7 +114,7 @@ class Part:
 
     @property
     def counts(self) -> str:
-        """How many cycles there are."""
+        """Return the number of cycles as text."""
         return (
             ", ".join(f"{len(side_cycles.values)} {side_words(side)}" for side, side_cycles in self.cycles.items())
             + " cycles"
@@ -122,21 +122,21 @@ class Part:
 
     @property
     def standard(self) -> list[str]:
-        """Variables of the standard page that there are."""
+        """Return the available variables of the standard page."""
         return [name for name in standard_names() if name in self._places]
 
     @property
     def keys(self) -> list[Key]:
-        """The legend of the standard page."""
+        """Return the legend of the standard page."""
         return subject_keys(self.cycles, self.norms, self.standard)
 
     def describe(self, name: str) -> Described:
-        """The panel of a variable, and its extremes in words."""
+        """Return the panel of a variable, and its extremes as text."""
         return subject_panel(name, self.cycles, self._places[name], self.data.units[name], self.norms)
 
     @property
     def grids(self) -> Markup:
-        """The standard page, and below it the variables that the trial report shows besides."""
+        """Return the standard page, followed by the other variables of the trial report."""
         panels = dict.fromkeys(name for figure in display_figures() for name in figure["panels"])
         further = [name for name in panels if name in self._places and name not in self.standard]
         return standard_grid(self.standard, self.describe, self.keys) + further_grid(further, self.describe)
@@ -150,7 +150,7 @@ class Part:
     "curves", place=10, title="Curves over the gait cycle", link="Curves", template=_CURVES_TEMPLATE
 )
 def curves(page: SubjectPage) -> Data:
-    """Return a part per session and condition."""
+    """Return one part per session and condition."""
     figure_parts = [] if page.data is None else parts(page.data, page.tables["cycles"], page.norms)
     if not figure_parts:
         return {"title": "No curves", "link": "", "parts": []}
@@ -170,7 +170,7 @@ def curves(page: SubjectPage) -> Data:
 
 
 def _means(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
-    """Mean over all cycles by variable and side, in the clinical sign."""
+    """Return the mean over all cycles by variable and side, in the clinical sign."""
     sides = data.cycles["side"].astype(str).to_numpy()
     return {
         str(name): {
@@ -186,7 +186,7 @@ def _means(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
 
 
 def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> list[Part]:
-    """Figures of every session and condition of a subject."""
+    """Return the figures of every session and condition of a subject."""
     flagged = {
         (row.trial, int(row.cycle), row.side): (bool(row.outlier), bool(row.representative)) for row in rows_of(flags)
     }
@@ -216,7 +216,7 @@ def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> li
 
 
 def odd_cycles(flags: pd.DataFrame) -> list[str]:
-    """Outliers in words."""
+    """Return the outliers as texts."""
     return [
         f"trial {row.trial}, cycle {row.cycle:.0f} {side_words(row.side)}: {row.distance:.3f} from the median cycle "
         f"(limit {row.limit:.3f})"
@@ -226,7 +226,7 @@ def odd_cycles(flags: pd.DataFrame) -> list[str]:
 
 @SUBJECT_SECTIONS.section("scene", place=15, title="The walks in 3-D", link="3-D", css="scene", template=SCENE_TEMPLATE)
 def scene(page: SubjectPage) -> Data | None:
-    """What moves; None for the pages of a larger study, and where no result holds a motion."""
+    """Return the 3-D view; None for pages of a study of several sessions, or if no result has a motion."""
     return page.scene
 
 
@@ -238,13 +238,13 @@ _PARAMETERS_TEMPLATE = """
 
 @SUBJECT_SECTIONS.section("parameters", place=30, title="Parameters", link="Parameters", template=_PARAMETERS_TEMPLATE)
 def parameters(page: SubjectPage) -> Data | None:
-    """Return a table per session and condition, or None."""
+    """Return one table per session and condition, or None."""
     tables = parameter_tables(page.tables["parameters"], page.names, page.means)
     return {"parameters": tables, "errors": len(page.means) > 0} if tables else None
 
 
 def parameter_tables(means: pd.DataFrame, names: Names, errors: pd.DataFrame) -> list[tuple[str, Table]]:
-    """Mean ± SD over the cycles of each side; a table a session and condition.
+    """Return one table per session and condition with mean ± SD over the cycles of each side.
 
     `errors`: session_means.csv of one person, with MDC95; may be empty.
     """
@@ -270,7 +270,7 @@ def parameter_tables(means: pd.DataFrame, names: Names, errors: pd.DataFrame) ->
 
 
 def _detectable(errors: pd.DataFrame) -> dict[tuple[str, str, str, str], float]:
-    """MDC95 by session, condition, side and parameter."""
+    """Return the MDC95 by session, condition, side and parameter."""
     if not len(errors):
         return {}
     parameter_errors = errors[errors["kind"] == PARAMETER]
@@ -290,13 +290,13 @@ _NORM_NUMBERS_TEMPLATE = """
 
 @SUBJECT_SECTIONS.section("norms", place=35, title="Against norms", link="Norms", template=_NORM_NUMBERS_TEMPLATE)
 def norm_numbers(page: SubjectPage) -> Data | None:
-    """Return a table per session and condition, or None."""
+    """Return one table per session and condition, or None."""
     norm_tables = norm_parts(page)
     return {"parts": norm_tables} if norm_tables else None
 
 
 def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
-    """Of every session and condition: its title, why these norms, the table of numbers, and the sources."""
+    """Return title, reason for the choice of norms, table and sources of every session and condition."""
     if page.data is None or page.walker is None:
         return []
     cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
@@ -323,7 +323,7 @@ def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
 
 
 def _activity(page: SubjectPage, session: str, condition: str) -> str:
-    """What the person does in the trials of a condition, "" where they differ or none of them tells."""
+    """Return the activity in the trials of a condition; "" if it differs or is unknown."""
     trials = [trial for trial in page.trials if trial.done and (trial.session, trial.condition) == (session, condition)]
     activities = {trial.metrics.get("activity", "") for trial in trials if not trial.excluded}
     return activities.pop() if len(activities) == 1 else ""
@@ -332,7 +332,7 @@ def _activity(page: SubjectPage, session: str, condition: str) -> str:
 def _means_norm_numbers(
     data: SubjectCycles, sides: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, FloatArray]]]:
-    """Mean parameters of the stride by side, and mean curves in the clinical sign by variable and side."""
+    """Return mean stride parameters by side, and mean curves in the clinical sign by variable and side."""
     strides: dict[str, dict[str, float]] = {}
     curves: dict[str, dict[str, FloatArray]] = {}
     for side, rows in sides.items():
@@ -356,13 +356,13 @@ _SYMMETRY_TEMPLATE = """
 
 @SUBJECT_SECTIONS.section("symmetry", place=40, title="Symmetry", link="Symmetry", template=_SYMMETRY_TEMPLATE)
 def symmetry(page: SubjectPage) -> Data | None:
-    """Return parameters and curves, or None."""
+    """Return the table of parameters and curves, or None."""
     content = symmetry_table(page.tables["symmetry"], page.names)
     return {"symmetry": content} if content else None
 
 
 def symmetry_table(symmetry: pd.DataFrame, names: Names) -> Table:
-    """Right against left, every session and condition."""
+    """Return the comparison of right and left for every session and condition."""
     rows = [
         (
             names.title(r["name"]) + (", curve" if r["kind"] == "curve" else ""), r["session"], r["condition"],
@@ -393,7 +393,7 @@ _SCORES_TEMPLATE = """
     template=_SCORES_TEMPLATE,
 )
 def scores(page: SubjectPage) -> Data | None:
-    """Return scores by session, condition and side, or None."""
+    """Return the scores by session, condition and side, or None."""
     content = score_table(page.tables["gait_scores"], page.names, of_one=True)
     if not content:
         return None
@@ -409,14 +409,14 @@ def scores(page: SubjectPage) -> Data | None:
 
 
 def profile(page: SubjectPage) -> Figure:
-    """The scores as bars, a panel a condition."""
+    """Return the scores as bars, with one panel per condition."""
     scores = page.tables["gait_scores"]
     cells = list(dict.fromkeys(zip(scores["condition"], scores["group"], strict=True)))
     return profile_figure(scores, cells, page.names, page.means)
 
 
 def error_table(means: pd.DataFrame) -> Table:
-    """Scores of the mean over the walks of a session, with SEM and MDC95; empty where one walk tells none."""
+    """Return the mean scores over the walks of a session with SEM and MDC95; empty for a single walk."""
     if not len(means):
         return table((), ())
     scores = means[(means["kind"] == SCORE) & means["sem"].notna()]

@@ -1,4 +1,4 @@
-"""What happened in a study: failures, warnings, quality, subjects and trials, files left out."""
+"""Sections on the trials of a study: failures, warnings, quality, subjects and trials, unused files."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ _TEMPLATE = """
 
 @STUDY_SECTIONS.section("failures", place=10, link="Failures", template=_TEMPLATE)
 def failures(page: StudyPage) -> Data:
-    """The failed trials by reason; the title says whether there are any."""
-    max_unfolded = 40  # failures that are shown without unfolding
+    """Return the failed trials by reason; the title states whether there are any."""
+    max_unfolded = 40  # number of failures that are shown unfolded
     trials = page.source.trials
     groups = failed_groups(trials)
     any_fail = any(OLD_TRIAL_STATUS.get(trial.status, trial.status) == "fail" for trial in trials)
@@ -93,7 +93,7 @@ _WARNINGS_TEMPLATE = """
 
 @STUDY_SECTIONS.section("warnings", place=132, link="Warnings", template=_WARNINGS_TEMPLATE)
 def warnings(page: StudyPage) -> Data:
-    """The findings, the gravest and most frequent first."""
+    """Return the findings, sorted by severity and frequency."""
     findings = page.findings.of("error", "warning")
     return {
         "title": "Warnings" if findings else "No warnings",
@@ -104,7 +104,7 @@ def warnings(page: StudyPage) -> Data:
     }
 
 
-#: Columns of summary.csv that tell the quality, with words and unit.
+#: Columns of summary.csv on data quality, with title and unit.
 MEASURES = (
     ("marker_rms_mm", "marker tracking error, RMS", "mm"),
     ("residual_force_rms_percent_of_limit", "pelvis residual force, RMS", "% of its limit"),
@@ -121,7 +121,7 @@ _QUALITY_TEMPLATE = """
     "quality", place=133, title="Quality over all trials", link="Quality", template=_QUALITY_TEMPLATE
 )
 def quality(page: StudyPage) -> Data | None:
-    """The figure, its limits and the worst trials; None where no trial has a result."""
+    """Return the quality figure, its limits and the worst trials; None if no trial has a result."""
     if not page.facts.variants:
         return None
     trials = page.source.trials
@@ -134,19 +134,19 @@ def quality(page: StudyPage) -> Data | None:
 
 
 def limit_sources(facts: RunFacts) -> str:
-    """The limits that are drawn, in words, with their sources."""
+    """Return a text on the drawn limits and their sources."""
     limits = facts.usual.settings["limits"]
     return (
         f"Limits: marker tracking error {1000 * limits['marker_rms_m']:.0f} mm (OpenSim checklist; Hicks et al. 2015); "
         f"residual force {100 * FORCE_SHARE:.0f} % of the peak ground force, residual moment "
         f"{100 * MOMENT_SHARE:.0f} % of peak ground force times height of the centre of mass "
-        "(Hicks et al. 2015, doi 10.1115/1.4029304), both widened by what tables and markers cannot know (docs/methods.md). "
+        "(Hicks et al. 2015, doi 10.1115/1.4029304), both increased by the uncertainty of body tables and markers (docs/methods.md). "
         "Settings: limits."
     )
 
 
 def worst_trials(trials: Sequence[Trial]) -> Table:
-    """The trials that fit worst by each measure."""
+    """Return the worst trials by each measure."""
     max_scenes = 5
     rows = []
     done = [trial for trial in trials if trial.done]
@@ -171,7 +171,7 @@ _SUBJECTS_TEMPLATE = """
     "subjects", place=134, title="Subjects and trials", link="Subjects", template=_SUBJECTS_TEMPLATE
 )
 def subjects(page: StudyPage) -> Data:
-    """Both tables."""
+    """Return the tables of subjects and trials."""
     trials_by_subject = page.source.subjects
     return {
         "subjects": subject_table(
@@ -182,7 +182,7 @@ def subjects(page: StudyPage) -> Data:
 
 
 def subject_table(subjects: Sequence[tuple[str, Sequence[Trial]]], address: Sequence[str]) -> Table:
-    """Every subject with its page, and the laboratory where there are several."""
+    """Return every subject with its page, and the laboratory if there are several."""
     several_sites = len({trial.site for _, trials in subjects for trial in trials}) > 1
     rows = []
     for (subject, trials), page in zip(subjects, address, strict=True):
@@ -209,7 +209,7 @@ def subject_table(subjects: Sequence[tuple[str, Sequence[Trial]]], address: Sequ
 
 
 def trial_table(trials: Sequence[Trial]) -> Table:
-    """Every trial with its outcome and quality."""
+    """Return every trial with its outcome and quality."""
     rows = [
         (
             link(trial.link, trial.subject), trial.trial, trial.session, trial.condition, trial.group, trial.status,
@@ -254,7 +254,7 @@ _LEFT_OUT_TEMPLATE = """
 
 @STUDY_SECTIONS.section("left-out", place=135, title="Files left out", link="Left out", template=_LEFT_OUT_TEMPLATE)
 def left_out(page: StudyPage) -> Data | None:
-    """Return the files grouped by role and reason, or None."""
+    """Return the unused files grouped by role and reason, or None."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for file in page.source.record["files"]:
         if file["role"] in ("functional", "other", "excluded"):
