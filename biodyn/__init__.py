@@ -38,7 +38,7 @@ def load(result_dir: str | Path) -> LoadedResult | StudyResult:
     """Open the result folder of a trial, session or study, of this or an older version.
 
     Returns the result with the same attributes as that of `run_trial`, `run_session` or `run_study`:
-    `load(folder).joint_torques`, `load(study).summary`. Raises ResultError if the folder is not a result, a file is missing or
+    `load(folder).joint_torques`, `load(study).trials`. Raises ResultError if the folder is not a result, a file is missing or
     damaged, or was written by a newer biodyn.
     """
     folder = Path(result_dir)

@@ -24,7 +24,7 @@ for file in study.plan.files:
 result = study.run(OUT, on_outcome=lambda outcome: print(outcome.subject, outcome.trial, outcome.status))
 
 # %% Which trials can be used?
-print(result.summary[["subject", "trial", "status", "reason"]].to_string())
+print(result.trials[["subject", "trial", "status", "reason"]].to_string())
 
 # %% One variable of all cycles, as a pandas table
 knee = result.cycles(variable="knee_angle")

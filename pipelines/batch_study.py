@@ -41,8 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
     out = given.out or Path("reports") / study.plan.name
     result = study.run(out, workers=given.workers)
 
-    print(result.summary["status"].value_counts().to_string())
-    for row in result.failed.itertuples():
+    print(result.trials["status"].value_counts().to_string())
+    for row in result.trials.query("status == 'failed'").itertuples():
         print(f"{row.subject}/{row.trial}: {row.reason}")
     curves = pd.concat([mean_curves(result, variable) for variable in CURVES])
     if curves.empty:
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         figure(curves).savefig(out / "mean_moments.png", dpi=120)
         print(f"Written: {out / 'mean_moments.png'}")
     print(f"Begin with {out / 'report.html'}")
-    return 3 if len(result.failed) else 0
+    return 3 if (result.trials["status"] == "failed").any() else 0
 
 
 def mean_curves(result: biodyn.StudyResult, variable: str) -> pd.DataFrame:

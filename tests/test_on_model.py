@@ -370,8 +370,8 @@ def test_a_session_has_one_model_scaled_by_one_static(tmp_path):
     first, second = (folder.joinpath("model.osim").read_bytes() for folder in folders)
     assert first == second != model.read_bytes()
     assert abs(from_osim(folders[0] / "model.osim").multibody.total_mass_kg - 80.0) < 1e-6
-    assert set(result.summary["static_file"]) == {"subject01_static.trc"}
-    assert (result.summary["subject_mass_kg"] == 80.0).all()
+    assert set(result.trials["static_file"]) == {"subject01_static.trc"}
+    assert (result.trials["subject_mass_kg"] == 80.0).all()
 
 
 @pytest.mark.slow
@@ -431,10 +431,10 @@ def test_a_study_has_a_model_for_each_subject(tmp_path):
     lines = [f'[subjects.{s}.settings.model]\nosim = "{s}/{s}.osim"\n' for s in ("subject18", "subject19")]
     (tmp_path / "in/study.toml").write_text("".join(lines) + "[settings.output]\nfigures = false\nreport = false\n")
     result = biodyn.run_study(tmp_path / "in", tmp_path / "out", workers=1)
-    assert set(result.summary["status"].astype(str)) <= {"pass", "warn"}
-    assert len(result.summary) == 2
-    assert (result.summary["residual_force_rms_N"] < 5.0).all()
-    assert result.summary["static_file"].isna().all()  # nothing scaled these models
+    assert set(result.trials["status"].astype(str)) <= {"pass", "warn"}
+    assert len(result.trials) == 2
+    assert (result.trials["residual_force_rms_N"] < 5.0).all()
+    assert result.trials["static_file"].isna().all()  # nothing scaled these models
     assert "OpenSim models of the settings" in (tmp_path / "out/report.html").read_text(encoding="utf-8")
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,15 @@ class Markers:
     def time_s(self) -> FloatArray:
         """Time of each frame, 0 at the file's first frame; (T,) s."""
         return np.arange(self.frame_count) / self.rate_hz
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table: time_s, then LABEL_x, LABEL_y, LABEL_z of each marker, m."""
+        import pandas as pd
+
+        columns = [f"{label}_{axis}" for label in self.labels for axis in "xyz"]
+        frame = pd.DataFrame(self.positions.reshape(self.frame_count, -1), columns=columns)
+        frame.insert(0, "time_s", self.time_s)
+        return frame
 
     def index(self, label: str) -> int:
         """Return the column of a marker; KeyError if there is none."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biodyn.conventions import FloatArray, Side
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Powers of the corrected coordinate and of the other one, in the order of the coefficients.
 POWERS = np.array([[3, 4], [3, 2], [3, 0], [1, 4], [1, 2], [1, 0]])
@@ -98,6 +102,15 @@ class ForcePlate:
     def outputs(self) -> FloatArray:
         """Return the channels, multiplied by the calibration matrix if there is one: (Ta, 6) or (Ta, C)."""
         return self.channels if self.cal_matrix is None else self.channels @ self.cal_matrix.T
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table: time_s, then the channels as stored, N, Nm or m; offsets are not removed."""
+        import pandas as pd
+
+        names = self.channel_labels or tuple(f"channel_{number + 1}" for number in range(self.channels.shape[1]))
+        frame = pd.DataFrame(self.channels, columns=list(names))
+        frame.insert(0, "time_s", np.arange(len(self.channels)) / self.rate_hz, allow_duplicates=True)
+        return frame
 
     def part(self, first: int, stop: int, marker_rate_hz: float) -> ForcePlate:
         """Return the samples of the marker frames from `first` to before `stop`."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.recording.motion import Coordinates, Markers, SegmentPoses
 from biodyn.recording.plates import ForcePlate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,15 @@ class AnalogSignals:
     def time_s(self) -> FloatArray:
         """Return the time (Ta,) s of each sample, 0 at the first frame of the file."""
         return np.arange(len(self.values)) / self.rate_hz
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table: time_s, then each channel in its unit (`attrs["units"]`)."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.values, columns=list(self.labels))
+        frame.insert(0, "time_s", self.time_s, allow_duplicates=True)
+        frame.attrs["units"] = dict(zip(self.labels, self.units, strict=True))
+        return frame
 
     def part(self, start_s: float, end_s: float) -> AnalogSignals:
         """Return the samples from `start_s` to before `end_s`."""

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from biodyn.diagnostics import STATUS_WORDS, Diagnostic
-from biodyn.errors import StudyError, printable
+import pandas as pd
+
+from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict, worst_status
+from biodyn.errors import ResultError, StudyError, printable
+from biodyn.output.figures.trial import TrialView
+from biodyn.output.report.plotting import PlottableResult, side_list
 from biodyn.output.store.folder import KIND_ENTRY
+from biodyn.output.store.read import ResultFolder, StoredResult, diagnostics_of
+from biodyn.output.tables.lazy import COORDINATES, LazyTables, Signs, convert_signs, set_meaning, set_signs
 from biodyn.settings import map_table_paths
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.discovery.definition import all_table_paths
+from biodyn.study.group.registry import mean_of_person
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import FAILED, TrialRecord, read_record
 from biodyn.study.running.task import program_version
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from biodyn.variables.meaning import nearest_variable
+from biodyn.variables.norms import NONE, norms_record, read_walker
 
 STUDY_RECORD_NAME = "study.json"
 STUDY_RECORD_VERSION = 1
@@ -111,20 +117,21 @@ def write_whole(path: Path, content: Mapping[str, Any]) -> None:
 
 
 _LABELS = ("subject", "session", "condition", "group", "site", "trial", "reason", "hint", "error", "excluded")
+_CYCLES = "gait_cycles"
 
 
-@dataclass(frozen=True)
-class StudyResult:
-    """The output folder of a study, with tables as pandas that are read on first access."""
+class StudyResult(PlottableResult):
+    """The output folder of a study or session: tables as pandas, read on first use; figures of all cycles or subjects.
 
-    folder: Path
+    Attributes and methods have the names of a trial's result. Rows of tables begin with subject, session, condition, trial.
+    """
 
     def __init__(self, folder: str | Path) -> None:
-        object.__setattr__(self, "folder", Path(folder))
+        self.folder = Path(folder)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {status}" for status, count in self.record["counts"].items() if count)
-        return f"<biodyn {self.record.get('kind', 'study')} {self.record['name']}: {counts}>"
+        return f"<biodyn {self.version} {self.record.get('kind', 'study')} {self.name}: {counts}>"
 
     @cached_property
     def record(self) -> Mapping[str, Any]:
@@ -137,15 +144,61 @@ class StudyResult:
             ) from error
         return content
 
+    @property
+    def name(self) -> str:
+        """Name of the study."""
+        return str(self.record["name"])
+
+    @property
+    def version(self) -> str:
+        """Version of biodyn that wrote the result."""
+        return str(self.record["program"])
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Settings of the trials that differ from the defaults, as study.toml or the command line has them."""
+        return dict(self.record["definition"]["settings"])
+
     @cached_property
-    def summary(self) -> pd.DataFrame:
+    def trials(self) -> pd.DataFrame:
         """Return one row per trial: status, reason, summary metrics."""
         return self._csv(self.folder / "summary.csv")
 
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The most severe verdict of the trials, with the checks of all of them; titles begin with the trial."""
+        verdicts = {name: StoredResult(folder).verdict for name, folder in self._result_folders.items()}
+        without_result = ["fail"] if len(self._result_folders) < len(self.trials) else []
+        status = worst_status([*(verdict.status for verdict in verdicts.values()), *without_result])  # type: ignore[list-item]
+        checks, causes = (
+            tuple(
+                replace(check, title=f"{name}: {check.title}")
+                for name, verdict in verdicts.items()
+                for check in getattr(verdict, kind)
+            )
+            for kind in ("checks", "causes")
+        )
+        return Verdict(status, checks, causes)
+
     @property
-    def failed(self) -> pd.DataFrame:
-        """Return the rows of `summary` for trials without a result."""
-        return self.summary[self.summary["status"] == FAILED]
+    def failed(self) -> bool:
+        """True if a trial has no result or failed its checks; see `trials`."""
+        return bool(self.trials["status"].isin([FAILED, "fail"]).any())
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Findings about all trials together."""
+        return diagnostics_of(self.record)
+
+    @cached_property
+    def _result_folders(self) -> Mapping[str, Path]:
+        """Folders of the trials with a result, by trial."""
+        rows = self.trials[self.trials["status"].isin(list(STATUS_WORDS))]
+        several = rows["subject"].nunique() > 1
+        return {
+            f"{row.subject}, {row.trial}" if several else str(row.trial): self.trial_folder(row.subject, row.trial)
+            for row in rows.itertuples()
+        }
 
     @property
     def group_tables(self) -> tuple[str, ...]:
@@ -160,11 +213,88 @@ class StudyResult:
             )
         return self._csv(self.folder / "group" / f"{name}.csv")
 
-    def cycles(self, **wanted: str | Sequence[str]) -> pd.DataFrame:
-        """Return rows of study.parquet, e.g. `cycles(variable="knee_angle", subject=["S01", "S02"])`."""
+    @cached_property
+    def _kept(self) -> Mapping[str, pd.DataFrame]:
+        return LazyTables((_CYCLES, *self.group_tables), self._table, store=False)
+
+    def _table(self, name: str) -> pd.DataFrame:
+        return self._cycles() if name == _CYCLES else self.group_table(name)
+
+    def _table_attributes(self) -> Collection[str]:
+        return (_CYCLES, *self.group_tables)
+
+    def _cycles(self, **wanted: Any) -> pd.DataFrame:
         from biodyn.study.collecting.read import read_cycles
 
         return read_cycles(self.folder, **wanted)
+
+    def cycles(
+        self, *names: str, side: str | None = None, signs: Signs = COORDINATES, **wanted: str | Sequence[str]
+    ) -> pd.DataFrame:
+        """Return the gait cycles of variables as a tidy table, e.g. `cycles("knee_angle", side="right", subject="S01")`.
+
+        Parameters: as for the result of a trial; `wanted`: values of other columns, one or several.
+        Raises ResultError for an unknown name.
+        """
+        for name in names:
+            if name not in self._variable_names:
+                raise ResultError(
+                    f"'{name}' is not a variable of the gait cycles.", nearest_variable(name, self._variable_names)
+                )
+        table = self._cycles(side=side_list(side), **wanted, **({"variable": names} if names else {}))
+        set_meaning(_CYCLES, table)
+        set_signs(_CYCLES, table, {})
+        return convert_signs(_CYCLES, table, signs, {})
+
+    @cached_property
+    def _variable_names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._cycles(columns=["variable"])["variable"].astype(str)))
+
+    @cached_property
+    def view(self) -> TrialView:
+        """Curves for figures: all cycles of one subject, or the mean curves of several."""
+        trials = self.trials[self.trials["excluded"] == ""]
+        strides = self.parameters.reindex(columns=["stance", "speed"]).reset_index()
+        strides = strides.rename(columns={"stance": "stance_percent", "speed": "speed_m_s"})
+        if trials["subject"].nunique() == 1:
+            curves = self._cycles()
+            curves = curves[curves["trial"].isin(list(trials["trial"]))]
+        else:
+            curves = pd.read_parquet(self.folder / "group" / "subject_curves.parquet").rename(columns={"mean": "value"})
+        speed = float(strides["speed_m_s"].mean())
+        records = [ResultFolder(folder).record for folder in self._result_folders.values()]
+        walkers = [read_walker(record, speed) for record in records]
+        stages = {walker.stage for walker in walkers}
+        setting = NONE if len(stages) > 1 else str(self._group_record["options"]["norms"])
+        norms = norms_record(setting, mean_of_person(walkers)) if walkers else {"shown": [], "reasons": []}
+        # what all trials have in common; a study has no frames, arrays or model of its own
+        subject = records[0]["subject"] if records else {}
+        return TrialView(
+            {"norms": norms, "subject": subject, "model": {}}, {_CYCLES: curves, "spatiotemporal": strides}, {}
+        )
+
+    @cached_property
+    def _group_record(self) -> Mapping[str, Any]:
+        content: Mapping[str, Any] = json.loads((self.folder / "group" / "group.json").read_text(encoding="utf-8"))
+        return content
+
+    @cached_property
+    def _parameter_rows(self) -> pd.DataFrame:
+        titles = {entry["name"]: entry["title"] for entry in self._group_record["parameters"]}
+        rows = self.group_table("parameters")
+        return rows.assign(title=rows["parameter"].map(titles))
+
+    def _html_lines(self) -> tuple[str, list[str]]:
+        reasons = [f"{row.trial}: {row.status}. {row.reason}" for row in self.trials.itertuples() if row.reason]
+        return repr(self).strip("<>"), reasons[:3]
+
+    def save(self, folder: str | Path) -> Path:
+        """Copy the result into a folder that does not exist, and return its path."""
+        target = Path(folder)
+        if target.exists():
+            raise StudyError(f"'{target}' exists.", "Choose another folder.")
+        shutil.copytree(self.folder, target)
+        return target
 
     def trial_folder(self, subject: str, trial: str) -> Path:
         """Return the result folder of a trial, for `biodyn report` and `biodyn replay`."""

@@ -76,7 +76,7 @@ def test_a_damaged_trial_is_listed_as_failed_and_the_study_ends_well(out: Path, 
     plan = plan_of(out)
     DAMAGE[how](out / plan.trials[0].folder)
     Study(StudyDefinition(), plan).summarise(out)
-    summary = StudyResult(out).summary
+    summary = StudyResult(out).trials
     assert list(summary["status"]) == ["failed", *["warn"] * (len(plan.trials) - 1)]
     assert len(summary["reason"].iloc[0]) > 20
     assert (out / "report.html").is_file()

@@ -122,7 +122,7 @@ def test_a_file_whose_name_is_no_text_ends_no_study(laboratory: Laboratory, tmp_
     os.rename(files.walk, os.path.join(os.fsencode(files.folder), b"walk_J\xf6rg.c3d"))
     said: list[str] = []
     result = biodyn.run_study(root, tmp_path / "out", workers=1, on_outcome=lambda outcome: said.append(outcome.reason))
-    summary = result.summary
+    summary = result.trials
     assert len(summary) == len(ODD) + 1
     assert summary["status"].value_counts()["failed"] == len(ODD)
     assert r"S02/walk_J\xf6rg.c3d" in set(summary["file"])

@@ -145,8 +145,8 @@ def test_a_session_from_its_files_to_its_page(tmp_path: Path) -> None:
     said: list[str] = []
     result = run_session(SAMPLES / "subject01", tmp_path / "out", workers=1, progress=said.append)
     assert any(line.startswith("2 of 2 trials") for line in said)
-    assert list(result.summary["trial"]) == ["walk01", "walk02"]
-    assert len(result.failed) == 0
+    assert list(result.trials["trial"]) == ["walk01", "walk02"]
+    assert not result.failed
     centres = []
     for trial in ("walk01", "walk02"):
         folder = result.trial_folder("S01", trial)

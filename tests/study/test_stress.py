@@ -49,7 +49,7 @@ def test_a_deployer_of_dask_gives_the_same_bytes(bench, tmp_path):
     there = [bench.fingerprint(tmp_path / name) for name in ("here", "there")]
     assert bench.differences(*there) == []
     made = {name.split("/")[2] for name in there[0] if name.endswith("/report.html") and name.startswith("trials/")}
-    summary = StudyResult(tmp_path / "here").summary
+    summary = StudyResult(tmp_path / "here").trials
     assert made == set(summary.loc[summary["status"].isin(["warn", "fail"]), "trial"])
 
 

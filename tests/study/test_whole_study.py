@@ -48,14 +48,14 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_trial_is_accounted_for(finished: biodyn.StudyResult) -> None:
-    summary = finished.summary
+    summary = finished.trials
     assert list(zip(summary["subject"], summary["trial"], strict=True)) == [
         ("S01", "walk"),
         ("S02", "walk"),
         ("S02", "walk02"),
     ]
-    assert list(finished.failed["trial"]) == ["walk02"]
-    assert "truncated" in finished.failed["reason"].iloc[0]
+    assert list(finished.trials.query("status == 'failed'")["trial"]) == ["walk02"]
+    assert "truncated" in finished.trials.query("status == 'failed'")["reason"].iloc[0]
     assert finished.record["counts"]["failed"] == 1
     assert {file["role"] for file in finished.record["files"]} == {"walk", "static"}
 
@@ -122,7 +122,7 @@ def test_a_trial_that_left_the_plan_leaves_the_folder(
     outcomes: list[Outcome] = []
     result = biodyn.run_study(folder, out, workers=1, on_outcome=outcomes.append)
     assert [outcome.kept for outcome in outcomes] == [True] * 2, "labels need no new analysis"
-    assert list(result.summary["trial"]) == ["walk", "walk"]
+    assert list(result.trials["trial"]) == ["walk", "walk"]
     assert not (out / "trials" / "S02" / "walk02").exists()
     assert set(result.cycles(variable="knee_angle")["condition"]) == {"slow"}
 

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from biodyn.output.figures.trial import TrialView
 
 
+_CYCLE_KEYS = ("subject", "session", "condition", "group", "trial", "side", "cycle")
+
+
 class VariableNames(tuple[str, ...]):
     """Names of variables, which are attributes too."""
 
@@ -69,6 +72,21 @@ class PlottableResult(TableAttributes):
         raise NotImplementedError
 
     @property
+    def name(self) -> str:
+        """Name of the file of the walk."""
+        return str(self.view.record.get("input", {}).get("file", ""))
+
+    @property
+    def version(self) -> str:
+        """Version of biodyn that wrote the result."""
+        return str((self.view.record.get("versions") or {}).get("biodyn", "unknown"))
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return tuple(self.tables)
+
+    @property
     def failed(self) -> bool:
         """True if a check failed or a finding is an error: do not use the numbers before its cause is corrected."""
         return self.verdict.status == "fail"
@@ -85,20 +103,27 @@ class PlottableResult(TableAttributes):
 
     @property
     def parameters(self) -> pd.DataFrame:
-        """Windowed parameters, one row per cycle (side, cycle) and one column per parameter; `attrs["units"]` by column.
+        """Windowed parameters, one row per cycle and one column per parameter; `attrs["units"]` by column.
+
+        Rows by side and cycle, in a session or study by subject, session, condition, group and trial before these.
 
         Definitions: `library/study/parameters.toml`. In clinical signs; NaN where the window was not measured.
         """
-        tidy = self.view.parameters
-        wide = tidy.pivot(index=["side", "cycle"], columns="parameter", values="value")
+        tidy = self._parameter_rows
+        wide = tidy.pivot(index=[key for key in _CYCLE_KEYS if key in tidy], columns="parameter", values="value")
         wide = wide.reindex(columns=list(dict.fromkeys(tidy["parameter"]))).rename_axis(columns=None)
         units = tidy.drop_duplicates("parameter").set_index("parameter")
         wide.attrs.update(units=units["unit"].to_dict(), about=units["title"].to_dict())
         return wide
 
     def summary(self) -> pd.DataFrame:
-        """Return mean and standard deviation over the cycles of each windowed parameter by side, one row per parameter."""
-        tidy = self.view.parameters
+        """Return mean and standard deviation over the cycles of each windowed parameter by side, one row per parameter.
+
+        In a study of several subjects over the means of the subjects.
+        """
+        tidy = self._parameter_rows
+        if "subject" in tidy and tidy["subject"].nunique() > 1:
+            tidy = tidy.groupby(["title", "unit", "subject", "side"], sort=False)["value"].mean().reset_index()
         table = tidy.assign(side=tidy["side"].map(SIDE_NAMES)).pivot_table(
             index=["title", "unit"], columns="side", values="value", aggfunc=["mean", "std", "count"], sort=False
         )
@@ -106,10 +131,14 @@ class PlottableResult(TableAttributes):
         table.columns = [side if what == "mean" else f"{side}_{what}" for what, side in zip(whats, sides, strict=True)]
         return table.reset_index("unit").rename_axis("parameter")
 
+    @property
+    def _parameter_rows(self) -> pd.DataFrame:
+        """The windowed parameters, one row each: parameter, title, unit, value, side, cycle."""
+        return self.view.parameters
+
     def __repr__(self) -> str:
-        file = self.view.record.get("input", {}).get("file") or "a walk"
-        version = (self.view.record.get("versions") or {}).get("biodyn", "")
-        return f"<biodyn {version} result of {file}: {self.verdict.status}, {len(self.tables)} tables>"
+        file = self.name or "a walk"
+        return f"<biodyn {self.version} result of {file}: {self.verdict.status}, {len(self.tables)} tables>"
 
     @property
     def variables(self) -> VariableNames:
@@ -174,7 +203,7 @@ class PlottableResult(TableAttributes):
             if name not in variables:
                 raise ResultError(f"'{name}' is not a variable of the gait cycles.", nearest_variable(name, variables))
         selected = names or variables
-        rows = table["variable"].isin(selected) & table["side"].isin(_side_list(side))
+        rows = table["variable"].isin(selected) & table["side"].isin(side_list(side))
         cycles = table[rows].reset_index(drop=True)
         # new dictionaries: older pandas shares the attrs of the whole table
         for key in ("units", "positive"):
@@ -249,6 +278,16 @@ class PlottableResult(TableAttributes):
 
     def _repr_html_(self) -> str:
         """Return verdict, subject, the first causes of the verdict, and sagittal motion and moments of the leg."""
+        angles = ("hip_flexion", "knee_angle", "ankle_angle")
+        names = (*angles, *(f"{angle}_moment" for angle in angles))
+        names = tuple(name for name in names if is_known(name) and name in self.view.curves)
+        figure = render_svg(self._cycle_figure(names, "auto", True)) if names else Markup()
+        heading, lines = self._html_lines()
+        rows = "".join(f"<br>{escape(line)}" for line in lines)
+        return f'<div style="max-width:60em"><p><b>{escape(heading)}</b>{rows}</p>{figure}</div>'
+
+    def _html_lines(self) -> tuple[str, list[str]]:
+        """Return heading and further lines for a notebook."""
         record = self.view.record
         subject = record.get("subject", {})
         lines = []
@@ -257,13 +296,7 @@ class PlottableResult(TableAttributes):
             lines.append(f"{mass:.1f} kg, {height:.2f} m, {record.get('activity', {}).get('kind', '')}".rstrip(", "))
         causes = [check for check in record.get("checks") or () if check["status"] in ("fail", "warn")]
         lines += [f"{check['status']}: {check['title']}: {check['text']}" for check in causes[:3]]
-        angles = ("hip_flexion", "knee_angle", "ankle_angle")
-        names = (*angles, *(f"{angle}_moment" for angle in angles))
-        names = tuple(name for name in names if is_known(name) and name in self.view.curves)
-        figure = render_svg(self._cycle_figure(names, "auto", True)) if names else Markup()
-        heading = f"{record.get('input', {}).get('file', 'a walk')}: {record.get('verdict') or 'no verdict'}"
-        rows = "".join(f"<br>{escape(line)}" for line in lines)
-        return f'<div style="max-width:60em"><p><b>{escape(heading)}</b>{rows}</p>{figure}</div>'
+        return f"{record.get('input', {}).get('file', 'a walk')}: {record.get('verdict') or 'no verdict'}", lines
 
 
 def _draw_figure(figure: Figure, ax: Axes | None) -> ShownFigure | Axes:
@@ -272,7 +305,8 @@ def _draw_figure(figure: Figure, ax: Axes | None) -> ShownFigure | Axes:
     return draw(figure) if ax is None else draw_into(ax, figure)
 
 
-def _side_list(side: str | None) -> tuple[str, ...]:
+def side_list(side: str | None) -> tuple[str, ...]:
+    """Return the sides of "right" ("r"), "left" ("l") or None for both. Raises ResultError for another word."""
     given: dict[str, str] = {name: side for side in SIDES for name in (side, SIDE_NAMES[side])}
     if side is not None and side not in given:
         raise ResultError(f"'{side}' is not a side.", f"Use {' or '.join(SIDE_NAMES[key] for key in SIDES)}.")
@@ -324,7 +358,7 @@ def overlay(
     """
     require_signs(signs)
     labelled = _by_label(results, labels)
-    sides = _side_list(side)
+    sides = side_list(side)
     curves = {label: result.curves_in(signs) for label, result in labelled.items()}
     known = list(dict.fromkeys(name for by_name in curves.values() for name in by_name))
     for name in names or ("",):

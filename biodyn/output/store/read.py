@@ -338,16 +338,6 @@ class StoredResult(PlottableResult):
         """Arrays of result.npz: motion, torques, wrenches and bodies, SI."""
         return self._source.arrays()
 
-    @property
-    def name(self) -> str:
-        """Name of the file of the walk."""
-        return str(self.record["input"].get("file", ""))
-
-    @property
-    def version(self) -> str:
-        """Version of biodyn that wrote the result."""
-        return str(dict(self.record.get("versions") or {}).get("biodyn", "unknown"))
-
     @cached_property
     def verdict(self) -> Verdict:
         """Pass, warn, fail or not assessed, with the checks and the causes."""
@@ -358,13 +348,7 @@ class StoredResult(PlottableResult):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """All findings of the analysis."""
-        names = {field.name for field in fields(Diagnostic)}
-        findings = []
-        for entry in self.record.get("diagnostics") or ():
-            known = {name: value for name, value in entry.items() if name in names}
-            known["frames"] = tuple(known["frames"]) if known.get("frames") else None
-            findings.append(Diagnostic(**known))
-        return tuple(findings)
+        return diagnostics_of(self.record)
 
     @cached_property
     def view(self) -> TrialView:
@@ -382,6 +366,17 @@ class StoredResult(PlottableResult):
                     (place / path).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(self.folder / path, place / path)
         return target
+
+
+def diagnostics_of(record: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+    """Return the findings of a record."""
+    names = {field.name for field in fields(Diagnostic)}
+    findings = []
+    for entry in record.get("diagnostics") or ():
+        known = {name: value for name, value in entry.items() if name in names}
+        known["frames"] = tuple(known["frames"]) if known.get("frames") else None
+        findings.append(Diagnostic(**known))
+    return tuple(findings)
 
 
 def _check(entry: Mapping[str, Any]) -> Check:

@@ -79,7 +79,7 @@ def test_the_data_set_has_their_rows_without_values_and_with_the_reason(with_fai
 
 
 def test_summary_and_report_name_them(with_failed: Path) -> None:
-    summary = StudyResult(with_failed).summary.set_index(["subject", "trial"])
+    summary = StudyResult(with_failed).trials.set_index(["subject", "trial"])
     assert summary.loc[("S01", "slow99"), "excluded"] == REASON
     assert (summary["excluded"] != "").sum() == 2
     record = json.loads((with_failed / "study.json").read_text(encoding="utf-8"))
