@@ -127,6 +127,10 @@ class ReportSettings(Section):
         description="axes of the curves over the cycle: clinical = the same scale of a variable on every page, extended for "
         "larger values; auto = by the curves of the page",
     )
+    colors: Literal["colour_blind_safe", "left_red_right_green"] = Field(
+        "colour_blind_safe",
+        description="colours of the sides: right blue and left vermilion, or left red and right green",
+    )
 
     @field_validator("norms")
     @classmethod

@@ -202,7 +202,7 @@ def test_a_study_of_recordings_on_another_drive_is_begun_resumed_and_its_folder_
     with as_on_windows(out):
         for _ in range(2):
             result = biodyn.run_study(root, out, workers=1)
-            assert len(result.summary) == 4
+            assert len(result.trials) == 4
         (tmp_path / "other").mkdir()
         (tmp_path / "other" / "walk.c3d").write_bytes(b"nothing")
         with pytest.raises(StudyError, match="contains the study of another folder"):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import BytesIO
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.image import imread
 from support.synthetic import walker
 
 from biodyn.checks import judge
@@ -28,6 +30,7 @@ from biodyn.output.figures.matplotlib_backend import draw, drawing_png
 from biodyn.output.figures.png import render_png
 from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.figures.svg import render_svg
+from biodyn.output.report.trial_page import trial_report
 from biodyn.output.store.write import trial_view
 from biodyn.output.tables import TABLES
 from biodyn.variables import PERCENT, is_known, load_norms, variable, variables
@@ -189,3 +192,15 @@ def test_only_stances_measured_from_beginning_to_end_count():
 
 def test_seen_from_above_forward_is_right_and_left_is_up():
     np.testing.assert_array_equal(seen_from_above(np.array([1.0, 5.0, 2.0])), [1.0, -2.0])
+
+
+def test_side_colors_are_a_setting(view) -> None:
+    record = view.record
+    settings = {**record["settings"], "report": {**record["settings"]["report"], "colors": "left_red_right_green"}}
+    view = replace(view, record={**record, "settings": settings})
+    page = trial_report(view, view.figures_svg())
+    assert not any(color in page for color in SIDE_COLORS.values())
+    pixels = imread(BytesIO(view.figures_png()["joint_angles"]))[..., :3].reshape(-1, 3)
+    red, green = (np.abs(pixels - to_rgb(color)).max(axis=1).min() for color in ("#C62828", "#1B7F3B"))
+    assert max(red, green) < 0.02
+    assert all(np.abs(pixels - to_rgb(color)).max(axis=1).min() > 0.02 for color in SIDE_COLORS.values())

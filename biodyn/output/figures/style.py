@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from biodyn.conventions import SIDE_NAMES
 from biodyn.errors import printable
@@ -30,6 +32,8 @@ COLORS: Final[dict[str, str]] = {
 #: Colours of the levels of a factor, different from those of the sides.
 LEVEL_COLORS: Final = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00", INK, "#7b6fd0")
 SIDE_COLORS: Final[dict[str, str]] = {side: COLORS[name] for side, name in SIDE_NAMES.items()}
+#: The colours of the sides with the setting [report] colors = "left_red_right_green".
+_RED_GREEN: Final = {"right": "#1B7F3B", "left": "#C62828", "right_dark": "#0B3D1C", "left_dark": "#5C1212"}
 # Viridis without the ends, which vanish on white or look like ink.
 _SHADES: Final = ("#471365", "#463480", "#3b528b", "#2f6c8e", "#25848e", "#1e9c89", "#2fb47c", "#5ec962", "#9bd93c")
 
@@ -62,6 +66,32 @@ _LETTERS: Final = {
 def color(name: str) -> str:
     """Return a colour by name; "#rrggbb" is returned unchanged."""
     return name if name.startswith("#") else COLORS[name]
+
+
+def report_setting(record: Mapping[str, Any], name: str) -> str:
+    """Return an entry of the section [report] of the settings in a record; "" if an older version did not write it."""
+    return str((record["settings"].get("report") or {}).get(name, ""))
+
+
+def with_side_colors(item: Any, colors: str) -> Any:
+    """Return a page (text) or a description of a figure in the colours of the sides of the setting [report] colors."""
+    if colors != "left_red_right_green":
+        return item
+    if isinstance(item, str):
+        for name, shown in _RED_GREEN.items():
+            item = item.replace(COLORS[name], shown)
+        return item
+    if isinstance(item, tuple):
+        return tuple(with_side_colors(part, colors) if not isinstance(part, str) else part for part in item)
+    if not is_dataclass(item):
+        return item
+    values = {entry.name: getattr(item, entry.name) for entry in fields(item)}
+    changed = {
+        name: _RED_GREEN.get(value, value) if isinstance(value, str) else with_side_colors(value, colors)
+        for name, value in values.items()
+        if name in ("color", "fill") or isinstance(value, tuple) or is_dataclass(value)
+    }
+    return replace(item, **changed)  # type: ignore[type-var]
 
 
 def shades(count: int) -> list[str]:

@@ -22,7 +22,7 @@ from biodyn.output.figures.curves import cycle_keys, display_table
 from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.drawing import SMALL_HEIGHT, SMALL_WIDTH
 from biodyn.output.figures.pdf import draw_in_pdf, draw_keys, draw_small
-from biodyn.output.figures.style import AXIS, FONT, displayable_text, font_file
+from biodyn.output.figures.style import AXIS, FONT, displayable_text, font_file, report_setting, with_side_colors
 from biodyn.output.figures.svg import Described, standard_names, standard_rows
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.page import Fact
@@ -54,7 +54,8 @@ def trial_paper(view: TrialView, head: PaperHead | None = None) -> bytes:
         return fits and paper.count <= 3 + paper.longer
 
     foot = f"{file} · biodyn {record['versions']['biodyn']}"
-    return set_pages(f"{record['subject']['name']}, {file}", foot, head or PaperHead(), write)
+    title = f"{record['subject']['name']}, {file}"
+    return set_pages(title, foot, head or PaperHead(), write, report_setting(record, "colors"))
 
 
 def _first_page(paper: Paper, page: TrialPage) -> None:
@@ -235,15 +236,16 @@ _ATTEMPTS = (
 _LINE = 0.47  # mm from line to line a point of the letters
 
 
-def set_pages(title: str, foot: str, head: PaperHead, write: Callable[[Paper], bool]) -> bytes:
+def set_pages(title: str, foot: str, head: PaperHead, write: Callable[[Paper], bool], colors: str = "") -> bytes:
     """Return the pages that `write` sets, in the largest font with which everything fits.
 
-    `title`: of the file; `foot`: below every page. Where nothing fits, the last try is taken: there are more pages then, and
+    `title`: of the file; `foot`: below every page; `colors`: as [report] colors.
+    Where nothing fits, the last try is taken: there are more pages then, and
     nothing is cut. Raises ResultError where the library is not installed.
     """
     require_library()
     for size, most, longer in _ATTEMPTS:
-        paper = Paper(_pdf_class(title, foot), head, size, most, longer)
+        paper = Paper(_pdf_class(title, foot), head, size, most, longer, colors)
         if write(paper):
             break
     return bytes(paper.pages.output())
@@ -295,6 +297,7 @@ class Paper:
     size: float
     most: int
     longer: bool
+    colors: str = ""
 
     @property
     def count(self) -> int:
@@ -407,9 +410,11 @@ class Paper:
                 for place, name in enumerate(() if row is None else row[2]):
                     if name:
                         x = x0 + half * (3 * across + gap) + place * across
-                        draw_small(pages, describe(name)[0], x, top + number * down, scale)
+                        draw_small(
+                            pages, with_side_colors(describe(name)[0], self.colors), x, top + number * down, scale
+                        )
         below_grid = top + len(halves) * down
-        high = draw_keys(pages, keys, x0, below_grid, width, scale)
+        high = draw_keys(pages, with_side_colors(tuple(keys), self.colors), x0, below_grid, width, scale)
         pages.set_xy(x0, below_grid + high + 1.0)
         self._line(displayable_text(below), min(7.0, self.size - 1.5), "")
 
@@ -417,7 +422,7 @@ class Paper:
         """A figure as wide as the page, at most `height` mm high; on a new page where this one has less than half of that."""
         if self.rest < 0.5 * min(height, self.pages.eph):
             self.page()
-        pages = self.pages
+        pages, figure = self.pages, with_side_colors(figure, self.colors)
         high = draw_in_pdf(pages, figure, pages.l_margin, pages.get_y(), pages.epw, min(self.rest, height))
         pages.set_y(pages.get_y() + high + 1.0)
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.figures.curves import CycleCurves, curves_by_variable
-from biodyn.output.figures.style import SIDE_COLORS
+from biodyn.output.figures.style import SIDE_COLORS, report_setting, with_side_colors
 from biodyn.output.figures.trial import TrialView, by_section
 from biodyn.output.report.numbers import parameter_label
 from biodyn.output.report.page import Data, Fact, Frame, Sections, frame_page
@@ -113,7 +113,7 @@ def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
         program=record["versions"]["biodyn"],
         foot=_FOOT,
     )
-    return frame_page(frame, SECTIONS.of(page))
+    return str(with_side_colors(frame_page(frame, SECTIONS.of(page)), report_setting(record, "colors")))
 
 
 def head_facts(page: TrialPage) -> list[Fact]:

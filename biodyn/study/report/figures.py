@@ -229,15 +229,15 @@ class SideCycles:
 
 
 def subject_panel(
-    name: str, cycles: Mapping[str, SideCycles], place: int, unit: str, norms: Sequence[Norm]
+    name: str, cycles: Mapping[str, SideCycles], place: int, unit: str, norms: Sequence[Norm], axes: str = ""
 ) -> tuple[Panel, str]:
     """Return the panel of a variable: thin cycles, dashed outliers, thick mean with SD band, bold representative cycle.
 
     Also returned is a text with the extremes of the means and the SD between cycles. `place`: index of the variable in the
-    values of the cycles.
+    values of the cycles; `axes`: the setting [report] axes.
     """
     step_percent = 2  # single cycles at every second percent, which halves the size without a visible difference
-    shown = variable(name)
+    shown = variable(name) if axes != "auto" else replace(variable(name), scale=())
     thin: list[Layer] = []
     bold: list[Layer] = []
     axis = value_axis(shown, unit)

@@ -17,6 +17,7 @@ from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, BoolArray
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import ResultError
 from biodyn.output.figures.curves import unit_words
+from biodyn.output.figures.style import with_side_colors
 from biodyn.output.figures.svg import standard_names
 from biodyn.output.report.compare_page import CURVES_TEMPLATE, MeanCurve, Means, pair_curves
 from biodyn.output.report.page import Data, Fact, Frame, Section, Sections, frame_page, load_resource, page_environment
@@ -117,21 +118,19 @@ def _framed(
     source: StudySource, title: str, heading: str, line: str, facts: Sequence[Fact], sections: Sequence[Section]
 ) -> str:
     """Return a page; `line`: the outcome in the head, "" for the page of one subject in a study."""
-    return frame_page(
-        Frame(
-            title=title,
-            heading=heading,
-            line=line,
-            outcome=bool(line),
-            facts=facts,
-            program=source.record["program"],
-            foot="This page needs no network; links lead to the results of the trials.",
-            up=("", "") if line else ("../report.html", source.record["name"]),
-            style=load_resource("study.css", PACKAGE),
-            script=load_resource("sorting.js", PACKAGE),
-        ),
-        sections,
+    frame = Frame(
+        title=title,
+        heading=heading,
+        line=line,
+        outcome=bool(line),
+        facts=facts,
+        program=source.record["program"],
+        foot="This page needs no network; links lead to the results of the trials.",
+        up=("", "") if line else ("../report.html", source.record["name"]),
+        style=load_resource("study.css", PACKAGE),
+        script=load_resource("sorting.js", PACKAGE),
     )
+    return str(with_side_colors(frame_page(frame, sections), source.report_setting("colors")))
 
 
 def study_facts(page: StudyPage) -> list[Fact]:

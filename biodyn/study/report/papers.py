@@ -37,7 +37,11 @@ def session_paper(page: StudyPage, person: SubjectPage, head: PaperHead | None =
     Raises ResultError if the PDF library is not installed.
     """
     record = page.source.record
-    curves = [] if person.data is None else parts(person.data, person.tables["cycles"], person.norms)
+    curves = (
+        []
+        if person.data is None
+        else parts(person.data, person.tables["cycles"], person.norms, page.source.report_setting("axes"))
+    )
     conditions = max(len(curves), 1)
 
     def write(paper: Paper) -> bool:
@@ -61,7 +65,9 @@ def session_paper(page: StudyPage, person: SubjectPage, head: PaperHead | None =
         return fits and paper.count <= 2 + 2 * conditions
 
     name = str(record["name"])
-    return set_pages(name, f"{name} · biodyn {record['program']}", head or PaperHead(), write)
+    return set_pages(
+        name, f"{name} · biodyn {record['program']}", head or PaperHead(), write, page.source.report_setting("colors")
+    )
 
 
 def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
@@ -207,7 +213,9 @@ def study_paper(page: StudyPage, head: PaperHead | None = None) -> bytes:
         return fits and paper.count <= max_pages + paper.longer
 
     name = str(record["name"])
-    return set_pages(name, f"{name} · biodyn {record['program']}", head or PaperHead(), write)
+    return set_pages(
+        name, f"{name} · biodyn {record['program']}", head or PaperHead(), write, page.source.report_setting("colors")
+    )
 
 
 def _lost(paper: Paper, page: StudyPage) -> None:

@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDE_NAMES
 from biodyn.errors import ResultError
+from biodyn.output.figures.style import report_setting
 from biodyn.output.store.folder import KIND_ENTRY, RECORD_NAME, REPORT_NAME
 from biodyn.output.tables.csv import original_text, read_csv
 from biodyn.study.collecting.cycles import LABELS, NOT_RUN, SUMMARY_NAME
@@ -142,6 +143,11 @@ class StudySource:
     def run_record(self, trial: Trial) -> Mapping[str, Any]:
         """Return the values of run.json of a trial."""
         return self._json(self.out / trial.folder / RECORD_NAME)
+
+    def report_setting(self, name: str) -> str:
+        """An entry of [report] in the settings of the first analysed trial; "" where there is none."""
+        trial = next((trial for trial in self.trials if trial.done), None)
+        return "" if trial is None else report_setting(self.run_record(trial), name)
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table of the group results; without columns if it was not written."""

@@ -45,7 +45,7 @@ def test_a_file_more_is_a_section_more(tmp_path: Path) -> None:
     section = re.search(r'<section id="counts">(.*?)</section>\n', page, re.S)
     assert section is not None
     assert "Trials by subject (2)" in section[1]
-    assert '<a href="#subjects">Subjects</a><a href="#counts">Counts</a>' in page
+    assert '<a href="#failures">Failures</a><a href="#counts">Counts</a>' in page
     subjects = {path.stem: path.read_text(encoding="utf-8") for path in (out / "subjects").iterdir()}
     assert "<p>S02</p>" in subjects["S02"]
     assert subjects["S02"].index('id="who"') < subjects["S02"].index('id="trials"')

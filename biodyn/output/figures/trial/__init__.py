@@ -34,6 +34,7 @@ from biodyn.output.figures.curves import (
     display_table,
 )
 from biodyn.output.figures.description import Figure
+from biodyn.output.figures.style import report_setting, with_side_colors
 from biodyn.output.tables.gait import trial_parameters
 from biodyn.variables import PERCENT, Norms
 from biodyn.variables.norms import norms_of_record, reasons_of_record
@@ -189,7 +190,8 @@ class TrialView:
         """Return all figures as PNG."""
         from biodyn.output.figures.png import render_png
 
-        return {name: render_png(figure) for name, figure in self.figures.items()}
+        colors = report_setting(self.record, "colors")
+        return {name: render_png(with_side_colors(figure, colors)) for name, figure in self.figures.items()}
 
 
 Describe = Callable[[TrialView], Figure | None]

@@ -21,7 +21,7 @@ from biodyn.output.figures.curves import (
     unit_words,
 )
 from biodyn.output.figures.description import Axis, Line, Panel
-from biodyn.output.figures.style import BAND
+from biodyn.output.figures.style import BAND, report_setting
 from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names
 from biodyn.output.report.compare_page import cursor_sides, variable_entry
 from biodyn.output.report.numbers import format_decimal, round_for_page, windowed_rows
@@ -57,7 +57,7 @@ def standard(page: TrialPage) -> Data | None:
         "counted": cycle_counts(page.curves),
         "normed": any(name in norms.curves for norms in view.norms for name in names),
         "shaded": any(name in view.bands for name in names),
-        "fixed": (page.record["settings"].get("report") or {}).get("axes", "clinical") == "clinical",
+        "fixed": report_setting(page.record, "axes") != "auto",
         "script": load_resource("cursor.js"),
     }
 
@@ -66,7 +66,7 @@ def describe_panel(page: TrialPage, name: str) -> Described:
     """Return the panel of a variable, and its extremes in words."""
     view, sides = page.view, page.curves[name]
     shown = variable(name)
-    if (page.record["settings"].get("report") or {}).get("axes") == "auto":
+    if report_setting(page.record, "axes") == "auto":
         shown = replace(shown, scale=())
     panel = cycle_panel(shown, sides, view.foot_off_percent, view.norms, "", view.bands.get(name, {}))
     (row,) = curve_ranges({name: sides}, [name], view.foot_off_percent)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.library.load import load_table
-from biodyn.output.figures.style import SIDE_COLORS
+from biodyn.output.figures.style import SIDE_COLORS, report_setting
 from biodyn.output.report.numbers import NumberRow, evidence_words, format_decimal, number_rows, parameter_label
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
@@ -141,7 +141,7 @@ def scores(page: TrialPage) -> Data | None:
     Baker R et al. (2009) Gait Posture 30:265-269: RMS over the cycle of the mean curve minus the mean of the reference.
     """
     view = page.view
-    setting = str((page.record["settings"].get("report") or {}).get("norms", AUTO))
+    setting = report_setting(page.record, "norms") or AUTO
     if not view.walking or setting == NONE or not page.curves:
         return None
     user_norms = view.norms[0] if setting != AUTO and view.norms else None

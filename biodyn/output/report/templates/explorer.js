@@ -28,7 +28,7 @@
       if (own) { var p = across(100 * (now - own[1]) / (own[2] - own[1])); one[1].setAttribute("x1", p); one[1].setAttribute("x2", p); }
     });
   }
-  document.addEventListener("biodyn-time", function (event) { now = event.detail.time; mark(); });
+  document.addEventListener("biodyn-time", function (event) { now = event.detail.moving ? event.detail.time : null; mark(); });
   function shown(side) { return root.querySelector("input[value=" + side + "]").checked; }
   function niceStep(span) {
     var raw = span / 5, power = Math.pow(10, Math.floor(Math.log10(raw))), ratio = raw / power;
@@ -81,6 +81,7 @@
     mark();
     var cursor = make("line", { y1: T, y2: H - B, stroke: "#1f2933", "stroke-width": 1, visibility: "hidden" }, svg);
     reading.textContent = "Move over the chart to read values.";
+    svg.addEventListener("pointerleave", function () { cursor.setAttribute("visibility", "hidden"); });
     svg.addEventListener("pointermove", function (event) {
       var box = svg.getBoundingClientRect();
       var p = Math.round(((event.clientX - box.left) / box.width * W - L) / (W - L - R) * 100);

@@ -111,6 +111,7 @@ class Part:
     cycles: Mapping[str, SideCycles]
     data: SubjectCycles
     norms: Sequence[Norm]
+    axes: str = ""
 
     @property
     def counts(self) -> str:
@@ -132,7 +133,7 @@ class Part:
 
     def describe(self, name: str) -> Described:
         """Return the panel of a variable, and its extremes as text."""
-        return subject_panel(name, self.cycles, self._places[name], self.data.units[name], self.norms)
+        return subject_panel(name, self.cycles, self._places[name], self.data.units[name], self.norms, self.axes)
 
     @property
     def grids(self) -> Markup:
@@ -151,7 +152,11 @@ class Part:
 )
 def curves(page: SubjectPage) -> Data:
     """Return one part per session and condition."""
-    figure_parts = [] if page.data is None else parts(page.data, page.tables["cycles"], page.norms)
+    figure_parts = (
+        []
+        if page.data is None
+        else parts(page.data, page.tables["cycles"], page.norms, page.source.report_setting("axes"))
+    )
     if not figure_parts:
         return {"title": "No curves", "link": "", "parts": []}
     outliers = odd_cycles(page.tables["cycles"]) if len(page.tables["cycles"]) else []
@@ -185,8 +190,8 @@ def _means(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
     }
 
 
-def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> list[Part]:
-    """Return the figures of every session and condition of a subject."""
+def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm], axes: str) -> list[Part]:
+    """Return the figures of every session and condition of a subject; `axes`: the setting [report] axes."""
     flagged = {
         (row.trial, int(row.cycle), row.side): (bool(row.outlier), bool(row.representative)) for row in rows_of(flags)
     }
@@ -211,7 +216,7 @@ def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> li
                 data.values[rows], marks[:, 0], marks[:, 1], float(known.mean()) if len(known) else np.nan
             )
         title = ", ".join(filter(None, (key[0], key[1]))) or "All cycles"
-        figure_parts.append(Part(title, cycles, data, norms))
+        figure_parts.append(Part(title, cycles, data, norms, axes))
     return figure_parts
 
 
