@@ -41,7 +41,7 @@ class ModelSettings(Section):
     )
     marker_names: dict[str, str] = Field(
         default_factory=dict,
-        description="corrected labels of the walk, label in the file = correct label; two entries exchange two markers",
+        description="corrected labels of the recording, label in the file = correct label; two entries exchange two markers",
     )
     geometry: bool = Field(
         True, description="swapped labels are corrected and unlabelled markers labelled by the positions of the markers"

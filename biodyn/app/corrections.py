@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Final
@@ -33,13 +34,15 @@ def read_document(path: Path) -> tomlkit.TOMLDocument:
 
 
 def write_text(path: Path, text: str | None) -> None:
-    """Write a file whole or not at all; None removes it."""
+    """Write a file whole or not at all, with the permissions that it had; None removes it."""
     if text is None:
         path.unlink(missing_ok=True)
         return
     temporary = path.with_name(f".{path.name}.part")
     try:
         temporary.write_text(text, encoding="utf-8")
+        if path.exists():
+            shutil.copymode(path, temporary)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -191,4 +194,15 @@ _OF_TRIALS: Final[Mapping[str, Callable[[Document, Correction], None]]] = {
     "static": _static,
     "leave_out": _left_out,
     "review": _review,
+}
+#: What each kind of correction changes, for the button that takes it back.
+CHANGES: Final = {
+    "contact": "foot of a contact",
+    "event": "event",
+    "cycle": "cycle",
+    "marker": "marker names",
+    "static": "static trial",
+    "leave_out": "recording left out",
+    "review": "decision",
+    "subject": "subject data",
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +48,7 @@ class Job:
             self._process = subprocess.Popen(_WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             assert self._process.stdin is not None
             self._process.stdin.write(json.dumps({"root": str(self.root), "paths": paths}) + "\n")
-            self._process.stdin.close()
+            self._process.stdin.flush()  # it stays open: its end tells the run that the page is gone
             threading.Thread(target=self._follow, args=(self._process,), daemon=True).start()
             return True
 
@@ -60,7 +62,10 @@ class Job:
             self.total = message.get("total", self.total)
             self.step = message.get("step", self.step)
             self.error = message.get("error", self.error)
-        if process.wait() != 0 and not self.error:
+        failed = process.wait() != 0
+        assert process.stdin is not None
+        process.stdin.close()
+        if failed and not self.error:
             self.error = "The run was stopped. Finished trials are kept; run again to continue."
         self.step = ""
 
@@ -84,10 +89,15 @@ def _say(**message: Any) -> None:
     print(json.dumps(message), flush=True)
 
 
+def _stop_with_page() -> None:
+    """Stop this process when the page that started it ends, also if it was killed: finished trials are kept."""
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 def _main() -> int:
     """Run the study of a folder; the request is one line of standard input, progress is one line of output a step."""
-    import signal
-
     from biodyn.errors import BiodynError
     from biodyn.study import Study
     from biodyn.study.discovery.definition import path_text
@@ -95,6 +105,7 @@ def _main() -> int:
     # The end of the study runs on SIGTERM too, and leaves nothing unfinished.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     request = json.loads(sys.stdin.readline())
+    threading.Thread(target=_stop_with_page, daemon=True).start()
     root, paths = Path(request["root"]), request["paths"]
     try:
         study = Study.open(root)
@@ -103,9 +114,7 @@ def _main() -> int:
         study.run(
             root / study.default_folder,
             only=only,
-            on_outcome=lambda o: _say(
-                outcome={"subject": o.subject, "trial": o.trial, "status": o.status, "reason": o.reason}
-            ),
+            on_outcome=lambda outcome: _say(outcome=asdict(outcome)),
             say=lambda step: _say(step=step),
         )
     except BiodynError as error:

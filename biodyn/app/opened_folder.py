@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import tomlkit
 
 from biodyn.app.corrections import (
+    CHANGES,
     SUBJECT_ENTRIES,
     Correction,
     apply_to_study,
@@ -21,8 +21,9 @@ from biodyn.app.corrections import (
     read_document,
     write_text,
 )
+from biodyn.checks.files import FileFacts
 from biodyn.conventions import SIDE_NAMES
-from biodyn.errors import BiodynError, InputFileError, MarkerSetError, SettingsError
+from biodyn.errors import BiodynError, InputFileError, MarkerSetError, PlateError, SettingsError
 from biodyn.io import read, read_facts
 from biodyn.library.section import ValidationError
 from biodyn.library.subject import RECORD_NAME
@@ -30,13 +31,18 @@ from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.store.read import StoredResult, read_view
 from biodyn.output.store.record import json_ready
+from biodyn.processing.signals.orientation import find_world
+from biodyn.recording import PlateWrench
+from biodyn.settings import Settings
 from biodyn.study import Study
 from biodyn.study.discovery.definition import DEFINITION_NAME, path_text
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.record import read_record
+from biodyn.study.record import TrialRecord, read_record
+from biodyn.study.running.perform import trial_key
 from biodyn.trial.inspect import write_check_page
 
-State = tuple[tuple[str, int, int], ...]
+FileState = tuple[str, int, int]  # path, size, time of change
+State = tuple[FileState, ...]
 _SHOWN_SAMPLES: Final = 800  # of a curve on the page
 _UNKNOWN: Final = "unknown"
 
@@ -52,6 +58,7 @@ class OpenedFolder:
         self._lock = threading.RLock()
         self._state: State | None = None
         self._study: Study | None = None
+        self._keys: dict[Path, str] = {}  # of trials, as far as they were compared with their results
         self._undo: list[tuple[str, dict[Path, str | None]]] = []
 
     # -- contents of the folder ------------------------------------------------------------------------------------------
@@ -77,7 +84,7 @@ class OpenedFolder:
         with self._lock:
             state = self.state()
             if self._study is None or state != self._state:
-                self._study, self._state = Study.open(self.root), state
+                self._study, self._state, self._keys = Study.open(self.root), state, {}
             return self._study
 
     @property
@@ -88,6 +95,27 @@ class OpenedFolder:
     def trial(self, path: str) -> PlannedTrial | None:
         """Return the planned trial of a recording, None if it is none."""
         return next((trial for trial in self.study.plan.trials if path_text(trial.path) == path), None)
+
+    def trials_with(self, files: Collection[FileState]) -> list[str]:
+        """Return the recordings of the trials that are analysed from some of these files."""
+        changed = {name for name, _, _ in files}
+        return [
+            path_text(trial.path)
+            for trial in self.study.plan.trials
+            if any(
+                str(self.root / path) in changed for path in (trial.path, *trial.statics, trial.static or trial.path)
+            )
+        ]
+
+    def is_outdated(self, trial: PlannedTrial, record: TrialRecord) -> bool:
+        """Return whether recordings or corrections of a trial changed since its analysis."""
+        with self._lock:
+            if trial.path not in self._keys:
+                try:
+                    self._keys[trial.path] = trial_key(trial, self.root)
+                except BiodynError:
+                    self._keys[trial.path] = record.key
+            return not record.failed and self._keys[trial.path] != record.key
 
     def recording(self, path: str) -> Path:
         """Return the absolute path of a recording of the folder; raises InputFileError for any other path."""
@@ -109,8 +137,10 @@ class OpenedFolder:
             row: dict[str, Any] = {
                 "path": path_text(file.path),
                 "role": file.role,
-                "problem": file.reason,
+                "why": file.reason,
+                "problem": "" if file.role in ("static", "functional") else file.reason,
                 "status": "",
+                "outdated": False,
             }
             row |= {"subject": "", "session": "", "static": "", "activity": "", "trial": trial, "review": ""}
             try:
@@ -129,6 +159,7 @@ class OpenedFolder:
                     row["problem"] = file.reason
                 if record is not None:
                     row |= {"status": record.status, "problem": record.reason}
+                    row["outdated"] = self.is_outdated(trial, record)
                     row["activity"] = str(record.metrics.get("activity") or "")
             else:
                 row["subject"] = owners.get(file.path, "")
@@ -148,7 +179,8 @@ class OpenedFolder:
         details["statics"] = [path_text(f.path) for f in self.study.plan.files if f.role in ("static", "walk")]
         details["entry"] = tomlkit.dumps(read_document(self.root / DEFINITION_NAME).get("trials", {}).get(path, {}))
         details["review"] = self.review(path)
-        details["record"] = None if trial is None else read_record(self.out / trial.folder)
+        record = details["record"] = None if trial is None else read_record(self.out / trial.folder)
+        details["outdated"] = trial is not None and record is not None and self.is_outdated(trial, record)
         details["findings"] = self._findings(trial)
         details["subject"] = {} if trial is None else self._subject_values(trial)
         try:
@@ -187,18 +219,19 @@ class OpenedFolder:
         """Return vertical forces of the plates, contacts, events and cycles for the curves; times in s, forces in N."""
         recording, trial = read(self.recording(path)), self.trial(path)
         markers = recording.motion.markers
+        wrenches: tuple[PlateWrench | PlateError, ...] = ()
+        if markers is not None:
+            world = find_world(recording)
+            wrenches = FileFacts(recording.rotated(world.R_WL), Settings(), "auto").wrenches
         end_s = 0.0 if markers is None else (markers.frame_count - 1) / markers.rate_hz
         signals: dict[str, Any] = {"end_s": end_s, "plates": [], "contacts": [], "events": [], "cycles": []}
-        for plate in recording.plates:
-            loaded = np.abs(plate.channels[:, 2]) if plate.channels.shape[1] > 2 else np.zeros(1)
-            every = max(1, len(loaded) // _SHOWN_SAMPLES)
-            signals["plates"].append(
-                {
-                    "number": plate.number,
-                    "rate_hz": plate.rate_hz / every,
-                    "values": json_ready(loaded[::every].round(1)),
-                }
-            )
+        for plate in wrenches:
+            if isinstance(plate, PlateError):
+                continue
+            vertical_n = plate.wrench[:, 4]
+            every = max(1, len(vertical_n) // _SHOWN_SAMPLES)
+            values = json_ready(vertical_n[::every].round(1))
+            signals["plates"].append({"number": plate.number, "rate_hz": plate.rate_hz / every, "values": values})
         if trial is None or not (self.out / trial.folder / "run.json").is_file():
             return signals
         result = StoredResult(self.out / trial.folder)
@@ -232,13 +265,10 @@ class OpenedFolder:
                 except ValidationError as error:
                     first = error.errors()[0]
                     raise SettingsError(f"'{first['loc'][0]}' is not valid: {first['msg']}.") from error
-                reason = str(correction.get("reason") or "").strip()
-                if reason and target != definition:
-                    document.add(tomlkit.comment(" ".join(reason.split())[:400]))
             else:
                 target, document = definition, read_document(definition)
                 apply_to_study(document, path, correction)
-            self._write({target: tomlkit.dumps(document)}, f"{correction.get('kind')}: {path}")
+            self._write({target: tomlkit.dumps(document)}, f"{CHANGES[str(correction.get('kind'))]}, {path}")
 
     def _write(self, contents: dict[Path, str | None], what: str) -> None:
         """Write files and keep what they held; files that the study refuses are put back."""

@@ -8,6 +8,7 @@ import secrets
 import socket
 import tempfile
 import threading
+import time
 import webbrowser
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -36,7 +37,8 @@ from biodyn.version import VERSION
 
 LOOPBACK: Final = "127.0.0.1"
 MAX_BODY_BYTES: Final = 65_536  # a correction has some hundred
-_WATCH_S: Final = 2.0  # a file is complete when it is unchanged from one look to the next
+_WATCH_S: Final = 2.0  # from one look at the folder to the next
+_COMPLETE_S: Final = 5.0  # a copy over a network may pause for some seconds
 _OWN_PAGE: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -208,21 +210,27 @@ class App:
     # -- watch --------------------------------------------------------------------------------------------------------
 
     def start_watch(self) -> None:
-        """Begin to look for new files; they are analysed while `watching` is on."""
+        """Begin to look for new files; while `watching` is on they are analysed when they are complete."""
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
-        last: State | None = None
-        analysed: State | None = None
+        known: State | None = None
+        last: State = ()
+        changed_s = 0.0
         while not self._end.wait(_WATCH_S):
             if not self.watching:
-                analysed = last = None
+                known = None
                 continue
             state = self.folder.state()
-            analysed = state if analysed is None else analysed
-            if state == last and state != analysed and self.job.start(None):
-                analysed = state
-            last = state
+            known = state if known is None else known
+            if state != last:
+                last, changed_s = state, time.monotonic()
+            elif state != known and time.monotonic() - changed_s >= _COMPLETE_S and not self.job.is_running:
+                try:
+                    paths = self.folder.trials_with(set(state) - set(known))
+                except BiodynError:  # the table shows it
+                    continue
+                known = state if not paths or self.job.start(paths) else known
 
     def stop(self) -> None:
         """End the run and the watch."""

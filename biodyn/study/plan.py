@@ -45,6 +45,7 @@ class PlannedTrial:
         plates: absolute path of the calibration file of the force plates, None without one.
         mass_kg, height_m: values of study.toml; None = from the files, otherwise measured.
         settings: changes of the default trial settings. rejected: reason of a rejection by a reviewer, else "".
+        static_marker_names: corrected labels of static trials of the subject, by path.
     """
 
     subject: str
@@ -62,6 +63,7 @@ class PlannedTrial:
     mass_kg: float | None = None
     height_m: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    static_marker_names: Mapping[Path, Mapping[str, str]] = field(default_factory=dict)
     rejected: str = ""
 
     @property

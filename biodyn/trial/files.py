@@ -161,24 +161,36 @@ def keep_points_on_body(files: TrialFiles, marker_set: str) -> TrialFiles:
     return replace(files, walk=cleaned, static=cleaned if static is walk else _without_points(static, strays))
 
 
-def with_marker_names(files: TrialFiles, names: Mapping[str, str]) -> TrialFiles:
-    """Return the files with the walk's labels corrected by the user; raises SettingsError for a label that the walk lacks.
+def with_marker_names(
+    files: TrialFiles, names: Mapping[str, str], of_statics: Mapping[Path, Mapping[str, str]]
+) -> TrialFiles:
+    """Return the files with labels corrected by the user; raises SettingsError for a label that the walk lacks.
 
-    Labels of a separate static trial are unchanged.
+    `names` are labels of the walk; `of_statics` labels of static trials, by path. A label of the walk is also corrected in the
+    static trial if that has the wrong label and not the right one; exchanged labels may concern one recording only.
     """
-    markers = files.walk.motion.markers
-    if not names or markers is None:
+    if files.walk.motion.markers is None or not (names or of_statics):
         return files
+    walk = _renamed(files.walk, names)
+    if files.static is files.walk or files.static.motion.markers is None:
+        return replace(files, walk=walk, static=walk if files.static is files.walk else files.static)
+    labels = files.static.motion.markers.labels
+    shared = {old: new for old, new in names.items() if new not in labels} | dict(of_statics.get(files.static.path, {}))
+    static = _renamed(files.static, {old: new for old, new in shared.items() if old in labels})
+    return replace(files, walk=walk, static=static)
+
+
+def _renamed(recording: Recording, names: Mapping[str, str]) -> Recording:
+    markers = recording.markers
     labels = tuple(names.get(label, label) for label in markers.labels)
     problem = next((f"it has no marker '{label}'" for label in names if label not in markers.labels), "")
     twice = next((f"two markers would have the label '{label}'" for label, n in Counter(labels).items() if n > 1), "")
     if problem or twice:
         raise SettingsError(
-            f"model.marker_names does not fit '{files.walk.path.name}': {problem or twice}.",
+            f"model.marker_names does not fit '{recording.path.name}': {problem or twice}.",
             f"Its markers are {', '.join(markers.labels)}.",
         )
-    walk = files.walk.with_markers(replace(markers, labels=labels))
-    return replace(files, walk=walk, static=walk if files.static is files.walk else files.static)
+    return recording.with_markers(replace(markers, labels=labels)) if names else recording
 
 
 def unify_spelling(files: TrialFiles) -> TrialFiles:

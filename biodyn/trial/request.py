@@ -57,7 +57,7 @@ class TrialRequest:
         companions: other recordings of the session; None = searched in the folder of the walk.
         user_files: settings file, subject record, tables and plate calibration of the user.
         plate_calibration: calibration of the plates of the recordings, None without one.
-        files: recordings that were already read.
+        files: recordings that were already read. static_marker_names: corrected labels of static trials, by path.
         memory: cache of the session. notes: findings so far.
     """
 
@@ -72,6 +72,7 @@ class TrialRequest:
     user_files: tuple[UserFile, ...] = ()
     plate_calibration: PlateCalibration | None = None
     files: TrialFiles | None = None
+    static_marker_names: Mapping[Path, Mapping[str, str]] = field(default_factory=dict)
     memory: SessionMemory = field(default_factory=SessionMemory)
     notes: tuple[Diagnostic, ...] = ()
 
@@ -80,7 +81,7 @@ class TrialRequest:
         files = self.files or read_files(
             self.path, self.static_path, (), self.static_frames, self.settings.poses.use, self.forces
         )
-        files = with_marker_names(files, self.settings.model.marker_names)
+        files = with_marker_names(files, self.settings.model.marker_names, self.static_marker_names)
         return keep_points_on_body(unify_spelling(files), self.settings.model.marker_set)
 
     def noted(self, *notes: Diagnostic) -> Self:

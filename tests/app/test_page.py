@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import unquote, urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 from support.browser import browser
 
 import biodyn
+from biodyn.io import read
 from biodyn.study import Study
+from biodyn.study.running.perform import RecordingCache, request_of
 
 pytest.importorskip("starlette", reason="the extra 'app' is not installed")
 pytest.importorskip("tomlkit", reason="the extra 'app' is not installed")
@@ -137,6 +145,21 @@ def test_static_trial_markers_omission_and_decision_are_saved(page: _Page) -> No
     assert len(Study.open(page.root).plan.trials) == 2
 
 
+def test_marker_names_reach_the_static_trial(page: _Page) -> None:
+    """A label that is wrong in both is renamed in both; an exchange in the static trial is entered on its own page."""
+    assert page.correct("marker", label="LTHI", new_label="THIGH").status_code == 200
+    assert page.correct("marker", "P1/static.c3d", label="LKNE", new_label="RKNE", exchange="on").status_code == 200
+    plan = Study.open(page.root).plan
+    (trial,) = [t for t in plan.trials if t.path == Path(_WALK)]
+    files = request_of(trial, plan.root, RecordingCache()).read()
+    walk, static = (read(page.root / "P1" / name).markers for name in ("walk.c3d", "static.c3d"))
+    assert "THIGH" in files.walk.markers.labels
+    assert files.static.markers.labels.index("THIGH") == static.index("LTHI")
+    assert files.static.markers.index("RKNE") == static.index("LKNE")
+    assert files.walk.markers.index("RKNE") == walk.index("RKNE")
+    assert page.app.folder.study.plan.trials[1].static_marker_names == {}
+
+
 def test_subject_data_go_beside_the_recordings_of_one_person(page: _Page) -> None:
     assert page.correct("subject", entries={"age_years": 31, "sex": "female", "height_m": ""}).status_code == 200
     record = tomllib.loads((page.root / "P1/subject.toml").read_text())
@@ -242,76 +265,167 @@ def _files(folder: Path) -> dict[str, bytes]:
     }
 
 
+@contextmanager
+def _served(root: Path, *options: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Run `biodyn open` on a folder; address and process."""
+    command = [sys.executable, "-m", "biodyn", "open", str(root), *(options or ("--no-browser",))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}) as server:
+        try:
+            assert server.stdout is not None
+            address = re.search(r"http\S+", server.stdout.readline())
+            assert address is not None
+            yield address[0], server
+        finally:
+            server.terminate()
+
+
+def _ask(address: str, name: str, **body: Any) -> Any:
+    """Return the answer to a request with a body, or to one without."""
+    headers = {"Origin": address.rpartition("/")[0].rpartition("/")[0]}
+    data = json.dumps(body).encode() if body else None
+    with urlopen(Request(address + name, data, headers), timeout=60) as answer:
+        text = answer.read().decode()
+    return json.loads(text) if text.startswith("{") else text
+
+
+def _until(condition: Callable[[], Any], seconds: float = 300.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become another user")
+def test_another_user_of_the_machine_does_not_learn_the_token(tmp_path: Path) -> None:
+    root, opened = _people(tmp_path / "lab", 1), tmp_path / "opened"
+    (root / "study.toml").write_text("")
+    (root / "study.toml").chmod(0o600)
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
+    script.chmod(0o755)
+    with _served(root, "--browser", BROWSER=f"{script} %s") as (address, _):
+        _until(opened.is_file, 60)
+        _until(lambda: opened.read_text().strip(), 10)
+        start, token = Path(unquote(urlsplit(opened.read_text().strip()).path)), address.split("/")[-2]
+        assert token in start.read_text()
+        assert subprocess.run(["cat", str(start)], user="nobody", capture_output=True).returncode != 0
+        for command in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                assert token.encode() not in command.read_bytes()
+        with pytest.raises(HTTPError, match="404"):
+            _ask(address.replace(token, "x" * len(token)), "state")
+        _ask(address, "correct", kind="leave_out", path=_WALK, reason="fell")
+    assert (root / "study.toml").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.slow
+def test_a_new_file_is_analysed_when_it_is_complete(tmp_path: Path) -> None:
+    root = _people(tmp_path / "lab", 1)
+    content = (_SAMPLES / "subject01" / "walk02.c3d").read_bytes()
+    with _served(root) as (address, _):
+        _ask(address, "watch", on=True)
+        time.sleep(3)  # the first look
+        with (root / "P1/new.c3d").open("wb") as copy:
+            for half in (content[: len(content) // 2], content[len(content) // 2 :]):
+                copy.write(half)
+                copy.flush()
+                time.sleep(4)
+                assert not _ask(address, "state")["total"]
+        _until(lambda: _ask(address, "state")["outcomes"])
+        _until(lambda: not _ask(address, "state")["running"])
+        outcomes = _ask(address, "state")["outcomes"]
+    assert [(one["trial"], one["status"]) for one in outcomes] == [("new", "pass")]
+    assert not (root / "reports/lab/trials/P1/walk").exists()
+
+
+@pytest.mark.slow
+def test_a_killed_server_loses_nothing_and_a_run_leaves_the_page_responsive(tmp_path: Path) -> None:
+    noticeable_s = 1.0  # a longer wait interrupts a person's thought (Nielsen 1993)
+    root = _people(tmp_path / "lab", 4)
+    waits: list[float] = []
+    with _served(root) as (address, server):
+        _ask(address, "correct", kind="cycle", path=_WALK, side="left", start_s=0.25, reason="stumbled")
+        _ask(address, "run", all=True)
+        while not _ask(address, "state")["outcomes"]:
+            for name in ("state", "", f"recording?path={_WALK}"):
+                begin = time.monotonic()
+                _ask(address, name)
+                waits.append(time.monotonic() - begin)
+            time.sleep(0.3)
+        server.kill()
+    assert sorted(waits)[len(waits) // 2] < noticeable_s
+    with _served(root) as (address, _):
+        assert "stumbled" in _ask(address, f"recording?path={_WALK}")
+        _ask(address, "run", all=True)
+        _until(lambda: _ask(address, "state")["done"] == 4)
+        _until(lambda: not _ask(address, "state")["running"])
+        assert _ask(address, "state")["error"] == ""
+        assert any(one["kept"] for one in _ask(address, "state")["outcomes"])
+    assert not [place for place in root.rglob(".*") if place.name != ".running"]
+
+
 @pytest.mark.slow
 def test_laboratory_without_programmers(tmp_path: Path) -> None:
     """Give age and sex, correct contact, event and cycle, run, accept and export in a browser; compare with the study."""
     root = _people(tmp_path / "lab", 4)
-    command = [sys.executable, "-m", "biodyn", "open", str(root), "--no-browser"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert server.stdout is not None
-        address = re.search(r"http\S+", server.stdout.readline())
-        assert address is not None
-        with browser(tmp_path) as tab:
+    with _served(root) as (address, _), browser(tmp_path) as tab:
 
-            def go(place: str) -> None:
-                tab.send("Page.navigate", url=address[0] + place)
-                until("document.readyState === 'complete' && !!document.querySelector('footer')")
+        def go(place: str) -> None:
+            tab.send("Page.navigate", url=address + place)
+            until("document.readyState === 'complete' && !!document.querySelector('footer')")
 
-            def until(condition: str, seconds: float = 60.0) -> None:
-                end = time.monotonic() + seconds
-                while time.monotonic() < end:
-                    try:
-                        if tab.run(condition):
-                            return
-                    except RuntimeError:  # the page is being loaded
-                        pass
-                    time.sleep(0.2)
-                raise AssertionError(f"{condition}: {tab.run('document.body.innerText')}")
+        def until(condition: str, seconds: float = 60.0) -> None:
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                try:
+                    if tab.run(condition):
+                        return
+                except RuntimeError:  # the page is being loaded
+                    pass
+                time.sleep(0.2)
+            raise AssertionError(f"{condition}: {tab.run('document.body.innerText')}")
 
-            def saved(action: str) -> None:
-                tab.run("document.getElementById('reason').value = 'seen on the video'")
-                tab.run(f"document.body.dataset.old = '1'; {action}; 1")
-                until("!document.body.dataset.old && document.getElementById('message').className === 'good'")
+        def saved(action: str) -> None:
+            tab.run(f"document.body.dataset.old = '1'; {action}; 1")
+            tab.run("document.getElementById('reason').value = 'seen on the video'")
+            tab.run("document.querySelector('#why[open] button.main')?.click()")
+            until("!document.body.dataset.old && document.getElementById('message').className === 'good'")
 
-            def run_all() -> None:
-                go("")
-                tab.run("document.body.dataset.old = '1'; document.querySelector('button.main').click()")
-                until("!document.body.dataset.old", 600.0)  # with the compilation of the kernels
-
+        def run_all() -> None:
             go("")
-            assert tab.run("document.querySelectorAll('#recordings tbody tr').length") == 8
-            go("recording?path=P1/walk.c3d")
-            saved(
-                "document.querySelector('[name=age_years]').value = 31; document.querySelector('[name=sex]').value = 'female';"
-                "document.querySelector('[data-kind=subject] button').click()"
-            )
-            run_all()
-            go("recording?path=P1/walk.c3d")
-            until("!!document.querySelector('.contact')")
-            tab.run("document.querySelector('.contact').dispatchEvent(new MouseEvent('click'))")
-            saved("document.querySelector('.choice button[data-side=none]').click()")
-            until("!!document.querySelector('.event')")
-            saved(
-                "(() => { const e = document.querySelector('.event'), b = e.getBoundingClientRect(), x = b.left + b.width / 2;"
-                "e.setPointerCapture = () => {}; const fire = (kind, dx) => e.dispatchEvent(new PointerEvent(kind,"
-                "{clientX: x + dx, clientY: b.top})); fire('pointerdown', 0); fire('pointermove', 6); fire('pointerup', 6); })()"
-            )
-            until("!!document.querySelector('.cycle')")
-            saved("document.querySelector('.cycle').dispatchEvent(new MouseEvent('click'))")
-            run_all()
-            go("recording?path=P2/walk.c3d")
-            saved(
-                "document.querySelector('[data-kind=review] [name=name]').value = 'Ada';"
-                "document.querySelector('[data-kind=review] [name=reason]').value = 'good';"
-                "document.querySelector('button[value=accepted]').click()"
-            )
-            tab.run("document.querySelector('[data-export=xlsx]').click()")
-            until("document.getElementById('message').innerText.includes('xlsx')", 120.0)
-            assert not tab.console
-    finally:
-        server.terminate()
-        server.wait(30)
+            tab.run("document.body.dataset.old = '1'; document.querySelector('button.main').click()")
+            until("!document.body.dataset.old", 600.0)  # with the compilation of the kernels
+
+        go("")
+        assert tab.run("document.querySelectorAll('#recordings tbody tr').length") == 8
+        go("recording?path=P1/walk.c3d")
+        saved(
+            "document.querySelector('[name=age_years]').value = 31; document.querySelector('[name=sex]').value = 'female';"
+            "document.querySelector('[data-kind=subject] button').click()"
+        )
+        run_all()
+        go("recording?path=P1/walk.c3d")
+        until("!!document.querySelector('.contact')")
+        tab.run("document.querySelector('.contact').dispatchEvent(new MouseEvent('click'))")
+        saved("document.querySelector('.choice button[data-side=none]').click()")
+        until("!!document.querySelector('.event')")
+        saved(
+            "(() => { const e = document.querySelector('.event'), b = e.getBoundingClientRect(), x = b.left + b.width / 2;"
+            "e.setPointerCapture = () => {}; const fire = (kind, dx) => e.dispatchEvent(new PointerEvent(kind,"
+            "{clientX: x + dx, clientY: b.top})); fire('pointerdown', 0); fire('pointermove', 6); fire('pointerup', 6); })()"
+        )
+        until("!!document.querySelector('.cycle')")
+        saved("document.querySelector('.cycle').dispatchEvent(new MouseEvent('click'))")
+        run_all()
+        go("recording?path=P2/walk.c3d")
+        saved(
+            "document.querySelector('[data-kind=review] [name=name]').value = 'Ada';"
+            "document.querySelector('[data-kind=review] [name=reason]').value = 'good';"
+            "document.querySelector('button[value=accepted]').click()"
+        )
+        tab.run("document.querySelector('[data-export=xlsx]').click()")
+        until("document.getElementById('message').innerText.includes('xlsx')", 120.0)
+        assert not tab.console
     entry = tomllib.loads((root / "study.toml").read_text())["trials"]
     assert set(entry["P1/walk.c3d"]["settings"]) == {"contacts", "gait"}
     assert entry["P2/walk.c3d"]["review"]["decision"] == "accepted"

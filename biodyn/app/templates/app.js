@@ -7,7 +7,6 @@ function say(text, good) {
   place.textContent = text;
   place.className = good ? "good" : "";
   place.hidden = !text;
-  if (text) window.scrollTo({ top: 0, behavior: "smooth" });
 }
 
 async function post(name, body) {
@@ -72,12 +71,24 @@ poll();
 const section = $("curves");
 const path = section ? section.dataset.path : "";
 if (section && !$("review")) $("curves").querySelector("p").hidden = true;
-async function correct(correction) {
-  const reason = $("reason").value.trim();
+for (const link of document.querySelectorAll("nav a")) link.hidden = !document.querySelector(link.getAttribute("href"));
+function askWhy() {
+  const box = $("why");
+  box.showModal();
+  $("reason").select();
+  return new Promise((done) => {
+    box.querySelector("form").onsubmit = (event) => { event.preventDefault(); done($("reason").value.trim()); box.close(); };
+    $("no").onclick = () => box.close();
+    box.onclose = () => done(null);
+  });
+}
+async function correct(correction, needsReason) {
+  const reason = needsReason ? await askWhy() : "";
+  if (reason === null) return;
   if (await post("correct", { path, reason, ...correction })) {
-    sessionStorage.setItem("saved", "Saved. Analyse the walk again to see the effect.");
+    sessionStorage.setItem("saved", correction.kind === "review" ? "Saved." : "Saved. Analyse the walk again to see the effect.");
     location.reload();
-  } else if (!reason) $("reason").focus();
+  }
 }
 if (sessionStorage.getItem("saved")) { say(sessionStorage.getItem("saved"), true); sessionStorage.removeItem("saved"); }
 for (const form of document.querySelectorAll("form[data-kind]")) {
@@ -87,8 +98,8 @@ for (const form of document.querySelectorAll("form[data-kind]")) {
     if (form.dataset.kind === "subject") {
       const entries = {};
       for (const [name, value] of Object.entries(values)) entries[name] = value !== "" && form.elements[name].type === "number" ? Number(value) : value;
-      correct({ kind: "subject", entries });
-    } else correct({ kind: form.dataset.kind, ...values });
+      correct({ kind: "subject", entries }, false);
+    } else correct({ kind: form.dataset.kind, ...values }, !("reason" in values || "restore" in values || values.static === ""));
   };
 }
 for (const button of document.querySelectorAll("[data-export]")) {
@@ -124,16 +135,16 @@ function plot(signals) {
       bar.onclick = () => choose(contact, side);
     }
   });
-  if (!signals.contacts.length && !signals.events.length) draw("text", { x: LEFT, y: height - 60 }, svg, "Contacts, events and cycles appear after the analysis of a walk.");
+  if (section.dataset.walk && !signals.contacts.length && !signals.events.length) draw("text", { x: LEFT, y: height - 60 }, svg, "Contacts, events and cycles appear after the analysis of a walk.");
   const bottom = rows * ROW;
-  ["right", "left"].forEach((side, k) => {
+  if (section.dataset.walk) ["right", "left"].forEach((side, k) => {
     const y = bottom + 14 + k * 34;
     draw("text", { x: 4, y: y + 14 }, svg, side);
     const omitted = (signals.omitted || []).filter((one) => one.side === side).map((one) => ({ ...one, out: true, end_s: nextStrike(signals, side, one.start_s) }));
     for (const cycle of [...signals.cycles.filter((one) => one.side === side && !omitted.some((o) => Math.abs(o.start_s - one.start_s) < 0.1)), ...omitted]) {
-      const bar = draw("rect", { class: `cycle ${side}${cycle.out ? " out" : ""}`, "fill-opacity": 0.45, x: x(cycle.start_s), y, width: Math.max(3, x(cycle.end_s) - x(cycle.start_s) - 2), height: 18 }, svg);
+      const bar = draw("rect", { class: `cycle ${side}${cycle.out ? " out" : ""}`, "fill-opacity": 0.45, x: x(cycle.start_s), y, width: Math.max(3, x(cycle.end_s) - x(cycle.start_s) - 6), height: 18 }, svg);
       draw("title", {}, bar, `${side} cycle, ${cycle.start_s.toFixed(2)} to ${cycle.end_s.toFixed(2)} s${cycle.out ? ", left out" : ""}`);
-      bar.onclick = () => correct({ kind: "cycle", side, start_s: cycle.start_s, restore: Boolean(cycle.out) });
+      bar.onclick = () => correct({ kind: "cycle", side, start_s: cycle.start_s, restore: Boolean(cycle.out) }, !cycle.out);
     }
     for (const event of signals.events.filter((one) => one.side === side)) drag(event, svg, x, y, signals);
   });
@@ -147,6 +158,7 @@ function drag(event, svg, x, y, signals) {
   const strike = event.event === "foot_strike";
   const line = draw("path", { class: `event ${event.side}`, "stroke-width": 3, d: strike ? "M0 -3V25M0 25l-5 -8h10z" : "M0 25V-3M0 -3l-5 8h10z", transform: `translate(${x(event.time_s)} ${y})` }, svg);
   draw("title", {}, line, `${event.side} ${event.event.replace("_", " ")} at ${event.time_s.toFixed(3)} s (${event.source})`);
+  line.ondblclick = () => correct({ kind: "event", side: event.side, event: event.event, from_s: event.time_s }, true);
   line.onpointerdown = (down) => {
     line.setPointerCapture(down.pointerId);
     const time = (move) => {
@@ -160,7 +172,7 @@ function drag(event, svg, x, y, signals) {
       line.onpointermove = line.onpointerup = null;
       if (moved === null || Math.abs(moved - event.time_s) < 0.002) return;
       line.setAttribute("transform", `translate(${x(event.time_s)} ${y})`);
-      correct({ kind: "event", side: event.side, event: event.event, from_s: event.time_s, to_s: moved });
+      correct({ kind: "event", side: event.side, event: event.event, from_s: event.time_s, to_s: moved }, true);
     };
   };
 }
@@ -175,7 +187,7 @@ function choose(contact, now) {
     button.textContent = side === "none" ? "no foot" : `${side} foot`;
     button.disabled = side === now;
     button.dataset.side = side;
-    button.onclick = () => correct({ kind: "contact", plate: contact.plate, from_s: contact.start_s, side });
+    button.onclick = () => correct({ kind: "contact", plate: contact.plate, from_s: contact.start_s, side }, true);
     box.append(button);
   }
   $("plot").prepend(box);

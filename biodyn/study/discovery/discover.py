@@ -447,6 +447,7 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
         if f.role == "static" and f.facts is not None:
             condition = _of_walks(f.labels.condition, conditions[f.subject])
             statics.setdefault(f.subject, []).append(replace(f, labels=replace(f.labels, condition=condition)))
+    corrected = {f.path: _marker_names(f) for f in findings if f.role == "static" and _marker_names(f)}
     names = _trial_names(walks)
     possible = {f.path: _statics(f, statics.get(f.subject, ())) for f in walks}
     sessions: dict[tuple[str, str], list[Path]] = {}
@@ -469,11 +470,20 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             mass_kg=f.mass_kg,
             height_m=f.height_m,
             settings=merge_tables(STUDY_SETTINGS, f.settings),
+            static_marker_names={
+                path: names
+                for path, names in corrected.items()
+                if path in possible[f.path] or path in (s.path for s in statics.get(f.subject, ()))
+            },
             rejected=f.rejected,
         )
         for f in walks
     ]
     return tuple(sorted(trials, key=lambda t: tuple(map(natural_key, (t.subject, t.session, t.trial)))))
+
+
+def _marker_names(static: Finding) -> dict[str, str]:
+    return dict(static.settings.get("model", {}).get("marker_names", {}))
 
 
 def _of_walks(condition: str, walks: set[str]) -> str:

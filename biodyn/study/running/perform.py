@@ -72,6 +72,8 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
     if settings.model.osim is not None:
         content["osim"] = file_sha256(Path(settings.model.osim))
         content["scaled"] = trial.named_static
+    if trial.static_marker_names:
+        content["static_marker_names"] = sorted((str(p), dict(names)) for p, names in trial.static_marker_names.items())
     if trial.plates is not None:
         content["plates"] = file_sha256(trial.plates)
     companion_files = [*files_of(walk)[1:], *_static_companions(trial, root)]
@@ -327,6 +329,8 @@ def request_of(trial: PlannedTrial, root: Path, recordings: RecordingCache) -> T
         memory=recordings.memory,
         plates=trial.plates,
     )
+    names = {root / path: names for path, names in trial.static_marker_names.items()}
+    request = replace(request, static_marker_names=names)
     if request.settings.model.osim is not None:
         # the model has the size of the person unless a given static trial scales it
         return replace(request, static_path=static if trial.named_static and not no_static else None)
