@@ -31,6 +31,7 @@ from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.store.read import StoredResult, read_view
 from biodyn.output.store.record import json_ready
+from biodyn.processing.contacts.decide import MATCHES_S
 from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import PlateWrench
 from biodyn.settings import Settings
@@ -216,7 +217,10 @@ class OpenedFolder:
         return trial_report(view, view.figures_svg())
 
     def signals(self, path: str) -> dict[str, Any]:
-        """Return vertical forces of the plates, contacts, events and cycles for the curves; times in s, forces in N."""
+        """Return vertical forces of the plates, contacts, events and cycles for the curves; times in s, forces in N.
+
+        Contacts and events are shown as corrected, also before the next analysis.
+        """
         recording, trial = read(self.recording(path)), self.trial(path)
         markers = recording.motion.markers
         wrenches: tuple[PlateWrench | PlateError, ...] = ()
@@ -238,8 +242,19 @@ class OpenedFolder:
         signals |= {name: _rows(getattr(result, name).to_dict("records")) for name in ("contacts", "events")}
         signals["cycles"] = _rows(result.spatiotemporal[["side", "start_s", "end_s"]].to_dict("records"))
         entry = self.study.definition.trials.get(path)
-        omitted = {} if entry is None else entry.settings.get("gait", {})
-        signals["omitted"] = [dict(cycle) for cycle in omitted.get("leave_out", [])]
+        corrections = {} if entry is None else entry.settings
+        gait = corrections.get("gait", {})
+        signals["omitted"] = [dict(cycle) for cycle in gait.get("leave_out", [])]
+        for change in corrections.get("contacts", {}).get("override", []):
+            for contact in signals["contacts"]:
+                if contact["plate"] == change["plate"] and abs(contact["start_s"] - change["from_s"]) <= MATCHES_S:
+                    contact["side"] = change["side"]
+        for change in gait.get("override", []):
+            for event in list(signals["events"]):
+                is_alike = (event["side"], event["event"]) == (change["side"], change["event"])
+                if is_alike and abs(event["time_s"] - change["from_s"]) <= MATCHES_S:
+                    signals["events"].remove(event)
+                    signals["events"] += [{**event, "time_s": change["to_s"]}] if "to_s" in change else []
         return signals
 
     # -- corrections ------------------------------------------------------------------------------------------------

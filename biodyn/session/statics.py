@@ -247,7 +247,8 @@ def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers]
     if not enough.any():
         return np.zeros(0)
     distance, first, second = distance[:, enough], first[enough], second[enough]
-    rigid = np.nanstd(distance, axis=0) < rigid_m
+    spread = np.std if np.isfinite(distance).all() else np.nanstd
+    rigid = spread(distance, axis=0) < rigid_m
     difference: FloatArray = lengths(standing[first] - standing[second])[rigid]
     return difference - median_over_frames(distance[:, rigid])
 
