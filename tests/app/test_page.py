@@ -138,7 +138,7 @@ def test_static_trial_markers_omission_and_decision_are_saved(page: _Page) -> No
     assert entry["settings"]["model"]["marker_names"] == {"LTHI": "RTHI", "RTHI": "LTHI"}
     assert entry["review"] == {"decision": "rejected", "name": "Dr. Ada", "reason": "seen on the video"}
     (trial,) = [t for t in Study.open(page.root).plan.trials if t.path == Path(_WALK)]
-    assert trial.rejected == "Dr. Ada rejected it: seen on the video"
+    assert trial.rejected == "rejected by Dr. Ada: seen on the video"
     assert page.correct("leave_out").status_code == 200
     assert len(Study.open(page.root).plan.trials) == 1
     assert page.correct("leave_out", restore="1").status_code == 200
