@@ -1,16 +1,16 @@
-"""biodyn: from a gait laboratory's raw C3D files to joint torques one can trust.
+"""biodyn: compute joint torques with uncertainty from raw C3D files of a gait laboratory.
 
-Input: a walking trial and a standing trial, or a folder of many. Output: joint torques with bands, checks and a verdict, as
-values and as result folders; for a study also one data set, group statistics and a report. `run_trial` does what `biodyn run`
-does, `run_session` what `biodyn session` does, `run_study` what `biodyn study` does, `compare` what `biodyn compare` does,
-`plates` (of pole trials) and `plates_from_walks` what `biodyn plates` does, `replay` what `biodyn replay` does; `load` opens a
-result, and `read` a recording of any format. A result's `export` writes it for other programs. Imports are lazy, so that the
-command line answers at once.
+Input: a walking trial and a standing trial, or a folder of many. Output: joint torques with uncertainty bands, checks and a
+verdict, as Python objects and result folders; for a study also one data set, group statistics and a report. `run_trial`,
+`run_session`, `run_study`, `compare`, `plates` (pole trials), `plates_from_walks` and `replay` correspond to the commands of
+`biodyn`; `load` opens a result, `read` reads a recording of any format, and the method `export` of a result writes it for other
+programs. Imports are lazy, so that the command line starts quickly.
 
 Packages import only those below them. In the order of the data flow: `recording` (content of a file), `io`, `session`, `model`,
 `processing`, `estimation`, `verification`, `comparison` (why two analyses differ), `uncertainty`, `analysis`, `checks`,
-`output`; `trial` runs them in order, `study` processes many trials, `cli` is the command line. Below them: `library` (tables),
-`geometry`, `kernels` and `rigid_body` (dynamics), `statistics`, `variables` (definitions). Begin with `trial/steps.py`.
+`output`; `trial` runs them in order, `study` processes many trials, `cli` is the command line. Below them are `library`
+(tables), `geometry`, `kernels` and `rigid_body` (dynamics), `statistics`, and `variables` (definitions). Read `trial/steps.py`
+first.
 """
 
 from __future__ import annotations

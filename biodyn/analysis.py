@@ -274,7 +274,7 @@ class TrialAnalysis:
 
     @cached_property
     def emg(self) -> tuple[MuscleActivity, ...]:
-        """EMG of each muscle that the recording's analog channels hold; empty without such channels."""
+        """EMG of each muscle in the analog channels of the recording; empty without such channels."""
         return () if self.recording.read_analog is None else muscle_activity(self.recording.analog)
 
     @cached_property

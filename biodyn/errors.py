@@ -7,7 +7,7 @@ import os
 import re
 import unicodedata
 
-# Marks that turn the direction of what follows: they make a name look like another one.
+# Marks that change the writing direction, with which a name may look like another one.
 _TURNING = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _HARMLESS = re.compile(r"[ -~]*")
 
@@ -71,7 +71,10 @@ class EstimateError(BiodynError):
         super().__init__(message, f'{look} A filter is available: [signals] method = "butterworth".')
 
     def __reduce__(self) -> tuple[type[EstimateError], tuple[str, str]]:
-        return type(self), (self.message, self.look)  # from another process; else the hint would be said twice
+        return type(self), (
+            self.message,
+            self.look,
+        )  # for exceptions from another process; otherwise the hint would be repeated
 
 
 class StatisticsError(BiodynError):
@@ -86,22 +89,22 @@ class SystemRefusalError(BiodynError):
     """The operating system refused an operation: disk full, no permission, or a limit reached."""
 
 
-# What the system says no to whatever the program does, and what helps. Anything else, such as a file that is not there
-# although it was just written, would be a fault of ours.
-_MAKE_ROOM = "Make room there, or choose another place with --out."
-_CHOOSE_PLACE = "Choose another place with --out, or change the permissions."
+# Errors of the operating system that do not depend on the program, and hints. Any other error, such as a missing file that was
+# just written, is a fault of biodyn.
+_MAKE_ROOM = "Free disk space there, or choose another folder with --out."
+_CHOOSE_PLACE = "Choose another folder with --out, or change the permissions."
 _SHORTEN = "Choose a shorter --out."
-_LOOK_AT_DISK = "Check the disk or the network drive, or choose another place with --out."
+_LOOK_AT_DISK = "Check the disk or the network drive, or choose another folder with --out."
 _REFUSALS: dict[str, str] = {
     "ENOSPC": _MAKE_ROOM,
     "EDQUOT": _MAKE_ROOM,
-    "EFBIG": "Raise the limit of file sizes ('ulimit -f'), or choose another place with --out.",
+    "EFBIG": "Raise the limit of file sizes ('ulimit -f'), or choose another folder with --out.",
     "ENAMETOOLONG": _SHORTEN,
     "EROFS": _CHOOSE_PLACE,
     "EACCES": _CHOOSE_PLACE,
     "EPERM": _CHOOSE_PLACE,
-    "ELOOP": "Links there lead in a circle: choose another place with --out.",
-    "ENOTDIR": "Choose another place with --out.",
+    "ELOOP": "Links there form a loop; choose another folder with --out.",
+    "ENOTDIR": "Choose another folder with --out.",
     "EIO": _LOOK_AT_DISK,
     "ENXIO": _LOOK_AT_DISK,
     "ENODEV": _LOOK_AT_DISK,
@@ -111,10 +114,10 @@ _REFUSALS: dict[str, str] = {
     "ETIMEDOUT": _LOOK_AT_DISK,
     "EMFILE": "Raise the limit of open files ('ulimit -n').",
     "ENFILE": "Close other programs: the whole machine has too many open files.",
-    "ENOMEM": "Close other programs, or cut the recording.",
+    "ENOMEM": "Close other programs, or shorten the recording.",
     "EAGAIN": "Raise the limit of processes ('ulimit -u'), or close other programs.",
 }
-# Errors of Windows (winerror.h) that have no number of their own in POSIX.
+# Errors of Windows (winerror.h) without a POSIX equivalent.
 _OF_WINDOWS: dict[int, str] = {
     39: _MAKE_ROOM,  # ERROR_HANDLE_DISK_FULL
     53: _LOOK_AT_DISK,  # ERROR_BAD_NETPATH
@@ -130,7 +133,7 @@ _OF_WINDOWS: dict[int, str] = {
 _ENDLESS = re.compile(r"\S{400,}")
 _SHOWN_OF_A_WORD = 80
 _WINDOWS = os.name == "nt"
-_LONGEST_ON_WINDOWS = 247  # characters of a folder's path; the C library says of longer ones that they are not there
+_LONGEST_ON_WINDOWS = 247  # characters of a folder path; the C library reports longer paths as missing
 _HINTS = {getattr(errno, name): hint for name, hint in _REFUSALS.items() if hasattr(errno, name)}
 
 
@@ -176,7 +179,7 @@ def printable(text: str | os.PathLike[str], keep: str = "") -> str:
 
 def _escape(character: str) -> str:
     code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte of a file name, as Python hands it over (PEP 383)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a file name in the representation of Python (PEP 383)
         return f"\\x{code - 0xDC00:02x}"
     if 0xD800 <= code <= 0xDFFF or character in _TURNING or character in "\u2028\u2029":
         return f"\\u{code:04x}"

@@ -118,7 +118,8 @@ class ReportSettings(Section):
 
     norms: str = Field(
         "auto",
-        description="norms shown with the curves: auto (published ones that fit age and speed), a name of norms of the library, "
+        description="norms shown with the curves: auto (published norms that match age and speed), a name of norms of "
+        "the library, "
         "a TOML file (biodyn norms build), or none",
     )
 
@@ -146,7 +147,7 @@ class Settings(Section):
 
     preset: str | None = Field(
         None,
-        description="the analysis as another program does it, under what else is set: a table of `library/presets/`",
+        description="settings of another program, with lower priority than all other settings: a table of `library/presets/`",
     )
     signals: SignalSettings = SignalSettings()  # type: ignore[call-arg]
     model: ModelSettings = ModelSettings()  # type: ignore[call-arg]
@@ -215,7 +216,7 @@ TABLE_ENTRIES = (
     ("uncertainty", "magnitudes"),
     ("report", "norms"),
 )
-#: Those, and the entry that may name an OpenSim model.
+#: These entries, and the entry that may name an OpenSim model.
 PATH_ENTRIES = (*TABLE_ENTRIES, ("model", "osim"))
 
 

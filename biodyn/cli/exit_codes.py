@@ -37,7 +37,7 @@ def main() -> None:
     try:
         from biodyn.cli.commands import app
 
-        # also for python -m biodyn.cli: completion scripts are made for this name
+        # also for python -m biodyn.cli, because completion scripts use this name
         app(prog_name=app.info.name)
     except KeyboardInterrupt:  # during imports
         print(STOPPED, file=sys.stderr)

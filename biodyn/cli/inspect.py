@@ -86,13 +86,15 @@ def plates(
     ],
     pole_mass: Annotated[
         float | None,
-        typer.Option(help="Mass of the pole, kg. Default: estimated, less exactly.", metavar="KG", parser=number),
+        typer.Option(
+            help="Mass of the pole, kg. Default: estimated, which is less accurate.", metavar="KG", parser=number
+        ),
     ] = None,
     known_mass: Annotated[
         float | None,
         typer.Option(
-            help="A mass that rests on each plate for some seconds in one of the recordings, kg. Without it the common gain of "
-            "a plate's channels is not determined.",
+            help="A mass that rests on each plate for some seconds in one of the recordings, kg. Without it, the "
+            "common gain of the channels of a plate is not determined.",
             metavar="KG",
             parser=number,
         ),
@@ -123,7 +125,7 @@ def plates(
             lines, calibration = _plate_errors(trials, pole_mass, known_mass, earlier, step)
         print_lines(console, *lines)
         if calibration is None:
-            print_lines(console, "Nothing was written: the walks show no error of a plate that could be corrected.")
+            print_lines(console, "Nothing was written, because the walks show no plate error that can be corrected.")
         elif out is None:
             print_lines(console, "Nothing was written. Write the calibration with --out FILE.toml.")
         else:
@@ -138,14 +140,14 @@ def _plate_errors(
     earlier: list[PlateCalibration],
     step: Callable[[str], None],
 ) -> tuple[list[str], PlateCalibration | None]:
-    """Return what pole trials, or the walks of a folder, show of the plates."""
+    """Return the plate errors estimated from pole trials or from the walks of a folder."""
     if len(trials) == 1 and trials[0].is_dir():
         from biodyn.errors import SettingsError
         from biodyn.study.plate_errors import plates_from_walks
 
         if earlier or pole_mass is not None or known_mass is not None:
             raise SettingsError(
-                "--apply, --pole-mass and --known-mass belong to pole trials, not to a folder of walks."
+                "--apply, --pole-mass and --known-mass apply to pole trials and not to a folder of walks."
             )
         of_walks = plates_from_walks(trials[0], step)
         return of_walks.lines(), of_walks.calibration

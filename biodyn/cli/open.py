@@ -1,4 +1,4 @@
-"""`biodyn open`: the local page."""
+"""`biodyn open`: open the local page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def open_page(
         if not folder.is_dir():
             raise InputFileError(f"'{folder}' is not a folder.", "Give the folder of the recordings.")
         if any(find_spec(name) is None for name in ("starlette", "uvicorn", "tomlkit")):
-            raise SettingsError("The page needs more libraries.", "Install them with: pip install 'biodyn[app]'")
+            raise SettingsError(
+                "The page requires packages that are not installed.", "Install them with: pip install 'biodyn[app]'"
+            )
         from biodyn.app.server import serve
 
         serve(folder, browser, lambda text: print(text, flush=True))

@@ -69,5 +69,5 @@ ResultFolder = Annotated[Path, typer.Argument(help="A result folder of 'biodyn r
 
 
 def model_entry(model: Path) -> str:
-    """Return the setting that names an OpenSim model, as `--set` writes it."""
+    """Return the setting of an OpenSim model in the form of `--set`."""
     return f"model.osim={json.dumps(str(model.absolute()), ensure_ascii=False)}"

@@ -168,7 +168,7 @@ def report(
     pdf: Pdf = False,
     head: Head = None,
 ) -> None:
-    """Draw figures and report of a result again, from the recorded inputs and settings."""
+    """Regenerate the figures and report of a result folder."""
     console = open_console()
     notes: list[str] = []
     with plain_errors(), progress(console) as step:

@@ -216,8 +216,8 @@ class RunOptions:
     """Options of `biodyn run`.
 
     Attributes:
-        inputs: of `trial.request.trial_request`, as given; `static_frames` as text.
-        factors: of --vary; None without it.
+        inputs: arguments of `trial.request.trial_request` as given; `static_frames` as text.
+        factors: factors of --vary; None without it.
     """
 
     inputs: Mapping[str, Any]
@@ -275,7 +275,7 @@ def analyse(walk: Path, folder: Path, options: RunOptions, console: Console, dis
     else:
         print_result(console, [(line, None) for line in result.summary()], result.findings, folder, display)
         if options.pdf:
-            print_lines(console, "No PDF was written: results with torques alone have no report.")
+            print_lines(console, "No PDF was written, because a result with only torques has no report.")
     if options.timings:
         _print_timings(folder, time.perf_counter() - start_s, console)
     return isinstance(result, TrialResult) and result.failed
@@ -311,10 +311,10 @@ def _require_applicable(motion: Path, inputs: Mapping[str, Any]) -> None:
     has_coordinates = holds_coordinates(motion)
     if inputs["model"] is None:
         raise SettingsError(
-            f"'{motion.name}' contains coordinates of a model: name the model with --model MODEL.osim."
+            f"'{motion.name}' contains coordinates of a model; give the model with --model MODEL.osim."
             if has_coordinates
-            else f"{'--ik-setup' if inputs['ik_setup'] else '--scale-setup'} applies to an OpenSim model: name the model with "
-            "--model MODEL.osim."
+            else f"{'--ik-setup' if inputs['ik_setup'] else '--scale-setup'} applies only to an OpenSim model; give "
+            f"the model with --model MODEL.osim."
         )
     excluded = ["static_frames", "preset"]
     if has_coordinates:
@@ -340,7 +340,7 @@ def _print_ignored(request: TrialRequest, console: Console) -> None:
         if not _is_followed(name := f"{section}.{key}")
     ]
     if ignored:
-        print_lines(console, f"warning: some settings do not apply to --model; without effect: {', '.join(ignored)}.")
+        print_lines(console, f"warning: settings that do not apply to --model are ignored: {', '.join(ignored)}.")
 
 
 def _is_followed(name: str) -> bool:
@@ -358,8 +358,8 @@ def _analyse_each(
 ) -> int:
     """Analyse walks one after the other, each into its own folder; return the worst exit code.
 
-    An error of a walk is printed in one sentence, and the next walk follows. Raises ResultError before any work is done where a
-    folder is taken, or where two walks have the same folder.
+    An error of a walk is printed in one sentence, and the next walk is analysed. Raises ResultError before any work is done if
+    a folder is in use, or two walks have the same folder.
     """
     folders = _free_folders(walks, out, options.force)
     worst, records = 0, []
@@ -388,15 +388,16 @@ def _analyse_each(
 
 
 def _free_folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[Path]:
-    """Return the result folder of each walk; ResultError where one is taken or shared."""
+    """Return the result folder of each walk; ResultError if one is in use or shared."""
     from biodyn.output.store.folder import RECORD_NAME, default_folder, require_free
 
     if out is not None and (out / RECORD_NAME).exists():
         raise ResultError(
-            f"'{out}' is a result; several walks need a folder that holds one folder for each.", "Choose another --out."
+            f"'{out}' is a result folder; several walks need a folder for one result folder per walk.",
+            "Choose another --out.",
         )
     folders: list[Path] = []
-    # compared without case: results may be moved to file systems that ignore it
+    # compared without case, because results may be moved to file systems that ignore it
     taken: dict[str, tuple[Path, Path]] = {}
     for walk in walks:
         folder = default_folder(walk) if out is None else out / default_folder(walk).name
@@ -404,13 +405,13 @@ def _free_folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[
         if name in taken:
             earlier, earlier_folder = taken[name]
             if earlier == walk:
-                raise ResultError(f"'{walk}' is named twice.", "Name each walk once.")
+                raise ResultError(f"'{walk}' is given twice.", "Give each walk once.")
             where = "would be written into the same folder"
             if folder.name != earlier_folder.name:
                 where = "would be written into folders whose names differ only in case, one folder on Windows and macOS"
             raise ResultError(
                 f"'{earlier}' and '{walk}' {where}: '{folder}'.",
-                "Analyse them one by one, each with its own --out.",
+                "Analyse them separately with different --out.",
             )
         require_free(folder, force)
         taken[name] = walk, folder

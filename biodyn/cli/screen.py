@@ -98,7 +98,9 @@ def open_in_browser(page: Path, console: Console) -> None:
     import webbrowser
 
     if not page.is_file():
-        print_lines(console, "No report to open: [output] report is off, or results of this kind have no report.")
+        print_lines(
+            console, "There is no report to open: [output] report is off, or results of this kind have no report."
+        )
     elif not webbrowser.open(page.resolve().as_uri()):
         print_lines(console, f"No browser was found; the report is {page}.")
 
@@ -108,12 +110,12 @@ def open_in_browser(page: Path, console: Console) -> None:
 
 @dataclass(frozen=True)
 class Display:
-    """What a command prints of a result.
+    """Options of the output of a command.
 
     Attributes:
-        quiet: the verdict and the folder only. verbose: every check, finding and decision.
-        as_json: run.json on standard output. open_page: open the report in the browser.
-        heading: number and name of the walk where there are several; each is then printed in one line.
+        quiet: print only the verdict and the folder. verbose: print every check, finding and decision.
+        as_json: print run.json on standard output. open_page: open the report in the browser.
+        heading: number and name of the walk if there are several; each is then printed in one line.
     """
 
     quiet: bool = False

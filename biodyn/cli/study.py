@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class PageChoice(StrEnum):
-    """Trials with a page of their own."""
+    """Trials that get a separate report."""
 
     all = "all"
     warn = "warn"
@@ -131,8 +131,8 @@ def session(
     model: Annotated[
         Path | None,
         typer.Option(
-            help="OpenSim model that follows the markers of every walk. --static and --mass scale it once for all walks; "
-            "without them it is used as it is.",
+            help="OpenSim model that follows the markers of every walk. --static and --mass scale it once for all "
+            "walks; without them it is used unchanged.",
             metavar="MODEL.osim",
         ),
     ] = None,
@@ -205,7 +205,7 @@ def _run(console: Console, opened: Study, folder: Path, verbose: bool, options: 
 def _callbacks(
     console: Console, status: Any, progress: Progress
 ) -> tuple[Callable[[Outcome], None], Callable[[str], None]]:
-    """Return the functions that are called with each outcome and with each step of a study.
+    """Return the functions to call with each outcome and with each step of a study.
 
     Without a terminal, steps are printed, and counts every ten seconds.
     """

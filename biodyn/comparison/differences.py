@@ -125,7 +125,7 @@ def _smoother_estimate(exchange: Exchange) -> list[Fact]:
 
 
 def joint_words(exchange: Exchange, segment: int) -> str:
-    """Name of a segment's joint with its side in words."""
+    """Return the name of the joint of a segment with its side in words."""
     side = SIDE_NAMES.get(exchange.a.sides[segment], "")
     return f"{side} {exchange.a.joints[segment]}".strip()
 
@@ -214,7 +214,8 @@ def analyses_in_common(
     frames = a.known & b.known
     if len(names) < 2 or frames.sum() < LEAST_FRAMES:
         raise ResultError(
-            f"The two results have {frames.sum()} frames and {len(names)} segments in common: nothing can be compared.",
+            f"The two results have {frames.sum()} frames and {len(names)} segments in common, which is not sufficient "
+            f"for a comparison.",
             "Compare two analyses of the same file.",
         )
     rate_hz = float((len(a.time_s) - 1) / (a.time_s[-1] - a.time_s[0]))
@@ -320,9 +321,9 @@ def explained_share(items: Sequence[Difference], quantity: Quantity) -> float:
 
 
 # -- differences over the gait cycle ------------------------------------------------------------------------------------
-# A curve over 0-100 % is that in time, resampled between two strikes. Let N_a and N_b be the mean over each analysis' own cycles.
-# The parts depend on the order of exchange: events before or after all other causes. Each part is the mean over both orders
-# (Owen 1977, 10.1007/978-3-642-45494-3_7, with the events as one union and all other causes as the other):
+# A curve over 0-100 % is that in time, resampled between two strikes. Let N_a and N_b be the mean over each analysis' own
+# cycles. The parts depend on the order of exchange: events before or after all other causes. Each part is the mean over both
+# orders (Owen 1977, 10.1007/978-3-642-45494-3_7, with the events as one union and all other causes as the other):
 #
 #     cause c:   (N_a + N_b) part_c / 2          events:   (N_b - N_a) (first + other) / 2
 #
@@ -358,11 +359,11 @@ def cycle_differences(
     """Return differences of mean curves over 0-100 % of the cycles of each analysis, with their causes.
 
     Parameters:
-        found: differences in time at `time_s` (T,) s, frames at `rate_hz` from 0 s, with gaps.
+        in_time: differences at times `time_s` (T,) s, frames at `rate_hz` from 0 s, with gaps.
         first, other: the cycles of the two analyses.
 
-    Empty for equal cycles, because curves over the cycle then contain no new information. Joints without a side are averaged over
-    right cycles, or over left cycles without right ones.
+    Empty for equal cycles, because curves over the cycle then contain no new information. Joints without a side are averaged
+    over right cycles, or over left cycles without right ones.
     """
     if not spans_differ(first, other):
         return ()

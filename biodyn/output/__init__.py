@@ -3,7 +3,7 @@
 In: a `TrialAnalysis`. Out: pandas tables, matplotlib figures, HTML pages and a result folder that can be read again. No
 biomechanics is computed here, and only `store` writes to disk.
 
-Read `tables` (one function a table), `figures` (descriptions of drawings made from these tables), `report` (pages made of
-sections, each with text, tables and figures), then `store` (the files of a result folder, and the readers of older
-versions). Each package imports only those before it. A table, a figure and a section are one function each.
+Read `tables` (one function per table), `figures` (descriptions of drawings of these tables), `report` (pages that consist of
+sections with text, tables and figures), then `store` (files of a result folder, and readers of older versions). Each package
+imports only the preceding ones. Each table, figure and section is one function.
 """

@@ -1,9 +1,9 @@
 """Consistency checks: the torques of every frame are compared with independent algorithms.
 
-The torques come from the recursive Newton-Euler algorithm. They are put into the articulated-body algorithm (which must
-give the accelerations back), compared with the composite-rigid-body mass matrix, and with forces, moments and powers that
-plain Newton-Euler sums over the segments in world axes give (`segments.py`, which shares nothing with the recursion).
-Passed checks show that the equations of motion were solved, not that markers, inertias or plates are right.
+The torques are computed by the recursive Newton-Euler algorithm. They are checked by the articulated-body algorithm (which must
+return the accelerations), by the composite-rigid-body mass matrix, and by forces, moments and powers from Newton-Euler sums
+over the segments in world axes (`segments.py`, which is independent of the recursion). Passed checks show that the equations of
+motion were solved, not that markers, inertias or plates are correct.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from biodyn.processing.kinematics.tracking import SegmentForces, SegmentMotion, 
 from biodyn.processing.signals.derivatives import fit_configuration_spline
 from biodyn.rigid_body import Multibody, bias_forces, difference, forward_dynamics, mass_matrix
 
-#: Largest relative error. Double precision leaves 1e-16 an operation; solving for the accelerations multiplies it by the
-#: condition number of a body's mass matrix, up to some 1e6 (trunk against wrist).
+# : Largest relative error. Each operation in double precision has an error of 1e-16; solving for the accelerations multiplies
+# it by
+#: the condition number of the mass matrix, up to about 1e6 (trunk against wrist).
 RELATIVE_LIMIT = 1e-9
-# Differences are no algebra: where the curve's fifth derivative jumps, at a frame, they err by (h / frame time)^3 at most, and
-# round-off grows with 1 / h. At this step the first is 3e-8 of the largest rate, the second less.
+# Error of finite differences: at most (h / frame time)^3 at frames, where the fifth derivative of the curve jumps, and rounding
+# errors proportional to 1 / h. At this step the former is 3e-8 of the largest rate, the latter is smaller.
 _DIFFERENCE_LIMIT = 1e-6
 
 
@@ -35,7 +36,7 @@ class ConsistencyCheck:
     """One equation, checked in every frame.
 
     Attributes:
-        code: stable short name; title, equation, words: for people.
+        code: stable short name; title, equation, words: texts for reports.
         error: (T,) largest relative error of each frame, NaN if it could not be checked.
         absolute: largest error in `unit`.
         limit: largest acceptable relative error.
@@ -143,10 +144,10 @@ def check_path_derivatives(actuated: ActuatedMotion) -> ConsistencyCheck:
         absolute = max(absolute, *(float(gap.max(initial=0.0)) for gap in gaps))
     return ConsistencyCheck(
         "motion",
-        "Velocity and acceleration belong to the path",
+        "Velocity and acceleration match the path",
         "v = dq/dt, vdot = dv/dt",
-        "Configurations and velocities a 300th of a frame apart on the curve through the frames differ as velocities "
-        "and accelerations say. The limit is that of differences, not of round-off.",
+        "Differences of configurations and velocities over 1/300 of a frame on the interpolated curve equal "
+        "velocities and accelerations. The limit is that of finite differences, not of rounding errors.",
         error,
         absolute,
         "rad, m per s or s²",
@@ -210,7 +211,7 @@ def check_consistency(actuated: ActuatedMotion, own: ModelMotion | None = None) 
     path = (check_path_derivatives(actuated),) if own is None else check_model_coordinates(actuated, own)
     known = actuated.known
     rows = np.flatnonzero(known)
-    # Some frames at a time: the segments' motion in minutes of walking would fill the memory.
+    # frames per block, because the segment motion of several minutes would fill the memory
     parts = [
         _equation_errors(actuated, rows[first : first + _FRAMES_AT_ONCE])
         for first in range(0, max(len(rows), 1), _FRAMES_AT_ONCE)
@@ -273,7 +274,7 @@ class _Difference:
 
 def _combine_check(code: str, parts: Sequence[_Difference], known: BoolArray) -> ConsistencyCheck:
     """Return the check `code` over all frames (T,) from its errors in the known frames."""
-    # A coordinate that hardly carries anything is not compared with its own noise but with this share of the largest one.
+    # errors of a coordinate with a small load are relative to this share of the largest load, not to noise
     smallest_scale = 1e-3
     error = np.full(len(known), np.nan)
     absolute = float("nan")
@@ -304,7 +305,7 @@ def _equation_errors(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Dif
     for k, body in enumerate(bodies):
         demand[:, body] -= wrenches[:, k]
     return {
-        # At rest nothing accelerates, but gravity would: the natural size, over a lever of 1 m for angles.
+        # natural scale at rest: the acceleration of gravity, over a lever arm of 1 m for angles
         "forward-dynamics": _Difference(
             forward_dynamics(mb, q, v, tau, wrenches, bodies) - vdot,
             _column_maxima(np.abs(vdot)),
@@ -335,7 +336,7 @@ def _torques_from_distal_wrenches(
 ) -> FloatArray:
     """Return torques (n, nv) from the wrenches (n, B, 6) of the segments distal to each joint; other joints unchanged."""
     demand, result = demand.copy(), tau.copy()
-    for i in range(len(mb.bodies) - 1, 0, -1):  # parents stand before their children
+    for i in range(len(mb.bodies) - 1, 0, -1):  # parents precede their children
         demand[:, mb.parents[i]] += demand[:, i]
     for i, body in enumerate(mb.bodies):
         if body.joint.axis is None:

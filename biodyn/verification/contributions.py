@@ -2,11 +2,11 @@
 
 tau = gravity(q) + M(q) vdot' + C(q, v') v' - J^T F, each contribution by its own pass of the recursive Newton-Euler algorithm.
 
-How much is inertia and how much velocity depends on the observer: the root's spatial acceleration holds omega x v, so to
-a moving observer, or relative to a treadmill, the contributions would differ. v' and vdot' refer to the observer that moves with
-the root's origin at that instant (its velocity is zero, its acceleration the classical one); any steadily moving observer
-finds the same contributions then. Each contribution concerns the segments distal to the joint: the gravity part of a leg's torque
-is due to the leg, not the trunk, whose weight is part of the ground reaction.
+The split between inertia and velocity depends on the observer: the spatial acceleration of the root contains omega x v, so the
+contributions would differ for a moving observer or relative to a treadmill. v' and vdot' therefore refer to an observer that
+moves with the origin of the root at that instant (zero velocity, classical acceleration), and the contributions are the same
+for all uniformly moving observers. Each contribution is due to the segments distal to the joint: the gravity part of a leg
+torque is due to the weight of the leg; that of the trunk is part of the ground reaction.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Forward integration of many windows of a trial at once, with the same step and separate inputs.
 
 Three methods: semi-implicit Euler (v first, then q with the new v, along the manifold), the classical fourth-order
-Runge-Kutta method with quaternions brought back to unit length after every step, and SciPy's adaptive `solve_ivp`
+Runge-Kutta method with quaternions normalised after every step, and SciPy's adaptive `solve_ivp`
 (DOP853).
 """
 
@@ -83,8 +83,9 @@ def centre_of_mass(mb: Mechanics, q: FloatArray) -> FloatArray:
 # -- input between the recorded frames ----------------------------------------------------------------------------------
 # The residual is applied as an external wrench on the root, about the world origin, in world axes, given in advance like the
 # ground reaction. Only joint torques act inside the body then, so external wrenches alone determine its momentum, and only the
-# posture drifts. "recorded": torques and wrenches of the frames with cubic splines between them. "recomputed": torques by inverse
-# dynamics of the motion's own curve at that instant, so all drift is the error of the integrator, amplified by the body.
+# posture drifts. "recorded": torques and wrenches of the frames with cubic splines between them. "recomputed": torques by
+# inverse dynamics of the motion's own curve at that instant, so all drift is the error of the integrator, amplified by the
+# body.
 
 Torques = Literal["recorded", "recomputed"]
 _DEGREE = 3
@@ -147,7 +148,7 @@ def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInp
                 multibody=mb,
                 frames=(start, end - 1),
                 times_s=actuated.time_s[rows],
-                # The whole run of solved frames, as when v and vdot were made: the curve passes through them again.
+                # all consecutive solved frames, as for v and vdot, so that the curve passes through them
                 curve=fit_configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop], kinds),
                 forces=make_interp_spline(actuated.time_s[rows], forces, k=_DEGREE),
                 bodies=bodies,
@@ -155,7 +156,7 @@ def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInp
             )
         )
     if not inputs:
-        raise ResultError("No stretch of the trial has motion and torques to replay.")
+        raise ResultError("No interval of the trial has motion and torques for a replay.")
     return tuple(inputs)
 
 
@@ -174,7 +175,7 @@ def standing_input(actuated: ActuatedMotion, duration_s: float) -> ActuatedMotio
     """
     known = np.flatnonzero(actuated.known)
     if not len(known):
-        raise ResultError("No frame of the trial has motion and torques to replay.")
+        raise ResultError("No frame of the trial has motion and torques for a replay.")
     mb = actuated.mechanics
     frames = max(round(duration_s * actuated.rate_hz), 1) + 1
     q = np.repeat(actuated.q[known[:1]], frames, axis=0)
@@ -239,7 +240,7 @@ def replay_windows(
         feedback: torques added to the recorded ones.
         offset: (nv,) initial deviation from the recorded state (to test whether a feedback corrects it).
     """
-    # A body that turns this fast has left the recorded motion for good; going on would only overflow.
+    # a body that rotates faster has diverged from the recorded motion; continuing would overflow
     lost_rad_s = 300.0
     mb, last = stretch.multibody, len(stretch.times_s) - 1
     starts = np.asarray(starts, dtype=np.int64)
@@ -257,7 +258,7 @@ def replay_windows(
             break
         q, v, count = stepper(starts[alive] + frame, all_q[alive, frame], all_v[alive, frame])
         evaluations += count
-        lost = ~(np.abs(v).max(axis=1) < lost_rad_s)  # NaN is lost too
+        lost = ~(np.abs(v).max(axis=1) < lost_rad_s)  # NaN also counts as diverged
         q[lost], v[lost] = np.nan, np.nan
         all_q[alive, frame + 1], all_v[alive, frame + 1] = q, v
     return Windows(starts, all_q, all_v, evaluations)
@@ -265,7 +266,7 @@ def replay_windows(
 
 @dataclass(frozen=True)
 class _Stepper:
-    """One frame forward for many windows."""
+    """Integrates many windows over one frame."""
 
     stretch: ReplayInput
     method: Method
@@ -277,7 +278,7 @@ class _Stepper:
         start = self.stretch.times_s[frames]
         if self.method == "solve_ivp":
             return self._adaptive_step(frames, start, q, v)
-        # Inputs of the whole frame at once: a call costs more than the numbers.
+        # inputs of the whole frame at once, because a call costs more than the computation
         h = float(np.diff(self.stretch.times_s[:2])[0]) / self.steps
         nodes = self.steps * (2 if self.method == "rk4" else 1) + 1
         instants = start[:, None] + np.linspace(0.0, self.steps * h, nodes)

@@ -1,9 +1,9 @@
 """Forward dynamics with the recorded torques, open loop and with feedback, compared with the recorded motion.
 
-A walking body is unstable (Runge et al. 1995, IEEE Trans Biomed Eng 42:1158): forward dynamics without feedback runs away
-from the recorded motion even if the torques are right. Therefore an open-loop replay restarts from the recorded state at
-many instants and measures the drift after each window length; a tracked replay adds the feedback torques that
-keep it on the recorded motion, which should be small compared with the recorded ones.
+A walking body is unstable (Runge et al. 1995, IEEE Trans Biomed Eng 42:1158): forward dynamics without feedback diverges from
+the recorded motion even if the torques are correct. Therefore an open-loop replay restarts from the recorded state at many
+instants and measures the drift after each window length; a tracked replay adds feedback torques that keep the body on the
+recorded motion and should be small relative to the recorded torques.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class DriftRow:
 
     Attributes:
         ground: "measured" (known under every foot during the whole window) or "all" (the residual compensates unknown forces).
-        lost: windows that left the motion altogether; medians and largest values that fall on one are NaN.
+        lost: number of diverged windows; medians and largest values of these are NaN.
         coordinate: velocity index of the joint angle that drifted most (among windows not lost).
         within: share of windows that stayed within the tolerance.
     """
@@ -95,7 +95,8 @@ class OpenLoop:
 
     Attributes:
         torques: "recorded" or "recomputed". deviation: deviation in every window. rows: one row per window length.
-        prediction_horizon_s, median_horizon_s: longest window for which all, and half, of the windows stay within the tolerance.
+        prediction_horizon_s, median_horizon_s: longest window for which all, and half, of the windows stay within the
+        tolerance.
         doubling_s: time in which a small deviation doubles (median), NaN if it does not grow.
     """
 
@@ -194,9 +195,10 @@ def replay_with_feedback(
 
     The feedback is tau_f = M(q) (w^2 e + 2 w edot), e = recorded - replayed, w = 2 pi bandwidth: a critically damped spring
     for every coordinate. At the base it adds to the residual. Without `base` only the joints have feedback, with
-    M_eff = M_jj - M_jb M_bb^-1 M_bj, what they feel of a body that floats freely: then nothing but the external wrenches,
-    fixed in advance, moves the whole body, which slowly tips over, the feet leave the place of the recorded ground
-    force, and the torques grow.
+    M_eff = M_jj - M_jb M_bb^-1 M_bj, the joint inertia of a freely floating body. The motion of the whole body then depends
+    only
+    on the given external wrenches: it slowly tips over, the feet leave the position of the recorded ground force, and the
+    torques grow.
     """
     results = []
     for stretch in replay_inputs(actuated, "recorded"):
@@ -219,7 +221,7 @@ def replay_with_feedback(
 
 
 def feedback_law(mb: Mechanics, q: FloatArray, bandwidth_hz: float, base: bool) -> Feedback:
-    """Return the feedback of `replay_with_feedback` for a stretch with configurations q (N, nq); inertia held over each frame."""
+    """Return the feedback of `replay_with_feedback` for configurations q (N, nq); inertia is constant over each frame."""
     inertia = mass_matrix(mb, q)
     if not base:
         M_bj = inertia[:, :_BASE, _BASE:]
@@ -229,7 +231,7 @@ def feedback_law(mb: Mechanics, q: FloatArray, bandwidth_hz: float, base: bool) 
         inertia = np.zeros_like(inertia)
         inertia[:, _BASE:, _BASE:] = joints
     stiffness = (2.0 * np.pi * bandwidth_hz) ** 2
-    damping = 2.0 * 2.0 * np.pi * bandwidth_hz  # critical: back without overshoot
+    damping = 2.0 * 2.0 * np.pi * bandwidth_hz  # critical damping: no overshoot
 
     def law(frames: IntArray, q: FloatArray, v: FloatArray, q_ref: FloatArray, v_ref: FloatArray) -> FloatArray:
         push = stiffness * difference(mb, q, q_ref) + damping * (v_ref - v)
@@ -245,8 +247,8 @@ class Convergence:
 
     Attributes:
         method, window_s: integrator and window length. control: steps per frame, or the relative tolerance of solve_ivp.
-        error: largest error of any coordinate at the end of any window, rad or m, for each control. evaluations: of the
-            equations of motion a window. order: slope of error against step, NaN for solve_ivp.
+        error: largest error of any coordinate at the end of any window, rad or m, for each control. evaluations: evaluations of
+            the equations of motion per window. order: slope of log error over log step, NaN for solve_ivp.
     """
 
     method: Method
@@ -261,7 +263,7 @@ def measure_convergence(
     actuated: ActuatedMotion, window_s: float, steps: Sequence[int], tolerances: Sequence[float]
 ) -> tuple[Convergence, ...]:
     """Measure the order of every integrator for a known exact solution: recomputed torques and the recorded curve."""
-    # Windows for the order of convergence start here and there; more would only cost time.
+    # number of windows for the order of convergence; more would only take more time
     order_windows = 8
     stretch = max(replay_inputs(actuated, "recomputed"), key=lambda stretch: len(stretch.times_s))
     length = max(round(min(window_s * actuated.rate_hz, len(stretch.times_s) - 1)), 1)
@@ -287,7 +289,7 @@ def measure_convergence(
 
 def _convergence_order(steps: FloatArray, errors: FloatArray) -> float:
     """Return the slope of log error over log step for the finest steps above round-off."""
-    # Below this an error (rad, m) is round-off and says nothing about the order.
+    # smaller errors (rad, m) are rounding errors and do not determine the order
     round_off = 1e-11
     usable = np.flatnonzero(np.isfinite(errors) & (errors > round_off))[-3:]
     if len(usable) < 2:
@@ -365,7 +367,7 @@ def _doubling_time(deviation: Deviation, rate_hz: float) -> float:
     return float(np.log(2.0) / rate) if rate > 0.0 else float("nan")
 
 
-# The order of the integrators is measured over this window, with these steps a frame and relative tolerances.
+# The order of the integrators is measured over this window, with these steps per frame and relative tolerances.
 # -- every replay of one trial ------------------------------------------------------------------------------------------
 
 _TORQUES: tuple[Torques, ...] = ("recorded", "recomputed")
@@ -377,7 +379,7 @@ class ForwardReplay:
 
     Attributes:
         walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
-        tracked: replay under feedback, one part per stretch; joints_only: without feedback at the base.
+        tracked: replay with feedback, one part per interval; joints_only: without feedback at the base.
         convergence: errors of every integrator.
     """
 
@@ -395,8 +397,8 @@ class ReplayOptions:
     Attributes:
         method: integrator, semi-implicit Euler ("euler"), Runge-Kutta of fourth order ("rk4") or DOP853 ("solve_ivp").
         windows_s: lengths of the windows; start_every_s: interval between their starts. step_s: longest fixed step.
-        angle_deg, position_m: a replay within this angle and distance of the pelvis counts as on the motion.
-        feedback_hz: bandwidth of the tracked replay. Errors of a standing foot double in 10-20 ms: below 10 Hz it cannot hold.
+        angle_deg, position_m: tolerance of a replay: joint angle, and distance of the pelvis from the recorded motion.
+        feedback_hz: bandwidth of the tracked replay; at least 10 Hz, because errors of a stance foot double in 10-20 ms.
         rest_s: duration of quiet standing.
 
     Raises SettingsError for an unknown integrator.

@@ -1,4 +1,4 @@
-"""Parts of several figures: curves over gait cycle and stance, bands, ground reaction."""
+"""Common parts of figures: curves over gait cycle and stance, bands, ground reaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from biodyn.variables.cycle_parameters import nan_statistics
 
 
 def display_table() -> dict[str, Any]:
-    """The library's display table: panels of the figures."""
+    """Return the display table of the library: panels of the figures."""
     return load_table("figures/display")
 
 
@@ -31,21 +31,21 @@ MEAN, SINGLE = 2.3, 0.8
 
 @dataclass(frozen=True)
 class CycleCurves:
-    """Cycles of one variable and side: values (n, 101) as shown, only those with numbers; unit as in the table."""
+    """Cycles of one variable and side: values (n, 101) in the shown sign, without empty cycles; unit as in the table."""
 
     values: FloatArray
     unit: str
 
     @property
     def mean(self) -> FloatArray:
-        """Mean (101,) over the cycles that have a number there, NaN where none has."""
+        """Return the mean (101,) over the cycles with a value, NaN if none has one."""
         return nan_statistics(self.values)[0]
 
 
 def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCurves]]:
-    """Sort the tidy table of gait cycles into {variable: {side: CycleCurves}}, with the signs people are shown.
+    """Return the tidy table of gait cycles as {variable: {side: CycleCurves}}, with the signs of the figures.
 
-    Relies on the table's layout: 101 rows per curve, percent ascending.
+    The table must have 101 consecutive rows per curve with ascending percent.
     """
     found: dict[str, dict[str, CycleCurves]] = {}
     if gait_cycles.empty:
@@ -71,14 +71,14 @@ def cycle_figure(
     norms: Sequence[Norms] = (),
     bands: Mapping[str, Mapping[str, FloatArray]] | None = None,
 ) -> Figure:
-    """Panels of variables over the gait cycle; variables without any cycle are left out.
+    """Return a figure with panels of variables over the gait cycle; variables without cycles are omitted.
 
     Args:
         curves: from `curves_by_variable`.
-        names: variables in order of the panels.
-        foot_off_percent: mean foot off by side, NaN where unknown.
-        norms: groups drawn as a grey band, or as a dashed line where their spread is not known.
-        bands: by variable and side, one standard deviation (101,) of its input errors, drawn around the mean.
+        names: variables in the order of the panels.
+        foot_off_percent: mean foot off by side, NaN if unknown.
+        norms: norms, drawn as a grey band, or as a dashed line if their spread is unknown.
+        bands: standard deviation (101,) due to input errors by variable and side, drawn around the mean.
     """
     present = [name for name in names if name in curves] or list(names[:1])
     panels = []
@@ -89,7 +89,7 @@ def cycle_figure(
 
 
 def cycle_keys(names: Sequence[str], norms: Sequence[Norms]) -> tuple[Key, ...]:
-    """The legend of panels of these variables: sides, foot off, and the groups that have one of them."""
+    """Return the legend of panels of these variables: sides, foot off, and norms that have one of them."""
     keys = [side_key(side) for side in SIDES] + [FOOT_OFF_KEY]
     for group in norms:
         drawn = [group.curves[name] for name in names if name in group.curves]
@@ -99,7 +99,7 @@ def cycle_keys(names: Sequence[str], norms: Sequence[Norms]) -> tuple[Key, ...]:
 
 
 def labels_below(label: str, count: int, columns: int = COLUMNS) -> list[str]:
-    """Labels of x for panels in a grid: only the lowest of a column has one."""
+    """Return the x labels of panels in a grid, which only the lowest panel of a column has."""
     return [label if i + columns >= count else "" for i in range(count)]
 
 
@@ -111,7 +111,7 @@ def cycle_panel(
     label: str = "",
     errors: Mapping[str, FloatArray] | None = None,
 ) -> Panel:
-    """One variable: every cycle thin, their mean thick, the number of cycles, foot off, the norms behind."""
+    """Return the panel of one variable: thin cycles, thick mean, number of cycles, foot off, and norms in the background."""
     unit = next((curve.unit for curve in sides.values()), "")
     layers: list[Layer] = []
     for group in norms:
@@ -136,7 +136,7 @@ def cycle_panel(
 
 
 def bands_first(layers: Sequence[Layer]) -> tuple[Layer, ...]:
-    """The same layers with all bands behind all curves."""
+    """Return the layers with all bands behind all curves."""
     return tuple(sorted(layers, key=lambda layer: not isinstance(layer, Area)))
 
 
@@ -153,29 +153,29 @@ def _side_layers(side: str, curves: CycleCurves, error: FloatArray | None) -> li
 
 
 def percent_axis(label: str = "") -> Axis:
-    """The axis of the gait cycle, or of the stance."""
+    """Return the axis of the gait cycle or of the stance."""
     return Axis(label, limits=(0.0, 100.0))
 
 
 def value_axis(shown: Variable, unit: str) -> Axis:
-    """Return the axis of a variable with the unit and the meaning of +: its scale, extended where curves need it."""
+    """Return the axis of a variable with unit and positive direction; its fixed scale is extended if the curves need it."""
     return Axis(f"{unit_words(unit)}, {shown.positive} +", holds=(0.0, *shown.scale), grid=True)
 
 
 def norm_layer(mean: FloatArray, half_width: FloatArray | None) -> Layer:
-    """A normative curve in the shown sign: a band, or a line where its spread is not known."""
+    """Return the layer of norms in the shown sign: a band, or a line if the spread is unknown."""
     if half_width is None:
         return Line(PERCENT, mean, "norm_line", 1.2, dash=DASHED)
     return Area(PERCENT, mean - half_width, mean + half_width, "norm_band")
 
 
 def norm_key(words: str, band: bool) -> Key:
-    """The entry of a published curve in a legend."""
+    """Return the legend entry of norms."""
     return Key(words, "norm_band", "area") if band else Key(words, "norm_line", width=1.2, dash=DASHED)
 
 
 def side_key(side: str) -> Key:
-    """The entry of a side in a legend."""
+    """Return the legend entry of a side."""
     return Key(SIDE_NAMES[side], SIDE_NAMES[side], width=MEAN)
 
 
@@ -183,12 +183,12 @@ FOOT_OFF_KEY = Key("foot off (in the colour of the side)", "muted", width=1.4)
 
 
 def foot_off_layer(side: str, percent: float) -> list[Layer]:
-    """An upright line at the foot off of a side, none where it is not known."""
+    """Return a vertical line at the foot off of a side; empty if unknown."""
     return [Rule(percent, "x", SIDE_NAMES[side], 1.4)] if np.isfinite(percent) else []
 
 
 def count_words(curves: CycleCurves | None) -> str:
-    """How many cycles a mean is made of, "1-2" where it changes over the cycle."""
+    """Return the number of cycles of a mean, such as "1-2" if it varies over the cycle."""
     if curves is None or not len(curves.values):
         return "0"
     counts = np.isfinite(curves.values).sum(axis=0)
@@ -200,7 +200,7 @@ def stance_known(curves: CycleCurves | None, foot_off_percent: float) -> bool:
     """Return True if the mean curve is known over at least half of the stance.
 
     Args:
-        foot_off_percent: mean foot off of the side; where it is NaN, any known value is enough.
+        foot_off_percent: mean foot off of the side; if it is NaN, any known value is sufficient.
     """
     if curves is None or not len(curves.values):
         return False
@@ -210,13 +210,13 @@ def stance_known(curves: CycleCurves | None, foot_off_percent: float) -> bool:
 
 
 def break_curve(mean: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return percent and mean with a break where the number of cycles changes, which may cause a step."""
+    """Return percent and mean with gaps at changes of the number of cycles, which may cause a step."""
     at = np.flatnonzero(np.diff(np.isfinite(values).sum(axis=0))) + 1
     return np.insert(PERCENT, at, np.nan), np.insert(mean, at, np.nan)
 
 
 def unit_words(unit: str) -> str:
-    """A unit as written on an axis."""
+    """Return a unit as written on an axis."""
     return {"deg": "degrees", "BW": "body weights"}.get(unit, unit)
 
 
@@ -229,11 +229,12 @@ Bands = dict[str, dict[str, FloatArray]]
 def cycle_bands(
     standard_deviations: pd.DataFrame, spatiotemporal: pd.DataFrame, mass_kg: float, variables: Container[str]
 ) -> Bands:
-    """Return one standard deviation of every torque or power over the cycle, Nm/kg or W/kg, as mean over the cycles of each side.
+    """Return the standard deviation of every torque or power over the cycle, Nm/kg or W/kg, averaged over the cycles of each
+    side.
 
-    The largest errors (joint centres, plates, inertias) are the same in all cycles: a mean of cycles does not shrink them.
-    `standard_deviations`: table `joint_torques_sd` or `joint_powers_sd`. `variables`: of which it is asked for; the columns of
-    single sources name none.
+    The largest errors (joint centres, plates, inertias) are equal in all cycles and are not reduced by averaging.
+    `standard_deviations`: table `joint_torques_sd` or `joint_powers_sd`. `variables`: requested variables; columns of single
+    error sources do not match any.
     """
     time_s = standard_deviations["time_s"].to_numpy(dtype=np.float64)
     sides = spatiotemporal["side"].astype(str).to_numpy()
@@ -257,12 +258,12 @@ def cycle_bands(
     return bands
 
 
-#: The entry of `shade_unmeasured` in a legend.
+#: Legend entry of `shade_unmeasured`.
 UNMEASURED_KEY = Key("a foot was on the floor outside the plates", "unknown", "area")
 
 
 def force_column(name: str, side: str) -> str:
-    """Column of the ground-reaction table that holds a variable, e.g. the side's vertical force."""
+    """Return the column of the ground reaction table for a variable and side."""
     stem, _, axis = name.rpartition("_")
     return f"{stem}_{side}_{axis}_N"
 
@@ -278,7 +279,7 @@ def measured_stances(events: pd.DataFrame, ground_reaction: pd.DataFrame, side: 
         if (kinds[i], kinds[i + 1]) != ("foot_strike", "foot_off"):
             continue
         rows = (frame_s >= times[i]) & (frame_s <= times[i + 1])
-        # known and loaded for most of the stance: a stance outside the plates has a known force of zero
+        # known and loaded for most of the stance, because a stance off the plates has a known force of zero
         if rows.any() and measured[rows].all() and loaded[rows].mean() > 0.8:
             yield float(times[i]), float(times[i + 1])
 
@@ -286,7 +287,7 @@ def measured_stances(events: pd.DataFrame, ground_reaction: pd.DataFrame, side: 
 def stance_curves(
     events: pd.DataFrame, ground_reaction: pd.DataFrame, names: Sequence[str], weight_n: float
 ) -> dict[str, dict[str, CycleCurves]]:
-    """Ground forces over 0-100 % of each measured stance, in body weights and with the signs people are shown."""
+    """Return the ground forces over 0-100 % of each measured stance, in body weights, with the signs of the figures."""
     time_s = ground_reaction["time_s"].to_numpy()
     found: dict[str, dict[str, CycleCurves]] = {}
     for side in SIDES:
@@ -301,7 +302,7 @@ def stance_curves(
 
 
 def shade_unmeasured(ground_reaction: pd.DataFrame, sides: Sequence[str] = SIDES) -> Shade:
-    """Grey where the ground reaction on one of the sides is unknown, from half-way between frames to half-way."""
+    """Return grey intervals in which the ground reaction of a side is unknown, bounded halfway between frames."""
     time_s = ground_reaction["time_s"].to_numpy(dtype=np.float64)
     measured = [ground_reaction[f"measured_{side}"].to_numpy(dtype=bool) for side in sides]
     known = np.logical_and.reduce(measured) if measured else np.ones(len(time_s), dtype=bool)
@@ -311,12 +312,12 @@ def shade_unmeasured(ground_reaction: pd.DataFrame, sides: Sequence[str] = SIDES
 
 
 def time_axis(time_s: FloatArray, label: str = "time (s)") -> Axis:
-    """The axis of the whole trial."""
+    """Return the time axis of the whole trial."""
     return Axis(label, limits=(float(time_s[0]), float(time_s[-1])) if len(time_s) > 1 else (0.0, 1.0))
 
 
 def force_lines(ground_reaction: pd.DataFrame, name: str, weight_n: float) -> list[Line]:
-    """A component of the force on each foot through the trial, body weights, in the shown sign."""
+    """Return a component of the force on each foot over time, in body weights and the shown sign."""
     time_s = ground_reaction["time_s"].to_numpy(dtype=np.float64)
     return [
         Line(
@@ -330,5 +331,5 @@ def force_lines(ground_reaction: pd.DataFrame, name: str, weight_n: float) -> li
 
 
 def seen_from_above(p_W: FloatArray) -> FloatArray:
-    """World points (..., 3) as (..., 2): forward to the right of the page, left upwards."""
+    """Return World points (..., 3) in top view (..., 2): forward is to the right of the page, left is up."""
     return np.stack([p_W[..., 0], -p_W[..., 2]], axis=-1)

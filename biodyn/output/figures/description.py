@@ -1,4 +1,4 @@
-"""Description of a figure as values: panels with axes and layers, and a legend. Renderers determine layout and pen.
+"""Dataclasses that describe a figure: panels with axes and layers, and a legend. Renderers determine layout and pen.
 
 Colours are names of `style.COLORS`, sizes are pixels of a page 1000 px wide. NaN is a gap.
 """
@@ -42,7 +42,7 @@ class Area:
 class Bars:
     """Bars at `at` (n,) from `base` (n,) to `top` (n,), `width` in units of `at`; `error` (n,) whiskers around the top.
 
-    Bars are vertical; `lying` ones are horizontal.
+    Bars are vertical, or horizontal if `lying`.
     """
 
     at: FloatArray
@@ -61,14 +61,14 @@ class Bars:
 
     @property
     def reach(self) -> float:
-        """The highest end of a bar or whisker; 0 without any."""
+        """Largest end of a bar or whisker; 0 without bars."""
         ends = self.top + (0.0 if self.error is None else np.nan_to_num(self.error))
         return float(ends[np.isfinite(ends)].max(initial=0.0))
 
 
 @dataclass(frozen=True)
 class Points:
-    """Dots at `x`, `y` (n,), `size` their diameter."""
+    """Dots at `x`, `y` (n,) with diameter `size`."""
 
     x: FloatArray
     y: FloatArray
@@ -78,7 +78,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Outline:
-    """A closed polygon of `points` (n, 2), filled with a colour where `fill` names one."""
+    """A closed polygon of `points` (n, 2), filled with the colour `fill` if it is not empty."""
 
     points: FloatArray
     color: str
@@ -90,7 +90,7 @@ class Outline:
 
 @dataclass(frozen=True)
 class Shade:
-    """Stretches (start, end) of x ("x") or y ("y") over the whole panel."""
+    """Shaded intervals (start, end) of x ("x") or y ("y") over the whole panel."""
 
     spans: tuple[tuple[float, float], ...]
     color: str
@@ -99,7 +99,7 @@ class Shade:
 
 @dataclass(frozen=True)
 class Rule:
-    """A straight line across the panel at a value of x ("x", upright) or of y ("y", level)."""
+    """A straight line across the panel at a value of x ("x", vertical) or y ("y", horizontal)."""
 
     at: float
     along: Literal["x", "y"]
@@ -111,7 +111,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Text:
-    """Text at a point: start, middle or end of its baseline at `x`, `y`."""
+    """Text with the start, middle or end of its baseline at `x`, `y`."""
 
     x: float
     y: float
@@ -125,7 +125,8 @@ Layer = Line | Area | Bars | Points | Outline | Shade | Rule | Text
 
 @dataclass(frozen=True)
 class Span:
-    """A filled part of a strip, in x; `words` are shown by the pointer, and in it where they fit; `color` if not the strip's."""
+    """A filled interval of a strip in x. `words`: tooltip, also shown in the interval if it fits; `color`: replaces that of the
+    strip."""
 
     start: float
     end: float
@@ -135,7 +136,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Strip:
-    """A thin row below a panel, named by `label`."""
+    """A thin row below a panel, with the title `label`."""
 
     label: str
     color: str
@@ -147,8 +148,8 @@ class Axis:
     """One axis of a panel.
 
     Attributes:
-        label: with the unit. limits: None = what the layers need. holds: values that are inside in any case.
-        floor: lowest value, below which there is never room. counts: it counts something.
+        label: label with unit. limits: None = determined by the layers. holds: values that are always within the limits.
+        floor: smallest possible lower limit. counts: whether the values are counts.
         ticks: (value, words), "\\n" breaks; None = round numbers. grid: lines at the ticks.
     """
 
@@ -164,7 +165,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Key:
-    """An entry of a legend: a line, an area, an outline in this colour; `point`: with a dot on its line."""
+    """A legend entry: a line, an area or an outline in this colour; `point`: with a dot on the line."""
 
     words: str
     color: str
@@ -188,9 +189,9 @@ class Panel:
     """One pair of axes; later layers are drawn over earlier ones.
 
     Attributes:
-        strips: rows below. corner: small words at the upper right. note: said in the middle of an empty panel.
-        span: columns of the figure that it takes. equal: the same scale both ways.
-        legend: above the row that the panel begins.
+        strips: rows below. corner: small text at the upper right. note: text in the centre of an empty panel.
+        span: number of columns of the figure. equal: whether both axes have the same scale.
+        legend: legend above the row that starts with this panel.
     """
 
     title: str
@@ -210,8 +211,8 @@ class Figure:
     """Panels in a grid, row by row, with a legend below.
 
     Attributes:
-        title: for those who cannot see it. panels: None leaves a place empty. caption: said below it in a page.
-        columns: of the grid. height: of a plot, pixels. width: of all, pixels.
+        title: title for screen readers. panels: panels; None leaves a position empty. caption: text below the figure in a page.
+        columns: columns of the grid. height: height of a plot, pixels. width: total width, pixels.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""Figures drawn by matplotlib, for Python. Built without pyplot: no global state, no window, safe in any process."""
+"""Draw figures with matplotlib, without pyplot, so that there is no global state or window and any process can draw."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from biodyn.output.figures.description import (
 from biodyn.output.figures.drawing import STRIP_HEIGHT, KeyRow, Layout, Place, join_curves, known_runs, layout
 from biodyn.output.figures.style import AXIS, DPI, GRID, INK, MUTED, POINTS_A_PIXEL, SMALL, TEXT, WIDTH, WIDTH_IN, color
 
-#: What `draw_into` draws into.
+#: Targets of drawing functions.
 Axes: TypeAlias = axes.Axes
-_INCH = WIDTH_IN / WIDTH  # of a pixel of the page
+_INCH = WIDTH_IN / WIDTH  # size of a pixel of the page
 
 
 def draw(figure: Figure) -> ShownFigure:
-    """Return a matplotlib Figure, one pair of axes a panel, one artist a layer."""
+    """Return a matplotlib Figure with one pair of axes per panel and one artist per layer."""
     placed = layout(figure)
     drawing = ShownFigure(figsize=(placed.width * _INCH, placed.height * _INCH), dpi=DPI, facecolor="white")
     FigureCanvasAgg(drawing)
@@ -59,7 +59,7 @@ class ShownFigure(Drawing):
 
 
 def drawing_png(drawing: Drawing, dpi: int = DPI) -> bytes:
-    """A matplotlib Figure as PNG. Light compression: half the time of the default for a few per cent of size."""
+    """Return a matplotlib Figure as PNG; light compression takes half the time of the default and adds a few per cent of size."""
     drawing.set_dpi(dpi)
     canvas = drawing.canvas
     if not isinstance(canvas, FigureCanvasAgg):
@@ -95,7 +95,7 @@ def _draw_panel(drawing: Drawing, placed: Layout, place: Place) -> None:
 
 
 def _format_axes(ax: Axes, place: Place) -> None:
-    """Limits, ticks, grid, title and labels at their places: looking for places would measure every word twice."""
+    """Set limits, ticks, grid, title and labels at fixed positions; automatic positions would measure every text twice."""
     panel = place.panel
     for axis, described, limits, ticks, set_scale, set_limits in (
         (ax.xaxis, panel.x, place.xlim, place.xticks, ax.set_xscale, ax.set_xlim),
@@ -195,7 +195,7 @@ def add_artists(ax: Axes, layer: Layer) -> list:  # type: ignore[type-arg]  # ar
 
 
 def _add(ax: Axes, line: Line2D) -> Line2D:
-    """Add a line without asking it for limits, which are known: that would take a tenth of the whole drawing."""
+    """Add a line without updating limits, which are known; the update would take a tenth of the drawing time."""
     ax.add_artist(line)
     return line
 
@@ -232,7 +232,7 @@ def _strip_part(ax: Axes, place: Place, left: float, width: float, top: float, h
 
 
 def _add_text(ax: Axes, place: Place, x: float, y: float, words: str, size: float, **style: str) -> None:
-    """Words at a place in pixels of the page."""
+    """Add a text at a position in pixels of the page."""
     at = ((x - place.left) / place.width, (place.bottom - y) / place.height)
     style = {"va": "baseline", "color": MUTED, **style}
     ax.text(*at, words, transform=ax.transAxes, fontsize=_to_pt(size), **style)  # type: ignore[arg-type]
@@ -251,7 +251,7 @@ def _key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
             fontweight="bold",
             va="center",
         )
-    # matplotlib measures the words itself: only the line is given, and its middle or where it begins behind a heading
+    # matplotlib measures the texts; only the row and its centre, or its start after a heading, are given
     anchor = 0.5 if row.centred else row.keys[0][1] / placed.width
     drawing.legend(
         handles=handles,
@@ -283,7 +283,7 @@ def _legend_sample(key: Key) -> Line2D | Patch:
 
 
 def as_text(words: str) -> str:
-    """Words as they are: a name of a file may hold what matplotlib would read as a formula."""
+    """Return a text that matplotlib does not interpret as a formula, because file names may contain such characters."""
     return words.replace("$", r"\$")
 
 
@@ -334,7 +334,7 @@ def _widest_limits(new: Sequence[float], old: Sequence[float]) -> tuple[float, f
 
 
 def _label_artist(made: Iterable[Artist], layer: Layer, keys: list[Key]) -> None:
-    """Give artists the words of the first key of their kind and pen, and take that key from the list."""
+    """Label artists with the first key of their kind and pen, and remove this key from the list."""
     for key in keys:
         line = isinstance(layer, Line | Rule) and key.kind == "line" and key.width == layer.width
         area = isinstance(layer, Area) and key.kind == "area"
@@ -342,6 +342,6 @@ def _label_artist(made: Iterable[Artist], layer: Layer, keys: list[Key]) -> None
             for artist in made:
                 artist.set_label(
                     as_text(key.words if not key.words.startswith("_") else f" {key.words}")
-                )  # "_" hides it
+                )  # "_" hides the label
             keys.remove(key)
             return

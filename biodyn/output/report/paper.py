@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 def trial_paper(view: TrialView, head: PaperHead | None = None) -> bytes:
-    """Return the pages of a result as PDF.
+    """Return the report of a result as PDF.
 
-    Raises ResultError where the library for it is not installed.
+    Raises ResultError if the PDF library is not installed.
     """
     record, page = view.record, TrialPage(view, {})
     file = record["input"]["file"]
@@ -59,7 +59,7 @@ def trial_paper(view: TrialView, head: PaperHead | None = None) -> bytes:
 
 
 def _first_page(paper: Paper, page: TrialPage) -> None:
-    """Person, verdict with what decided it, spatio-temporal parameters, and what the numbers rest on."""
+    """Write subject, verdict with its causes, spatio-temporal parameters, and inputs of the analysis."""
     record = page.record
     paper.laboratory()
     paper.title(record["subject"]["name"], 15.0)
@@ -97,7 +97,7 @@ def _mean_text(value: Mapping[str, Any] | None) -> str:
 
 
 def _curve_pages(paper: Paper, page: TrialPage) -> None:
-    """The standard page; without cycles the figures through time, one below the other."""
+    """Write the standard page; without gait cycles, the figures over time."""
     values = page.view
     known = [name for name in standard_names() if name in page.curves]
     if known:
@@ -118,13 +118,13 @@ def _curve_pages(paper: Paper, page: TrialPage) -> None:
     figures = [page.view.figures[name] for name in names if name in page.view.figures]
     if figures:
         paper.page()
-        paper.title("Angles, moments and powers through time")
+        paper.title("Angles, moments and powers over time")
     for count, figure in zip(range(len(figures), 0, -1), figures, strict=True):
         paper.figure(figure, paper.rest / count)
 
 
 def _norm_table(paper: Paper, page: TrialPage) -> None:
-    """Numbers against norms, with which norms these are."""
+    """Write the comparison of parameters with norms, and the sources of the norms."""
     paper.page()
     rows = numbers_against_norms(page)
     values = page.view
@@ -144,7 +144,7 @@ def _norm_table(paper: Paper, page: TrialPage) -> None:
 
 
 def _check_list(paper: Paper, page: TrialPage) -> None:
-    """Every check, and the warnings."""
+    """Write all checks and warnings."""
     record = page.record
     paper.title("All checks")
     paper.list([check_sentence(check) for check in record["checks"]])
@@ -159,7 +159,7 @@ class PaperHead:
     """Head of the pages of a laboratory; empty lines are omitted.
 
     Attributes:
-        laboratory, address, contact: the head. entries: lines about the person and the referral, words by their label.
+        laboratory, address, contact: lines of the head. entries: texts on the person and the referral, by label.
         signed_by: name for the signature at the end.
     """
 
@@ -171,9 +171,9 @@ class PaperHead:
 
 
 def read_head(path: str | Path) -> PaperHead:
-    """Read a laboratory's head from TOML: laboratory, address, contact, signed_by, each a text, and a table [entries] of texts.
+    """Read the letterhead from TOML: texts laboratory, address, contact, signed_by, and a table [entries] of texts.
 
-    Raises SettingsError for a file that cannot be read, and for an entry that is unknown or no text.
+    Raises SettingsError for an unreadable file, and for an entry that is unknown or not a text.
     """
     given = read_user_toml(path, "head of the pages", SettingsError).content
     known = [field.name for field in fields(PaperHead)]
@@ -188,9 +188,9 @@ def read_head(path: str | Path) -> PaperHead:
 
 
 def paper_format(pdf: bool, head: str | Path | None) -> PaperHead | None:
-    """The head of the pages where a PDF is asked for, None where none is; before any work is done.
+    """Return the letterhead if a PDF is requested, else None; called before any work is done.
 
-    Raises SettingsError for a head without a PDF, ResultError where the library is not installed.
+    Raises SettingsError for a letterhead without a PDF, ResultError if the PDF library is not installed.
     """
     if not pdf:
         if head is not None:
@@ -210,9 +210,9 @@ def is_own_paper(page: Path) -> bool:
 
 
 def require_library() -> None:
-    """Raise ResultError where the library is not installed."""
+    """Raise ResultError if the PDF library is not installed."""
     if find_spec("fpdf") is None:
-        raise ResultError("A PDF needs the library fpdf2.", "pip install 'biodyn[pdf]'")
+        raise ResultError("A PDF requires the package fpdf2, which is not installed.", "pip install 'biodyn[pdf]'")
 
 
 def _require_texts(table: object, path: str | Path) -> None:
@@ -224,20 +224,20 @@ def _require_texts(table: object, path: str | Path) -> None:
         raise SettingsError(f"[entries] of '{path}' has {len(table)} lines; the head has room for 12.")
 
 
-# A4 in mm.
+# A4, mm
 _MARGIN, _BOTTOM = 15.0, 16.0
-_LONGEST_NAME = 160  # letters
+_LONGEST_NAME = 160  # number of letters
 # Font size in points, maximum number of entries of a list, and True for an additional page, in the order of attempts.
 _ATTEMPTS = (
     *((size, 1000, False) for size in (9.0, 8.0)),
     *((size, 1000, True) for size in (9.0, 8.0, 7.0, 6.0)),
     *((6.0, most, True) for most in (20, 10, 5)),
 )
-_LINE = 0.47  # mm from line to line a point of the letters
+_LINE = 0.47  # line spacing in mm per point of font size
 
 
 def set_pages(title: str, foot: str, head: PaperHead, write: Callable[[Paper], bool], colors: str = "") -> bytes:
-    """Return the pages that `write` sets, in the largest font with which everything fits.
+    """Return the PDF written by `write` in the largest font with which everything fits.
 
     `title`: of the file; `foot`: below every page; `colors`: as [report] colors.
     Where nothing fits, the last try is taken: there are more pages then, and
@@ -255,7 +255,7 @@ def _pdf_class(title: str, foot: str) -> FPDF:
     from fpdf import FPDF
 
     class Pages(FPDF):
-        """Every page says at its foot what it belongs to."""
+        """PDF pages with a footer that identifies the result."""
 
         def footer(self) -> None:
             self.set_y(-11)
@@ -277,7 +277,7 @@ def _pdf_class(title: str, foot: str) -> FPDF:
 
 
 def _fit_to_width(pages: FPDF, text: str, room: float) -> str:
-    """A line that keeps to the foot of the page."""
+    """Return a text shortened to one line of the footer."""
     if pages.get_string_width(text) <= room:
         return text
     while text and pages.get_string_width(f"{text}…") > room:
@@ -301,18 +301,18 @@ class Paper:
 
     @property
     def count(self) -> int:
-        """Pages so far."""
+        """Number of pages."""
         return int(self.pages.page_no())
 
     def page(self, *, landscape: bool = False) -> None:
         """Begin a page."""
         margin = 10.0 if landscape else _MARGIN
         self.pages.add_page("landscape" if landscape else "portrait")
-        self.pages.set_margins(margin, margin, margin)  # not before: the foot of the page before has its own
+        self.pages.set_margins(margin, margin, margin)  # set after the footer of the previous page
         self.pages.set_xy(margin, margin)
 
     def laboratory(self) -> None:
-        """The laboratory's own lines, above a line."""
+        """Write the lines of the laboratory above a rule."""
         head = self.head
         for line, size, style in ((head.laboratory, 13.0, "B"), (head.address, 8.0, ""), (head.contact, 8.0, "")):
             if line.strip():
@@ -354,17 +354,17 @@ class Paper:
                     row.cell(displayable_text(text, 2 * _LONGEST_NAME))
 
     def title(self, text: str, size: float = 11.0) -> None:
-        """A heading."""
+        """Write a heading."""
         self.pages.ln(2)
         self._line(displayable_text(text, _LONGEST_NAME), size, "B")
         self.pages.ln(1)
 
     def paragraph(self, text: str, *, smaller: float = 0.0, bold: bool = False) -> None:
-        """A sentence or more."""
+        """Write a paragraph."""
         self._line(displayable_text(text), self.size - smaller, "B" if bold else "")
 
     def list(self, texts: Sequence[str]) -> None:
-        """Sentences below each other; how many were left out is said."""
+        """Write a list of sentences, with the number of omitted ones."""
         for text in texts[: self.most]:
             self.paragraph(text)
             self.pages.ln(0.8)
@@ -372,7 +372,7 @@ class Paper:
             self.paragraph(f"{len(texts) - self.most} more entries: see report.html.", bold=True)
 
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[object]], widths: Sequence[float]) -> None:
-        """A table as wide as the page; heads that begin with "#" stand over numbers, set to the right."""
+        """Write a table with the width of the page; columns whose title starts with "#" are right-aligned."""
         from fpdf.fonts import FontFace
 
         pages = self.pages
@@ -402,7 +402,7 @@ class Paper:
         halves = _pair_rows(standard_rows(known))
         gap, line = 4.0, 4.5
         columns = 6 if any(loads is not None for _, loads in halves) else 3
-        room = pages.h - _BOTTOM - top - 7.0 - 2.0 * line  # legend and words below
+        room = pages.h - _BOTTOM - top - 7.0 - 2.0 * line  # height of legend and text below
         scale = min((width - gap) / columns / SMALL_WIDTH, room / len(halves) / SMALL_HEIGHT)
         across, down = scale * SMALL_WIDTH, scale * SMALL_HEIGHT
         for number, pair in enumerate(halves):
@@ -419,7 +419,7 @@ class Paper:
         self._line(displayable_text(below), min(7.0, self.size - 1.5), "")
 
     def figure(self, figure: Figure, height: float) -> None:
-        """A figure as wide as the page, at most `height` mm high; on a new page where this one has less than half of that."""
+        """Draw a figure with the width of the page and at most `height` mm, on a new page if less than half of this is left."""
         if self.rest < 0.5 * min(height, self.pages.eph):
             self.page()
         pages, figure = self.pages, with_side_colors(figure, self.colors)

@@ -47,7 +47,7 @@ _CYCLE_KEYS = ("subject", "session", "condition", "group", "trial", "side", "cyc
 
 
 class VariableNames(tuple[str, ...]):
-    """Names of variables, which are attributes too."""
+    """Names of variables, which are also attributes."""
 
     def __getattr__(self, name: str) -> str:
         if name not in self:
@@ -98,7 +98,7 @@ class PlottableResult(TableAttributes):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The settings of the analysis, as `run.json` has them."""
+        """The settings of the analysis, as in `run.json`."""
         return dict(self.view.record["settings"])
 
     @property
@@ -353,8 +353,8 @@ def overlay(
         signs: see `PlottableResult.plot`.
         ax: matplotlib Axes for one variable and one side; they are returned.
 
-    The number of cycles is given above each panel, in the order of the legend. Raises ResultError for a name that no result has,
-    and for more than six results.
+    The number of cycles is given above each panel, in the order of the legend. Raises ResultError for a name that no result
+    has, and for more than six results.
     """
     require_signs(signs)
     labelled = _by_label(results, labels)

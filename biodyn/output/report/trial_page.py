@@ -23,7 +23,7 @@ _FOOT = Markup(
     'This page needs no network; settings and every number are in <span class="mono">run.json</span> and '
     '<span class="mono">tables/</span> next to it.'
 )
-# Entries of the subject record that the head shows as they are.
+# Entries of the subject record that the head shows unchanged.
 _RECORD_LINES = {
     "diagnosis": "Diagnosis",
     "side": "Affected side",
@@ -55,22 +55,22 @@ class TrialPage:
 
     @property
     def is_on_poses(self) -> bool:
-        """True where poses of segments were measured, not markers."""
+        """Return whether segment poses were measured instead of markers."""
         return _has_poses(self.record)
 
     @property
     def is_on_model(self) -> bool:
-        """True where the body is an OpenSim model."""
+        """Return whether the body is an OpenSim model."""
         return bool(self.record["static"].get("source") == "model")
 
     @cached_property
     def curves(self) -> Mapping[str, Mapping[str, CycleCurves]]:
-        """Curves over the cycle by variable and side, as they are shown."""
+        """Return the curves over the cycle by variable and side, in the shown sign."""
         return curves_by_variable(self.tables["gait_cycles"])
 
     @cached_property
     def scene(self) -> Mapping[str, Any] | None:
-        """What the 3-D view draws; None where the result does not hold it."""
+        """Return the values of the 3-D view; None if the result does not contain them."""
         unmeasured = self.record["model"].get("carried_segments") or ()
         person = scene_person(self.view.arrays, self.tables, self.record.get("contacts"), unmeasured=unmeasured)
         return scene_values([person])
@@ -83,7 +83,7 @@ class TrialPage:
 
     @cached_property
     def figures_in(self) -> Mapping[str, list[str]]:
-        """Names of the drawn figures by the section that shows them, "" for those that have one of their own."""
+        """Return the names of the drawn figures by section, "" for figures with a separate section."""
         return by_section(name for name in self.view.figures if name in self.figures)
 
     def context(self) -> Data:
@@ -102,7 +102,7 @@ SECTIONS: Sections[TrialPage] = Sections("biodyn.output.report.sections")
 
 
 def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
-    """Return the page of a trial; `figures` are its drawings by name, as `view.figures_svg` gives them."""
+    """Return the page of a trial; `figures`: drawings by name (`view.figures_svg`)."""
     page = TrialPage(view, figures)
     record = view.record
     frame = Frame(
@@ -182,14 +182,14 @@ def plate_check_words(record: Mapping[str, Any]) -> str:
 
 
 def _filtered_quantity(record: Mapping[str, Any]) -> str:
-    """What of the motion is filtered: of a model its coordinates."""
+    """Return the filtered quantity of the motion; for an OpenSim model the coordinates."""
     if record["static"].get("source") == "model":
         return "coordinates"
     return "poses" if _has_poses(record) else "markers"
 
 
 def _filter_words(record: Mapping[str, Any], is_on_model: bool) -> str:
-    """Kind and order of the filter, and why the method is this one; a model's coordinates pass OpenSim's."""
+    """Return kind and order of the filter, and the reason for the method; coordinates of a model have OpenSim's filter."""
     filtered = is_butterworth_filtered(record)
     if is_on_model:
         return "Butterworth, third order, both ways" if filtered else ""
@@ -204,7 +204,7 @@ def _forces_filter(record: Mapping[str, Any]) -> str:
 
 
 def _body_text(subject: Mapping[str, Any]) -> list[Fact]:
-    """Mass and, where it is known, height, with their sources."""
+    """Return the mass and, if known, the height, with their sources."""
     facts = [Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject.get("mass_source", ""))]
     height = subject["height_m"]
     if height is not None:
@@ -228,7 +228,7 @@ def _measured_fact(record: Mapping[str, Any], fitted: str) -> Fact:
 
 
 def _static_fact(static: Mapping[str, Any]) -> Fact:
-    """The static trial, or what had to do instead."""
+    """Return the static trial or its substitute."""
     if static.get("source", "static trial") == "static trial":
         return Fact("Static trial", static["file"], static["reason"])
     if static["source"] == "model":
@@ -239,13 +239,13 @@ def _static_fact(static: Mapping[str, Any]) -> Fact:
 
 
 def _activity_text(record: Mapping[str, Any]) -> list[Fact]:
-    """What the person does; nothing for results of versions that did not ask."""
+    """Return the activity; empty for results of versions without it."""
     activity = record.get("activity")
     return [Fact("Activity", activity["kind"], activity["reason"])] if activity else []
 
 
 def _smoothing_text(record: Mapping[str, Any]) -> str:
-    """How the markers were smoothed: the cut-off of the filter, or the method in words."""
+    """Return the smoothing of the markers: the cut-off of the filter, or the method in words."""
     signals = record["settings"]["signals"]
     cutoff_hz = record.get("cutoff_hz", signals["cutoff_hz"])
     if cutoff_hz and not is_butterworth_filtered(record):

@@ -157,7 +157,7 @@ class ResultFolder:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of result.npz."""
         content = self._bytes(ARRAYS_NAME)
-        most_bytes = 1_500_000_000  # ten minutes on a treadmill have a third
+        most_bytes = 1_500_000_000  # three times the size of ten minutes on a treadmill
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as packed:
                 if sum(member.file_size for member in packed.infolist()) > most_bytes:
@@ -184,7 +184,7 @@ class ResultFolder:
     def _bytes(self, path: str) -> bytes:
         """Return the content of a file; ResultError if it is missing or differs from its digest."""
         place = self.folder / path
-        if not place.is_file():  # also a link to a device, which never ends
+        if not place.is_file():  # rejects links to devices, which have no end
             raise ResultError(f"'{self.folder}' is not a complete biodyn result: {path} not found.", _AGAIN)
         try:
             content = place.read_bytes()
@@ -210,10 +210,10 @@ def read_record(folder: Path) -> dict[str, Any]:
         _require_no_study(folder)
         problem = f"is not a complete biodyn result: {RECORD_NAME} not found"
         if not folder.exists():
-            problem = "does not exist; expected the folder of a biodyn result"
+            problem = "does not exist; the folder of a biodyn result is expected"
         elif not folder.is_dir():
-            problem = "is a file; expected the folder of a biodyn result"
-        raise ResultError(f"'{folder}' {problem}.", "Make one with 'biodyn run WALK.c3d --out DIR'.")
+            problem = "is a file; the folder of a biodyn result is expected"
+        raise ResultError(f"'{folder}' {problem}.", "Create one with 'biodyn run WALK.c3d --out DIR'.")
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -250,7 +250,7 @@ def _require_no_study(folder: Path) -> None:
     if (folder / "study.json").is_file():
         raise ResultError(
             f"'{folder}' is the result of a study, not of a trial.",
-            f"Name one of its trials, '{folder}/trials/SUBJECT/TRIAL', or open it with biodyn.load(folder) in Python.",
+            f"Give one of its trials, '{folder}/trials/SUBJECT/TRIAL', or open it with biodyn.load(folder) in Python.",
         )
 
 
@@ -356,7 +356,7 @@ class StoredResult(PlottableResult):
         return read_view(self.folder)
 
     def save(self, folder: str | Path, force: bool = False) -> Path:
-        """Copy the result into another folder, all or nothing, and return its path; see `TrialResult.save`."""
+        """Copy the result into another folder, completely or not at all, and return its path; see `TrialResult.save`."""
         target = Path(folder)
         listed = listed_files(self.record)
         paths = [path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file()]

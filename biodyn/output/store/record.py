@@ -1,4 +1,4 @@
-"""The record of an analysis (`run.json`), one function a part, and copies of the user's input files. NaN becomes null."""
+"""Build the record of an analysis (`run.json`) with one function per part, and copy the user's input files. NaN becomes null."""
 
 from __future__ import annotations
 
@@ -228,14 +228,14 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         return None
 
     def centre(shift: CentreShift) -> dict[str, Any]:
-        return {"segment": shift.segment, **_in_millimetres(shift, "shift_m sd_m prior_sd_m")}
+        return {"segment": shift.segment, **_millimetre_entries(shift, "shift_m sd_m prior_sd_m")}
 
     return {
         "trials": len(fit.trials),
         "files": [
             {
                 **_select_fields(trial, "name sha256 use frames"),
-                **_in_millimetres(trial, "rms_before_m rms_after_m", "marker_"),
+                **_millimetre_entries(trial, "rms_before_m rms_after_m", "marker_"),
             }
             for trial in fit.trials
         ],
@@ -244,13 +244,13 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
                 "file": joint.trial,
                 **_select_fields(joint, "segment method"),
                 "range_deg": np.rad2deg(joint.range_rad),
-                **_in_millimetres(joint, "residual_m off_m"),
+                **_millimetre_entries(joint, "residual_m off_m"),
                 "off_deg": None if joint.off_rad is None else np.rad2deg(joint.off_rad),
             }
             for joint in fit.functional
         ],
         "frames": fit.frames,
-        **_in_millimetres(fit, "rms_before_m rms_after_m", "marker_"),
+        **_millimetre_entries(fit, "rms_before_m rms_after_m", "marker_"),
         "joint_centres": [centre(shift) for shift in fit.centres],
         "postures": [centre(shift) for shift in fit.postures],
         "axes": [
@@ -265,16 +265,16 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         "markers": [
             {
                 **_select_fields(marker, "label segment"),
-                **_in_millimetres(marker, "shift_m off_m prior_sd_m"),
+                **_millimetre_entries(marker, "shift_m off_m prior_sd_m"),
                 "error_sd_mm": 1e3 * marker.error_m,
-                **_in_millimetres(marker, "rms_before_m rms_after_m"),
+                **_millimetre_entries(marker, "rms_before_m rms_after_m"),
             }
             for marker in fit.markers
         ],
     }
 
 
-def _in_millimetres(value: object, names: str, prefix: str = "") -> dict[str, Any]:
+def _millimetre_entries(value: object, names: str, prefix: str = "") -> dict[str, Any]:
     """Return attributes in m as entries in mm."""
     return {f"{prefix}{name}m": 1e3 * getattr(value, name) for name in names.split()}
 
@@ -392,8 +392,8 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
 
     Residuals are RMS (unclosed: before the last step, which balances the motion). Per coordinate: RMS and largest
     correction, RMS change of the torque, and RMS of its standard deviation, if computed. Plates: suggested offset along the
-    laboratory's axes and gain error with posterior standard deviations (`sd`), and the corrected part; positive delays mean late
-    forces.
+    laboratory's axes and gain error with posterior standard deviations (`sd`), and the corrected part; positive delays mean
+    late forces.
     """
     summary = analysis.estimate
     if summary is None:

@@ -247,7 +247,7 @@ def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
     if pack:
         np.savez_compressed(folder / ARRAYS_NAME, **round_arrays(view.arrays))  # type: ignore[arg-type]
     else:
-        # none is of objects; `allow_pickle`, which refuses them, would be one more array with NumPy 1.26
+        # there are no object arrays; NumPy 1.26 would store the argument `allow_pickle` as an additional array
         arrays: dict[str, Any] = dict(view.arrays)
         np.savez(folder / ARRAYS_NAME, **arrays)
     write_user_files(view.user_files, folder)
@@ -329,8 +329,8 @@ def add_files(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
     taken = sorted(foreign & {*paths, *parents})
     if taken:
         raise ResultError(
-            f"'{folder}' holds files that biodyn did not write ({path_list(taken)}): they will not be replaced.",
-            "Move them away, and try again.",
+            f"'{folder}' contains files that biodyn did not write ({path_list(taken)}), which are not replaced.",
+            "Move them to another folder, and try again.",
         )
     record = raw_record(folder) or {}
     pack = as_mapping(as_mapping(record.get("settings")).get("output")).get("tables") == "packed"

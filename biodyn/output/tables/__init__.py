@@ -1,9 +1,8 @@
-"""Tables of a trial as pandas DataFrames, one function a table.
+"""Tables of a trial as pandas DataFrames, with one function per table.
 
 In: a `TrialAnalysis`. Out: a DataFrame with units in its column names; missing values are NaN, never zero. A function marked
 with `@table` (name, place, description, and a condition for optional tables) is a table. All modules of this package are
-searched: a new file with such a function adds `tables/<name>.csv`, which `biodyn.load` reads and every result has as an
-attribute.
+searched, so a new file with such a function adds `tables/<name>.csv`, which `biodyn.load` reads, and an attribute of results.
 
 Read `registry.py` (definition and list of tables), `time_series.py` (one row per frame), `gait.py` (events, contacts,
 cycles, parameters, estimate), `optional_tables.py` (contributions, uncertainty, sensitivity, comparison, replay), `lazy.py`

@@ -1,7 +1,7 @@
-"""Fast CSV output: the same numbers as pandas, ten times faster.
+"""Write CSV files ten times faster than pandas, with the same numbers.
 
-Spreadsheets execute cells that begin with = + - @ as formulas. Texts may come from foreign files: such a text is written with an
-apostrophe in front, which `read_csv` removes. Numbers are written unchanged.
+Spreadsheets execute cells that begin with = + - @ as formulas. Texts may come from foreign files: such a text is written with
+an apostrophe in front, which `read_csv` removes. Numbers are written unchanged.
 """
 
 from __future__ import annotations

@@ -205,7 +205,7 @@ def _parameter_summary(analysis: TrialAnalysis) -> EstimateSummary:
 @table(
     "residuals",
     place=121,
-    description="Base residual through time before and after the joint estimate of motion and forces: N, Nm.",
+    description="Base residual over time before and after the joint estimate of motion and forces: N, Nm.",
     needs=_has_estimate,
     request=_REQUEST,
 )
@@ -254,13 +254,13 @@ def _has_plates(analysis: TrialAnalysis) -> bool:
 @table(
     "estimate_plates",
     place=123,
-    description="Errors of the force plates that motion and forces suggest, and what of them is corrected: position, cm, "
-    "gain, %, and turn, deg.",
+    description="Estimated errors of the force plates and their corrected parts: position, cm, gain, %, and rotation, deg.",
     needs=_has_plates,
     request=_REQUEST,
 )
 def estimate_plates(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Return offset along each laboratory axis, cm, gain error, %, and turn, deg, of each plate: suggested, SD, corrected."""
+    """Return offset along each laboratory axis, cm, gain error, %, and rotation, deg, of each plate: estimate, SD, corrected
+    part."""
     plates = _parameter_summary(analysis).plates
     rows: list[tuple[int, str, str, float, float, float]] = []
     for error in plates.errors:

@@ -1,4 +1,4 @@
-"""The tables of a result by name and as attributes, made or read on first use, with meaning, units and signs of columns."""
+"""The tables of a result by name and as attributes, computed or read on first use, with meaning, units and signs of columns."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def set_meaning(name: str, table: pd.DataFrame) -> None:
     table.attrs.update(table=name, about=about, units=units)
 
 
-#: "coordinates": signs of the coordinates of the model (docs/conventions.md); "clinical": signs of clinical convention, the same
+# : "coordinates": signs of the coordinates of the model (docs/conventions.md); "clinical": signs of clinical convention, the
+# same
 #: for both sides (library/variables/variables.toml).
 Signs = Literal["clinical", "coordinates"]
 CLINICAL: Final[Signs] = "clinical"
@@ -101,8 +102,8 @@ def set_signs(name: str, table: pd.DataFrame, imported: CoordinateVariables) -> 
 def convert_signs(name: str, table: pd.DataFrame, signs: str, imported: CoordinateVariables) -> pd.DataFrame:
     """Return a table in a sign convention: the table itself, or a copy in clinical signs.
 
-    `attrs` hold the meaning of `positive` values. Unknown variables (residual, position of the pelvis) are unchanged. Columns of
-    midline variables have the signs of the right side. Raises ResultError for unknown signs and for tables without them.
+    `attrs` hold the meaning of `positive` values. Unknown variables (residual, position of the pelvis) are unchanged. Columns
+    of midline variables have the signs of the right side. Raises ResultError for unknown signs and for tables without them.
     """
     require_signs(signs)
     if signs == COORDINATES:
@@ -228,7 +229,7 @@ class TableAttributes:
         ResultError for an unknown table, and for signs that a table does not have.
         """
         table = self._table(name)
-        if "table" not in table.attrs:  # only for users: attrs are copied with every column
+        if "table" not in table.attrs:  # set only for users, because attrs are copied with every column
             set_meaning(name, table)
             set_signs(name, table, self._coordinate_variables())
         return convert_signs(name, table, signs, self._coordinate_variables())
@@ -246,7 +247,7 @@ class TableAttributes:
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> pd.DataFrame:
-        # called for missing attributes, also while a copy has no content yet
+        # called for missing attributes, also while a copy is being created
         if name.startswith("_") or name in ("tables", "analysis"):
             raise AttributeError(name)
         if name not in self._table_attributes():

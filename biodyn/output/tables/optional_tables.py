@@ -27,12 +27,13 @@ from biodyn.verification.replay import Convergence, OpenLoop, Tracked
     "joint_torque_parts",
     place=30,
     description="Contributions of gravity, inertia, velocity and ground reaction to every joint torque, tidy.",
-    coarser={"value": 4},  # as of the joint moments
+    coarser={"value": 4},  # same decimals as the joint moments
 )
 def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
-    """One row per frame, coordinate and contribution (gravity, inertia, velocity, ground), Nm; they sum to `joint_torques`.
+    """Return one row per frame, coordinate and contribution (gravity, inertia, velocity, ground), Nm; they sum to
+    `joint_torques`.
 
-    NaN where the torque is not valid. Rows run through time inside each block. See `processing.contributions`.
+    Values are NaN if the torque is not valid. Rows of each block are in order of time. See `verification.contributions`.
     """
     dynamics, coordinates, time_s = analysis.dynamics, analysis.model.coordinates, analysis.time_s
     contributions = torque_contributions(actuated_motion(analysis.fit, dynamics))
@@ -57,7 +58,7 @@ def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
 
 
 def _along_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """Contributions (T, C) along the free coordinates by name, of those (T, nv) along the joints of the tree."""
+    """Return contributions (T, C) along the free coordinates by name, from those (T, nv) along the joints of the tree."""
     model, imported = analysis.model, analysis.imported
     if imported is None or not isinstance(model, ImportedModel):
         columns = [coordinate.v_index for coordinate in model.coordinates]
@@ -72,15 +73,15 @@ def _along_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatArray]
 @table(
     "joint_torques_sd",
     place=120,
-    description="One standard deviation of every torque, together and by source of error, Nm.",
+    description="Standard deviation of every torque, in total and by source of error, Nm.",
     needs=lambda analysis: analysis.uncertainty is not None,
     request="Request it with the setting [uncertainty] compute = true.",
-    decimals=3,  # 1 mNm: a band is itself known to two digits at best, and legs have some tenths of Nm at least
+    decimals=3,  # 1 mNm, because a band is accurate to two digits at best and at least some tenths of Nm for legs
 )
 def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
-    """One standard deviation of every torque, Nm: `<coordinate>_Nm_sd` of all sources, then a column for each source.
+    """Return the standard deviation of every torque, Nm: `<coordinate>_Nm_sd` for all sources, then one column per source.
 
-    Empty without a torque. ResultError if the bands were not computed.
+    The table is empty without torques. Raises ResultError if the bands were not computed.
     """
     bands = _bands(analysis)
     names = [coordinate.name for coordinate in analysis.model.coordinates]
@@ -105,15 +106,15 @@ def _standard_deviations(
 @table(
     "joint_powers_sd",
     place=121,
-    description="One standard deviation of every joint power, together and by source of error, W.",
+    description="Standard deviation of every joint power, in total and by source of error, W.",
     needs=lambda analysis: analysis.uncertainty is not None and bool(analysis.uncertainty.joints),
     request="Request it with the setting [uncertainty] compute = true; an OpenSim model has none.",
     decimals=3,
 )
 def joint_powers_sd(analysis: TrialAnalysis) -> pd.DataFrame:
-    """One standard deviation of every power, W: `<joint>_W_sd` of all sources, then a column for each source.
+    """Return the standard deviation of every power, W: `<joint>_W_sd` for all sources, then one column per source.
 
-    Of the errors of torques and angular velocities with their correlation. ResultError if the bands were not computed.
+    Errors of torques and angular velocities are combined with their correlation. Raises ResultError if bands were not computed.
     """
     bands = _bands(analysis)
     if not bands.joints:
@@ -137,14 +138,14 @@ def _variations(analysis: TrialAnalysis) -> bool:
 @table(
     "sensitivity",
     place=130,
-    description="Mean moment curves with other choices, tidy.",
+    description="Mean moment curves with other settings, tidy.",
     needs=_variations,
     request=_REQUEST,
 )
 def sensitivity(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Mean moment curves over the gait cycle, Nm/kg: `factor`, `level`, `side`, `variable`, `percent`, `value`, `unit`.
+    """Return mean moment curves over the gait cycle, Nm/kg: `factor`, `level`, `side`, `variable`, `percent`, `value`, `unit`.
 
-    All curves use the cycles of the main analysis, whose curves come first, so that they differ only by the choice.
+    All curves use the cycles of the main analysis, whose curves are first, so that they differ only by the setting.
     """
     rows = [
         (factor, level, side, name, curve)
@@ -162,12 +163,12 @@ def sensitivity(analysis: TrialAnalysis) -> pd.DataFrame:
 @table(
     "sensitivity_summary",
     place=140,
-    description="Change of every moment curve with other choices.",
+    description="Change of every moment curve with other settings.",
     needs=_variations,
     request=_REQUEST,
 )
 def sensitivity_summary(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Change of every mean moment curve: its peak (largest magnitude) and its rms, Nm/kg and per cent of the peak."""
+    """Return the change of every mean moment curve: peak (largest magnitude) and RMS, Nm/kg and per cent of the peak."""
     base = _mean_moment_curves(analysis, analysis)
     rows = []
     for factor, level, varied in _all_variations(analysis):
@@ -201,7 +202,7 @@ def _all_variations(analysis: TrialAnalysis) -> Iterator[tuple[str, str, TrialAn
 
 
 def _mean_moment_curves(varied: TrialAnalysis, analysis: TrialAnalysis) -> dict[tuple[str, str], FloatArray]:
-    """Mean curves (101,) of the moments by side and variable, over the cycles of `analysis`."""
+    """Return mean curves (101,) of the moments by side and variable, over the cycles of `analysis`."""
     cycles = find_gait_cycles(analysis.gait_events)
     rate_hz = analysis.recording.markers.rate_hz
     curves: dict[tuple[str, str], FloatArray] = {}
@@ -231,8 +232,8 @@ def ordered_causes_of(differences: Sequence[Difference]) -> list[str]:
 
 
 def difference_table(differences: Sequence[Difference]) -> pd.DataFrame:
-    """Return a row per difference: what, its unit, rms, mean (second minus first), size (RMS of the first),
-    unexplained_rms (RMS of what no cause explains), and a column of per cents per cause.
+    """Return one row per difference: variable, unit, rms, mean (second minus first), size (RMS of the first),
+    unexplained_rms (RMS of the unexplained part), and one column of per cents per cause.
     """
     causes = ordered_causes_of(differences)
     return pd.DataFrame(
@@ -259,12 +260,12 @@ def _per_cent(difference: Difference, cause: str) -> float:
     return 100.0 * difference.shares.get(cause, 0.0) if difference.shares else float("nan")
 
 
-#: Errors of integrators span ten orders of magnitude: more decimals than other tables.
+#: Decimals of errors of integrators, which span ten orders of magnitude.
 CONVERGENCE_DECIMALS = 15
 
 
 def replay_drift(cases: Mapping[str, OpenLoop], names: Mapping[int, str]) -> pd.DataFrame:
-    """One row per case (walk, rest), kind of torques, window length and ground; see `processing.replay.DriftRow`."""
+    """Return one row per case (walk, rest), kind of torques, window length and ground; see `verification.replay.DriftRow`."""
     rows = []
     for case, replayed in cases.items():
         for row in replayed.rows:
@@ -277,9 +278,9 @@ def replay_drift(cases: Mapping[str, OpenLoop], names: Mapping[int, str]) -> pd.
 def replay_feedback(
     tracked: Sequence[Tracked], time_s: FloatArray, q: FloatArray, coordinates: Mapping[str, tuple[int, int]]
 ) -> pd.DataFrame:
-    """Tidy: one row per frame and coordinate: recorded torque, feedback torque added to it, angle error of the replay.
+    """Return one row per frame and coordinate: recorded torque, feedback torque added to it, angle error of the replay.
 
-    coordinates: index in q and in v by name.
+    coordinates: indices in q and v by name.
     """
     blocks = []
     for part in tracked:
@@ -301,12 +302,12 @@ def replay_feedback(
 
 
 def replay_convergence(cases: Sequence[Convergence]) -> pd.DataFrame:
-    """One row per integrator and step (or tolerance): largest error at the end of a short window, evaluations, order."""
+    """Return one row per integrator and step (or tolerance): largest error at the end of a short window, evaluations, order."""
     rows = [
         {
             "method": case.method,
             "window_s": case.window_s,
-            "control": "relative tolerance" if case.method == "solve_ivp" else "steps a frame",
+            "control": "relative tolerance" if case.method == "solve_ivp" else "steps per frame",
             "control_value": control,
             "error_rad_or_m": error,
             "evaluations": evaluations,

@@ -1,4 +1,4 @@
-"""Tables as Parquet files, for the trials of a study: a tenth of the size of CSV with the same numbers. Requires pyarrow.
+"""Store tables of study trials as Parquet files, with a tenth of the size of CSV and the same numbers. Requires pyarrow.
 
 Numbers are stored as integer multiples of their last decimal, delta encoded and compressed by Zstandard. Packed tables of
 version 0.2 (`tables/<name>.packed`) are only read, until version 0.4.
@@ -27,7 +27,9 @@ def require_arrow() -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
-        raise ResultError("Packed tables need pyarrow, not part of the plain installation.", _INSTALL) from error
+        raise ResultError(
+            "Packed tables require pyarrow, which the basic installation does not include.", _INSTALL
+        ) from error
 
 
 def to_parquet(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[str, int] | None = None) -> bytes:
@@ -35,7 +37,7 @@ def to_parquet(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[s
 
     Args:
         frame: the table. Missing numbers and empty texts are missing.
-        decimals: of its numbers, as in CSV. coarser: smaller numbers of decimals, by column.
+        decimals: decimals of the numbers, as in CSV. coarser: smaller numbers of decimals, by column.
     """
     require_arrow()
     import pyarrow as pa
@@ -109,7 +111,7 @@ def _encode_values(column: Any, decimals: int | None) -> np.ndarray:
     if column.null_count:
         return column.cast(pa.float64()).to_numpy() / float(unit)
     counts = column.to_numpy()
-    # as from CSV: integer columns
+    # integer columns, as when read from CSV
     return counts / float(unit) if (counts % unit).any() else counts // unit
 
 
@@ -119,8 +121,9 @@ MAGIC: Final = b"biodyn packed table 1\n"
 def from_parquet_0_2(content: bytes) -> pd.DataFrame:
     """Return a packed table of version 0.2, with the dtypes of its CSV; ValueError for invalid bytes.
 
-    File: `MAGIC`, then a zlib stream of one line of JSON (`decimals`, `rows`, `columns`, `streams`) and the bytes of all columns:
-    integers as differences of some order, folded (0, -1, 1, -2 ... are 0, 1, 2, 3 ...), bytes of equal weight together.
+    File: `MAGIC`, then a zlib stream of one line of JSON (`decimals`, `rows`, `columns`, `streams`) and the bytes of all
+    columns: integers as differences of some order, folded (0, -1, 1, -2 ... are 0, 1, 2, 3 ...), bytes of equal weight
+    together.
     """
     if not content.startswith(MAGIC):
         raise ValueError("it is not a packed table of this version")

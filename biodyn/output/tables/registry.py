@@ -20,12 +20,12 @@ class Table:
     """A table of a trial.
 
     Attributes:
-        name: of the file `tables/<name>.csv` and of the attribute of a result. description: one line.
+        name: name of the file `tables/<name>.csv` and of the attribute of a result. description: one line.
         make: returns the table of an analysis.
-        needs: True for an analysis with this table; None = all analyses.
+        needs: returns whether an analysis has this table; None = all analyses.
         request: sentence on how to request an optional table.
-        when_packed: True if packed results include it; a table that the recording gives at any time is excluded.
-        decimals: of its numbers in files. coarser: smaller numbers of decimals, by column.
+        when_packed: whether packed results include it; False for a table that can be recomputed from the recording.
+        decimals: decimals of its numbers in files. coarser: smaller numbers of decimals, by column.
     """
 
     name: str
@@ -59,7 +59,7 @@ def table(
 ) -> Callable[[Maker], Maker]:
     """Return a decorator that registers a function as a table of a trial.
 
-    Parameters: `place` in the order of tables; for the others see `Table`.
+    place: position in the order of tables; for other parameters see `Table`.
     """
 
     def add(make: Maker) -> Maker:

@@ -23,12 +23,12 @@ _QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
 @table(
     "joint_angles",
     place=10,
-    description="Base angles and position, and the angle of every coordinate, through time: deg, m.",
+    description="Base angles and position, and the angle of every coordinate, over time: deg, m.",
 )
 def joint_angles(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Base angles in degrees, base position in World in m, every free coordinate in degrees; NaN where unsolved.
+    """Return base angles, deg, base position in World, m, and every free coordinate, deg; NaN if unsolved.
 
-    For an imported model its coordinates in its order and signs, deg and m.
+    For an imported model: its coordinates in its order and signs, deg and m.
     """
     model, fit, imported = analysis.model, analysis.fit, _imported_motion(analysis)
     if imported is not None:
@@ -48,14 +48,15 @@ def joint_angles(analysis: TrialAnalysis) -> pd.DataFrame:
 @table(
     "joint_torques",
     place=20,
-    description="Torque of every coordinate (Nm) and the base residual through time; why numbers are missing.",
+    description="Torque of every coordinate (Nm) and base residual over time, with reasons for missing values.",
 )
 def joint_torques(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Generalised torque of every free coordinate, Nm, positive where it accelerates the coordinate positively.
+    """Return the generalised torque of every free coordinate, Nm, positive if it accelerates the coordinate in positive
+    direction.
 
-    The residual acts on the root, in World axes, its moment about the root's origin. `reason` says why numbers are missing
-    in a frame. For an imported model the torques of its coordinates in its order, Nm and N, with those of the joint to
-    ground, in all frames with loads, also if `reason` reports missing loads.
+    The residual acts on the root, in World axes, with the moment about the origin of the root. `reason`: reason for missing
+    values in a frame. For an imported model: torques of its coordinates in its order, Nm and N, including the joint to ground,
+    in all frames with loads, also if `reason` reports missing loads.
     """
     dynamics, imported = analysis.dynamics, _imported_motion(analysis)
     columns: dict[str, object] = {"time_s": analysis.time_s}
@@ -78,14 +79,14 @@ def _imported_motion(analysis: TrialAnalysis) -> ModelMotion | None:
 def _imported_columns(
     time_s: FloatArray, motion: ModelMotion, values: FloatArray, units: tuple[str, str], factor: float
 ) -> dict[str, FloatArray]:
-    """Return columns of all coordinates of an imported model; units of rotations and translations, factor of rotations."""
+    """Return columns of all coordinates of an imported model; `units`: of rotations and translations, `factor`: of rotations."""
     columns = {"time_s": time_s}
     for k, (name, turns) in enumerate(zip(motion.names, motion.rotational, strict=True)):
         columns[f"{name}{units[0] if turns else units[1]}"] = values[:, k] * (factor if turns else 1.0)
     return columns
 
 
-# 0.1 mNm and 0.1 mN: a two-thousandth of the smallest band of a torque
+# 0.1 mNm and 0.1 mN, 1/2000 of the smallest band of a torque
 @table(
     "joint_moments",
     place=40,
@@ -93,10 +94,10 @@ def _imported_columns(
     coarser=dict.fromkeys("xyz", 4),
 )
 def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Net moment and force of the proximal on the distal segment at every joint centre, tidy.
+    """Return the net moment (Nm) and force (N) of the proximal on the distal segment at every joint centre, tidy.
 
-    One row per frame, joint, axis system (proximal, distal, jcs) and quantity; x, y, z along that system's own axes, so the
-    signs of x and y differ between the sides. Rows run through time inside each block.
+    There is one row per frame, joint, axis system (proximal, distal, jcs) and quantity. x, y, z are along the axes of the
+    system, so the signs of x and y differ between the sides. Rows of each block are in order of time.
     """
     time_s = analysis.time_s
     blocks = [
@@ -127,20 +128,20 @@ def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
     )
 
 
-@table("joint_powers", place=50, description="Power of every joint through time, W.")
+@table("joint_powers", place=50, description="Power of every joint over time, W.")
 def joint_powers(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Power of the joint torques of every joint, W, positive where energy is generated."""
+    """Return the power of the torques of every joint, W, positive if energy is generated."""
     columns = {"time_s": analysis.time_s}
     for load in analysis.dynamics.joints:
         columns[f"{with_side(load.joint, load.side)}_W"] = load.power
     return pd.DataFrame(columns)
 
 
-@table("joint_power_parts", place=51, description="Power of every joint by plane, through time, W.")
+@table("joint_power_parts", place=51, description="Power of every joint by plane over time, W.")
 def joint_power_parts(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Torque times rate of the axes of every joint by plane, W; the parts add up to the joint's power.
+    """Return torque times rate about the axes of every joint by plane, W; the parts sum to the power of the joint.
 
-    A joint has the planes in which it rotates; translations in joints of an imported model are `translation`.
+    A joint has the planes in which it rotates; translations of an imported model are `translation`.
     """
     columns = {"time_s": analysis.time_s}
     for load in analysis.dynamics.joints:
@@ -152,12 +153,13 @@ def joint_power_parts(analysis: TrialAnalysis) -> pd.DataFrame:
 @table(
     "ground_reaction",
     place=60,
-    description="Force, centre of pressure and free moment of each foot through time, in World.",
+    description="Force, centre of pressure and free moment of each foot over time, in World.",
 )
 def ground_reaction(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Force on each foot, centre of pressure and vertical free moment in World; `measured` and `reason` a foot.
+    """Return force (N), centre of pressure (m) and vertical free moment (Nm) of each foot in World, with `measured` and
+    `reason`.
 
-    At full bandwidth: what the joint moments were computed with may be filtered lower (`result.npz` has it).
+    Values have full bandwidth; the forces used for the joint moments may have a lower cut-off (in `result.npz`).
     """
     reaction = analysis.reaction.as_measured
     columns: dict[str, object] = {"time_s": analysis.time_s}
@@ -177,16 +179,16 @@ def ground_reaction(analysis: TrialAnalysis) -> pd.DataFrame:
 @table(
     "ground_reaction_full_rate",
     place=65,
-    description="Force, centre of pressure and free moment at the plates' own rate through 50 Hz, a row a sample of a stance.",
+    description="Force, centre of pressure and free moment at the plate rate, low-passed at 50 Hz, one row per stance sample.",
     needs=lambda analysis: analysis.plate_rate_forces is not None,
     request='Analyse a recording with foot contacts on force plates, without [output] tables = "packed".',
     when_packed=False,
 )
 def ground_reaction_full_rate(analysis: TrialAnalysis) -> pd.DataFrame:
-    """The samples of every measured contact of each foot: where the peaks of `spatiotemporal` are read.
+    """Return the samples of every measured contact of each foot, from which the peaks of `spatiotemporal` are determined.
 
-    World axes, N, m, Nm; centre of pressure and free moment are missing below the contact threshold. Right foot first, each in
-    order of time. Swing, where the force is zero, and unmeasured stances, where it is not known, are left out.
+    World axes, N, m, Nm; centre of pressure and free moment are missing below the contact threshold. The right foot is first,
+    each in order of time. Swing (zero force) and unmeasured stances (unknown force) are omitted.
     """
     forces = analysis.plate_rate_forces
     assert forces is not None  # `needs`
@@ -209,11 +211,12 @@ def ground_reaction_full_rate(analysis: TrialAnalysis) -> pd.DataFrame:
     )
 
 
-@table("marker_errors", place=70, description="Distance of every marker from its place on the skeleton, m.")
+@table("marker_errors", place=70, description="Distance of every marker from its position on the skeleton, m.")
 def marker_errors(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Distance of every fitted marker to the skeleton's, m, NaN where unseen; `rms` over the markers of the frame.
+    """Return the distance of every measured marker from the model marker, m, NaN if not seen; `rms` over the markers of the
+    frame.
 
-    Of measured poses the distance of every segment's origin.
+    For measured poses: the distance of every segment origin.
     """
     labels, error = analysis.fit.labels, analysis.fit.marker_error
     misfit = analysis.pose_misfit
@@ -225,7 +228,7 @@ def marker_errors(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-_REQUEST = "Analyse a recording of a markerless system, which has poses of segments."
+_REQUEST = "Analyse a recording of a markerless system, which has segment poses."
 
 
 # -- Measured poses
@@ -234,19 +237,19 @@ _REQUEST = "Analyse a recording of a markerless system, which has poses of segme
 @table(
     "pose_angles",
     place=15,
-    description="Three angles of every joint by direct decomposition of the measured poses, deg.",
+    description="Three angles of every joint by direct decomposition of measured poses, deg.",
     needs=lambda analysis: analysis.static.source == "poses",
     request=_REQUEST,
 )
 def pose_angles(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Three angles of every joint through time, deg: R_PB = Rz Rx Ry of the matrices as recorded, not filtered, not fitted.
+    """Return three angles of every joint over time, deg: R_PB = Rz Rx Ry of the recorded matrices, neither filtered nor fitted.
 
-    Columns have the names and signs of `joint_angles`, and by joint and axis if the joint of the skeleton has no such rotation.
+    Columns have the names and signs of `joint_angles`, or are named by joint and axis if the skeleton has no such rotation.
     """
     poses = analysis.recording.motion.poses
     system = None if poses is None else find_pose_system(poses.labels)
     if poses is None or system is None or analysis.static.source != "poses":
-        raise ResultError("This recording has no poses of segments.", _REQUEST)
+        raise ResultError("This recording has no segment poses.", _REQUEST)
     angles = joint_angles_of_poses(poses, system, analysis.model.skeleton)
     return pd.DataFrame({"time_s": poses.time_s} | {f"{name}_deg": np.rad2deg(a) for name, a in angles.items()})
 
@@ -254,15 +257,15 @@ def pose_angles(analysis: TrialAnalysis) -> pd.DataFrame:
 @table(
     "pose_errors",
     place=75,
-    description="Distance of every measured pose from the fitted skeleton: origin in m, attitude in deg.",
+    description="Distance of every measured pose from the fitted skeleton: origin, m, and orientation, deg.",
     needs=lambda analysis: analysis.static.source == "poses",
     request=_REQUEST,
 )
 def pose_errors(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Distance of each segment's origin, m, and angle between its attitudes, deg, through time; NaN where it was not seen."""
+    """Return the distance of each segment origin, m, and the angle between orientations, deg, over time; NaN if not seen."""
     misfit = analysis.pose_misfit
     if misfit is None:
-        raise ResultError("This recording has no poses of segments.", _REQUEST)
+        raise ResultError("This recording has no segment poses.", _REQUEST)
     columns = {"time_s": analysis.time_s}
     for i, label in enumerate(misfit.labels):
         columns |= {f"{label}_m": misfit.origin_m[:, i], f"{label}_deg": np.rad2deg(misfit.turn_rad[:, i])}

@@ -1,10 +1,9 @@
-"""Stored values of a trial and its figures, one function a figure.
+"""Stored values of a trial and its figures, with one function per figure.
 
 In: `TrialView`, the content of a result folder. Out: the description of a figure, or None if there is nothing to draw.
 
-A function marked with `@figure(name, place, needs, section)` is a figure: `figures/NAME.png`, `TrialResult.plot(NAME)`, and
-a picture in the named section of the report, or in a section of its own. A new file in this folder is found without being
-listed anywhere.
+A function with `@figure(name, place, needs, section)` is a figure: `figures/NAME.png`, `TrialResult.plot(NAME)`, and a picture
+in the given section of the report, or in a separate section. New files in this folder are registered automatically.
 
 Read `ground.py` (gait cycle, ground reaction, whole trial), then `quality.py`. Figures over the gait cycle
 need no code: an entry in library/figures/display.toml adds one (`ground.py`).
@@ -58,7 +57,7 @@ class ReplayView:
 
 @dataclass(frozen=True)
 class TrialView:
-    """Everything a result folder stores of a trial; figures and reports are made from it alone.
+    """The contents of a result folder of a trial, from which figures and reports are generated.
 
     Attributes:
         record, tables, arrays: content of `run.json`, tables by name, arrays of `result.npz`.
@@ -142,7 +141,8 @@ class TrialView:
 
     @cached_property
     def parameter_sd(self) -> pd.DataFrame:
-        """Windowed parameters of the curves with `bands`, and `sd`: their change if the curve changes by one standard deviation.
+        """Windowed parameters of the curves with `bands`, and `sd`: their change if the curve changes by one standard
+        deviation.
 
         Exact for an error of one sign over the window, an upper bound for others.
         """
@@ -199,7 +199,8 @@ Describe = Callable[[TrialView], Figure | None]
 
 @dataclass(frozen=True)
 class TrialFigure:
-    """A figure of a trial: its function, the tables it requires, and its section of the report ("" for a section of its own)."""
+    """A figure of a trial: its function, the tables it requires, and its section of the report ("" for a section of its
+    own)."""
 
     describe: Describe
     needs: tuple[str, ...] = ()

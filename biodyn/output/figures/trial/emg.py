@@ -19,7 +19,7 @@ _CAPTION = (
 
 @figure("emg", place=45, needs=("emg",))
 def emg(trial: TrialView) -> Figure | None:
-    """A panel per muscle with the envelopes of both sides and bars of activity; None without a cycle."""
+    """Return one panel per muscle with the envelopes of both sides and bars of activity; None without a cycle."""
     table = trial.tables["emg"]
     muscles = list(dict.fromkeys(table["muscle"].astype(str)))
     if not muscles:

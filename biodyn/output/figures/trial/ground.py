@@ -1,4 +1,4 @@
-"""Figures of the ground reaction and of the whole trial."""
+"""Describe the figures of the ground reaction and of the whole trial."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from biodyn.output.figures.style import DASHED
 from biodyn.output.figures.trial import Describe, TrialView, figure
 from biodyn.variables import variable
 
-_CAPTION = "Through the trial, without gait cycles. Grey: the ground reaction of a foot was not measured."
+_CAPTION = "Over the trial, without gait cycles. Grey: the ground reaction of a foot was not measured."
 # Suffix of a variable, its table, the suffix of its column, and its unit in figures.
 _PLACES = (
     ("_moment", "joint_torques", "_Nm", "Nm/kg"),
@@ -43,7 +43,7 @@ _PLACES = (
 
 
 def figure_over_time(trial: TrialView, title: str, names: Sequence[str]) -> Figure | None:
-    """A panel a variable over time; None where the tables hold none of them."""
+    """Return one panel per variable over time; None if the tables contain none of them."""
     panels = _time_panels(trial, names, COLUMNS)
     if not panels:
         return None
@@ -52,9 +52,10 @@ def figure_over_time(trial: TrialView, title: str, names: Sequence[str]) -> Figu
 
 
 def _time_panels(trial: TrialView, names: Sequence[str], columns: int, both_sides: bool = False) -> list[Panel]:
-    """Return a panel over time for each variable that the tables hold, in a grid of `columns`; grey behind loads: not measured.
+    """Return one panel over time for each available variable in a grid of `columns`; loads have a grey background if not
+    measured.
 
-    `both_sides`: leave out variables of the midline.
+    `both_sides`: whether to omit variables of the midline.
     """
     available = {name: lines for name in names if (lines := _curve_lines(trial, name, both_sides))}
     outside = shade_unmeasured(trial.tables["ground_reaction"], trial.sides)
@@ -79,7 +80,7 @@ def _curve_lines(trial: TrialView, name: str, both_sides: bool) -> tuple[Line, .
     lines = []
     for side in SIDES if both_sides else (*SIDES, ""):
         coordinate, sign = trial.coordinate(stem, side)
-        if ending == "_power":  # named after the variable, also with an imported model
+        if ending == "_power":  # column named after the variable, also for an imported model
             coordinate, sign = with_side(stem, side), 1.0
         if (column := f"{coordinate}{unit_ending}") in table:
             shown_side = side or SIDES[0]
@@ -92,7 +93,7 @@ _SHADED = " Shaded: one standard deviation of the input errors (see Uncertainty)
 
 
 def over_cycle(entry: Mapping[str, Any]) -> Describe:
-    """Return what describes the figure of an entry; None where the skeleton has none of its variables."""
+    """Return the function that describes the figure of an entry; it returns None if the skeleton has none of its variables."""
 
     def describe(trial: TrialView) -> Figure | None:
         names = entry["panels"]
@@ -118,9 +119,9 @@ _TOP_VIEW_CAPTION = "Plates seen from above: foot outlines at mid-contact and pa
 
 @figure("centre_of_pressure", place=30, needs=("ground_reaction", "contacts"), section="ground")
 def centre_of_pressure(trial: TrialView) -> Figure | None:
-    """Every plate with its number, every contact with the outline of its foot, assigned ones with their path.
+    """Return the top view of plates with numbers, foot outlines of contacts, and paths of assigned contacts.
 
-    None for a model with given forces, without plates.
+    The result is None for a model with given forces and no plates.
     """
     if trial.record["static"].get("source") == "model" and not len(trial.arrays["plate_numbers"]):
         return None
@@ -134,7 +135,7 @@ def centre_of_pressure(trial: TrialView) -> Figure | None:
         if known:
             layers.append(Outline(seen_from_above(plate), "plate_edge", fill="plate"))
         x, y = seen_from_above(plate).min(axis=0) + 0.015  # m from the edge
-        layers.append(Text(float(x), float(y), f"plate {number}" + ("" if known else " (edges not known)")))
+        layers.append(Text(float(x), float(y), f"plate {number}" + ("" if known else " (edges unknown)")))
     for contact, outlines in zip(trial.tables["contacts"].to_dict("records"), _sole_outlines(trial), strict=False):
         layers += _contact_layers(trial, contact, outlines, low, high)
     panel = Panel(
@@ -152,7 +153,7 @@ def centre_of_pressure(trial: TrialView) -> Figure | None:
 
 
 def _sole_outlines(trial: TrialView) -> list[FloatArray]:
-    """Outlines (2, K, 3) m in World of the right and the left sole, contact by contact."""
+    """Return the outlines (2, K, 3) m in World of the right and left sole for every contact."""
     outlines = list(trial.arrays["contact_soles_W"])
     unknown = np.full((len(SIDES), 1, 3), np.nan)
     return outlines + [unknown] * (len(trial.tables["contacts"]) - len(outlines))
@@ -187,13 +188,13 @@ def _contact_layers(
 
 _STANCE = display_table()["stance_figure"]
 _STANCE_CAPTION = (
-    "GRF of each foot in body weights: through the trial, and over the stances measured from foot strike to foot off."
+    "GRF of each foot in body weights: over the trial, and over the stances measured from foot strike to foot off."
 )
 
 
 @figure(_STANCE["name"], place=20, needs=("ground_reaction", "events"), section="ground")
 def ground_reaction(trial: TrialView) -> Figure | None:
-    """Trial above, stance below, in body weights; None without a foot that is known."""
+    """Return the GRF in body weights over the trial (top) and over stance (bottom); None without a known foot."""
     if not trial.sides:
         return None
     names, ground = _STANCE["panels"], trial.tables["ground_reaction"]
@@ -215,7 +216,7 @@ def ground_reaction(trial: TrialView) -> Figure | None:
 _OVERVIEW = display_table()["overview"]
 _FORCE = display_table()["stance_figure"]["panels"][0]
 _OVERVIEW_CAPTION = (
-    "Bars: foot-plate contacts. Grey: a foot was on the floor outside the plates; its leg has no moments then."
+    "Bars: foot-plate contacts. Grey: a foot was on the floor outside the plates, and its leg has no moments."
 )
 
 
@@ -226,7 +227,7 @@ _OVERVIEW_CAPTION = (
     section="trial",
 )
 def whole_trial(trial: TrialView) -> Figure | None:
-    """The vertical force above a bar for every contact with a plate; below, angles (left) and moments (right)."""
+    """Return the vertical force above bars of the plate contacts, and below angles (left) and moments (right)."""
     if not trial.sides:
         return None
     ground = trial.tables["ground_reaction"]
@@ -241,7 +242,7 @@ def whole_trial(trial: TrialView) -> Figure | None:
 
 
 def contact_strips(contacts: pd.DataFrame) -> tuple[Strip, ...]:
-    """A strip a plate with its contacts: in the colour of the side, red where they were not used."""
+    """Return one strip per plate with its contacts in the colour of the side, red if not used."""
     spans: dict[int, list[Span]] = {}
     for contact in contacts.to_dict("records"):
         side, decision = str(contact["side"]), str(contact["decision"])

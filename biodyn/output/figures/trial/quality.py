@@ -1,4 +1,4 @@
-"""Figures of tracking errors, residuals, contributions to the moments, further coordinates, sensitivity and forward replays."""
+"""Describe figures of tracking errors, residuals, contributions to moments, other coordinates, sensitivity and replays."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from biodyn.verification.contributions import CONTRIBUTIONS
 from biodyn.verification.replay import Convergence, OpenLoop
 
 _CAPTION = "Marker tracking error: distance between measured and model markers."
-_OF_POSES = "Pose tracking error: distance between a segment's measured origin and the model's."
+_OF_POSES = "Pose tracking error: distance between the measured and the model origin of a segment."
 
 
 @figure("marker_errors", place=40, needs=("marker_errors",), section="fit")
 def marker_errors(trial: TrialView) -> Figure | None:
-    """RMS and worst marker of every frame, RMS and largest error of the worst markers, mm; None where none was followed."""
+    """Return RMS and largest error of every frame, and of the worst markers, mm; None without fitted markers."""
     on_poses = trial.record["static"].get("source") == "poses"
     title, things = ("Pose tracking error", "segments") if on_poses else ("Marker tracking error", "markers")
     table, settings = trial.tables["marker_errors"], trial.record["settings"]["limits"]
@@ -81,14 +81,14 @@ def _worst_panel(labels: list[str], error: FloatArray, limits: tuple[float, floa
 
 
 _RESIDUAL_CAPTION = "Pelvis residual force and moment (about the pelvis origin): zero for perfect data."
-_OF_ESTIMATE = " Of the fitted motion and the measured forces, as the checks judge it; thin: after the estimate."
-_RAW = "raw_fx_N"  # of the table `residuals`, where motion and forces became one estimate
+_OF_ESTIMATE = " Computed from the fitted motion and measured forces, as in the checks; thin: after the estimate."
+_RAW = "raw_fx_N"  # columns of the table `residuals`, if motion and forces were estimated together
 _AXIS_NAMES = {"x": "x forward", "y": "y up", "z": "z right"}
 
 
 @figure("residual", place=50, needs=("joint_torques", "ground_reaction"), section="fit")
 def residual(trial: TrialView) -> Figure | None:
-    """Components and magnitude; grey where a contact was not measured; None of a model without forces or feet."""
+    """Return components and magnitude of the residual; grey if a contact was not measured; None without forces or feet."""
     table = trial.tables["joint_torques"]
     if trial.record["static"].get("source") == "model" and not table["residual_fx_N"].notna().any():
         return None
@@ -115,7 +115,7 @@ def residual(trial: TrialView) -> Figure | None:
 
 
 def _has_raw(trial: TrialView) -> bool:
-    """Whether motion and forces became one estimate: then the residual that is judged is the one before."""
+    """Return whether motion and forces were estimated together, so that the residual before the estimate is assessed."""
     return "residuals" in trial.tables and _RAW in trial.tables["residuals"]
 
 
@@ -156,7 +156,8 @@ _COLORS = dict(zip(CONTRIBUTIONS, ("x", "y", "z", "muted"), strict=True))
 
 @figure("torque_parts", place=60, needs=("joint_torque_parts", "spatiotemporal"), section="consistency")
 def torque_parts(trial: TrialView) -> Figure | None:
-    """Mean over the cycles of every contribution and of their sum, Nm/kg; a row a side, a column a moment."""
+    """Return the mean over the cycles of every contribution and their sum, Nm/kg, with one row per side and one column per
+    moment."""
     if not trial.curves:
         return None
     moments = display_table()["overview"]["moments"]
@@ -203,13 +204,14 @@ def _mean_curves(block: pd.DataFrame, cycles: pd.DataFrame, factor: float) -> di
 
 
 _COORDINATES_CAPTION = (
-    "Coordinates of the model that no other figure shows, with their torques; names and signs are the model's own."
+    "Coordinates of the model that other figures do not show, with their torques, in the names and signs of the model."
 )
 
 
 @figure("own_coordinates", place=72, needs=("joint_angles", "joint_torques"), section="trial")
 def own_coordinates(trial: TrialView) -> Figure | None:
-    """A row a coordinate: value and torque through the trial; None on biodyn's model, and where all are shown elsewhere."""
+    """Return one row per coordinate: value and torque over time; None for library skeletons, or if other figures show all of
+    them."""
     if "own_coordinates" not in trial.arrays:
         return None
     shown = {name for entry in display_table()["figure"] for name in entry["panels"]}
@@ -233,16 +235,14 @@ def own_coordinates(trial: TrialView) -> Figure | None:
     return Figure("Further coordinates of the model", tuple(panels), (), 2, height=118.0, caption=_COORDINATES_CAPTION)
 
 
-_SENSITIVITY_CAPTION = (
-    "Mean moments of one side with every level of each factor; black: the analysis as it is reported here."
-)
+_SENSITIVITY_CAPTION = "Mean moments of one side with every level of each factor; black: the reported analysis."
 
 
 @figure("sensitivity", place=80, needs=("sensitivity",), section="sensitivity")
 def sensitivity(trial: TrialView) -> Figure | None:
-    """Mean curves of some moments with every level of every factor, of the side that is known over more of the cycle.
+    """Return mean curves of some moments with every level of every factor, for the side with more known values.
 
-    The table's own curves, the analysis as it was, come first in it.
+    The curves of the main analysis are first in the table.
     """
     table = trial.tables["sensitivity"]
     heads = table.iloc[::CYCLE_POINTS][["factor", "level", "side", "variable"]].astype(str)
@@ -282,7 +282,7 @@ def sensitivity(trial: TrialView) -> Figure | None:
 
 
 def level_words(level: str) -> str:
-    """Title of a level that is an entry of the library; others speak for themselves."""
+    """Return the title of a level if it is an entry of the library, else the level."""
     return next((title for _, entries in table_catalogue() for name, title in entries if name == level), level)
 
 
@@ -290,7 +290,7 @@ _METHOD_NAMES = {"euler": "semi-implicit Euler", "rk4": "Runge-Kutta 4", "solve_
 
 
 def drift_figure(cases: Mapping[str, OpenLoop], rate_hz: float, angle_deg: float) -> Figure:
-    """Median and largest joint error of all windows against the time since their start, logarithmic."""
+    """Return the median and largest joint error of all windows over the time since their start, logarithmic."""
     keys = (
         Key("median window", "x", width=2.6),
         Key("worst window", "y", width=2.0),
@@ -324,7 +324,7 @@ def _drift_panel(case: str, found: OpenLoop, rate_hz: float, angle_deg: float) -
 
 
 def feedback_figure(table: pd.DataFrame) -> Figure:
-    """Recorded torque and the feedback that tracking needed, for the coordinates with the largest torques."""
+    """Return the recorded torque and the feedback of tracking, for the coordinates with the largest torques."""
     peaks = table.assign(size=table["recorded_Nm"].abs()).groupby("coordinate", observed=True)["size"].max()
     names = list(peaks.sort_values(ascending=False).index[:6])
     panels = []
@@ -349,7 +349,7 @@ def feedback_figure(table: pd.DataFrame) -> Figure:
 
 
 def convergence_figure(cases: Sequence[Convergence]) -> Figure:
-    """Error at the end of a short window against the work, both logarithmic."""
+    """Return the error at the end of a short window over the number of evaluations, both logarithmic."""
     layers: list[Line | Points] = []
     keys = []
     work = np.concatenate([np.asarray(case.evaluations, dtype=np.float64) for case in cases])
@@ -360,7 +360,9 @@ def convergence_figure(cases: Sequence[Convergence]) -> Figure:
         keys.append(Key(f"{_METHOD_NAMES[case.method]}{order}", axis, width=1.9, point=True))
     panel = Panel(
         "Convergence",
-        Axis("evaluations of the equations of motion a window", limits=(work.min() / 1.3, work.max() * 1.3), log=True),
+        Axis(
+            "evaluations of the equations of motion per window", limits=(work.min() / 1.3, work.max() * 1.3), log=True
+        ),
         Axis("error, rad or m", log=True, grid=True),
         tuple(layers),
     )
