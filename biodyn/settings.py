@@ -103,7 +103,7 @@ class OutputSettings(Section):
     report: bool = Field(True, description="write report.html")
     tables: Literal["csv", "packed"] = Field(
         "csv",
-        description='"packed": tables, arrays and record in an eighth of the room, for studies (their default); every command '
+        description='"packed": tables, arrays and record in an eighth of the space, the default of studies; every command '
         "and `biodyn.load` read both",
     )
 

@@ -9,13 +9,13 @@ from biodyn.model.from_library.user_tables import landmark_catalogue
 PAGE = Path(__file__).with_name("landmarks.md")
 _HEAD = """# Landmarks and segments
 
-Names that a marker set, an anthropometric table or a skeleton may use. Unknown names are refused with the nearest known name. `{s}` is `r` or `l`: `knee_medial_{s}` means
-`knee_medial_r` and `knee_medial_l`; labels and recipes are shown for the right side. `biodyn models --landmarks` prints the same.
+Marker sets, anthropometric tables and skeletons use these names; an unknown name is an error with the most similar known name as a hint. `{s}` is `r` or `l`: `knee_medial_{s}`
+stands for `knee_medial_r` and `knee_medial_l`; labels and definitions are given for the right side. `biodyn models --landmarks` prints the same list.
 
-A landmark comes from its marker, otherwise from the first recipe whose inputs exist. The operations (`midpoint`, `chord` ...) are described at the head of `biodyn/library/body/landmarks.toml`. Segments
-without the landmarks they need keep a neutral posture.
+The position of a landmark is that of its marker, otherwise that of the first definition whose inputs are known. `biodyn/library/body/landmarks.toml` describes the operations in detail (chord function:
+Davis et al. 1991). Distances in body heights are along x (forward), y (up) and z (right). Segments without the required landmarks keep a neutral posture.
 
-A landmark of your own is allowed if your marker set marks it and your skeleton or anthropometric table uses it. `python docs/landmarks_table.py` writes this page from the library.
+You can use additional landmarks if your marker set contains them and your skeleton or anthropometric table uses them. `python docs/landmarks_table.py` generates this page from the library.
 """
 
 
@@ -23,7 +23,7 @@ def page() -> str:
     """Return the whole page."""
     parts = [_HEAD]
     for heading, rows in landmark_catalogue():
-        parts.append(f"\n## {heading.partition(' (')[0]}\n\n| name | from |\n|---|---|\n")
+        parts.append(f"\n## {heading.partition(' (')[0]}\n\n| name | marker labels or definition |\n|---|---|\n")
         parts += [f"| `{name}` | {text.replace('; else ', '<br>else ')} |\n" for name, text in rows]
     return "".join(parts)
 

@@ -119,7 +119,7 @@ def test_quiet_json_and_open(
     said = [line for line in result.stderr.splitlines() if line and not line.startswith("Compiling")]
     assert said[0].startswith("Verdict:")
     assert said[1] == f"Result: {out}"
-    assert said[2].startswith("No report to open")
+    assert said[2].startswith("There is no report to open")
     parts = {line[:36].strip(): float(line[36:].removesuffix("s")) for line in said[3:]}
     assert list(parts)[:3] == ["all", "analysis", "reading"]
     assert list(parts)[-3:] == ["writing", "tables", "libraries, kernels and others"]  # no figures, no report
@@ -429,8 +429,8 @@ def test_a_place_that_cannot_be_written(laboratory: Laboratory, locked: Path, qu
 
 def test_report_of_something_else(laboratory: Laboratory, done: tuple[Path, Result], tmp_path: Path) -> None:
     refused(biodyn("report", tmp_path), "not a complete biodyn result")
-    refused(biodyn("report", tmp_path / "nowhere"), "does not exist; expected the folder of a biodyn result")
-    refused(biodyn("report", laboratory.walk), "is a file; expected the folder of a biodyn result")
+    refused(biodyn("report", tmp_path / "nowhere"), "does not exist; the folder of a biodyn result is expected")
+    refused(biodyn("report", laboratory.walk), "is a file; the folder of a biodyn result is expected")
     damaged = tmp_path / "damaged"
     subprocess.run(["cp", "-r", str(done[0]), str(damaged)], check=True)
     (damaged / "run.json").write_text("{", encoding="utf-8")
@@ -603,7 +603,7 @@ def test_several_walks_each_into_its_own_folder(laboratory: Laboratory, quick: P
         namesake = tmp_path / "elsewhere" / laboratory.walk.name
         for more, said in (
             (walks, "already holds a result"),
-            ((laboratory.walk, laboratory.walk, "--force"), "is named twice"),
+            ((laboratory.walk, laboratory.walk, "--force"), "is given twice"),
             ((laboratory.walk, namesake, "--force"), "into the same folder"),
         ):
             before = listing(out)

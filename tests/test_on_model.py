@@ -476,5 +476,5 @@ def test_what_a_model_does_not_go_with_is_refused(walk):
     for choice in ({"static_frames": (1, 2)}, {"mass_kg": 70.0}):
         with pytest.raises(SettingsError):
             biodyn.run_trial(motion, settings=osim, **choice)
-    with pytest.raises(SettingsError, match="other choices"):
+    with pytest.raises(SettingsError, match="Variations and session fits"):
         analyse_trial(motion, settings=osim)

@@ -173,5 +173,5 @@ def test_windows_end_with_their_stretch(actuated):
 
 
 def test_nothing_to_replay_is_said(actuated):
-    with pytest.raises(ResultError, match="No stretch"):
+    with pytest.raises(ResultError, match="No interval"):
         replay_inputs(replace(actuated, tau=np.full_like(actuated.tau, np.nan)), "recorded")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from biodyn.conventions import SIDES
 from biodyn.library.faults import table_error
@@ -259,11 +260,39 @@ def _fold_sides(names: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield name, f"{name.removesuffix(right)}_{{s}}" if paired else name
 
 
+# Description of the operations of library/body/landmarks.toml; parts in square brackets are used if their values are given.
+_OPERATION_TEXTS: Final = {
+    "midpoint": "mean of {of}",
+    "point": "same as {of}",
+    "chord": "chord function of {proximal}, {lateral} and {plane} with half of {width}[, rotated by {rotation}]"
+    "[, usually {usual_rotation_deg} degrees][, tilted by {raised}]",
+    "alignment_device": "corner of the alignment device with the markers {of}, towards {towards}",
+    "hip_regression": "hip regression of the settings, from {front}, {back}, {right} and {left}, or from the measures "
+    "{pelvis_width}, {leg_length} and {asis_trochanter}",
+    "between": "{from} + {fraction} ({to} - {from})",
+    "extend": "{from} + {factor} ({through} - {from})",
+    "project": "projection of {of} on the line from {from} to {to}",
+    "midplane": "projection of {of} on the mid-plane of {from} and {to}",
+    "above": "[{by} m][{by_height} body heights] above {of}[, if {needs} is set]",
+    "beside": "{of} + ({by_height}) body heights, with y from {from} to {of}",
+    "in_frame": "{origin} + ({position}) times the distance of {scale_from} and {scale_to}, in the axes of the {frame}",
+    "in_body": "origin of {body} + ({by_height}) body heights, in its axes",
+    "level": "{of} at the height of {to}",
+    "inward": "from {of} towards {towards} by half of {measure} plus the marker radius",
+}
+
+
 def recipe_text(recipe: Mapping[str, Any]) -> str:
-    """Return a recipe in one line: the operation and its arguments."""
-    inputs = [f"{key.replace('_', ' ')} {_list_text(value)}" for key, value in recipe.items() if key != "op"]
-    return f"{recipe['op'].replace('_', ' ')}: {', '.join(inputs)}"
+    """Return the description of a recipe."""
+    values = {key: _list_text(value) for key, value in recipe.items()}
+
+    def optional(part: re.Match[str]) -> str:
+        return part[1] if set(re.findall(r"{(\w+)}", part[1])) <= set(values) else ""
+
+    return re.sub(r"\[([^]]*)\]", optional, _OPERATION_TEXTS[recipe["op"]]).format_map(values)
 
 
 def _list_text(value: Any) -> str:
-    return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if not isinstance(value, list):
+        return str(value)
+    return (" and " if isinstance(value[0], str) else ", ").join(map(str, value))
