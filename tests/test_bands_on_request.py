@@ -32,7 +32,7 @@ def result(laboratory: Laboratory, banded: bool) -> TrialResult:
 
 
 @pytest.fixture(scope="module")
-def folder(result: TrialResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(result: TrialResult, blank_figures: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return result.save(tmp_path_factory.mktemp("bands") / "walk")
 
 

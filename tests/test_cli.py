@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ from biodyn.output.tables import TABLES
 
 FINE, CHECKS_FAILED, BAD_INPUT = 0, 1, 2
 PROGRAM_ERROR = 70
+QUICK = "[output]\nfigures = false\nreport = false\n[uncertainty]\ncompute = false\n"
 
 
 def biodyn(*arguments: object) -> Result:
@@ -40,9 +42,9 @@ def listing(folder: Path) -> set[str]:
 
 @pytest.fixture
 def quick(tmp_path: Path) -> Path:
-    """A settings file that leaves out figures and report."""
+    """A settings file that leaves out figures, report and bands."""
     path = tmp_path / "quick.toml"
-    path.write_text("[output]\nfigures = false\nreport = false\n", encoding="utf-8")
+    path.write_text(QUICK, encoding="utf-8")
     return path
 
 
@@ -161,11 +163,9 @@ def test_help_loads_nothing_heavy() -> None:
     assert "run" in run.stdout
 
 
-def test_failed_checks_end_with_one_and_a_result(laboratory: Laboratory, tmp_path: Path) -> None:
+def test_failed_checks_end_with_one_and_a_result(laboratory: Laboratory, tmp_path: Path, quick: Path) -> None:
     """A mass that the plates contradict by more than 5 % is a failed check; the result is there all the same."""
-    strict = tmp_path / "strict.toml"
-    strict.write_text("[output]\nfigures = false\nreport = false\n", encoding="utf-8")
-    result = biodyn("run", laboratory.walk, "--mass", 100, "--settings", strict, "--out", tmp_path / "out")
+    result = biodyn("run", laboratory.walk, "--mass", 100, "--settings", quick, "--out", tmp_path / "out")
     assert result.exit_code == CHECKS_FAILED, result.output
     assert json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["verdict"] == "fail"
 
@@ -190,7 +190,7 @@ def test_a_trial_without_any_joint_moment_fails(session_copy: Laboratory, tmp_pa
         walk = hidden(walk, first, first + 60)
     session_copy.copy(session_copy.folder, walk=walk)
     slow = tmp_path / "slow.toml"
-    slow.write_text("[signals]\ncutoff_hz = 1.0\n[output]\nfigures = false\nreport = false\n", encoding="utf-8")
+    slow.write_text("[signals]\ncutoff_hz = 1.0\n" + QUICK, encoding="utf-8")
     result = biodyn("run", session_copy.walk, "--settings", slow, "--out", tmp_path / "out")
     assert result.exit_code == CHECKS_FAILED, result.output
     record = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
@@ -432,7 +432,7 @@ def test_report_of_something_else(laboratory: Laboratory, done: tuple[Path, Resu
     refused(biodyn("report", tmp_path / "nowhere"), "does not exist; the folder of a biodyn result is expected")
     refused(biodyn("report", laboratory.walk), "is a file; the folder of a biodyn result is expected")
     damaged = tmp_path / "damaged"
-    subprocess.run(["cp", "-r", str(done[0]), str(damaged)], check=True)
+    shutil.copytree(done[0], damaged)
     (damaged / "run.json").write_text("{", encoding="utf-8")
     refused(biodyn("report", damaged), "run.json", "damaged")
 

@@ -8,12 +8,11 @@ import pytest
 from biodyn.checks.estimators.plate_signals import silent_channel_findings, silent_channels
 from biodyn.checks.facts import body_against_plates
 from biodyn.processing.signals.prepare import plate_channel_shares
-from biodyn.trial.run import analyse_trial
 
 
 @pytest.fixture(scope="module")
-def analysis(laboratory):
-    return analyse_trial(laboratory.walk, laboratory.static)
+def analysis(walk_result):
+    return walk_result.analysis
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,8 @@ from biodyn.io.formats.c3d.header import read_header
 from biodyn.trial.inspect import check_file
 from biodyn.trial.run import run_trial
 
+QUICK = {"uncertainty": {"compute": False}}
+
 _WRITTEN_BY_THE_CORPUS = {
     "USED",
     "FRAMES",
@@ -68,7 +70,7 @@ def test_the_same_walk_in_unsigned_counts(laboratory, tmp_path: Path, processor:
 def test_its_torques(laboratory, walk_result, tmp_path: Path) -> None:
     """Steps of 0.1 mm, filtered at 6 Hz, move a body's acceleration by some mm/s2: half a newton, a fiftieth of a torque."""
     walk = as_counts(laboratory.walk, tmp_path / "walk.c3d", Kind(INTEL, is_float=False, unsigned=True))
-    found = run_trial(walk, laboratory.static)
+    found = run_trial(walk, laboratory.static, settings=QUICK)
     for column in walk_result.joint_torques.select_dtypes("number").columns[1:]:
         a, b = walk_result.joint_torques[column].to_numpy(), found.joint_torques[column].to_numpy()
         both = np.isfinite(a) & np.isfinite(b)

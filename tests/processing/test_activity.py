@@ -26,6 +26,8 @@ from biodyn.recording import GaitEvent
 from biodyn.trial.files import NO_STATIC, read_files
 from biodyn.trial.run import analyse_trial
 
+QUICK = {"uncertainty": {"compute": False}}
+
 Analysed = Callable[[str], TrialAnalysis]
 
 
@@ -243,7 +245,7 @@ def test_one_leg_is_analysed_without_the_other(laboratory: Laboratory, tmp_path)
     keep = [label for label in laboratory.trials["walk"].labels if label not in left]
     static, walk = (with_labels(laboratory.trials[kind], keep) for kind in ("static", "walk"))
     place = laboratory.copy(tmp_path / "one", static=static, walk=walk)
-    found, whole = (analyse_trial(one.walk, one.static) for one in (place, laboratory))
+    found, whole = (analyse_trial(one.walk, one.static, settings=QUICK) for one in (place, laboratory))
     (note,) = [note for note in found.diagnostics if note.code == "leg-not-seen"]
     assert note.about == "left"
     sides = {c.side for i, c in enumerate(found.model.coordinates) if found.dynamics.torque_valid[:, i].any()}
@@ -266,7 +268,7 @@ def test_belts_move_and_the_body_stays(laboratory: Laboratory, tmp_path) -> None
     assert walk is not None
     trial = record_treadmill(walk, laboratory.trials["walk"].options)
     place = laboratory.copy(tmp_path / "belts", walk=trial)
-    found = analyse_trial(place.walk, place.static)
+    found = analyse_trial(place.walk, place.static, settings=QUICK)
     assert found.activity.kind == "walking"
     assert all(contact.decision == "assigned" for contact in found.contacts)
     assert not [note for note in found.diagnostics if note.code.startswith("plate-m")]

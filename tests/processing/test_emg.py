@@ -12,6 +12,8 @@ import biodyn
 from biodyn.processing.signals.emg import band_passed, linear_envelope, muscle_activity, side_and_name
 from biodyn.recording import AnalogSignals
 
+QUICK = {"uncertainty": {"compute": False}}
+
 RATE_HZ = 1000.0
 _WALK = "gait/unzeroed_plate/Gait with EMG.c3d"
 
@@ -96,7 +98,7 @@ def test_a_part_of_a_recording_has_its_part_of_the_channels(real_data):
 
 
 def test_emg_of_a_recorded_walk(real_data, tmp_path):
-    result = biodyn.run_trial(real_data / _WALK)
+    result = biodyn.run_trial(real_data / _WALK, settings=QUICK)
     table = result.emg
     assert set(table["muscle"]) == {"vasti", "LAT", "gastrocnemius", "tibialis anterior"}
     mean = table.groupby(["muscle", "percent"])["share_of_peak"].mean().unstack(0)

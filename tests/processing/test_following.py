@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +15,12 @@ from biodyn.model.observability import marker_sensitivity, undetermined_coordina
 from biodyn.processing.kinematics.visibility import bridge_prior, long_stretches, outlier_frames, visibility_weights
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
+from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.stages import Labelled, Oriented
 from biodyn.trial.steps import STEPS, marker_set, with_step
+
+QUICK = {"uncertainty": {"compute": False}}
 
 UNFILTERED = {"signals": {"cutoff_hz": 0.0}}
 
@@ -96,17 +100,17 @@ def test_a_coordinate_is_unseen_without_the_markers_of_its_segment(truth: Subjec
     assert (marker_sensitivity(truth, walk.q[:1]) > 0.02).all()
 
 
-def test_no_marker_in_a_stretch_leaves_no_torque_and_says_so(laboratory: Laboratory, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_no_marker_in_a_stretch_leaves_no_torque_and_says_so(laboratory: Laboratory, tmp_path: Path) -> None:
     spoiled = laboratory.copy(tmp_path / "hidden", walk=hidden(laboratory.trials["walk"], 120, 190))
-    analysis = analyse_trial(spoiled.walk)
+    analysis = analyse_trial(spoiled.walk, settings=QUICK)
     assert not analysis.fit.solved[125:185].any()
     assert np.isnan(analysis.dynamics.torques[120:190]).all()
     assert all("too few markers" in analysis.dynamics.reason[t] for t in range(125, 185))
     assert analysis.fit.reliable[60:100].all()
 
 
-def test_accelerations_at_the_recordings_ends_are_not_used(laboratory: Laboratory) -> None:
-    analysis = analyse_trial(laboratory.walk)
+def test_accelerations_at_the_recordings_ends_are_not_used(walk_result: TrialResult) -> None:
+    analysis = walk_result.analysis
     edge = int(np.ceil(0.5 / analysis.cutoff_hz * analysis.recording.markers.rate_hz))
     assert analysis.fit.solved.all()
     assert not analysis.fit.reliable[:edge].any()
@@ -115,13 +119,15 @@ def test_accelerations_at_the_recordings_ends_are_not_used(laboratory: Laborator
     assert "not reliable" in analysis.dynamics.reason[0]
 
 
-def test_a_marker_that_jumps_is_left_out_and_named(laboratory: Laboratory, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_marker_that_jumps_is_left_out_and_named(
+    laboratory: Laboratory, walk_result: TrialResult, tmp_path: Path
+) -> None:
     trial = laboratory.trials["walk"]
     column = trial.labels.index("LTIB")
     markers = trial.markers.copy()
     markers[100:112, column] += (0.0, 0.0, 0.25)
     spoiled = laboratory.copy(tmp_path / "stray", walk=replace(trial, markers=markers))
-    analysis, clean = analyse_trial(spoiled.walk), analyse_trial(laboratory.walk)
+    analysis, clean = analyse_trial(spoiled.walk, settings=QUICK), walk_result.analysis
     notes = [d for d in analysis.diagnostics if d.code == "marker-strays"]
     assert len(notes) == 1
     assert notes[0].about == "LTIB"
@@ -133,9 +139,8 @@ def test_a_marker_that_jumps_is_left_out_and_named(laboratory: Laboratory, tmp_p
     assert difference < 8.0
 
 
-@pytest.mark.slow
-def test_outlier_frames_are_rare_or_total(laboratory: Laboratory) -> None:
-    fit = analyse_trial(laboratory.walk).fit
+def test_outlier_frames_are_rare_or_total(walk_result: TrialResult) -> None:
+    fit = walk_result.analysis.fit
     error = np.full_like(fit.marker_error, 0.005)
     error[10:15, 0] = 0.1
     error[:, 1] = 0.09
@@ -148,7 +153,7 @@ def test_outlier_frames_are_rare_or_total(laboratory: Laboratory) -> None:
 
 
 @pytest.mark.slow
-def test_unknown_labels_find_their_segment(laboratory: Laboratory) -> None:
+def test_unknown_labels_find_their_segment(laboratory: Laboratory, walk_result: TrialResult) -> None:
     """Labels nobody explains are attached where they sit while standing, or where they move."""
     forgotten = {"LTIB", "RBHD", "STRN"}
 
@@ -158,7 +163,8 @@ def test_unknown_labels_find_their_segment(laboratory: Laboratory) -> None:
         unknown = tuple(label for label in trial.walk.markers.labels if label in forgotten)
         return replace(trial, mapping=replace(trial.mapping, roles=known, unknown=unknown))
 
-    home = {m.label: m.body for m in analyse_trial(laboratory.walk).model.markers}
+    home = {m.label: m.body for m in walk_result.analysis.model.markers}
     steps = with_step(STEPS, "marker set", forgetful)
-    attached = {m.label: m.body for m in analyse_trial(laboratory.walk, steps=steps).model.markers}
+    found = analyse_trial(laboratory.walk, steps=steps, settings=QUICK, torques_only=True)
+    attached = {m.label: m.body for m in found.model.markers}
     assert {label: attached[label] for label in forgotten} == {label: home[label] for label in forgotten}

@@ -16,6 +16,8 @@ from biodyn.processing.gait.cycles import GaitCycle, find_gait_cycles, normalise
 from biodyn.processing.gait.spatiotemporal import FOOT_FLAT_STANCE, progression_angle
 from biodyn.trial.result import TrialResult
 
+QUICK = {"uncertainty": {"compute": False}}
+
 RATE_HZ = 100.0
 FRAMES = 200
 # Walks that hold the laboratory software's own foot progression, straight to the laboratory's axes.
@@ -89,7 +91,7 @@ def test_against_the_laboratory_software(real_data: Path, walk: str, static: str
 
     The floor's shadow is 2-10 degrees off in shape, most at toe-off.
     """
-    result = run_trial(real_data / walk, static=real_data / static)
+    result = run_trial(real_data / walk, static=real_data / static, settings=QUICK)
     assert result.analysis is not None
     recording, table = result.analysis.recording, result.gait_cycles
     for cycle in find_gait_cycles(result.analysis.events):

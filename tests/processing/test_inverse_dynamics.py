@@ -22,10 +22,12 @@ from biodyn.processing.dynamics.solve import joint_coordinate_axes, solve_dynami
 from biodyn.recording import GaitEvent, GroundReaction, Motion, PlateWrench
 from biodyn.trial.run import analyse_trial
 
+QUICK = {"uncertainty": {"compute": False}}
+
 
 @pytest.fixture(scope="module")
 def analysis(laboratory: Laboratory) -> TrialAnalysis:
-    return analyse_trial(laboratory.walk, settings={"signals": {"method": "butterworth"}})
+    return analyse_trial(laboratory.walk, settings={**QUICK, "signals": {"method": "butterworth"}})
 
 
 def standing(analysis: TrialAnalysis, wrench: dict[str, np.ndarray]) -> tuple:

@@ -26,6 +26,8 @@ from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial
 
+QUICK = {"uncertainty": {"compute": False}}
+
 # The template wears these under its own labels.
 OF_THE_TEMPLATE = {"plug_in_gait_full", "plug_in_gait_trunk", "plug_in_gait_lower"}
 # A mark that no word of a label tells.
@@ -234,7 +236,7 @@ def test_strange_points_beside_the_markers_change_nothing(recording, tmp_path) -
         if name == "strange":
             trials = [with_points(trial, strange_points(trial)) for trial in trials]
         shown = replace(recording, truth=trials[0], static=trials[1])
-        found.append(analyse_trial(*shown.write(folder), settings={"signals": {"method": "butterworth"}}))
+        found.append(analyse_trial(*shown.write(folder), settings={**QUICK, "signals": {"method": "butterworth"}}))
     plain, strange = found
     assert strange.mapping.name == "plug_in_gait_full"
     assert {marker.label for marker in strange.model.markers} == {marker.label for marker in plain.model.markers}
@@ -278,7 +280,7 @@ def test_torques_are_as_true_as_in_plug_in_gait(recording, tmp_path, name: str) 
 
 @pytest.fixture(scope="module")
 def people() -> list[RoughRecording]:
-    return [rough_recording("usual_0_5_mm", seed) for seed in (6, 7, 8)]
+    return [rough_recording("usual_0_5_mm", seed) for seed in (6, 7)]
 
 
 @pytest.fixture(scope="module")
@@ -294,7 +296,7 @@ def plug_in_gait_errors(people, tmp_path_factory) -> dict[bool, list[float]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", outfit_names())
-def test_torques_of_three_people_in_every_outfit(people, plug_in_gait_errors, tmp_path, name: str) -> None:
+def test_torques_of_two_people_in_every_outfit(people, plug_in_gait_errors, tmp_path, name: str) -> None:
     """No more than 1.35 times the error of the same people in Plug-in Gait: the largest that was found of any set is 1.2."""
     errors = []
     for number, person in enumerate(people):

@@ -15,6 +15,8 @@ from simulator.recovery import compare
 from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.trial.run import analyse_trial
 
+QUICK = {"uncertainty": {"compute": False}}
+
 SAMPLE = Path(__file__).parents[2] / "sample_data"
 LEG_JOINTS = ("hip", "knee", "ankle")
 # What the program believes of people and the simulated person does not do: trunk and arms without markers stay fixed to their
@@ -27,7 +29,7 @@ def recovered(walk, options, folder, cutoff_hz, kinematics=None):
     trial = simulate_trial(person, options, "walk", walk)
     write_c3d(folder / "static.c3d", simulate_trial(person, options, "static", walk))
     write_c3d(folder / "walk.c3d", trial)
-    settings = {"signals": {"cutoff_hz": cutoff_hz}, "inverse_kinematics": kinematics or {}}
+    settings = {**QUICK, "signals": {"cutoff_hz": cutoff_hz}, "inverse_kinematics": kinematics or {}}
     found = analyse_trial(folder / "walk.c3d", folder / "static.c3d", settings=settings)
     return found, compare(found, trial)
 
@@ -98,7 +100,7 @@ def test_the_sample_data_are_small_and_analysed_well():
     for subject in sample_subjects(1):
         for entry in subject.walks:
             folder = SAMPLE / subject.folder
-            found = analyse_trial(folder / f"{entry.name}.c3d")  # finds its static trial by itself
+            found = analyse_trial(folder / f"{entry.name}.c3d", settings=QUICK)  # finds its static trial by itself
             assert found.static.path == folder / "static.c3d"
             assert found.subject.mass_kg == pytest.approx(subject.person.mass_kg)
             assert [contact.decision for contact in found.contacts] == ["assigned"] * 3

@@ -8,6 +8,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 from scipy import stats
+from support.real import slow_but
 from support.smooth_noise import smooth_noise
 
 from biodyn.errors import StatisticsError
@@ -76,7 +77,13 @@ def null_fields(name: str, rng: np.random.Generator) -> spm.StatisticField:
     return spm.one_sample_t(curves)
 
 
-@pytest.mark.parametrize("name", ["one sample", "pooled", "welch", "regression", "anova", "repeated", "broken"])
+@pytest.mark.parametrize(
+    "name",
+    slow_but(
+        ["one sample", "pooled", "welch", "regression", "anova", "repeated", "broken"],
+        quick=["one sample", "welch", "broken"],
+    ),
+)
 def test_error_rate(name: str) -> None:
     rng = np.random.default_rng(4)
     found = sum(spm.random_field_inference(null_fields(name, rng)).is_significant for _ in range(TRIALS))
@@ -118,6 +125,7 @@ def test_random_field_theory_agrees_with_permutation() -> None:
         assert drawn.threshold == pytest.approx(theory.threshold, rel=0.08)
 
 
+@pytest.mark.slow
 def test_unequal_conditions_need_the_correction() -> None:
     """One of four conditions varies four times as much: the uncorrected test finds what is not there."""
     rng = np.random.default_rng(21)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.sessions import Laboratory
 from support.stored import OLD, contents, unpacked
 from typer.testing import CliRunner, Result
 
@@ -19,6 +20,7 @@ from biodyn.errors import ResultError
 from biodyn.output.store.folder import RECORD_NAME, RECORD_VERSION, version_1
 from biodyn.output.store.read import read_view
 from biodyn.output.tables import TABLES, tables_of
+from biodyn.trial.result import TrialResult
 from biodyn.verification.replay import ReplayOptions
 
 pytestmark = pytest.mark.usefixtures("blank_figures")
@@ -95,9 +97,14 @@ def test_what_is_not_there_is_no_attribute(old: Path) -> None:
     assert result.plot("residual") is not None
 
 
-def test_a_result_saved_now_is_loaded(laboratory: Any, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def fresh(laboratory: Laboratory) -> TrialResult:
+    """A result of this version, without figures, report and bands."""
     bare = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
-    fresh = biodyn.run_trial(laboratory.walk, laboratory.static, settings=bare)
+    return biodyn.run_trial(laboratory.walk, laboratory.static, settings=bare)
+
+
+def test_a_result_saved_now_is_loaded(fresh: TrialResult, tmp_path: Path) -> None:
     folder = fresh.save(tmp_path / "walk")
     loaded = biodyn.load(folder)
     assert loaded.record["record_version"] == RECORD_VERSION
@@ -133,7 +140,7 @@ def test_figures_of_tables_that_a_folder_never_had_are_left_out(old: Path, table
     assert result.exit_code == 0, result.output
 
 
-@pytest.mark.parametrize("path", ["result.npz", *(f"tables/{name}.csv" for name in version_1()["tables"][:3])])
+@pytest.mark.parametrize("path", ["result.npz", f"tables/{version_1()['tables'][0]}.csv"])
 @pytest.mark.parametrize("listed", [True, False])
 def test_a_missing_file_is_named(old: Path, path: str, listed: bool) -> None:
     if listed:
@@ -169,11 +176,9 @@ def test_arrays_that_would_fill_the_memory_are_not_unpacked(old: Path) -> None:
     assert "larger than those of any recording" in result.stderr
 
 
-def test_a_shortened_table_is_noticed(laboratory: Any, tmp_path: Path) -> None:
+def test_a_shortened_table_is_noticed(fresh: TrialResult, tmp_path: Path) -> None:
     """A table that lost its last rows still is a table; the list knows better."""
-    bare = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
-    folder = biodyn.run_trial(laboratory.walk, laboratory.static, settings=bare).save(tmp_path / "walk")
-    shortened(folder)
+    shortened(fresh.save(tmp_path / "walk"))
 
 
 def test_a_shortened_table_of_the_first_version_is_noticed(old: Path) -> None:

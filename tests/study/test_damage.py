@@ -71,7 +71,7 @@ DAMAGE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("how", slow_but(tuple(DAMAGE), ("no record", "half a file", "words for strides")))
+@pytest.mark.parametrize("how", slow_but(tuple(DAMAGE), ("no record", "half a file")))
 def test_a_damaged_trial_is_listed_as_failed_and_the_study_ends_well(out: Path, how: str) -> None:
     plan = plan_of(out)
     DAMAGE[how](out / plan.trials[0].folder)

@@ -16,6 +16,8 @@ from simulator.trial import standing
 from biodyn.analysis import TrialAnalysis
 from biodyn.trial.run import analyse_trial
 
+QUICK = {"uncertainty": {"compute": False}}
+
 PERSON = Person("Mover", height_m=1.75, mass_kg=72.0, sex="male")
 OPTIONS = TrialOptions(forward="-x", rate_hz=100.0)
 _STORED = Path(__file__).parent / "data" / "motions.npz"
@@ -34,7 +36,7 @@ class Recorded:
         folder.mkdir(parents=True, exist_ok=True)
         write_c3d(folder / "static.c3d", self.static)
         write_c3d(folder / "trial.c3d", self.trial, events=False)
-        return analyse_trial(folder / "trial.c3d", folder / "static.c3d")
+        return analyse_trial(folder / "trial.c3d", folder / "static.c3d", settings=QUICK)
 
 
 @cache

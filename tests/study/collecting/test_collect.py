@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.shards import write_rows
-from support.study_folder import StudyFolder
+from support.study_folder import StudyFolder, made_study_folder
 
 import biodyn.study.collecting.collection as collecting
 import biodyn.study.collecting.read as reading
@@ -25,6 +25,7 @@ from biodyn.study.collecting.collection import row_groups
 from biodyn.study.collecting.cycles import DATA_SET_COLUMNS, metric_columns, read_cycle_table, summary_columns
 from biodyn.study.collecting.read import _rows, subjects
 from biodyn.study.record import CYCLES_NAME
+from biodyn.trial.result import TrialResult
 
 FILES = ("study.parquet", "study.csv", "summary.csv")
 
@@ -38,6 +39,14 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in FILES}
+
+
+@pytest.fixture(scope="module")
+def collected(walk_result: TrialResult, tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
+    """A study whose trials are collected; not to be changed."""
+    folder = made_study_folder(walk_result, tmp_path_factory.mktemp("collected"))
+    collect(folder.plan, folder.out)
+    return folder
 
 
 def test_every_row_of_every_trial_in_the_order_of_the_plan(study_folder: StudyFolder) -> None:
@@ -55,9 +64,8 @@ def test_every_row_of_every_trial_in_the_order_of_the_plan(study_folder: StudyFo
             assert table[name].astype(str).tolist() == expected[name].astype(str).tolist(), name
 
 
-def test_missing_is_missing_for_pandas_and_duckdb(study_folder: StudyFolder) -> None:
-    collect(study_folder.plan, study_folder.out)
-    path = study_folder.out / "study.parquet"
+def test_missing_is_missing_for_pandas_and_duckdb(collected: StudyFolder) -> None:
+    path = collected.out / "study.parquet"
     table = pd.read_parquet(path)
     assert 0 < (~table["valid"]).sum() < len(table)
     assert (table["value"].isna() == ~table["valid"]).all()
@@ -76,10 +84,9 @@ def test_missing_is_missing_for_pandas_and_duckdb(study_folder: StudyFolder) -> 
     np.testing.assert_allclose(counted["mean"].astype(float), again["mean"], rtol=1e-9, atol=1e-12)
 
 
-def test_the_text_holds_the_same_numbers_to_the_last_digit(study_folder: StudyFolder) -> None:
-    collect(study_folder.plan, study_folder.out)
-    table = pd.read_parquet(study_folder.out / "study.parquet")
-    text = read_csv(study_folder.out / "study.csv")
+def test_the_text_holds_the_same_numbers_to_the_last_digit(collected: StudyFolder) -> None:
+    table = pd.read_parquet(collected.out / "study.parquet")
+    text = read_csv(collected.out / "study.csv")
     assert tuple(text.columns) == DATA_SET_COLUMNS
     np.testing.assert_array_equal(text["value"], table["value"])
     for name in DATA_SET_COLUMNS:
@@ -104,28 +111,26 @@ def test_names_with_commas_quotes_and_letters_of_all_kinds_survive(study_folder:
         assert set(frame["condition"]) == {"naïve, \n2 lines"}
 
 
-def test_failed_trials_are_in_the_summary_only(study_folder: StudyFolder) -> None:
-    collect(study_folder.plan, study_folder.out)
-    summary = pd.read_csv(study_folder.out / "summary.csv", keep_default_na=False)
+def test_failed_trials_are_in_the_summary_only(collected: StudyFolder) -> None:
+    summary = pd.read_csv(collected.out / "summary.csv", keep_default_na=False)
     assert tuple(summary.columns) == summary_columns()
     assert list(zip(summary["subject"], summary["trial"], strict=True)) == [
-        (trial.subject, trial.trial) for trial in study_folder.plan.trials
+        (trial.subject, trial.trial) for trial in collected.plan.trials
     ]
     failed = summary[summary["status"] == "failed"].iloc[0]
     assert failed["error"] == "PlateError"
     assert failed["reason"] == 'No plate, "none" at all.'
     assert (failed[list(metric_columns())] == "").all()
     assert (summary["status"] == "not run").sum() == 1
-    table = pd.read_parquet(study_folder.out / "study.parquet", columns=["subject", "trial"]).drop_duplicates()
-    assert [tuple(row) for row in table.to_numpy()] == [(t.subject, t.trial) for t in study_folder.done]
+    table = pd.read_parquet(collected.out / "study.parquet", columns=["subject", "trial"]).drop_duplicates()
+    assert [tuple(row) for row in table.to_numpy()] == [(t.subject, t.trial) for t in collected.done]
 
 
-def test_figures_come_from_the_records(study_folder: StudyFolder) -> None:
-    collect(study_folder.plan, study_folder.out)
-    summary = pd.read_csv(study_folder.out / "summary.csv")
+def test_figures_come_from_the_records(collected: StudyFolder) -> None:
+    summary = pd.read_csv(collected.out / "summary.csv")
     done = summary[summary["status"] == "warn"]
-    assert len(done) == len(study_folder.done)
-    for name, value in study_folder.metrics.items():
+    assert len(done) == len(collected.done)
+    for name, value in collected.metrics.items():
         if isinstance(value, float):
             # written with six digits
             np.testing.assert_allclose(done[name].to_numpy(dtype=float), value, rtol=1e-5)
@@ -152,9 +157,8 @@ def test_two_collections_are_the_same_bytes(study_folder: StudyFolder) -> None:
     assert bytes_of(study_folder.out) == first
 
 
-def test_nothing_names_the_place_it_lies_in(study_folder: StudyFolder) -> None:
-    collect(study_folder.plan, study_folder.out)
-    assert not [name for name, data in bytes_of(study_folder.out).items() if str(study_folder.out).encode() in data]
+def test_nothing_names_the_place_it_lies_in(collected: StudyFolder) -> None:
+    assert not [name for name, data in bytes_of(collected.out).items() if str(collected.out).encode() in data]
 
 
 @pytest.mark.parametrize("moment", ["parquet", "text", "rename"])
@@ -249,14 +253,13 @@ def test_a_long_data_set_is_not_written_as_text(study_folder: StudyFolder, monke
 # -- reading --------------------------------------------------------------------------------------------------------
 
 
-def test_a_row_group_holds_one_subject(study_folder: StudyFolder) -> None:
-    collect(study_folder.plan, study_folder.out)
-    found = subjects(study_folder.out)
-    assert found == tuple(dict.fromkeys(trial.subject for trial in study_folder.done))
-    frames = list(iterate_subjects(study_folder.out))
+def test_a_row_group_holds_one_subject(collected: StudyFolder) -> None:
+    found = subjects(collected.out)
+    assert found == tuple(dict.fromkeys(trial.subject for trial in collected.done))
+    frames = list(iterate_subjects(collected.out))
     assert [frame["subject"].unique().tolist() for frame in frames] == [[subject] for subject in found]
     whole = pd.concat([frame.astype({"reason": str, "trial": str, "subject": str}) for frame in frames])
-    table = pd.read_parquet(study_folder.out / "study.parquet")
+    table = pd.read_parquet(collected.out / "study.parquet")
     np.testing.assert_array_equal(whole["value"], table["value"])
     assert whole["trial"].tolist() == table["trial"].astype(str).tolist()
 
@@ -267,23 +270,21 @@ def test_long_subjects_are_split_between_trials(study_folder: StudyFolder) -> No
     assert [group["trial"].unique().to_pylist() for group in groups] == [[trial.trial] for trial, _ in trials]
 
 
-def test_only_what_is_wanted_is_read(study_folder: StudyFolder) -> None:
-    collect(study_folder.plan, study_folder.out)
-    whole = read_cycles(study_folder.out)
+def test_only_what_is_wanted_is_read(collected: StudyFolder) -> None:
+    whole = read_cycles(collected.out)
     variables = ["knee_angle", "ankle_power"]
-    trial = study_folder.done[-1]
-    some = read_cycles(study_folder.out / "study.parquet", subject=trial.subject, variable=variables, valid=True)
+    trial = collected.done[-1]
+    some = read_cycles(collected.out / "study.parquet", subject=trial.subject, variable=variables, valid=True)
     rows = (whole["subject"] == trial.subject) & whole["variable"].isin(variables) & whole["valid"]
     np.testing.assert_array_equal(some["value"], whole.loc[rows, "value"])
     assert set(some["variable"].cat.categories) == set(variables)  # nothing that is not there
-    half = read_cycles(study_folder.out, ["percent", "value"], percent=50)
+    half = read_cycles(collected.out, ["percent", "value"], percent=50)
     assert list(half.columns) == ["percent", "value"]
     assert len(half) == (whole["percent"] == 50).sum()
 
 
-def test_values_of_other_subjects_are_not_read(study_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    collect(study_folder.plan, study_folder.out)
-    every = read_cycles(study_folder.out)
+def test_values_of_other_subjects_are_not_read(collected: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = read_cycles(collected.out)
     groups: list[int] = []
 
     def rows(file: pq.ParquetFile, numbers: Sequence[int], columns: Sequence[str] | None) -> pa.Table:
@@ -292,21 +293,20 @@ def test_values_of_other_subjects_are_not_read(study_folder: StudyFolder, monkey
 
     monkeypatch.setattr(reading, "_rows", rows)
     wanted = [str(name) for name in every["subject"].unique()[[0, 2]]]
-    values = read_cycles(study_folder.out, ["value"], subject=wanted)["value"]
+    values = read_cycles(collected.out, ["value"], subject=wanted)["value"]
     assert groups == [0, 2]
     np.testing.assert_array_equal(values, every.loc[every["subject"].isin(wanted), "value"])
 
 
-def test_an_unknown_name_is_told(study_folder: StudyFolder) -> None:
-    collect(study_folder.plan, study_folder.out)
+def test_an_unknown_name_is_told(collected: StudyFolder) -> None:
     with pytest.raises(ResultError, match=r"no variable 'knee'.*'knee_angle'"):
-        read_cycles(study_folder.out, variable="knee")
+        read_cycles(collected.out, variable="knee")
     with pytest.raises(ResultError, match=r"no column 'joint'.*variable"):
-        read_cycles(study_folder.out, joint="knee")
+        read_cycles(collected.out, joint="knee")
     with pytest.raises(ResultError, match="biodyn study"):
-        read_cycles(study_folder.out / "elsewhere")
+        read_cycles(collected.out / "elsewhere")
     with pytest.raises(ResultError, match="not a value of column 'cycle'"):
-        read_cycles(study_folder.out, cycle="first")
+        read_cycles(collected.out, cycle="first")
 
 
 @pytest.mark.slow

@@ -174,7 +174,9 @@ def test_unknown_names_are_refused_with_the_nearest(
 
 def test_own_parameters_are_computed_and_compared(two_conditions: MadeStudy, tmp_path: Path) -> None:
     own = {"name": "knee_moment_impulse", "variable": "knee_angle_moment", "operation": "impulse", "window": "stance"}
-    found = analysed(two_conditions, tmp_path, parameters=[own])
+    found = analysed(
+        two_conditions, tmp_path, parameters=[own], curves=["knee_angle_moment"], compared=["knee_moment_impulse"]
+    )
     row = found.tables["comparisons"].set_index("parameter").loc["knee_moment_impulse"]
     # area of the added bump over the stance of 60 % of a stride of 1.1 s
     inside = PERCENT <= 60.0
@@ -188,7 +190,7 @@ def test_two_groups_are_compared_as_different_people(tmp_path: Path) -> None:
         return walker(number, "fast" if number % 2 else "normal", side, random)
 
     study = made_study(slower, UNITS, subjects=14, group_of=lambda number: "b" if number % 2 else "a")
-    found = analysed(study, tmp_path, reference_group="a")
+    found = analysed(study, tmp_path, reference_group="a", compared=["knee_extension_moment_max"])
     comparisons = found.tables["comparisons"].set_index("parameter")
     assert set(comparisons["family"]) == {"independent, group"}
     peak = comparisons.loc["knee_extension_moment_max"]
@@ -203,7 +205,7 @@ def test_two_groups_are_compared_as_different_people(tmp_path: Path) -> None:
 
 def test_three_conditions_start_with_an_analysis_of_variance(tmp_path: Path) -> None:
     study = made_study(walker, UNITS, subjects=6, conditions=("slow", "normal", "fast"), trials=1)
-    found = analysed(study, tmp_path)
+    found = analysed(study, tmp_path, curves=["knee_angle_moment"], compared=["knee_extension_moment_max"])
     spm = found.tables["spm"]
     assert list(dict.fromkeys(spm["family"])) == ["repeated anova, condition", "paired, condition"]
     anova = spm[spm["family"].str.startswith("repeated")].drop_duplicates("variable").set_index("variable")
@@ -239,7 +241,8 @@ def test_a_predictor_is_regressed_on(tmp_path: Path) -> None:
         curves["knee_angle_moment"] = curves["knee_angle_moment"] + 0.02 * number * np.exp(-(((PERCENT - 50) / 8) ** 2))
         return curves
 
-    found = analysed(made_study(led, UNITS, subjects=12), tmp_path, tests=["regression"], predictor="speed")
+    asked = {"tests": ["regression"], "predictor": "speed", "curves": ["knee_angle_moment"]}
+    found = analysed(made_study(led, UNITS, subjects=12), tmp_path, **asked)
     curve = found.tables["spm_curves"].query("variable == 'knee_angle_moment' and percent == 50")
     # 0.02 Nm/kg per 0.02 m/s
     assert curve["lower"].item() < 1.0 < curve["upper"].item()
@@ -258,7 +261,7 @@ def test_a_subject_without_moments_is_left_out_of_their_tests_only(tmp_path: Pat
             curves["knee_angle_moment"] = np.where(PERCENT <= 62.0, curves["knee_angle_moment"], np.nan)
         return curves
 
-    found = analysed(made_study(partly, UNITS, subjects=8, conditions=("normal", "fast"), trials=2), tmp_path)
+    found = analysed(made_study(partly, UNITS, subjects=8, conditions=("normal", "fast"), trials=1), tmp_path)
     tests = found.tables["spm"].drop_duplicates("variable").set_index("variable")["subjects"]
     assert tests.to_dict() == {"hip_flexion": 8, "knee_angle": 8, "knee_angle_moment": 7, "ground_force_y": 8}
     curve = found.tables["spm_curves"].query("variable == 'knee_angle_moment'").set_index("percent")

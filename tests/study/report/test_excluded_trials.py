@@ -28,14 +28,14 @@ def _failed(trial: str, subject: str = "S01", condition: str = "slow", group: st
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_folder(tmp_path_factory.mktemp("sound") / "out", two_by_two(subjects=6))
+    return made_folder(tmp_path_factory.mktemp("sound") / "out", two_by_two(subjects=6, trials=1))
 
 
 @pytest.fixture(scope="module")
 def with_failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same study with two failed trials more, one the only one of its subject."""
-    trials = two_by_two(subjects=6)
-    trials = [*trials[:4], _failed("slow99"), *trials[4:], _failed("slow01", "S99")]
+    trials = two_by_two(subjects=6, trials=1)
+    trials = [*trials[:2], _failed("slow99"), *trials[2:], _failed("slow01", "S99")]
     return made_folder(tmp_path_factory.mktemp("failed") / "out", trials)
 
 
@@ -98,8 +98,8 @@ def test_summary_and_report_name_them(with_failed: Path) -> None:
 @pytest.mark.slow
 def test_who_asks_for_them_gets_them(tmp_path: Path, sound: Path) -> None:
     definition = StudyDefinition.model_validate({"analysis": {"include_failed": True}})
-    trials = two_by_two(subjects=6)
-    out = made_folder(tmp_path / "out", [*trials[:4], _failed("slow99"), *trials[4:]], definition=definition)
+    trials = two_by_two(subjects=6, trials=1)
+    out = made_folder(tmp_path / "out", [*trials[:2], _failed("slow99"), *trials[2:]], definition=definition)
     rows = read_cycles(out, trial="slow99")
     assert rows["valid"].all()
     assert rows["value"].notna().all()

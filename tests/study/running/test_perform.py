@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -31,16 +32,41 @@ from biodyn.study.running.task import (
 )
 from biodyn.trial.request import TrialRequest
 
-_QUICK = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
+_QUICK = {
+    "output": {"figures": False, "report": False},
+    "uncertainty": {"compute": False},
+    "signals": {"method": "butterworth", "cutoff_hz": 6.0},
+    "model": {"fit": "none"},
+}
+
+
+def _task(laboratory: Laboratory, place: Path) -> Task:
+    files = laboratory.copy(place / "in" / "S01")
+    trial = PlannedTrial("S01", "walk", files.walk.relative_to(place / "in"), settings=_QUICK)
+    trial = replace(trial, static=files.static.relative_to(place / "in"))
+    return _held(Task(trial, place / "in", place / "out", program_version()))
 
 
 @pytest.fixture
 def task(laboratory: Laboratory, tmp_path: Path) -> Task:
     """The shared session as a trial of a study in a folder of its own."""
-    files = laboratory.copy(tmp_path / "in" / "S01")
-    trial = PlannedTrial("S01", "walk", files.walk.relative_to(tmp_path / "in"), settings=_QUICK)
-    trial = replace(trial, static=files.static.relative_to(tmp_path / "in"))
-    return _held(Task(trial, tmp_path / "in", tmp_path / "out", program_version()))
+    return _task(laboratory, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def done(laboratory: Laboratory, tmp_path_factory: pytest.TempPathFactory) -> tuple[Task, Outcome]:
+    """The trial analysed, and its outcome; not to be changed."""
+    task = _task(laboratory, tmp_path_factory.mktemp("done"))
+    return task, _done(task)
+
+
+@pytest.fixture
+def finished(done: tuple[Task, Outcome], tmp_path: Path) -> Task:
+    """The trial whose result is there, in a folder of its own."""
+    task, _ = done
+    shutil.copytree(task.root, tmp_path / "in")
+    shutil.copytree(task.out, tmp_path / "out")
+    return replace(task, root=tmp_path / "in", out=tmp_path / "out")
 
 
 def _held(task: Task) -> Task:
@@ -83,10 +109,9 @@ def test_a_folder_that_is_gone_stops_the_study_and_nothing_is_written_in_its_pla
     assert not list(task.out.rglob("trial.json"))
 
 
-def test_another_label_needs_no_new_analysis(task: Task) -> None:
-    _done(task)
-    renamed = replace(task.trial, session="second", condition="slow", group="patients")
-    assert _done(replace(task, trial=renamed)).kept
+def test_another_label_needs_no_new_analysis(finished: Task) -> None:
+    renamed = replace(finished.trial, session="second", condition="slow", group="patients")
+    assert _done(replace(finished, trial=renamed)).kept
 
 
 @pytest.mark.slow
@@ -95,34 +120,32 @@ def test_another_label_needs_no_new_analysis(task: Task) -> None:
     [
         lambda task: replace(task, trial=replace(task.trial, mass_kg=80.0)),
         lambda task: replace(task, trial=replace(task.trial, height_m=1.6)),
-        lambda task: replace(task, trial=replace(task.trial, settings={**_QUICK, "signals": {"cutoff_hz": 8.0}})),
+        lambda task: replace(
+            task, trial=replace(task.trial, settings={**_QUICK, "signals": {"method": "butterworth", "cutoff_hz": 8.0}})
+        ),
     ],
     ids=["mass", "height", "settings"],
 )
-def test_what_changes_the_result_is_analysed_again(task: Task, change: Callable[[Task], Task]) -> None:
-    _done(task)
-    assert not _done(change(task)).kept
+def test_what_changes_the_result_is_analysed_again(finished: Task, change: Callable[[Task], Task]) -> None:
+    assert not _done(change(finished)).kept
 
 
 @pytest.mark.parametrize("which", ["path", "static"])
-def test_a_changed_file_is_analysed_again(task: Task, which: str) -> None:
-    _done(task)
-    path = task.root / getattr(task.trial, which)
+def test_a_changed_file_is_analysed_again(finished: Task, which: str) -> None:
+    path = finished.root / getattr(finished.trial, which)
     path.write_bytes(path.read_bytes() + b"\0" * 512)
-    assert not _done(task).kept
+    assert not _done(finished).kept
 
 
-def test_a_result_that_lost_a_file_is_made_again(task: Task) -> None:
-    _done(task)
-    (task.folder / CYCLES_NAME).unlink()
-    assert not _done(task).kept
+def test_a_result_that_lost_a_file_is_made_again(finished: Task) -> None:
+    (finished.folder / CYCLES_NAME).unlink()
+    assert not _done(finished).kept
 
 
 @pytest.mark.slow
-def test_a_report_asked_for_later_never_costs_the_result(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_asked_for_later_never_costs_the_result(finished: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that refuses the report ends the study, as it does while a trial is written; a damaged result is made again."""
-    _done(task)
-    asked = replace(task, reports="all")
+    asked = replace(finished, reports="all")
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -131,9 +154,9 @@ def test_a_report_asked_for_later_never_costs_the_result(task: Task, monkeypatch
     with pytest.raises(OSError, match="No space"):
         _done(asked)
     monkeypatch.undo()
-    assert _done(task).kept
+    assert _done(finished).kept
     monkeypatch.setattr(performing, "write_report", lambda *_, **__: None)  # the new analysis needs none here
-    arrays = task.folder / "result.npz"
+    arrays = finished.folder / "result.npz"
     whole = arrays.read_bytes()
     arrays.write_bytes(whole[:1000])
     outcome = _done(asked)
@@ -148,22 +171,22 @@ def test_a_report_asked_for_later_never_costs_the_result(task: Task, monkeypatch
     [(MemoryError(), "more memory than the limit of a trial"), (ValueError("of ours"), "ValueError: of ours")],
 )
 def test_a_report_that_cannot_be_made_later_leaves_the_result(
-    task: Task, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+    done: tuple[Task, Outcome], finished: Task, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
 ) -> None:
-    before = _done(task)
-    record, made = read_record(task.folder), (task.folder / "result.npz").read_bytes()
+    before = done[1]
+    record, made = read_record(finished.folder), (finished.folder / "result.npz").read_bytes()
 
     def fail(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr(performing, "remake_report", fail)
-    outcome = _done(replace(task, reports="all"))
+    outcome = _done(replace(finished, reports="all"))
     assert (outcome.status, outcome.kept) == (before.status, True)
     assert outcome.reason.startswith(before.reason)
     assert "Its report was not written: " in outcome.reason
     assert words in outcome.reason
-    assert read_record(task.folder) == record
-    assert (task.folder / "result.npz").read_bytes() == made
+    assert read_record(finished.folder) == record
+    assert (finished.folder / "result.npz").read_bytes() == made
 
 
 def test_an_unreadable_file_fails_with_its_reason_and_no_path_of_this_machine(task: Task) -> None:
