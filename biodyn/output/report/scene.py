@@ -18,7 +18,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDE_NAMES, FloatArray
-from biodyn.output.figures.style import COLORS, INK, MUTED, SIDE_COLORS
+from biodyn.output.figures.style import AXIS, COLORS, INK, MUTED, SIDE_COLORS
 from biodyn.output.report.page import load_resource, script_json
 from biodyn.processing.dynamics.actuated import multibody_from_arrays
 from biodyn.rigid_body import Multibody, body_poses
@@ -81,9 +81,9 @@ def scene_person(
         "top": round(float(np.nanmax(points[..., 1])), 2),
         "points": encode_positions(points),
         "count": shape.count,
-        "spindles": shape.with_ghosts(mb.body_names, unmeasured),
+        "spindles": shape.with_ghosts(shape.spindles, mb.body_names, unmeasured),
         "unmeasured": sorted(set(unmeasured) & set(mb.body_names)),
-        "bones": shape.bones,
+        "bones": shape.with_ghosts(shape.bones, mb.body_names, unmeasured),
         "ghost": _band_widths(arrays, rows, shape),
         "markers": _marker_values(arrays, rows, R_W, p_W, centre) if markers else None,
         "plates": _plate_values(arrays, centre, contacts),
@@ -121,13 +121,11 @@ class _Shape:
         """Number of points."""
         return self.figure_count + len(self.extra_m)
 
-    def with_ghosts(self, names: Sequence[str], unmeasured: Collection[str]) -> list[list[int]]:
-        """Return the spindles with a fourth number, 1 for those of unmeasured bodies; `names` of all bodies of the tree."""
+    def with_ghosts(self, parts: list[list[int]], names: Sequence[str], unmeasured: Collection[str]) -> list[list[int]]:
+        """Return spindles or bones with a further number, 1 for those of unmeasured bodies; `names` of all bodies of the tree."""
         bodies = self.figure.bodies.tolist()
-        owners = [bodies[first] if first < len(bodies) else self.trunk for first, *_ in self.spindles]
-        return [
-            [*spindle, int(names[owner] in unmeasured)] for spindle, owner in zip(self.spindles, owners, strict=True)
-        ]
+        owners = [bodies[first] if first < len(bodies) else self.trunk for first, *_ in parts]
+        return [[*part, int(names[owner] in unmeasured)] for part, owner in zip(parts, owners, strict=True)]
 
     def points(self, R_W: FloatArray, p_W: FloatArray) -> FloatArray:
         """Return the points (T, P, 3) of the poses of all bodies of the tree."""
@@ -400,9 +398,9 @@ def _draw_body(scene: Mapping[str, Any], points: FloatArray, camera: _Camera) ->
                 (far, camera.line(points[start], points[end], "#d6c4b4", width, f' opacity="{0.2 if pale else 0.7}"'))
             )
     parts = [part for _, drawn in sorted(strokes, key=lambda stroke: -stroke[0]) for part in drawn]
-    for start, end in scene["bones"]:
-        parts += camera.line(points[start], points[end], "#3d4852", 2.5)
-        parts += _draw_dot(camera, points[start], 3.0, INK)
+    for start, end, pale in scene["bones"]:
+        parts += camera.line(points[start], points[end], AXIS if pale else "#3d4852", 2.5)
+        parts += _draw_dot(camera, points[start], 3.0, AXIS if pale else INK)
     return parts
 
 

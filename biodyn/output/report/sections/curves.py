@@ -57,6 +57,7 @@ def standard(page: TrialPage) -> Data | None:
         "counted": cycle_counts(page.curves),
         "normed": any(name in norms.curves for norms in view.norms for name in names),
         "shaded": any(name in view.bands for name in names),
+        "unmeasured": ", ".join(page.record["model"].get("carried_segments") or ()).replace("_", " "),
         "fixed": report_setting(page.record, "axes") != "auto",
         "script": load_resource("cursor.js"),
     }

@@ -202,13 +202,14 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
   function bones() {
     var thin = me.ghost && shown("ghost") ? 0.4 : 1;
     pen.lineCap = "round";
-    me.data.bones.forEach(function (bone) { line(point(bone[0]), point(bone[1]), me.bone, 3 * thin); });
-    me.data.bones.forEach(function (bone) { bead(point(bone[0]), several ? me.bone : "#1f2933", 3.2 * thin, false); });
+    function hue(bone, color) { return bone[2] ? "#b7bfc7" : color; }
+    me.data.bones.forEach(function (bone) { line(point(bone[0]), point(bone[1]), hue(bone, me.bone), 3 * thin); });
+    me.data.bones.forEach(function (bone) { bead(point(bone[0]), hue(bone, several ? me.bone : "#1f2933"), 3.2 * thin, false); });
   }
   // the band of the places of both ends of a bone: the hull of two circles
   function ghost() {
     me.data.bones.forEach(function (bone) {
-      var ends = bone.map(function (number) {
+      var ends = bone.slice(0, 2).map(function (number) {
         var p = point(number), q = p && seen(p);
         return q && [q[0], q[1], lens * me.ghost.charCodeAt(me.row * me.data.count + number) / 1000 / q[2]];
       }), a = ends[0], b = ends[1], apart, way, open;
