@@ -13,9 +13,11 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.errors import SettingsError
 from biodyn.processing.signals.prepare import prepare_signals
 from biodyn.processing.signals.smoothing.spline import HIGHEST_HZ
+from biodyn.trial.request import trial_request
 from biodyn.trial.run import analyse_trial, run_trial
+from biodyn.trial.session import no_body_mass
 from biodyn.trial.stages import Grounded, Labelled, Prepared, Tracked, next_stage
-from biodyn.trial.steps import STEPS, contacts, with_step
+from biodyn.trial.steps import STEPS, _body_masses, contacts, with_step
 
 WALK = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
 
@@ -58,6 +60,14 @@ def test_a_step_can_be_another_one(whole: tuple[TrialAnalysis, list[str]]) -> No
     set_to_8 = analyse_trial(WALK, settings={"signals": {"cutoff_hz": 8.0}}, torques_only=True)
     np.testing.assert_array_equal(mine.dynamics.torques, set_to_8.dynamics.torques)
     assert not np.array_equal(mine.dynamics.torques, whole[0].dynamics.torques, equal_nan=True)
+
+
+def test_a_walk_without_a_body_mass_is_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "damaged.c3d").write_bytes(WALK.read_bytes()[:60_000])
+    why = _body_masses(trial_request(tmp_path / "damaged.c3d"))
+    assert isinstance(why, str)
+    assert "damaged.c3d" in why
+    assert why.rstrip(".") in no_body_mass("damaged.c3d", why).message
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, file_bytes
+from biodyn.io.files import COPY_AGAIN, Limit, file_bytes
 from biodyn.io.format import RATES_HZ
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables import recording_of
@@ -116,9 +116,10 @@ class Archive:
 
 def is_archive(head: bytes) -> bool:
     """Return whether the first bytes are those of an archive: a possible header length, then the first field of the header."""
-    most_header_bytes = 200_000_000  # models as text, and one number for every frame
     length = int.from_bytes(head[:_LENGTH_BYTES], "little")
-    return 0 < length <= most_header_bytes and len(head) > _LENGTH_BYTES and head[_LENGTH_BYTES] in (0x08, 0x10, 0x18)
+    return (
+        0 < length <= Limit.B3D_HEADER_BYTES and len(head) > _LENGTH_BYTES and head[_LENGTH_BYTES] in (0x08, 0x10, 0x18)
+    )
 
 
 def read_archive(path: str | Path) -> Archive:

@@ -7,11 +7,30 @@ import os
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from biodyn.errors import InputFileError
 
 EXPORT_AGAIN = "Export the trial again from the capture software."
 COPY_AGAIN = "Copy the original file again, or export the trial again from the capture software."
+
+
+class Limit:
+    """Limits of time and memory of all readers: a file beyond them is refused, further entries of a folder are ignored."""
+
+    FILE_BYTES: Final = 4_000_000_000
+    COLUMNS: Final = 6_000  # of a table: 2,000 markers
+    PARQUET_CELLS: Final = 200_000_000
+    MATLAB_CELLS: Final = 60_000_000  # of an array: 10 minutes of 40 channels at 2500 Hz
+    MATLAB_BYTES: Final = 1 << 29  # of all variables, decompressed
+    MATLAB_SMALL_BYTES: Final = 1 << 24  # decompressed size of any MATLAB file ...
+    MATLAB_RATIO: Final = (
+        100  # ... and of decompressed to compressed bytes beyond; measured numbers do not compress further
+    )
+    C3D_PARAMETER_BLOCKS: Final = 4096  # of 512 bytes
+    B3D_HEADER_BYTES: Final = 200_000_000  # models as text, and one number for every frame
+    PERSON_BYTES: Final = 2_000_000  # of a file of subject data
+    FOLDER_ENTRIES: Final = 2_000  # of a folder that is searched
 
 
 def check_path(path: Path) -> None:
@@ -41,9 +60,8 @@ def file_head(path: Path, size_bytes: int) -> bytes:
 def _nearest(path: Path) -> str:
     """Return a hint with the most similar file name in the folder; "" if there is none."""
     alike = 0.8  # similarity of two names that differ by a typing error
-    most_names = 2000  # files of the folder that are compared
     try:
-        names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())[:most_names]
+        names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())[: Limit.FOLDER_ENTRIES]
     except OSError:
         return ""
     same = [name for name in names if path.name.lower() in (name.lower(), Path(name).stem.lower())]
@@ -51,12 +69,12 @@ def _nearest(path: Path) -> str:
     return f"; a similar file is '{near[0]}'" if near else ""
 
 
-def file_bytes(path: Path, most_bytes: int = 4_000_000_000) -> bytes:
-    """Return all bytes of a file; InputFileError if it cannot be read or has more than `most_bytes`."""
+def file_bytes(path: Path) -> bytes:
+    """Return all bytes of a file; InputFileError if it cannot be read or is larger than `Limit.FILE_BYTES`."""
     check_path(path)
-    if path.stat().st_size > most_bytes:
+    if path.stat().st_size > Limit.FILE_BYTES:
         raise InputFileError(
-            f"'{path.name}' is larger than {most_bytes / 1e9:.0f} GB.",
+            f"'{path.name}' is larger than {Limit.FILE_BYTES / 1e9:.0f} GB.",
             "Shorten the recording, or export it without analog channels.",
         )
     try:
@@ -67,11 +85,10 @@ def file_bytes(path: Path, most_bytes: int = 4_000_000_000) -> bytes:
 
 def check_columns(name: str, count: int, per_point: int = 1) -> None:
     """Raise InputFileError for a table with more columns (or points of `per_point` columns each) than any motion has."""
-    most_columns = 6_000  # 2,000 markers
-    if count * per_point > most_columns:
+    if count * per_point > Limit.COLUMNS:
         what = "columns" if per_point == 1 else "markers"
         raise InputFileError(
-            f"'{name}' has {count} {what}; at most {most_columns // per_point} are accepted for a motion."
+            f"'{name}' has {count} {what}; at most {Limit.COLUMNS // per_point} are accepted for a motion."
         )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError
-from biodyn.io.files import file_head, file_sha256
+from biodyn.io.files import Limit, file_head, file_sha256
 from biodyn.io.opensim.external_loads import ExternalForce, read_external_loads
 from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
 from biodyn.io.plate_exports import (
@@ -175,9 +175,8 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _folder_entries(folder: Path) -> list[Path]:
-    most_files = 2_000  # files of one folder
     try:
-        return sorted(folder.iterdir())[:most_files]
+        return sorted(folder.iterdir())[: Limit.FOLDER_ENTRIES]
     except OSError:
         return []
 

@@ -20,13 +20,12 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from biodyn.io.files import Limit
 from biodyn.io.text import clean_text
 
 MARK: Final = b"MATLAB 5.0 MAT-file"
 MARK_73: Final = b"MATLAB 7.3 MAT-file"
 _HEADER: Final = 128
-# Limits of decompressed data: bytes, and ratio to the compressed bytes; measured numbers do not compress further.
-_LEAST_BYTES, _MOST_DENSE = 1 << 24, 100
 _DEEPEST: Final = 16
 _NUMBERS: Final = {
     1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
@@ -120,7 +119,9 @@ def variables_of(content: bytes) -> Record:
     if order is None:
         raise MatlabError("its byte order is not stated")
     variables: dict[str, memoryview] = {}
-    most_bytes = min(1 << 29, _LEAST_BYTES + _MOST_DENSE * len(content))  # limit for all variables together
+    most_bytes = min(
+        Limit.MATLAB_BYTES, Limit.MATLAB_SMALL_BYTES + Limit.MATLAB_RATIO * len(content)
+    )  # of all variables
     for element in _elements(memoryview(content)[_HEADER:], order):
         inner = _inflated(element, order, most_bytes) if element[0] == _Type.DEFLATED else element
         most_bytes -= len(inner[1]) if element[0] == _Type.DEFLATED else 0
@@ -199,8 +200,7 @@ def _value(array: _Array, order: str, depth: int) -> Value:
     if not _Type.FIRST_NUMBER <= array.kind <= _Type.LAST_NUMBER:
         return None
     numbers = _numbers(rest[0], order) if rest else np.empty(0)
-    most_numbers = 60_000_000  # 10 minutes of 40 channels at 2500 Hz
-    if len(numbers) > most_numbers:
+    if len(numbers) > Limit.MATLAB_CELLS:
         raise MatlabError("an array is larger than any recording")
     if len(numbers) != array.count:
         raise MatlabError("the number of values of an array does not match its dimensions")

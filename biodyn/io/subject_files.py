@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import file_head, file_sha256
+from biodyn.io.files import Limit, file_head, file_sha256
 from biodyn.io.names import letters_and_digits
 from biodyn.io.subject_parameters import parameters_of
 from biodyn.recording import Recording, SubjectParameters
@@ -90,7 +90,7 @@ def person_file(files: tuple[Path, ...], subject: str) -> Path | None:
 
 def read_person(path: Path) -> SubjectParameters:
     """Read the subject data of a Vicon Nexus file; InputFileError if it cannot be read."""
-    text = file_head(path, 2_000_000).decode("utf-8", errors="replace")
+    text = file_head(path, Limit.PERSON_BYTES).decode("utf-8", errors="replace")
     pairs = _LINE.findall(text) if path.suffix.lower() == _SUFFIXES[0] else _skeleton_parameters(path, text)
     return parameters_of([(letters_and_digits(name), value, "") for name, value in pairs])
 

@@ -151,13 +151,18 @@ def _add_file(
             return "it contains the same movement as another file"
         use: CalibrationUse = "functional" if companion.use == "functional" else "walk"
         seen = CalibrationTrial(prepared(recording), recording.path.name, recording.sha256, use)
-    except (BiodynError, OSError) as error:
-        return str(getattr(error, "message", error))
-    except Exception as error:  # an unexpected error excludes the companion; the walk is analysed
-        return f"it cannot be interpreted ({type(error).__name__}: {error})"
+    except Exception as error:
+        return why_excluded(error)
     movements.add(movement)
     trials[recording.sha256] = seen
     return ""
+
+
+def why_excluded(error: Exception) -> str:
+    """Return the reason why an error, also an unexpected one, excludes another file of the session; the walk is analysed."""
+    if isinstance(error, (BiodynError, OSError)):
+        return str(getattr(error, "message", error))
+    return f"it cannot be interpreted ({type(error).__name__}: {error})"
 
 
 def _movement_key(recording: Recording) -> str:
@@ -325,6 +330,12 @@ def corners_L(trial: Prepared) -> FloatArray:
     """Return the corners (P, 4, 3) m of the plates in axes of the laboratory."""
     corners = [plate.corners for plate in trial.signals.raw_plates]
     return np.array(corners).reshape(-1, 4, 3) @ trial.world.R_WL
+
+
+def no_body_mass(name: str, why: str) -> Diagnostic:
+    """Return the finding on a walk that is not used to estimate the body mass."""
+    text = f"{name} is not used to estimate the body mass: {why.rstrip('.')}."
+    return Diagnostic("data-not-used", "info", text, hint="Give the body mass with --mass.", about=name)
 
 
 def tells_nothing(name: str, why: str) -> Diagnostic:

@@ -23,7 +23,7 @@ from biodyn.checks.estimators.plate_signals import impossible_load, unloaded_cau
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import BiodynError, EstimateError, PlateError, SettingsError
+from biodyn.errors import EstimateError, PlateError, SettingsError
 from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, Estimate, estimate_bands, estimate_trial
 from biodyn.estimation.shared_parameters import InformationForm
 from biodyn.estimation.summary import estimate_failed, estimate_findings
@@ -66,10 +66,12 @@ from biodyn.trial.request import TrialRequest
 from biodyn.trial.session import (
     WalkInformation,
     corners_L,
+    no_body_mass,
     other_walks,
     same_plates,
     subject_model_fit,
     tells_nothing,
+    why_excluded,
 )
 from biodyn.trial.stages import (
     Checked,
@@ -266,12 +268,14 @@ def _find_events(
 def inverse_dynamics(trial: Grounded) -> Solved:
     """Solve for the joint torques; an unknown body mass is estimated from the strides first."""
     if trial.mass is None:
-        others = [trial.memory.of(f"mass {key}", partial(_body_masses, other)) for other, key in other_walks(trial)]
+        masses = [(o.path, trial.memory.of(f"mass {key}", partial(_body_masses, o))) for o, key in other_walks(trial)]
+        others = [found for _, found in masses if not isinstance(found, str)]
+        not_used = [no_body_mass(path.name, why) for path, why in masses if isinstance(why, str)]
         is_steady = trial.activity.is_walking or trial.activity.kind in ("running", "stairs")  # without hops
         own = _stance_masses(trial) if is_steady else {}
         mass, note = stride_mass(own, others)
         model = with_mass(trial.model, mass.mass_kg)
-        trial = replace(trial, mass=mass, model=model, fit=replace(trial.fit, model=model)).noted(note)
+        trial = replace(trial, mass=mass, model=model, fit=replace(trial.fit, model=model)).noted(note, *not_used)
     dynamics, notes = _convert_moment_axes(trial, trial.fit, solve_dynamics(trial.fit, trial.reaction))
     propagation = TrialInputs(
         fit=trial.fit,
@@ -292,12 +296,12 @@ def _stance_masses(trial: Grounded) -> StanceMasses:
     return stance_masses(trial.reaction, trial.events, trial.rate_hz)
 
 
-def _body_masses(other: TrialRequest) -> StanceMasses:
-    """Return body masses from the stances of another walk of the session; empty if it is not walking or cannot be analysed."""
+def _body_masses(other: TrialRequest) -> StanceMasses | str:
+    """Return body masses from the stances of another walk, empty if it is not walking; the reason if the analysis fails."""
     try:
         grounded: Grounded = run_steps(other, STEPS, "events")
-    except Exception:  # reported in the fit of the model; the walk is analysed
-        return {}
+    except Exception as error:
+        return why_excluded(error)
     return _stance_masses(grounded) if grounded.activity.is_walking else {}
 
 
@@ -398,10 +402,8 @@ def walk_alone(request: TrialRequest) -> WalkInformation:
             numbers,
             solved.world.R_WL[1],
         )
-    except (BiodynError, OSError) as error:
-        return WalkInformation(str(getattr(error, "message", error)))
-    except Exception as error:  # an unexpected error excludes the companion, not the walk
-        return WalkInformation(f"it is not understood ({type(error).__name__}: {error})")
+    except Exception as error:
+        return WalkInformation(why_excluded(error))
 
 
 def uncertainty(trial: Solved) -> Solved:

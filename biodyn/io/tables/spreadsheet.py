@@ -19,7 +19,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.events import StoredEvent, is_gait_event
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, file_bytes, file_head, file_sha256
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, Limit, file_bytes, file_head, file_sha256
 from biodyn.io.opensim.storage import Storage, even_rate_hz
 from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_columns
 from biodyn.io.tables.columns import ColumnRoles
@@ -186,7 +186,6 @@ TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet",)
 #: Suffixes of spreadsheets.
 SPREADSHEET_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
-_MOST_PARQUET_CELLS = 200_000_000
 _OF_MOTIVE = {"mocapframe", "deviceframe"}
 _FRAME_NAMES = ("frame", "frame#", "frame #", "framenumber", "frame number")
 _EXPORTS = (b"NO_OF_FRAMES\t", b"NO_OF_SAMPLES\t", b"FILE_VERSION\t")  # Qualisys Track Manager
@@ -302,7 +301,7 @@ def _parquet_sheet(path: Path, content: bytes) -> Sheet:
         ) from error
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
-        if file.metadata.num_rows * max(file.metadata.num_columns, 1) > _MOST_PARQUET_CELLS:
+        if file.metadata.num_rows * max(file.metadata.num_columns, 1) > Limit.PARQUET_CELLS:
             raise InputFileError(f"'{path.name}' contains more numbers than any motion.")
         table = file.read()
         names, columns = [], []

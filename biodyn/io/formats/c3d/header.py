@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, check_path
+from biodyn.io.files import COPY_AGAIN, Limit, check_path
 from biodyn.io.text import clean_text, clean_texts
 
 
@@ -311,10 +311,9 @@ def _section_bytes(blocks: int, start: int, data_block: int) -> int:
     """Return the number of bytes of the parameter section after its prefix: by its block count, or up to the data if
     they start later."""
     # A section may be longer than its one-byte block count can express; its end is then the start of the data.
-    max_section_blocks = 4096
     stated = blocks or 256  # one byte
     until_data = data_block - 1 - start // BLOCK_BYTES
-    return (max(stated, until_data) if until_data <= max_section_blocks else stated) * BLOCK_BYTES - 4
+    return (max(stated, until_data) if until_data <= Limit.C3D_PARAMETER_BLOCKS else stated) * BLOCK_BYTES - 4
 
 
 def _words(block: bytes, processor: str) -> HeaderWords:
