@@ -10,6 +10,7 @@ import numpy as np
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel, with_inertias, with_misplaced_centre
 from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import GroundReaction
 from biodyn.uncertainty.error_sources import (
@@ -97,18 +98,20 @@ def drawn_inertias(model: SubjectModel, magnitudes: Magnitudes, rng: np.random.G
     return with_inertias(model, {name: with_mass_factor(inertia, scale) for name, inertia in inertias.items()})
 
 
-def repeated_torques(inputs: TrialInputs, drawn: Drawn) -> FloatArray:
-    """Return the torques (T, C) Nm of one draw, from its unfiltered markers to its inverse dynamics."""
+def repeated_fit(inputs: TrialInputs, drawn: Drawn) -> Fit:
+    """Return the fit of one draw to its unfiltered markers."""
     geometry_changed = drawn.model.markers is not inputs.model.markers
     if geometry_changed or drawn.cutoff_hz != inputs.cutoff_hz or drawn.raw is not inputs.raw.positions:
         smooth = butterworth_lowpass(drawn.raw, inputs.rate_hz, drawn.cutoff_hz, inputs.filter_order)
         smooth += 0.0 if drawn.bias is None else drawn.bias
         smooth[np.isnan(inputs.markers.positions)] = np.nan  # what was left out stays out
-        fit = inputs.refit(drawn.model, replace(inputs.markers, positions=smooth))
-    else:
-        fit = replace(inputs.fit, model=drawn.model)
-    reaction = _changed(inputs, drawn.wrench_change)
-    return solve_dynamics(fit, reaction).torques
+        return inputs.refit(drawn.model, replace(inputs.markers, positions=smooth))
+    return replace(inputs.fit, model=drawn.model)
+
+
+def repeated_torques(inputs: TrialInputs, drawn: Drawn, fit: Fit) -> FloatArray:
+    """Return the torques (T, C) Nm of one draw with its fit."""
+    return solve_dynamics(fit, _changed(inputs, drawn.wrench_change)).torques
 
 
 def _changed(inputs: TrialInputs, change: FloatArray) -> GroundReaction:
@@ -127,7 +130,8 @@ def spread(
 ) -> FloatArray:
     """Return the standard deviation (T, C) of the torques over `runs` draws of the named sources."""
     rng = np.random.default_rng(seed)
-    draws = [repeated_torques(inputs, draw(inputs, magnitudes, noise_m, sources, rng)) for _ in range(runs)]
+    drawn = (draw(inputs, magnitudes, noise_m, sources, rng) for _ in range(runs))
+    draws = [repeated_torques(inputs, one, repeated_fit(inputs, one)) for one in drawn]
     return np.asarray(np.std(draws, axis=0, ddof=1))
 
 

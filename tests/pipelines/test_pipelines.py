@@ -47,7 +47,8 @@ def test_every_pipeline_has_settings_and_a_usage_line(name: str) -> None:
 def test_gait_trial(laboratory: Laboratory, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "walk"
     quick = tmp_path / "quick.toml"
-    quick.write_text("[output]\nfigures = false\nreport = false\n", encoding="utf-8")
+    text = "[output]\nfigures = false\nreport = false\n[uncertainty]\ncompute = false\n"
+    quick.write_text(text, encoding="utf-8")
     assert load("gait_trial").main([str(laboratory.walk), "--out", str(out), "--settings", str(quick)]) == 0
     assert (out / "tables" / "joint_torques.csv").is_file()
     assert "torques of all joints in" in capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import binary_dilation
-from simulator.repeated_errors import draw, spread
+from simulator.repeated_errors import draw, repeated_fit, repeated_torques
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
@@ -64,6 +65,30 @@ def analysis() -> TrialAnalysis:
 def solve(analysis: TrialAnalysis) -> Solve:
     assert analysis.propagation is not None
     return analysis.propagation.refit
+
+
+@pytest.fixture(scope="module")
+def repeated(analysis: TrialAnalysis) -> Callable[[str], tuple[FloatArray, FloatArray]]:
+    """By source of errors: torques (60, T, C) and places of points (60, n, P, 3) of 60 analyses, each source once."""
+    inputs, found = analysis.propagation, analysis.uncertainty
+    assert inputs is not None
+    assert found is not None
+    assert found.places is not None
+    frames, noise_m = found.places.frames, found.noise_m
+
+    @cache
+    def of(source: str) -> tuple[FloatArray, FloatArray]:
+        rng = np.random.default_rng(1)
+        torques, points = [], []
+        for _ in range(60):
+            one = draw(inputs, load_magnitudes(), noise_m, (source,), rng)
+            fit = repeated_fit(inputs, one)
+            torques.append(repeated_torques(inputs, one, fit))
+            mb = fit.model.multibody
+            points.append(StickFigure.from_posture(mb).points_at(mb, fit.motion.q[frames]))
+        return np.stack(torques), np.stack(points)
+
+    return of
 
 
 def test_filtered_noise_of_a_filter_that_does_nothing_is_the_noise() -> None:
@@ -512,13 +537,15 @@ def test_a_table_that_lacks_an_entry_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["marker_noise", "soft_tissue", "joint_centres", "inertias", "cutoff"])
-def test_bands_agree_with_repeated_analyses(analysis: TrialAnalysis, source: str) -> None:
+def test_bands_agree_with_repeated_analyses(
+    analysis: TrialAnalysis, repeated: Callable[[str], tuple[FloatArray, FloatArray]], source: str
+) -> None:
     inputs = analysis.propagation
     assert inputs is not None
     assert source in SOURCES
     # a repeated analysis cannot know what part of the filter's bias is noise
     linear = torque_uncertainty(inputs, load_magnitudes(), subtract_noise=False)
-    drawn = spread(inputs, load_magnitudes(), linear.noise_m, (source,), runs=60, seed=1)
+    drawn = np.std(repeated(source)[0], axis=0, ddof=1)
     ratios = []
     for column, rows in enumerate((np.isfinite(drawn) & np.isfinite(linear.by_source[source])).T):
         if rows.any() and np.mean(drawn[rows, column] ** 2) > 0.05**2:
@@ -568,23 +595,17 @@ def test_where_the_joints_are_is_known_as_well_as_their_errors_say(analysis: Tri
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["soft_tissue", "joint_centres"])
-def test_places_agree_with_repeated_analyses(analysis: TrialAnalysis, source: str) -> None:
+def test_places_agree_with_repeated_analyses(
+    analysis: TrialAnalysis, repeated: Callable[[str], tuple[FloatArray, FloatArray]], source: str
+) -> None:
     inputs = analysis.propagation
     assert inputs is not None
     scale = {name: float(name == source) for name in SOURCES}
     found = torque_uncertainty(inputs, load_magnitudes(), scale)
     places = found.places
     assert places is not None
-    rng = np.random.default_rng(3)
-    points = []
-    for _ in range(60):
-        one = draw(inputs, load_magnitudes(), found.noise_m, (source,), rng)
-        smooth = butterworth_lowpass(one.raw, inputs.rate_hz, one.cutoff_hz, inputs.filter_order)
-        smooth[np.isnan(inputs.markers.positions)] = np.nan
-        fit = inputs.refit(one.model, replace(inputs.markers, positions=smooth))
-        mb = fit.model.multibody
-        points.append(StickFigure.from_posture(mb).points_at(mb, fit.motion.q[places.frames]))
-    apart = np.stack(points) - np.mean(points, axis=0)
+    points = repeated(source)[1]
+    apart = points - np.mean(points, axis=0)
     covariance = np.einsum("ntpi,ntpj->tpij", apart, apart) / (len(points) - 1)
     drawn = largest_extent(covariance)
     used = (places.sd_m > 0.001).any(axis=0)
