@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.evidence import Evidence
+from biodyn.checks.estimators.evidence import Evidence, effect_text, moment_effect, severity_of
 from biodyn.checks.estimators.residual import causes_of_residual, residual_beyond, residual_status, unseen_share
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check, finding_title
@@ -17,6 +17,7 @@ from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.calibration.subject import KG_A_POUND, MASS_MISMATCH_SHARE
 from biodyn.processing.dynamics.actuated import actuated_motion
+from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_rms, vector_rms
 from biodyn.verification.consistency import check_consistency
 
@@ -43,7 +44,10 @@ def check_stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
     share = np.nan if mass is None else mass / (evidence.weight_n / STANDARD_GRAVITY_M_S2) - 1.0
     # The plate is loaded during the whole static trial: its offset cannot be determined there.
     standing_kg = None if trial.plate_offsets else trial.analysis.static.plates_mass_kg
-    return CheckResult(value=share, findings=mass_mismatch(evidence, standing_kg, limit))
+    return CheckResult(
+        value=share,
+        findings=mass_mismatch(evidence, standing_kg, limit, _effect_of_gains(trial.analysis.fit, evidence)),
+    )
 
 
 @check(
@@ -235,8 +239,25 @@ def walking_mass_kg(evidence: Evidence) -> float | None:
     return float(stated * evidence.measured[rows, 4].sum() / evidence.required[rows, 4].sum())
 
 
-def mass_mismatch(evidence: Evidence, standing_kg: float | None, limit: float) -> tuple[Diagnostic, ...]:
-    """Report a difference between plates and the mass used beyond the share `limit`; `standing_kg`: from the static trial."""
+def _effect_of_gains(fit: Fit, evidence: Evidence) -> float:
+    """Return the RMS change of joint moments, Nm/kg, if each plate is scaled to the vertical force that the motion requires."""
+    effects = []
+    for number, plate in enumerate(evidence.plates):
+        steps = [step for step in evidence.steps if step.plate == number and step.fully_measured]
+        rows = np.any([step.single_support for step in steps], axis=0)
+        if np.any(rows):
+            ratio = plate.wrench[rows, 4].sum() / evidence.required[rows, 4].sum()
+            effects.append(moment_effect(fit, evidence, number, plate.wrench / ratio))
+    return float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan
+
+
+def mass_mismatch(
+    evidence: Evidence, standing_kg: float | None, limit: float, effect_nm_kg: float = np.nan
+) -> tuple[Diagnostic, ...]:
+    """Report a difference between plates and the mass used beyond the share `limit`.
+
+    standing_kg: from the static trial. effect_nm_kg: RMS change of joint moments if the plates are at fault.
+    """
     stated = evidence.weight_n / STANDARD_GRAVITY_M_S2
     walking = walking_mass_kg(evidence)
     known = [mass for mass in (walking, standing_kg) if mass is not None]
@@ -263,8 +284,9 @@ def mass_mismatch(evidence: Evidence, standing_kg: float | None, limit: float) -
     return (
         Diagnostic(
             "mass-mismatch",
-            "warning",
-            f"Force plates: {' and '.join(parts)}; mass used: {stated:.1f} kg ({100 * worst:+.1f} %).",
+            severity_of(effect_nm_kg),
+            f"Force plates: {' and '.join(parts)}; mass used: {stated:.1f} kg ({100 * worst:+.1f} %)"
+            f"{effect_text(effect_nm_kg)}.",
             value=worst,
             limit=limit,
             hint=hint,

@@ -47,7 +47,8 @@ def verdict_of(outcomes: Sequence[Check], findings: Sequence[Diagnostic]) -> Ver
     covered = {code for check in decisive for code in check.covers}
     causes = [  # findings name causes, checks their consequences
         Check(note.code, finding_title(note.code), note.status, note.message, hint=note.hint)
-        for note in findings
+        # a fault of the recording, before what an estimate compensated for it
+        for note in sorted(findings, key=lambda note: note.code.startswith("estimate-"))
         if note.severity != "info" and note.code not in covered
     ]
     causes += decisive

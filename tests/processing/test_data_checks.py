@@ -11,7 +11,7 @@ from support.sessions import hidden
 from biodyn.checks import examine
 from biodyn.checks.body import mass_mismatch, walking_mass_kg
 from biodyn.checks.estimators import sides as side_checks
-from biodyn.checks.estimators.evidence import moment_effect, pressure_centre
+from biodyn.checks.estimators.evidence import LARGE_EFFECT_NM_KG, moment_effect, pressure_centre
 from biodyn.checks.estimators.moved_marker import find_moved_marker, find_slipped_pelvis, marker_offsets, other_person
 from biodyn.checks.estimators.plate_faults import explained_plates, plate_axes, plate_faults, plate_mismatch
 from biodyn.checks.estimators.plate_position import find_displacements, floor_tilt, plate_moved, tilted_markers
@@ -369,6 +369,10 @@ def test_mass_follows_the_plates(analysis, evidence):
     assert "The walk agrees" in note.hint
     (note,) = mass_mismatch(heavy, 0.9 * stated, MASS_LIMIT)
     assert "All three differ" in note.hint
+    assert note.severity == "warning"
+    (note,) = mass_mismatch(heavy, stated, MASS_LIMIT, 1.01 * LARGE_EFFECT_NM_KG)
+    assert note.severity == "error"
+    assert "joint moments change by up to" in note.message
 
 
 @pytest.mark.slow

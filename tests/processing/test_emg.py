@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,3 +112,15 @@ def test_emg_of_a_recorded_walk(real_data, tmp_path):
     folder = result.save(tmp_path / "walk")
     assert biodyn.load(folder).emg["label"].tolist() == table["label"].tolist()
     assert 'id="emg"' in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_result_outlives_its_recording(tmp_path):
+    """Everything but the recording itself is in the result: tables can be made when the file is gone."""
+    sample = Path(__file__).resolve().parents[2] / "sample_data" / "subject01"
+    walk, static = (Path(shutil.copy(sample / name, tmp_path)) for name in ("walk01.c3d", "static.c3d"))
+    result = biodyn.run_trial(
+        walk, static, settings={"signals": {"method": "butterworth"}, "uncertainty": {"compute": False}}
+    )
+    walk.unlink()
+    assert not result.joint_torques.empty
+    assert "emg" not in result.tables

@@ -155,13 +155,15 @@ class ExplainedPlate:
 def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
     """Return the plates that disagree with the body and the simple fault that explains it.
 
-    A shift of the plate that explains as much is preferred to a wrong sign of one channel: it needs no fault of the electronics.
+    An exchange or a sign has no free size, a shift has two: a shift that explains little more is not preferred, because it would
+    have to agree with that fault by chance.
     """
     # Largest share of the mismatch that may remain after correction of the fault, and least decrease. Of 17 sound walks no
     # correction lowers the mismatch of a plate with a whole step at all.
     largest_remainder, least_decrease = 0.6, 0.3
-    # A fault must explain more than this share of what remains after the best shift.
-    better_than_shift = 0.6
+    # Largest remainder relative to that of the best shift: 1.3 for a reversed moment channel written into a real walk, 3 and more
+    # for plates shifted by 2.5 to 5 cm.
+    of_shift = 2.0
     explained = []
     for number, plate in enumerate(evidence.plates):
         before = plate_mismatch(evidence, number, plate)
@@ -179,7 +181,7 @@ def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
         if best is None or best[0] > largest_remainder * before or before - best[0] < least_decrease:
             continue
         changes_force = best[1].exchange or best[1].force != (1.0, 1.0, 1.0)
-        if changes_force or best[0] <= better_than_shift * _after_shift(evidence, number, plate):
+        if changes_force or best[0] <= of_shift * _after_shift(evidence, number, plate):
             explained.append(ExplainedPlate(number, best[1], before, best[0], best[2]))
     return tuple(explained)
 
