@@ -98,7 +98,7 @@ def test_a_frame_that_is_stored_twice_counts_once(laboratory: Laboratory, tmp_pa
     assert found.markers.frame_count == len(trial.markers)
     assert found.markers.rate_hz == pytest.approx(trial.options.rate_hz, rel=2e-4)
     note = next(note for note in found.diagnostics if note.code == "recording-repaired")
-    assert "3 rows repeat the frame before" in note.message
+    assert "3 rows repeat the previous frame" in note.message
     assert note.value == pytest.approx(0.004 / np.sqrt(12.0), rel=0.2)  # the RMS of even ones about their middle
 
 

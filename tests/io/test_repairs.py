@@ -50,7 +50,7 @@ def test_only_the_longest_part_of_joined_recordings_is_used(
     assert {len(plate.channels) for plate in part.plates} == {10 * part.markers.frame_count}
     (finding,) = (note for note in part.diagnostics if note not in walk.diagnostics)
     assert finding.severity == "warning"
-    assert "Recordings joined at frame" in finding.message
+    assert "recordings were joined" in finding.message
 
 
 def test_continuous_recordings_stay_whole(walk: Recording) -> None:

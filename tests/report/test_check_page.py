@@ -82,7 +82,7 @@ def test_the_page_holds_every_marker_and_only_replaces_its_own(
     assert all(f"<td>{label}</td>" in text for label in file.recording.markers.labels)
     write_check_page(laboratory.walk, tmp_path / "look")  # its own
     page.write_text("mine", encoding="utf-8")
-    with pytest.raises(ResultError, match="not be replaced"):
+    with pytest.raises(ResultError, match="is not replaced"):
         write_check_page(laboratory.walk, tmp_path / "look")
     assert page.read_text(encoding="utf-8") == "mine"
 
@@ -103,7 +103,7 @@ def test_names_cannot_become_markup_and_no_marker_is_no_page(file: FileFacts, tm
         "Coordinates\nversion=1\nnRows=2\nnColumns=2\ninDegrees=yes\nendheader\ntime\tknee_angle_r\n0\t1\n0.01\t2\n",
         encoding="utf-8",
     )
-    with pytest.raises(InputFileError, match="no marker"):
+    with pytest.raises(InputFileError, match="no visible marker"):
         write_check_page(table, tmp_path / "none")
     assert not (tmp_path / "none").exists()
 

@@ -549,7 +549,7 @@ def test_frames_that_the_cameras_missed_are_not_seen(standing, walking, tmp_path
     write_c3d(tmp_path / "walk.c3d", replace(walking, markers=markers))
     found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
     (note,) = [note for note in found.diagnostics if note.code == "recording-repaired"]
-    assert "the cameras missed them" in note.message
+    assert "the cameras dropped them" in note.message
     assert {note.code for note in found.diagnostics if note.severity != "info"} == {"recording-repaired"}
     for joint in ("hip", "knee", "ankle"):
         assert compare(found, walking).sagittal_rms_nm_kg(joint) < 0.03  # as with all frames

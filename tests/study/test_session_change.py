@@ -61,6 +61,9 @@ def session(folder: Path, offset_deg: float, seed: int, walks: int = 4, subject:
     analyse_frames([frames(subject, offset_deg, seed, walks)], strides, folder, _OPTIONS, walkers=(_WALKER,))
     record = {"name": subject, "kind": "session", "program": "biodyn"}
     (folder / "study.json").write_text(json.dumps(record), encoding="utf-8")
+    trial = folder / "trials" / subject / "walk0"
+    trial.mkdir(parents=True)
+    (trial / "run.json").write_text('{"settings": {}}', encoding="utf-8")
     row = dict.fromkeys(
         ("subject", "session", "condition", "group", "site", "trial", "file", "status", "error", "reason", "hint"), ""
     )

@@ -190,7 +190,7 @@ def test_a_result_stays_where_only_its_report_breaks_the_process(
     write_record(TrialRecord("k", "warn", reason="Residual."), task.folder)
     outcome = process.run(task)
     assert (outcome.status, outcome.kept) == ("warn", True)
-    assert outcome.reason.startswith("Residual. Its report was not made: ")
+    assert outcome.reason.startswith("Residual. Its report was not written: ")
     assert read_record(task.folder) == TrialRecord("k", "warn", reason="Residual.")
     assert (task.folder / CYCLES_NAME).read_text() == "made before"
     write_record(TrialRecord("of other inputs", "warn"), task.folder)
