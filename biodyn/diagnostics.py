@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -13,6 +14,20 @@ Status = Literal["pass", "warn", "fail", "not_assessed"]
 STATUS_WORDS: dict[Status, str] = {"fail": "fail", "warn": "warn", "not_assessed": "not assessed", "pass": "pass"}
 #: Status of the verdict by severity of a finding.
 STATUS_OF_SEVERITY: dict[Severity, Status] = {"info": "pass", "warning": "warn", "error": "fail"}
+#: RMS change of a joint moment, Nm/kg, from which a fault makes a trial fail.
+LARGE_EFFECT_NM_KG = 0.25
+
+
+def severity_of(effect_nm_kg: float) -> Severity:
+    """Return the severity of a fault by its effect on joint moments, Nm/kg RMS."""
+    return "error" if effect_nm_kg >= LARGE_EFFECT_NM_KG else "warning"
+
+
+def effect_text(effect_nm_kg: float) -> str:
+    """Return the effect in words, with its limit; "" if unknown."""
+    if not math.isfinite(effect_nm_kg):
+        return ""
+    return f"; joint moments change by up to {effect_nm_kg:.2f} Nm/kg RMS (fail from {LARGE_EFFECT_NM_KG:g})"
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.evidence import Evidence, effect_text, moment_effect, severity_of
+from biodyn.checks.estimators.evidence import Evidence, moment_effect
 from biodyn.checks.estimators.residual import causes_of_residual, residual_beyond, residual_status, unseen_share
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check, finding_title
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
-from biodyn.diagnostics import Diagnostic
+from biodyn.diagnostics import Diagnostic, effect_text, severity_of
 from biodyn.processing.calibration.subject import KG_A_POUND, MASS_MISMATCH_SHARE
 from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.processing.kinematics.fit import Fit

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
-from biodyn.diagnostics import Diagnostic
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
+from biodyn.diagnostics import Diagnostic, effect_text, severity_of
 from biodyn.errors import EstimateError
 from biodyn.estimation.gauss_newton import Posterior
 from biodyn.estimation.noise_model import FORCE_SD_N
@@ -332,16 +332,18 @@ def _place_note(
     plural = about == "all plates"
     causes = ["the axes of cameras and plates"] if plural else ["the corners of the plate"]
     causes += ["a lean of the trunk, which has no markers"] if leaning else []
-    effect = 9.81 * float(np.abs(left_m).max())  # moment about the ankle at body weight
+    effect = STANDARD_GRAVITY_M_S2 * float(
+        np.linalg.norm(left_m)
+    )  # RMS over a stance, in which the force is about body weight
     return Diagnostic(
         "estimate-plate-place",
-        "warning",
-        f"Motion and forces suggest that {about} {'are' if plural else 'is'} offset by {offset} of the laboratory.",
+        "warning" if leaning else severity_of(effect),
+        f"Motion and forces suggest that {about} {'are' if plural else 'is'} offset by {offset} of the laboratory"
+        f"{effect_text(effect)}.",
         value=float(np.abs(shift_m).max()),
         limit=limit_m,
         unit="m",
-        hint=f"The plates are used as in the file: joint moments would change by up to {effect:.2f} Nm/kg. "
-        f"Check {' and '.join(causes)}.",
+        hint=f"The plates are used as in the file. Check {' and '.join(causes)}.",
         about=about,
     )
 

@@ -11,7 +11,7 @@ from support.sessions import hidden
 from biodyn.checks import examine
 from biodyn.checks.body import mass_mismatch, walking_mass_kg
 from biodyn.checks.estimators import sides as side_checks
-from biodyn.checks.estimators.evidence import LARGE_EFFECT_NM_KG, moment_effect, pressure_centre
+from biodyn.checks.estimators.evidence import moment_effect, pressure_centre
 from biodyn.checks.estimators.moved_marker import find_moved_marker, find_slipped_pelvis, marker_offsets, other_person
 from biodyn.checks.estimators.plate_faults import explained_plates, plate_axes, plate_faults, plate_mismatch
 from biodyn.checks.estimators.plate_position import find_displacements, floor_tilt, plate_moved, tilted_markers
@@ -26,7 +26,7 @@ from biodyn.checks.estimators.signals import filters_differ, find_spikes, gaps_l
 from biodyn.checks.estimators.synchronisation import estimate_offset, frame_rate, time_offset, true_rate_hz
 from biodyn.checks.facts import TrialFacts, body_against_plates
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
-from biodyn.diagnostics import Diagnostic
+from biodyn.diagnostics import LARGE_EFFECT_NM_KG, Diagnostic
 from biodyn.errors import PlateError
 from biodyn.model.from_library.recognition.swap_over_time import swaps_over_time
 from biodyn.processing.dynamics.actuated import actuated_motion

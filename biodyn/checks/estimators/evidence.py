@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, IntArray, Side, other_side
-from biodyn.diagnostics import Severity
 from biodyn.geometry.rotations import cross
 from biodyn.processing.contacts.feet import GaitPoints, foot_outline
 from biodyn.processing.contacts.ground_reaction import STANCE_DELAY_S
@@ -197,10 +196,6 @@ def centre_of_mass(fit: Fit) -> FloatArray:
     return p_WC
 
 
-#: RMS change of a joint moment beyond which a fault makes a trial fail.
-LARGE_EFFECT_NM_KG = 0.25
-
-
 def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArray) -> float:
     """Return the largest RMS change, Nm/kg, of sagittal and frontal moments of a leg for another wrench (T, 6) of a plate.
 
@@ -226,18 +221,6 @@ def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArra
                 effects.append(float(np.sqrt(np.mean(known**2, axis=0)).max()) / mass_kg if len(known) else 0.0)
             body = parents[body]
     return max(effects, default=np.nan)
-
-
-def severity_of(effect_nm_kg: float) -> Severity:
-    """Return the severity of a fault by its effect on joint moments, Nm/kg RMS."""
-    return "error" if effect_nm_kg >= LARGE_EFFECT_NM_KG else "warning"
-
-
-def effect_text(effect_nm_kg: float) -> str:
-    """Return the effect in words, with its limit; "" if unknown."""
-    if not np.isfinite(effect_nm_kg):
-        return ""
-    return f"; joint moments change by up to {effect_nm_kg:.2f} Nm/kg RMS (fail from {LARGE_EFFECT_NM_KG:g})"
 
 
 def pressure_centre(plate: PlateWrench, rows: IntArray) -> FloatArray:

@@ -18,10 +18,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import Evidence, Step, effect_text, pressure_centre, severity_of
+from biodyn.checks.estimators.evidence import Evidence, Step, pressure_centre
 from biodyn.checks.estimators.plate_signals import force_ratio
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.diagnostics import Diagnostic, plate_list
+from biodyn.diagnostics import Diagnostic, effect_text, plate_list, severity_of
 from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
 from biodyn.processing.signals.orientation import is_z_up

@@ -20,10 +20,10 @@ from typing import Final, Literal
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import FLAT, Evidence, Step, effect_text, pressure_centre, severity_of
+from biodyn.checks.estimators.evidence import FLAT, Evidence, Step, pressure_centre
 from biodyn.checks.estimators.plate_faults import lever_errors
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, IntArray, Side
-from biodyn.diagnostics import Diagnostic
+from biodyn.diagnostics import Diagnostic, effect_text, severity_of
 from biodyn.geometry.points import signed_distance
 from biodyn.library.load import load_table
 from biodyn.processing.contacts.feet import GaitPoints, foot_outline

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from biodyn.checks.estimators.evidence import Evidence, effect_text, severity_of
+from biodyn.checks.estimators.evidence import Evidence
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.diagnostics import Diagnostic
+from biodyn.diagnostics import Diagnostic, effect_text, severity_of
 from biodyn.library.load import load_table
 from biodyn.processing.signals.filtering import additional_cutoff_hz, butterworth_lowpass, finite_stretches
 

@@ -1,10 +1,11 @@
 """Read C3D files: markers and force plates in one binary file (C3D user guide, c3d.org).
 
-In: the path of a C3D file, which may be damaged or inconsistent. Out: a `Recording`, or an `InputFileError`.
+In: the path of a C3D file, which may be damaged or inconsistent.
+Out: a `Recording`, or an `InputFileError`.
 
 Read `read` (the order of the steps), then `header` (header block and parameters), `layout` (positions of the numbers),
-`data` (the numbers), `groups` (markers, model outputs, subject, events) and `platforms`. `preview` reads part of a
-file; `append` adds points and events.
+`data` (the numbers), `groups` (markers, model outputs, subject, events) and `platforms`.
+`preview` reads part of a file; `append` adds points and events to a copy.
 """
 
 from biodyn.io.format import FORMATS, Format
