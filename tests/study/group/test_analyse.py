@@ -248,7 +248,7 @@ def test_a_predictor_is_regressed_on(tmp_path: Path) -> None:
     assert curve["lower"].item() < 1.0 < curve["upper"].item()
     spm = found.tables["spm"].query("variable == 'knee_angle_moment'")
     assert spm["family"].iloc[0] == "regression, predictor"
-    assert "Parameters are not regressed on speed; curves are (spm)." in found.notes["comparisons"]
+    assert "Only curves (spm) and no parameters are regressed on speed." in found.notes["comparisons"]
     assert spm["p_adjusted"].iloc[0] < 0.05
 
 
