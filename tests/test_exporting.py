@@ -333,7 +333,7 @@ def test_both_sides_of_a_walk_read_alike_in_every_convention(walk_result):
 
 
 def test_an_unknown_convention_names_those_there_are(walk_result, tmp_path):
-    with pytest.raises(ResultError, match="Convention 'vicon' does not exist"):
+    with pytest.raises(ResultError, match="There is no convention 'vicon'"):
         export(walk_result, "c3d", tmp_path / "out", convention="vicon")
     with pytest.raises(ResultError, match="OpenSim's conventions"):
         export(walk_result, "opensim", tmp_path / "out", convention="isb")

@@ -168,7 +168,7 @@ def test_a_name_that_is_not_there_is_told_with_the_nearest_that_is(tmp_path: Pat
     with pytest.raises(InputFileError) as caught:
         read(tmp_path / asked)
     if not (tmp_path / asked).exists():  # some systems take capitals for small letters
-        assert caught.value.hint == "Check the path: there is 'walk01.c3d'."
+        assert caught.value.hint == "Check the path; a similar file is 'walk01.c3d'."
     with pytest.raises(InputFileError) as far:
         read(tmp_path / "another.trc")
     assert far.value.hint == "Check the path."

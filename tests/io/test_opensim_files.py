@@ -47,7 +47,7 @@ def test_states_are_named_by_their_coordinates_and_equal_twins_are_one(tmp_path)
 def test_unequal_twins_are_refused_only_where_they_are_asked_for(tmp_path):
     table = read_storage(_written(tmp_path, "endheader\ntime a a b\n0 1 2 3\n1 2 3 4\n"))
     np.testing.assert_array_equal(table.column("b"), [3.0, 4.0])
-    with pytest.raises(InputFileError, match="several columns 'a'"):
+    with pytest.raises(InputFileError, match="several columns named 'a'"):
         table.column("a")
 
 
@@ -71,7 +71,7 @@ REFUSED = {
     "no time": (f"endheader\na\tb\tc\n{ROWS}", "time"),
     "a short row": ("endheader\ntime a b\n0 1 2\n1 2\n", "Row 2"),
     "a word": ("endheader\ntime a b\n0 1 2\n1 two 3\n", "Row 2"),
-    "columns": (f"endheader\ntime\ta\n{ROWS}", "columns"),
+    "columns": (f"endheader\ntime\ta\n{ROWS}", "column names"),
     "time stands": ("endheader\ntime a\n0 1\n0 2\n", "increase"),
     "binary": (b"\x00\x01" * 100, "is not a text file"),
 }

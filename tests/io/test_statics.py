@@ -108,7 +108,7 @@ def test_without_stored_names_the_code_in_the_file_name_decides(walk, standing):
 @pytest.mark.parametrize(
     ("parameters", "size", "why"),
     [
-        ({"SUBJECTS:NAMES": ["Bob"]}, 1.0, "subject 'Bob'"),
+        ({"SUBJECTS:NAMES": ["Bob"]}, 1.0, "subject is 'Bob'"),
         (anna(**{"PROCESSING:Bodymass": [80.0]}), 1.0, "body mass"),
         (anna(**{"PROCESSING:Height": [1900.0]}), 1.0, "height"),
         (anna(), 1.15, "another person"),
@@ -161,7 +161,7 @@ def test_other_markers_are_no_static_of_this_walk(walk, standing):
     standing("static.c3d", anna(), labels=[f"X{i}" for i in range(len(LABELS))])
     search = find_static(path)
     assert search.path is None
-    assert "only 0 of the walk's 16 point labels" in search.candidates[0].rejected
+    assert "only 0 of the 16 point labels of the walk" in search.candidates[0].rejected
 
 
 OFFSETS = {"LThighRotation": -0.117, "RThighRotation": -0.281, "LTibialTorsion": -0.216, "RTibialTorsion": -0.271}

@@ -362,7 +362,7 @@ def test_several_people_and_points_without_a_name(nexus: str, truth: Recording, 
     before = [*before[:at], "Q,Left,Foot Strike,0.5,", *before[at:]]
     found = read_text(tmp_path, "\n".join([*before, *head, *rows]) + "\n")
     assert noted(found, "several-subjects") == [
-        "The file holds points of P, Q; the points of P, which are seen most, are used."
+        "The file holds points of several subjects (P, Q); only P, who is seen in most frames, is used."
     ]
     same_markers(found, truth)
     same_events(found, truth)
