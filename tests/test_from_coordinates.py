@@ -142,7 +142,7 @@ def test_what_cannot_be_computed_is_refused(swing, tmp_path, fault):
         forces = _written(tmp_path / "grf.mot", table, t, np.zeros((len(t), 6)))
     motion = _written(tmp_path / "m.mot", names, t, q)
     words = {
-        "gap": "no number for c0",
+        "gap": "no value of c0",
         "few rows": "at least",
         "no coordinate": "no coordinate",
         "unknown body": "calcn_r",
@@ -163,7 +163,7 @@ def test_the_command_writes_tables_and_a_record(swing, tmp_path):
     choices = ("--forces", "none", "--set", "signals.cutoff_hz=6", "--settings", mine)
     result = biodyn("run", motion, "--model", model, "--out", out, *choices)
     assert result.exit_code == 0, result.output
-    assert "without effect: model.knee." in result.output
+    assert "are ignored: model.knee." in result.output
     torques = pd.read_csv(out / "tables" / "joint_torques.csv")
     residual = [f"residual_f{a}_N" for a in "xyz"] + [f"residual_m{a}_Nm" for a in "xyz"]
     assert list(torques) == ["time_s", "hinge_Nm", "c0_Nm", *residual, "reason"]

@@ -151,7 +151,7 @@ def _plate(name: str, stored: Record, frame_hz: float) -> _Plate | None:
     if not len(force) == len(moment) == len(pressure):
         raise MatlabError("force, moment and COP differ in the number of samples")
     corners = METRES["mm"] * numbers(stored, "ForcePlateLocation", 4, 3)
-    wrong = unlike_a_plate(corners) if np.isfinite(corners).all() else "force, moment or COP are not numbers"
+    wrong = unlike_a_plate(corners) if np.isfinite(corners).all() else "their coordinates are not numbers"
     if wrong:
         raise MatlabError(f"its corners are not those of a plate: {wrong}")
     per_frame = number(stored, "SamplingFactor", 1.0)

@@ -99,7 +99,7 @@ def test_nothing_but_computed_points(write_c3d):
     text = message_of(
         write_c3d(labels=[*labels[:8], *(f"*{i}" for i in range(8))], parameters={"POINT:ANGLES": labels})
     )
-    assert "holds no marker" in text
+    assert "contains no marker" in text
 
 
 def with_rates(path: Path, header: float, parameter: float) -> Path:

@@ -201,7 +201,7 @@ def test_a_name_over_two_columns_is_read_where_they_are_equal_only(tmp_path: Pat
     found = read(other)
     assert LABELS[0] not in found.markers.labels
     note, others = (note for note in found.diagnostics if note.code == "columns-not-read")
-    assert f"several columns '{POINTS[0]}'" in note.message
+    assert f"several columns named '{POINTS[0]}'" in note.message
     assert f"not read: {POINTS[0]} (1)" in others.message
     three = [f"{POINTS[0]} (1)", *POINTS[1:3]]
     (tmp_path / "other.columns.toml").write_text(

@@ -82,7 +82,7 @@ def test_one_marker_and_one_frame_keep_their_shapes(laboratory: Laboratory, tmp_
     points = np.full((3, 4, 1), 7.0)
     labelled = {"Labels": np.array(["A", "A", "B"], dtype=object), "Data": points}
     savemat(tmp_path / "walk.mat", {"w": {"FrameRate": 100.0, "Frames": 1.0, "Trajectories": {"Labeled": labelled}}})
-    with pytest.raises(InputFileError, match="1 row"):
+    with pytest.raises(InputFileError, match="fewer than two rows"):
         read(tmp_path / "walk.mat")
 
 
@@ -139,11 +139,14 @@ def changed(field: str, value: object, plate: int = 0):
         (changed("ForcePlateLocation", np.zeros((4, 3))), "its corners are not those of a plate: its sides would be 0"),
         (
             changed("ForcePlateLocation", np.full((4, 3), np.nan)),
-            "its corners are not those of a plate: they are not numbers",
+            "its corners are not those of a plate: their coordinates are not numbers",
         ),
         (changed("ForcePlateLocation", np.empty((0, 0))), "ForcePlateLocation is 0 x 0"),
         (changed("COP", np.empty((0, 0))), "COP is 0 x 0"),
-        (changed("Force", lambda force: np.where(force == force.max(), np.inf, force)), "Force holds numbers beyond"),
+        (
+            changed("Force", lambda force: np.where(force == force.max(), np.inf, force)),
+            "Force contains numbers beyond",
+        ),
         (changed("Frequency", 1e9), "1e+09 frames or samples per second are not possible"),
     ],
 )
@@ -157,7 +160,7 @@ def test_a_plate_that_cannot_be_used_leaves_markers_and_other_plates(
     np.testing.assert_allclose(found.plates[0].corners, truth.plates[1].corners, atol=1e-6)
     (note,) = [note for note in found.diagnostics if note.severity == "warning"]
     assert note.code == "forces-unusable"
-    assert note.message.startswith(f"Of 'walk.mat' plate 1 is not used: {why}")
+    assert note.message.startswith(f"plate 1 of 'walk.mat' is not used: {why}")
 
 
 def test_a_plate_of_another_rate_is_left_out_and_one_sample_more_is_none(
@@ -175,7 +178,7 @@ def test_a_plate_of_another_rate_is_left_out_and_one_sample_more_is_none(
         assert len(read(spoilt(write_qtm_mat(path, trial), changed(field, np.empty((0, 0))))).plates) == 3
     found = read(spoilt(write_qtm_mat(path, trial), changed("Frequency", lambda hz: 2.0 * hz, 1)))
     assert len(found.plates) == 2
-    assert "samples at 2000 per second" in next(n for n in found.diagnostics if n.code == "forces-unusable").message
+    assert "samples at 2000 Hz" in next(n for n in found.diagnostics if n.code == "forces-unusable").message
 
 
 def test_a_loaded_plate_without_a_centre_of_pressure_is_not_known_there(laboratory: Laboratory, tmp_path: Path) -> None:

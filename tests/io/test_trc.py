@@ -139,7 +139,7 @@ def test_units(write: Write, unit: str, per_m: float) -> None:
 def test_a_unit_that_makes_nobody_is_corrected_and_said(write: Write) -> None:
     recording = read(write(Units="m"))
     assert codes(recording) == {"unit-corrected"}
-    assert "Units is 'm'" in recording.diagnostics[0].message
+    assert "states 'm' as Units" in recording.diagnostics[0].message
     np.testing.assert_allclose(recording.markers.positions, person_mm(FRAMES) / 1000.0, atol=1e-9)
 
 
@@ -276,15 +276,15 @@ def test_no_number(write: Write, cell: str) -> None:
 
 
 def test_wrong_counts(write: Write) -> None:
-    assert "announces 31 frames, 30 are there" in said(write(NumFrames="31"))
+    assert "announces 31 frames but holds 30" in said(write(NumFrames="31"))
     assert "announces 99999999999999991611392 frames" in said(write(NumFrames="99999999999999999999999"))
     recording = read(write(NumFrames="29", NumMarkers="17"))
     assert codes(recording) == {"recording-repaired"}
     assert recording.markers.positions.shape == (FRAMES, 16, 3)
     assert codes(read(write(NumFrames="0"))) == {"recording-repaired"}
     assert codes(read(write(NumFrames=""))) == set()
-    assert "names 15 markers" in said(write(labels=["Frame#", "Time", *LABELS[:15]]))
-    assert "names 17 markers" in said(write(labels=names([*LABELS, "M17"])))
+    assert "labels of 15 markers" in said(write(labels=["Frame#", "Time", *LABELS[:15]]))
+    assert "labels of 17 markers" in said(write(labels=names([*LABELS, "M17"])))
     assert "holds 51 cells, expected 50" in said(write([*cells()[:-1], [*cells()[-1], "1"]]))
     assert "X1 Y1 Z1" in said(write(components=[*axes()[:-3], "Y16", "X16", "Z16"]))
 
@@ -300,7 +300,9 @@ def test_truncated_anywhere(write: Write, keep: int) -> None:
 
 def test_what_is_cut_off_is_said_before_what_follows_from_it(write: Write) -> None:
     assert "is truncated" in said(write(cells()[:5], DataRate="fast"))
-    assert "does not tell its frame rate: DataRate is missing" in said(write(cells()[:5], DataRate="", NumFrames="5"))
+    assert "does not state a valid frame rate: DataRate is missing" in said(
+        write(cells()[:5], DataRate="", NumFrames="5")
+    )
 
 
 def test_a_last_line_that_is_cut_off_is_not_an_unseen_marker(write: Write) -> None:
@@ -372,7 +374,7 @@ def test_a_file_that_no_walk_fills_is_not_read(tmp_path: Path) -> None:
     with path.open("wb") as stream:
         stream.write(b"PathFileType\t4\t(X/Y/Z)\thuge.trc\n")
         stream.truncate(20_000_000_000)  # holds no blocks on the disk
-    with pytest.raises(InputFileError, match="more than 4 GB"):
+    with pytest.raises(InputFileError, match="larger than 4 GB"):
         read(path)
 
 

@@ -111,7 +111,7 @@ def test_what_is_not(tmp_path: Path) -> None:
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "thesis.txt").write_text("", encoding="utf-8")
-    with pytest.raises(ResultError, match="will not be replaced"):
+    with pytest.raises(ResultError, match="is not replaced"):
         require_free(foreign, force=True)
     (tmp_path / "link").symlink_to(tmp_path / "file" / "gone")
     with pytest.raises(ResultError, match="is not writable"):
@@ -228,7 +228,7 @@ def test_a_link_to_the_recordings_is_no_place_for_a_result(tmp_path: Path) -> No
     (tmp_path / "recordings" / "walk03.c3d").write_text("recording", encoding="utf-8")
     (tmp_path / "out").symlink_to(tmp_path / "recordings")
     for place in (tmp_path / "out", tmp_path / "recordings", tmp_path):
-        with pytest.raises(ResultError, match="will not be replaced"):
+        with pytest.raises(ResultError, match="is not replaced"):
             require_free(place, force=True)
 
 
