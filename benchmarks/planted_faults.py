@@ -63,7 +63,7 @@ class Files:
         return int(np.argmax(np.abs(self.analysis.R_WL[1])))
 
     def plate(self) -> int:
-        """Return the index of a plate whose load was used."""
+        """Return the index of a plate with a load that was used."""
         used = sorted({c.plate for c in self.analysis.contacts if c.decision == "assigned"})
         return int(self.rng.choice(used)) - 1
 
@@ -366,12 +366,12 @@ FAULTS = (
     Fault("sides exchanged", _LABELS, (0.2, 0.5, 1.0), "of the walk", _swap_sides),
     Fault(
         "markers scaled",
-        ("markers-scaled", "unit-corrected", "static-doubtful", "mass-mismatch"),
+        ("plate-moved", "unit-corrected", "static-doubtful"),
         (0.95, 1.05),
         "times",
         _scale,
     ),
-    Fault("markers tilted", ("markers-tilted",), (-3.0, 3.0, 6.0), "deg", _tilt),
+    Fault("markers tilted", ("plate-height",), (-3.0, 3.0, 6.0), "deg", _tilt),
     Fault("mass", ("mass-mismatch",), (-15.0, -7.0, 7.0, 15.0), "%", _mass),
     Fault("frame rate", ("frame-rate-doubtful", "time-offset"), (0.9, 1.1, 2.0), "times", _rate),
 )

@@ -19,6 +19,8 @@ from biodyn.processing.signals.filtering import additional_cutoff_hz, butterwort
 USUAL_LATE_S = 0.006
 # Offset from which it is reported, s: the largest of sound recordings is less (`library/checks/checks.toml`).
 TIME_OFFSET_S = 0.016
+# The same for forces before the acceleration; sound recordings: 2 ms early and more.
+_EARLY_S = 0.01
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ def time_offset(
 ) -> tuple[Diagnostic, ...]:
     """Report forces early or late.
 
-    Either the acceleration of the body alone shows more than `limit_s`, or acceleration and gait events show the same delay.
+    Either the acceleration of the body alone shows more than `limit_s` (10 ms if the forces are early, because sound forces are
+    late), or acceleration and gait events show the same delay.
 
     Args:
         estimate: from `estimate_offset`.
@@ -62,10 +65,11 @@ def time_offset(
         return ()
     own = estimate.late_s - USUAL_LATE_S
     both = math.copysign(min(abs(own), abs(events_late_s)), own) if own * events_late_s > 0.0 else 0.0
-    alone = abs(estimate.late_s) >= max(limit_s, estimate.uncertain_s)
+    early = estimate.late_s <= -_EARLY_S and own <= -estimate.uncertain_s and abs(both) <= both_s
+    alone = early or abs(estimate.late_s) >= max(limit_s, estimate.uncertain_s)
     if not alone and not abs(both) > both_s:
         return ()
-    late_s, shown_limit = (estimate.late_s, limit_s) if alone else (both, both_s)
+    late_s, shown_limit = (estimate.late_s, _EARLY_S if early else limit_s) if alone else (both, both_s)
     # With and without the usual delay, which is 2 to 16 ms in sound walks.
     effect = max(effect_of(own), effect_of(late_s))
     sense = "late" if late_s > 0.0 else "early"
