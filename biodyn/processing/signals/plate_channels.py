@@ -192,9 +192,9 @@ def missing_times(vertical_n: FloatArray, rate_hz: float) -> tuple[tuple[float, 
     """Return begin and end in s of the stretches without samples between two loaded samples; `vertical_n` (T,) N.
 
     They extend to the samples on either side. Elsewhere some exporters store unloaded plates without samples. A load that
-    disappears and returns abruptly within 0.1 s is a dropout too: no foot does that.
+    disappears and returns abruptly within 0.25 s is a dropout too: no foot does that.
     """
-    longest_s, abrupt_s = 0.1, 0.003
+    longest_s, abrupt_s = 0.25, 0.003
     large_share, gone_share = 0.2, 0.03  # of the largest force
     known = np.isfinite(vertical_n)
     gaps = [
