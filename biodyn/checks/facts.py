@@ -312,7 +312,7 @@ def body_against_plates(analysis: TrialAnalysis) -> Evidence:
 
 
 def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:
-    """Limits of the base residual of a trial: see `checks.estimators.residual`."""
+    """Return the limits of the base residual of a trial: see `checks.estimators.residual`."""
     return base_residual.residual_limits(
         analysis.dynamics,
         analysis.reaction,

@@ -365,7 +365,7 @@ def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) ->
     findings={"root-undetermined": "Frames in which the markers do not determine the pose of the pelvis"},
 )
 def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
-    """Share of the frames between the first and the last measured contact that have a pose and accelerations."""
+    """Return the share of the frames between the first and the last measured contact that have a pose and accelerations."""
     fit, span = trial.analysis.fit, trial.measured_span
     rows: BoolArray = np.zeros(len(fit.solved), dtype=bool)
     rows[slice(None) if span is None else slice(span[0], span[1] + 1)] = True

@@ -320,7 +320,7 @@ def _add_coverage(side: Side, place: int) -> None:
         limit=0.0,
     )
     def coverage(trial: TrialFacts, limit: float) -> CheckResult:
-        """Force-plate coverage of the leg."""
+        """Return the force-plate coverage of the leg."""
         if not trial.analysis.has_forces:
             return CheckResult("not_assessed", NO_FORCES)
         return _measured_stance_share(trial.analysis, side)
@@ -404,7 +404,7 @@ def joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
 
 
 def stance_moments_known(analysis: TrialAnalysis) -> BoolArray:
-    """Frames (T,) in which a foot is on the ground and every joint of its leg has a moment."""
+    """Return the frames (T,) in which a foot is on the ground and every joint of its leg has a moment."""
     model, reaction, dynamics = analysis.model, analysis.reaction, analysis.dynamics
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
     below = distal_feet(model, sides)

@@ -135,7 +135,7 @@ def _is_at_limit(angle: FloatArray, range_rad: tuple[float, float], tolerance_ra
 
 
 def _assumed_sd(model: SubjectModel, magnitudes: Magnitudes) -> FloatArray:
-    """SD (nv,) rad of assumed coordinates: the root mean square of their segment's three axes."""
+    """Return the SD (nv,) rad of assumed coordinates: the root mean square of their segment's three axes."""
     result = np.full(model.multibody.nv, np.inf)
     for coordinate in model.assumed:
         offset, stride = magnitudes.unseen_rad.get(coordinate.body, (np.zeros(3), np.zeros(3)))
@@ -171,7 +171,7 @@ def since_strikes(contacts: Sequence[Contact], frames: int, rate_hz: float) -> F
 
 
 def _since_nearest(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray:
-    """Times (T,) s since the nearest strike, negative before it; infinite without any."""
+    """Return the times (T,) in s since the nearest foot strike (negative before it), or inf if there is no strike."""
     if not strikes_s:
         return np.full(len(time_s), np.inf)
     away = time_s[:, None] - np.array(strikes_s)

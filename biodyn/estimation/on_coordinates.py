@@ -136,7 +136,7 @@ class _Inertias:
         return factors
 
     def changed(self, body: CoupledMultibody, p: FloatArray) -> CoupledMultibody:
-        """The body with these inertias; a segment's inertia grows with its mass."""
+        """Return the body with these inertial parameters; the inertia of a segment scales with its mass."""
         factors, shift = self.mass_factors(p), self.centre_shift_m(p)
         bodies = [
             replace(

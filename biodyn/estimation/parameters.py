@@ -145,7 +145,7 @@ def inertia_unknowns(model: SubjectModel, settings: EstimationSettings) -> Inert
 def _mass_centre_unknowns(
     model: SubjectModel, sd_m: Mapping[str, float], common_share: float = 0.8
 ) -> Iterator[_Unknown]:
-    """Mass centres of the segments `sd_m`: a part common to both sides as mirror images, and one of each side alone.
+    """Return the mass centres of the segments `sd_m`: a part common to both sides as mirror images, and one of each side alone.
 
     common_share: of the variance, that both sides have in common.
     """
@@ -170,7 +170,7 @@ _BODY_MASS_SD = 0.01  # share
 
 
 def _mass_unknowns(model: SubjectModel, centres: int, factor: float) -> Iterator[_Unknown]:
-    """Distribution of the mass, the same on both sides, and the mass of the body."""
+    """Return the distribution of the mass, the same on both sides, and the mass of the body."""
     sides = {body.definition.name: body.definition.side for body in model.bodies}
     weights, no_shift = np.array([body.inertia.mass for body in model.bodies]), np.zeros((centres, 3))
     for group in segment_groups(model):

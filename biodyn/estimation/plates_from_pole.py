@@ -150,7 +150,7 @@ def _recording_names(recordings: Sequence[PoleRecording]) -> str:
 
 
 def _rigid_groups(recordings: Sequence[PoleRecording]) -> list[tuple[str, ...]]:
-    """Groups of labels whose distances are constant while they move, the longest first."""
+    """Return the groups of labels whose distances are constant while they move, the longest first."""
     rigid_m, shortest_m, moves_m, frames = 4e-3, 0.2, 0.05, 500
     common = set(recordings[0].labels).intersection(*(set(r.labels) for r in recordings[1:]))
     labels = [label for label in recordings[0].labels if label in common]
@@ -183,7 +183,7 @@ def _is_line(points: FloatArray, off_line_m: float = 0.01) -> bool:
 
 
 def _loaded_stretches(recording: PoleRecording, plate: PlateSignal) -> list[slice]:
-    """Frames in which a plate is loaded, without the first and last moments."""
+    """Return the frames in which a plate is loaded, without the first and last moments."""
     trim = round(0.2 * recording.rate_hz)
     force = plate.wrench[:, :3] @ plate.R_LP.T @ recording.up
     with np.errstate(invalid="ignore"):
@@ -206,7 +206,7 @@ class _Stretch(NamedTuple):
 
 
 def _pole_of(recordings: Sequence[PoleRecording], labels: tuple[str, ...]) -> tuple[Pole, tuple[Placement, ...]]:
-    """The pole with these markers: its tip is the point that all placements agree on."""
+    """Return the pole with these markers. Its tip is the point on which all placements agree."""
     stretches = [
         _Stretch(r, plate, part, r.positions[part][:, [r.labels.index(label) for label in labels]])
         for r in recordings
@@ -229,7 +229,7 @@ def _pole_of(recordings: Sequence[PoleRecording], labels: tuple[str, ...]) -> tu
 def _rigid_pole(
     recordings: Sequence[PoleRecording], stretches: Sequence[_Stretch], labels: tuple[str, ...]
 ) -> tuple[Pole, list[_Stretch]]:
-    """The pole as a rigid body, and the stretches in which its tip rests."""
+    """Return the pole as a rigid body, and the stretches in which its tip rests."""
     fixed_m = 6e-3  # RMS movement of a resting tip: marker noise and a pole that bends
     least_turn = 0.05  # of a pole that is tilted, rad
     shape = _marker_shape(np.concatenate([stretch.positions for stretch in stretches]))
@@ -260,7 +260,7 @@ def _rigid_pole(
 
 
 def _pole_sag(pole: Pole, stretches: Sequence[_Stretch], trial_m: float = 1e-3) -> float:
-    """How far (m) the middle of the pole would bend under its weight where it lies free, by the markers' own disagreement.
+    """Return the sag (m) of the middle of the pole under its weight, estimated from the residuals of its markers.
 
     The squared disagreement with a rigid pole about a resting tip is a parabola in this unknown. 0 where it is not seen.
     """
@@ -280,7 +280,7 @@ def _pole_sag(pole: Pole, stretches: Sequence[_Stretch], trial_m: float = 1e-3) 
 
 
 def _remove_sag(stretch: _Stretch, pole: Pole, bend: float) -> _Stretch:
-    """The stretch without the sag of the pole under its weight: a half sine between tip and farthest marker."""
+    """Return the stretch without the sag of the pole under its weight, a half sine between the tip and the farthest marker."""
     along = pole.markers @ pole.axis
     positions = stretch.positions.copy()
     seen = stretch.seen
@@ -307,7 +307,7 @@ def _rigidity_error(pole: Pole, stretches: Sequence[_Stretch]) -> float:
 
 
 def _marker_shape(points: FloatArray) -> FloatArray:
-    """Mean places (M, 3) of markers in the axes of their body."""
+    """Return the mean positions (M, 3) of markers in the axes of their body."""
     seen = points[all_finite(points).all(axis=1)]
     shape = seen[0] - seen[0].mean(axis=0)
     for _ in range(5):
@@ -317,7 +317,7 @@ def _marker_shape(points: FloatArray) -> FloatArray:
 
 
 def _find_pivot(motions: Sequence[tuple[FloatArray, FloatArray]], axis: FloatArray | None) -> tuple[FloatArray, float]:
-    """Point r (3,) of the body that rests in each motion (R, p), and the RMS of its movement, m.
+    """Return the body-fixed point r (3,) that is at rest in each motion (R, p), and its RMS movement, m.
 
     axis: r is on this axis through the origin (markers on a line); None: anywhere.
     """
@@ -339,7 +339,7 @@ def _off_pivot(motion: tuple[FloatArray, FloatArray], r: FloatArray) -> float:
 
 
 def _sample_placement(pole: Pole, stretch: _Stretch) -> Placement:
-    """Samples of a placement, five a second, with the pole fitted to its markers and to the resting tip."""
+    """Return five samples per second of a placement, with the pole fitted to its markers and to the resting tip."""
     recording, plate, part, positions = stretch
     seen = stretch.seen
     _, p = rigid_fit(pole.markers, positions[seen])
@@ -357,7 +357,7 @@ def _sample_placement(pole: Pole, stretch: _Stretch) -> Placement:
 
 
 def _on_their_plates(placements: Sequence[Placement], recordings: Sequence[PoleRecording]) -> tuple[Placement, ...]:
-    """The placements with the tip on the plate that is loaded; PlateError where there is none."""
+    """Return the placements whose tip is on the loaded plate; raise PlateError if there is none."""
     margin_m = 0.1  # errors of corners are smaller
     right = tuple(q for q in placements if q.plate.on_plate(q.tip, margin_m))
     if right or not placements:
@@ -421,7 +421,7 @@ def resting_loads(recordings: Sequence[PoleRecording], load_n: float) -> dict[in
 
 
 def _too_little(number: int, placements: Sequence[Placement]) -> str:
-    """Why placements do not suffice, "" where they do."""
+    """Return the reason why the placements are insufficient, or "" if they suffice."""
     least_places, least_spread_m, least_tilt = 4, 0.05, math.radians(5.0)
     tips = np.array([q.tip for q in placements])
     spread = (
@@ -491,7 +491,7 @@ class _Samples:
         return np.eye(6) + (self.spread @ x[6:42]).reshape(6, 6)
 
     def reaction(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Corrected force (N, 3), and moment (N, 3) about the tip, laboratory axes."""
+        """Return the corrected force (N, 3) and the moment (N, 3) about the tip, in laboratory axes."""
         corrected = self.wrench @ self.sensitivity(x).T
         R = rotation_matrix(x[3:6]) @ self.plate.R_LP
         force = corrected[:, :3] @ R.T
@@ -499,7 +499,7 @@ class _Samples:
         return force, corrected[:, _MOMENT] @ R.T + cross(arm, force)
 
     def residuals(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Moment about the tip (N, 3) Nm, force across the pole (N, 3) N."""
+        """Return the moment about the tip (N, 3) Nm, and the force perpendicular to the pole (N, 3) N."""
         force, moment = self.reaction(x)
         u = self.u + self.across @ x[42:44]
         mass = self.mass[0] + x[44]
@@ -508,7 +508,8 @@ class _Samples:
         return moment, cross(u, force) + inertia
 
     def errors(self, x: FloatArray) -> tuple[float, float]:
-        """RMS distance of the line of action from the tip in the surface (m), RMS angle of the force to the pole (rad)."""
+        """Return the RMS distance of the line of action from the tip in the surface (m), and the RMS angle of force
+        and pole (rad)."""
         force, moment = self.reaction(x)
         normal = rotation_matrix(x[3:6]) @ self.plate.R_LP[:, 2]
         cop = cross(normal, moment) / (force @ normal)[:, None]
@@ -520,7 +521,7 @@ class _Samples:
 def _estimate(
     placements: Sequence[Placement], pole: Pole, mass_kg: float | None, resting: FloatArray | None, load_n: float
 ) -> PlateResult:
-    """Least squares with priors; weights follow from the size of the residuals and their correlation in time."""
+    """Estimate by least squares with priors; the weights follow from the size and temporal correlation of the residuals."""
     samples = _Samples(placements, pole, mass_kg)
     if resting is not None:  # the weight of the pole is compared with the forces
         common = load_n / float((resting[:, :3] @ samples.plate.R_LP.T @ samples.up).mean())
@@ -573,7 +574,7 @@ def _estimate(
 
 
 def _residual_sd(part: FloatArray, index: IntArray) -> float:
-    """Standard deviation of residuals (N, 3), widened for their correlation within placements (effective number of samples)."""
+    """Return the standard deviation of residuals (N, 3), increased for their correlation within placements."""
     size = float(
         np.sqrt(np.median((part**2).sum(axis=1)) / 2.366)
     )  # median of chi-squared with three degrees of freedom
@@ -589,7 +590,7 @@ def _residual_sd(part: FloatArray, index: IntArray) -> float:
 
 
 def _robust_weight(part: FloatArray) -> FloatArray:
-    """Weights (N,) of Huber: samples beyond three usual sizes count less."""
+    """Return Huber weights (N,): residuals above three times the typical size have less weight."""
     length = np.linalg.norm(part, axis=1)
     limit = 3.0 * float(np.median(length)) + 1e-12
     return np.asarray(np.sqrt(np.minimum(1.0, limit / np.maximum(length, 1e-12))))

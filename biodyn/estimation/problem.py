@@ -145,7 +145,7 @@ def _has_free_root(mb: Multibody) -> bool:
 
 
 def _right_jacobian(bracket: FloatArray, x: FloatArray) -> FloatArray:
-    """J(d) x = x - [d, x] / 2 + [d, [d, x]] / 6 - [d, [d, [d, x]]] / 24."""
+    """Return J(d) x = x - [d, x] / 2 + [d, [d, x]] / 6 - [d, [d, [d, x]]] / 24."""
     once = _multiply(bracket, x)
     twice = _multiply(bracket, once)
     return x - once / 2.0 + twice / 6.0 - _multiply(bracket, twice) / 24.0
@@ -202,7 +202,7 @@ class TimeWindow:
 
 
 def smooth_step(x: FloatArray) -> FloatArray:
-    """From 0 at x = 0 to 1 at 1, with two derivatives that vanish at both ends; s(x) + s(1 - x) = 1."""
+    """Return s(x) from 0 at x = 0 to 1 at x = 1. Its first two derivatives vanish at both ends; s(x) + s(1 - x) = 1."""
     x = np.clip(x, 0.0, 1.0)
     return np.asarray(x**3 * (10.0 + x * (6.0 * x - 15.0)))
 

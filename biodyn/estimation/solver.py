@@ -104,7 +104,7 @@ class CholeskyFactor:
         return flat.reshape(right.shape)
 
     def _rows(self, k: int) -> tuple[slice, slice]:
-        """The unknowns of knot k, and of the next knots that it is coupled with."""
+        """Return the unknowns of knot k, and of the next knots that it is coupled with."""
         after = (k + 1) * self.n
         return slice(k * self.n, after), slice(after, after + self.reach * self.n)
 

@@ -357,7 +357,7 @@ def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray
 
 
 def _topological_order(bodies: Sequence[Body]) -> tuple[Body, ...]:
-    """Order the bodies so that parents come first, otherwise as given."""
+    """Return the order the bodies so that parents come first, otherwise as given."""
     names = [body.name for body in bodies]
     known = set(names)
     if len(known) < len(names):

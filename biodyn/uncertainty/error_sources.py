@@ -221,7 +221,7 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
 
 def segment_groups(model: SubjectModel) -> list[tuple[str, ...]]:
-    """Segments by kind: both sides of one together."""
+    """Return the segments by kind: both sides of one together."""
     groups: dict[str, list[str]] = {}
     for body in model.bodies:
         name, side = body.definition.name, body.definition.side

@@ -106,7 +106,7 @@ class _DrawnPlaces:
 
     @classmethod
     def of(cls, trial: ImportedInputs) -> _DrawnPlaces:
-        """Nothing drawn yet."""
+        """Return the nothing drawn yet."""
         every = max(round(trial.inputs.rate_hz / RATE_HZ), 1)
         q = recompute_draw(trial, unchanged_draw(trial))[0]
         frames = np.flatnonzero(np.isfinite(q).all(axis=1) & (np.arange(len(q)) % every == 0))
@@ -121,12 +121,12 @@ class _DrawnPlaces:
         self.covariance += share * (apart @ apart.swapaxes(-1, -2))
 
     def found(self) -> PointUncertainty | None:
-        """The standard deviations; None where no frame has a motion."""
+        """Return the standard deviations; None where no frame has a motion."""
         return PointUncertainty(self.frames, largest_extent(self.covariance)) if len(self.frames) else None
 
 
 def _joints_and_ends(model: OpenSimModel, q: FloatArray, names: Sequence[str]) -> FloatArray:
-    """Joints, then ends (K, 2 B, 3) m, of the bodies by name."""
+    """Return the joints, then ends (K, 2 B, 3) m, of the bodies by name."""
     mb = model.multibody
     figure = StickFigure.from_posture(mb, model.coupled.configuration(model.default_configuration()[None])[0])
     at = [[mb.bodies[body].name for body in figure.bodies].index(name) for name in names]
@@ -155,7 +155,7 @@ def recompute_draw(trial: ImportedInputs, drawn: Drawn) -> tuple[FloatArray, Flo
 
 
 def marker_noise(trial: ImportedInputs, magnitudes: Magnitudes) -> FloatArray:
-    """White noise (M,) m of the markers that were followed: what they show, at least the usual one."""
+    """Return the white noise (M,) m of the markers that were followed: what they show, at least the usual one."""
     inputs = trial.inputs
     order = inputs.signals.settings.filter_order
     raw = inputs.fitted(inputs.raw)  # not what fills gaps: it has no noise

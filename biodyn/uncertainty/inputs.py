@@ -177,14 +177,15 @@ _LEAST_FRAMES = 60
 
 
 def filtered_noise(seen: BoolArray, rate_hz: float, cutoff_hz: float, order: int) -> FloatArray:
-    """Moments (T, M or 1, 6) of unit white noise of markers seen (T, M) behind the filter and the spline of the derivatives."""
+    """Return the moments (T, M or 1, 6) of unit white noise of markers seen (T, M) behind the filter and the spline of
+    the derivatives."""
     return white_noise(seen, rate_hz, cutoff_hz, lambda x: butterworth_lowpass(x, rate_hz, cutoff_hz, order))
 
 
 def white_noise(
     seen: BoolArray, rate_hz: float, cutoff_hz: float, smooth: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Moments (T, M, 6) of unit white noise of markers seen (T, M), behind `smooth` (T, N) -> (T, N) and the spline.
+    """Return the moments (T, M, 6) of unit white noise of markers seen (T, M), behind `smooth` (T, N) -> (T, N) and the spline.
 
     `smooth` consists of filters with the cut-off, which treat each unbroken stretch of a marker separately (and leave it
     unchanged where it is too short). (T, 1, 6) where all markers are seen throughout.
@@ -204,7 +205,7 @@ def white_noise(
 def _white_stretch(
     frames: int, rate_hz: float, cutoff_hz: float, smooth: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Moments (T, 6) over one stretch.
+    """Return the moments (T, 6) over one stretch.
 
     All is linear, so the variance at a frame is the sum of the squares of its weights on all samples: exact, ends included.
     Far from the ends the weights repeat themselves; they are computed for a short trial and its middle is stretched.
@@ -222,7 +223,7 @@ def _white_stretch(
 
 
 def _spline_derivatives(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
-    """First and second derivative of samples (T, ...), of a spline with a lower degree for few samples."""
+    """Return the first and second derivative of samples (T, ...), of a spline with a lower degree for few samples."""
     if len(x) == 1:  # a constant; SciPy 1.16 writes outside of its memory for the second derivative of degree 0
         return np.zeros_like(x), np.zeros_like(x)
     time_s = np.arange(len(x)) / rate_hz
@@ -233,7 +234,8 @@ def _spline_derivatives(x: FloatArray, rate_hz: float) -> tuple[FloatArray, Floa
 def stride_movement(
     shares: Sequence[float], stride_s: float, rate_hz: float, cutoff_hz: float, order: int
 ) -> FloatArray:
-    """Moments (6,) of a random curve of the gait cycle with variance 1: `shares` of it are an offset and the harmonics.
+    """Return the moments (6,) of a random curve of the gait cycle with variance 1: `shares` of it are an offset and
+    the harmonics.
 
     Every harmonic k has a random phase, so its moments belong to a stationary process: <n n> = s, <n' n'> = w^2 s,
     <n n''> = -w^2 s, <n'' n''> = w^4 s with w = 2 pi k / stride. The low-pass filter weakens it by its gain.
@@ -247,7 +249,7 @@ def stride_movement(
 
 
 def filter_gain(frequency_hz: float, rate_hz: float, cutoff_hz: float, order: int) -> float:
-    """Gain of the zero-lag Butterworth filter, 1/sqrt(2) at the cut-off (dual-pass correction included)."""
+    """Return the gain of the zero-lag Butterworth filter, 1/sqrt(2) at the cut-off (dual-pass correction included)."""
     if not cutoff_hz or not frequency_hz:
         return 1.0
     ratio = np.tan(np.pi * frequency_hz / rate_hz) / np.tan(np.pi * cutoff_hz / rate_hz)
@@ -364,11 +366,12 @@ class TrialInputs:
         return fit_once(model, replace(self.signals, markers=markers), self.fit_settings)
 
     def fitted(self, markers: Markers) -> FloatArray:
-        """Positions (T, M, 3) of the fitted markers, in the fit's order."""
+        """Return the positions (T, M, 3) of the fitted markers, in the fit's order."""
         return markers.positions[:, [markers.labels.index(label) for label in self.fit.labels]]
 
     def centre_sd(self, body: str, magnitudes: Magnitudes) -> FloatArray:
-        """Standard deviation (3,) m of a segment's joint centre: as fitted, else the usual one; zero where none is known.
+        """Return the standard deviation (3,) m of a segment's joint centre: as fitted, else the usual one; zero where
+        none is known.
 
         The substitute of a static trial adds its own.
         """
@@ -379,7 +382,7 @@ class TrialInputs:
         return np.hypot(self.centre_sd_m.get(body, usual) if usual.any() else usual, added)
 
     def marker_weights(self, seen: BoolArray) -> FloatArray:
-        """Weights (T, M) that the fit gave to the markers seen (T, M)."""
+        """Return the weights (T, M) that the fit gave to the markers seen (T, M)."""
         given = self.fit_settings.marker_weights
         base = np.array([given.get(marker.label, marker.weight) for marker in self.model.markers])
         return base * visibility_weights(seen, round(self.visibility_ramp_s * self.rate_hz))

@@ -60,7 +60,7 @@ class Window:
 
 
 def parameter_unit(definition: ParameterDefinition, variable_unit: str) -> str:
-    """Unit of a parameter: the definition's, else what follows from the variable's."""
+    """Return the unit of a parameter: the definition's, else what follows from the variable's."""
     if definition.unit:
         return definition.unit
     if definition.operation in ("time_of_max", "time_of_min"):
@@ -123,7 +123,8 @@ def _window_extreme(curves: FloatArray, window: Window, operation: str) -> Float
 
 
 def _window_integral(curves: FloatArray, window: Window, positive_only: bool = False) -> FloatArray:
-    """Integral (N,) over percent of the lines between samples inside a window; of their positive part, if asked for."""
+    """Return the integral (N,) over percent of the lines between samples inside a window; of their positive part, if
+    asked for."""
     start = np.maximum(PERCENT[:-1], window.start[:, None])
     end = np.minimum(PERCENT[1:], window.end[:, None])
     width = end - start  # (N, 100); not positive outside the window
@@ -141,7 +142,7 @@ def _window_integral(curves: FloatArray, window: Window, positive_only: bool = F
 
 
 def _interpolated_value(curves: FloatArray, at: FloatArray, inside: int = 0) -> FloatArray:
-    """Value (N,) of curves (N, 101) at percents (N,), by linear interpolation.
+    """Return the value (N,) of curves (N, 101) at percents (N,), by linear interpolation.
 
     If the sample outside a window is missing, the one inside is used: `inside` is 1 where the window is after the
     instant, -1 where before.
@@ -158,7 +159,7 @@ def _interpolated_value(curves: FloatArray, at: FloatArray, inside: int = 0) -> 
 
 
 def nan_statistics(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation (n - 1) over the first axis of the numbers that are there; NaN below one and two."""
+    """Return the mean and standard deviation (n - 1) over the first axis of the numbers that are there; NaN below one and two."""
     known = np.isfinite(values)
     count = known.sum(axis=0)
     filled = np.where(known, values, 0.0)

@@ -64,7 +64,7 @@ class Variable:
 
 @cache
 def variables() -> Mapping[str, Variable]:
-    """Every variable of the library by name."""
+    """Return the every variable of the library by name."""
     by_name: dict[str, Variable] = {}
     for kind in load_table("variables/variables")["kind"].values():
         for name, entry in kind["variable"].items():

@@ -148,7 +148,7 @@ class NormSet:
         return Norms(*texts, curves, t["licence"], words, scalars, _deviation_index(t.get("gdi")))
 
     def _place(self, speed: float) -> tuple[int | None, str]:
-        """The row of the group nearest to a speed, None for a model, and the speed in words."""
+        """Return the row of the group nearest to a speed, None for a model, and the speed in words."""
         known, unit = self.table["speed"], SPEED_WORDS[self.measure]
         if "reference" in known:
             return None, f"at {speed:.2f} {unit}"
@@ -159,7 +159,8 @@ class NormSet:
         return speed - float(self.table["speed"]["reference"])
 
     def _curves(self, row: int | None, speed: float) -> dict[str, NormCurve]:
-        """The curves, between the published instants by monotone cubics, which invent no extremes (Fritsch & Carlson 1980)."""
+        """Return the curves, between the published instants by monotone cubics, which invent no extremes (Fritsch &
+        Carlson 1980)."""
         entries: Mapping[str, Mapping[str, Any]] = self.table.get("curve", {})
         if not entries:
             return {}

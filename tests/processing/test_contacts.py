@@ -234,8 +234,8 @@ def test_a_load_without_a_foot_is_rejected_and_leaves_the_feet_alone():
     )
     contacts, reaction = decide(scene)
     assert decisions(contacts) == [(2, None, "rejected"), (1, "r", "assigned"), (2, None, "rejected")]
-    assert contacts[0].reason == "no foot is over the plate, which reads 104 N"  # mean of a half sine above 20 N
-    assert "loaded for 0.05 s only" in contacts[2].reason
+    assert contacts[0].reason == "no foot is above the plate, which measures 104 N"  # mean of a half sine above 20 N
+    assert "the load lasts only 0.05 s" in contacts[2].reason
     _, expected = decide(clean)
     for side in "rl":
         np.testing.assert_array_equal(reaction.wrench[side], expected.wrench[side])
@@ -270,7 +270,7 @@ def test_a_plate_that_shows_nothing_under_a_foot_is_said():
     dead = [type(p)(p.number, p.corners_W, 0 * p.wrench, 0 * p.vertical_force, p.analog_rate_hz) for p in scene.plates]
     contacts, reaction = feet_on_plates(dead, scene.outlines, RATE_HZ, ContactSettings(), smear_s=SMEAR_S)
     assert contacts == ()
-    assert "right foot on plate 1, which shows no force" in reaction.reason["r"][130]
+    assert "right foot on plate 1, which measured no force" in reaction.reason["r"][130]
 
 
 def test_no_plates_at_all():

@@ -68,7 +68,7 @@ def test_a_foot_partly_on_the_floor_is_rejected_with_the_newtons_that_are_missin
     assert decisions(contacts) == [(1, "l", "rejected")]
     missing = contacts[0].evidence["balance_missing_n"]
     assert missing > 0.2 * WEIGHT_N
-    assert f"the plates carry {missing:.0f} N less than required by the motion" in contacts[0].reason
+    assert f"the plates measure {missing:.0f} N less than required by the motion" in contacts[0].reason
     assert not reaction.measured["l"][80:160].any()
 
 

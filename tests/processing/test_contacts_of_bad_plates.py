@@ -37,7 +37,7 @@ def test_a_load_is_cut_to_the_time_of_the_foot_and_the_rest_is_rejected_with_its
     contacts, reaction = decide(reading([LEFT_PLATE, RIGHT_PLATE], 21.0, level_steps()))
     first = [c for c in contacts if c.plate == 1]
     assert [c.decision for c in first] == ["rejected", "assigned", "rejected"]
-    assert "no foot is over the plate, which reads 21 N" in first[0].reason
+    assert "no foot is above the plate, which measures 21 N" in first[0].reason
     # The force of this walker rises and falls within a millisecond: begin and end are the step's own.
     assert first[1].start_s == pytest.approx(0.5, abs=2e-3)
     assert first[1].end_s == pytest.approx(1.12, abs=2e-3)
@@ -50,7 +50,7 @@ def test_a_level_that_is_a_good_part_of_the_load_makes_the_contact_no_measuremen
     contacts, reaction = decide(reading([LEFT_PLATE, RIGHT_PLATE], 90.0, level_steps()))
     (stance,) = [c for c in contacts if c.plate == 1 and c.side == "l"]
     assert stance.decision == "rejected"
-    assert "the plate reads 90 N without a foot" in stance.reason
+    assert "the plate measures 90 N next to the contact without a foot" in stance.reason
     rows = slice(60, 110)
     assert not reaction.measured["l"][rows].any()
     assert "90 N" in reaction.reason["l"][80]
@@ -88,7 +88,7 @@ def test_contacts_with_samples_that_hold_no_number_are_not_used():
     scene.plates[0] = replace(scene.plates[0], unrecorded_s=((0.7, 0.71),))
     contacts, reaction = decide(scene)
     assert [(c.plate, c.decision) for c in contacts] == [(1, "rejected"), (2, "assigned")]
-    assert "drops out for 10 ms" in contacts[0].reason
+    assert "has no signal for 10 ms" in contacts[0].reason
     assert not reaction.measured["l"][60:100].any()
 
 

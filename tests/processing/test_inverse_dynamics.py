@@ -198,4 +198,4 @@ def test_one_mass_of_all_walks_of_a_session() -> None:
     estimate, note = stride_mass(walks[0], walks[1:])
     assert estimate.mass_kg == pytest.approx(36.0 + 33.0)
     assert estimate.mass_kg == stride_mass(walks[2], walks[:2])[0].mass_kg
-    assert "all 2 walks of the session: alone they give 68.0 to 74.0 kg" in note.message
+    assert "all 2 walks of the session; the estimates of single walks are 68.0 to 74.0 kg" in note.message

@@ -725,7 +725,7 @@ def test_a_foot_on_a_plate_that_reads_nothing_is_not_called_beside_it(standing, 
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
     assert analysis.verdict is not None
     causes = {cause.code: cause for cause in analysis.verdict.causes}
-    assert "left foot on plate 2, which shows no force" in causes["coverage-left"].text
+    assert "left foot on plate 2, which measured no force" in causes["coverage-left"].text
     assert "outside the plates" not in causes["coverage-left"].text
     assert "switched off" in causes["coverage-left"].hint
     assert ("plate-channel-constant" in causes) == (dead == slice(2, 3))

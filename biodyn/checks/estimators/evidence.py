@@ -182,7 +182,8 @@ def collect_evidence(
 
 
 def required_wrench(fit: Fit, dynamics: Dynamics) -> FloatArray:
-    """F_Wo_W (T, 6) of the ground required by the motion: generalised force of the base plus the applied foot wrenches."""
+    """Return the ground wrench F_Wo_W (T, 6) required by the motion: the generalised base force plus the applied foot
+    wrenches."""
     R, p = fit.link_R_W[:, 0], fit.link_p_W[:, 0]
     force = np.einsum("tij,tj->ti", R, dynamics.tau[:, 3:6])
     moment = np.einsum("tij,tj->ti", R, dynamics.tau[:, :3]) + cross(p, force)
@@ -231,7 +232,7 @@ def pressure_centre(plate: PlateWrench, rows: IntArray) -> FloatArray:
 def _find_loads(
     contacts: Sequence[Contact], plates: Sequence[PlateWrench], frames: int, rate_hz: float
 ) -> list[tuple[int, int, int]]:
-    """(plate, first, stop) of every load, with short interruptions bridged."""
+    """Yield (plate, first, stop) for every load, bridging short interruptions."""
     # Longest interruption within one load.
     cut_s = 0.03
     index = {plate.number: n for n, plate in enumerate(plates)}

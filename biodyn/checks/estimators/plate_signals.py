@@ -189,7 +189,7 @@ def silent_channel_findings(
 
 
 def _is_single_support(evidence: Evidence, step: Step) -> bool:
-    """Whether the whole foot was on its plate, and alone for a while."""
+    """Return whether the whole foot was on its plate, and alone for a while."""
     # Tolerance of heel and toe positions: a foot this far beyond the edge is still on its plate.
     footprint_tolerance_m = 0.02
     least_single_support_frames = 8

@@ -263,7 +263,7 @@ def _first_derivative(p: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def _spin_rate(R: FloatArray, inertia: FloatArray, rate_hz: float) -> FloatArray:
-    """d/dt of the angular momentum about the centre of mass: L = R I R^T w, skew(w) = dR/dt R^T."""
+    """Return d/dt of the angular momentum about the centre of mass: L = R I R^T w, skew(w) = dR/dt R^T."""
     W = _first_derivative(R, rate_hz) @ np.swapaxes(R, 1, 2)
     w = np.stack([W[:, 2, 1], W[:, 0, 2], W[:, 1, 0]], axis=1)
     return _first_derivative(np.einsum("tij,jk,tlk,tl->ti", R, inertia, R, w), rate_hz)

@@ -62,14 +62,14 @@ def marker_content(markers: Markers) -> float:
 
 
 def _taper(count: int, rate_hz: float) -> FloatArray:
-    """Weights (count,) that rise from 0 at both ends."""
+    """Return weights (count,) that rise from 0 at both ends."""
     taper_s = 0.1
     edge = np.minimum(np.arange(count), np.arange(count)[::-1]) / (taper_s * rate_hz)
     return np.asarray(np.sin(0.5 * np.pi * np.minimum(edge, 1.0)) ** 2)
 
 
 def _band_ratio(signal: FloatArray, rate_hz: float, bands_hz: tuple[tuple[float, float], ...]) -> tuple[float, float]:
-    """Mean power of a signal (T, k) in the lower band, and the amplitude in the upper over it."""
+    """Return the mean power of a signal (T, k) in the lower band, and the amplitude in the upper over it."""
     count = max(len(signal), round(4.0 * rate_hz))  # lines of a quarter Hz and finer
     power = (np.abs(np.fft.rfft(signal, count, axis=0)) ** 2).sum(axis=1)
     hz = np.fft.rfftfreq(count, 1.0 / rate_hz)

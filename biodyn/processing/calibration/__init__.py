@@ -1,9 +1,10 @@
 """Calibration of the subject: mass, height, joint centres and axes.
 
 Input: the static trial, the marker mapping, the markers of the walk and the section [model] (`settings.py`).
-Output: body mass with its source, and the `SubjectModel` that is fitted to the walk.
-This stage has no settings of its own.
+Output: body mass with its source, and the `SubjectModel` that is fitted to the walk. This
+stage has no settings.
 
-`standing` averages the quietest part of the static trial, `subject` determines mass and height, `subject_fit` fits joint
-centres, axes and marker positions to static trial and walk, and `model_scaling` measures the bodies of an OpenSim model.
+`standing` averages the quietest part of the static trial, `subject` determines mass and height, `subject_fit` fits
+joint centres, axes and marker positions to the static trial and the walk, and `model_scaling` measures the bodies of
+an OpenSim model.
 """

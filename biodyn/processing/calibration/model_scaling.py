@@ -1,4 +1,4 @@
-"""Sizes of the bodies of an OpenSim model: recorded over modelled distances between markers."""
+"""Scale factors of the bodies of an OpenSim model, from recorded and modelled distances between markers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class StandingMarkers:
     time_s: FloatArray
 
     def part(self, range_s: tuple[float, float] | None) -> StandingMarkers:
-        """Return the frames of a time range, from the last one before its begin to the first one at or after its end."""
+        """Return the frames of a time range, from the last frame before its start to the first frame at or after its end."""
         if range_s is None:
             return self
         slack = 1e-6
@@ -49,7 +49,7 @@ class StandingMarkers:
 
 
 def marker_places(model: OpenSimModel) -> dict[str, FloatArray]:
-    """Return the positions (3,) m of the markers of a model in ground, with coordinates at their defaults."""
+    """Return the positions (3,) m of the markers of a model in ground, with all coordinates at their default values."""
     R, p = model.coupled.body_poses(model.default_configuration()[None])
     places = {}
     for marker in model.markers:
@@ -65,7 +65,7 @@ def marker_places(model: OpenSimModel) -> dict[str, FloatArray]:
 def measured_factor(
     pairs: Sequence[tuple[str, str]], places: Mapping[str, FloatArray], standing: StandingMarkers
 ) -> float:
-    """Return the mean of recorded over modelled distance of pairs of markers; NaN where a marker is missing."""
+    """Return the mean ratio of recorded to modelled distance of the marker pairs; NaN if a marker is missing."""
     ratios = []
     for a, b in pairs:
         if a not in places or b not in places:
@@ -76,11 +76,11 @@ def measured_factor(
 
 
 def factors_by_body(model: OpenSimModel, standing: StandingMarkers) -> tuple[dict[str, float], float, tuple[str, ...]]:
-    """Return a factor for every body, the factor of the whole body, and the bodies measured by their own markers.
+    """Return the scale factor of every body, the factor of the whole body, and the names of the bodies with measured factors.
 
-    For a body with markers in both files: the least-squares ratio of the distances between its own markers, which do not depend
-    on the pose; opposite sides (names ending in _r and _l) share one. Other bodies have the ratio over all such distances.
-    Raises ModelError where no body has two common markers.
+    A body with markers in both files is scaled by the least-squares ratio of the distances between its markers, which do not
+    depend on the pose. Opposite sides (names ending in _r and _l) share one factor. All other bodies are scaled by the ratio over
+    all such distances. Raises ModelError if no body has two common markers.
     """
     # Shorter distances depend more on marker placement than on the size of the body.
     least_pair_m = 0.05
@@ -99,7 +99,7 @@ def factors_by_body(model: OpenSimModel, standing: StandingMarkers) -> tuple[dic
     if not whole[1] > 0.0:
         raise ModelError(
             "No body of the model has two markers in common with the static trial: its size cannot be measured.",
-            "Name the markers as in the model, or give an OpenSim scale set-up (--scale-setup SETUP.xml).",
+            "Use the marker names of the model, or specify an OpenSim scale set-up file (--scale-setup SETUP.xml).",
         )
     overall = float(whole[0] / whole[1])
     factors, measured = {}, []

@@ -20,16 +20,16 @@ from biodyn.processing.signals.gaps import remove_spikes
 from biodyn.recording import Markers, ModelOutput, Recording, quietest_part
 from biodyn.recording.stillness import MOVING_RANGE_M, QUIET_RANGE_M, movement_m
 
-#: Source of joints and marker positions: a static trial; a part of another recording with quiet standing; joint offsets
-#: stored by the software of the laboratory; the motion of the walk; poses of segments; or an OpenSim model.
+#: Source of joint centres and marker positions: a static trial; quiet standing in another recording; joint offsets
+#: stored by the laboratory's software; the motion of the walk; segment poses; or an OpenSim model.
 CalibrationSource: TypeAlias = Literal["static trial", "quiet part", "stored offsets", "walk", "poses", "model"]
-#: Each of them in words, where it replaces a static trial.
+#: Description of each source, for messages.
 SOURCE_WORDS: dict[CalibrationSource, str] = {
     "static trial": "a static trial",
-    "quiet part": "a part of a recording in which the subject stands",
-    "stored offsets": "the joint offsets that the laboratory's software stored, and the walk itself",
-    "walk": "the walk itself",
-    "poses": "the poses of its segments",
+    "quiet part": "quiet standing in another recording",
+    "stored offsets": "the joint offsets stored by the laboratory's software, and the walking trial itself",
+    "walk": "the walking trial itself",
+    "poses": "the segment poses in the file",
     "model": "an OpenSim model",
 }
 
@@ -38,10 +38,10 @@ _LEAST_FRAMES = 10
 
 @dataclass(frozen=True)
 class Standing:
-    """Mean marker positions (3,) m by label over the quietest window; frames [first, last]; movement of the markers, m.
+    """Mean marker positions (3,) m by label in the quietest window, its frames [first, last], and the marker movement, m.
 
-    Without a static trial the positions are from an assembled person over all frames of the walk, and `movement_m` is the
-    typical distance of markers from their mean position on the segment.
+    Without a static trial, the positions are those of a person assembled from all frames of the walk, and `movement_m` is the
+    typical distance of the markers from their mean position on the segment.
     """
 
     points: dict[str, FloatArray]
@@ -54,8 +54,8 @@ class Standing:
 def quiet_standing(markers: Markers, frames: tuple[int, int] | None = None) -> Standing:
     """Average every marker over the half second with the least movement, or over the given frames (first, last).
 
-    Markers that are visible at other times only are averaged over those frames; spikes are excluded. Raises StaticTrialError if
-    the subject moves all the time.
+    Markers that are visible only at other times are averaged over those frames. Spikes are excluded. Raises StaticTrialError if
+    the subject never stands still.
     """
     markers = remove_spikes(markers)
     p = markers.positions
@@ -77,9 +77,10 @@ def quiet_standing(markers: Markers, frames: tuple[int, int] | None = None) -> S
     when = "the quietest half second" if frames is None else "the given frames"
     if movement > MOVING_RANGE_M:
         raise StaticTrialError(
-            f"Not a static trial: its markers move by {100 * movement:.0f} cm even in {when} "
-            f"(expected less than {100 * MOVING_RANGE_M:.0f} cm).",
-            "Select a trial with quiet standing with --static, or none with --static none.",
+            f"Not a static trial: the markers move by {100 * movement:.0f} cm even in {when} (expected less than "
+            f"{100 * MOVING_RANGE_M:.0f} cm).",
+            "Select a trial of quiet standing with --static FILE, or analyse without a static trial with --static "
+            "none.",
         )
     diagnostics: tuple[Diagnostic, ...] = ()
     if movement > QUIET_RANGE_M:
@@ -98,9 +99,9 @@ def quiet_standing(markers: Markers, frames: tuple[int, int] | None = None) -> S
 
 
 def flat_frames(positions: FloatArray, rate_hz: float) -> BoolArray:
-    """Return the frames (T,) with a flat foot: all its markers (T, M, 3) are low, and hardly one rises or falls.
+    """Return the frames (T,) with a flat foot, in which all its markers (T, M, 3) are low and nearly at rest vertically.
 
-    This is the middle of stance, between heel contact and heel rise. A moving floor (treadmill) has no effect.
+    This is the middle of stance, between heel contact and heel rise. A treadmill has no effect.
     """
     # Flat foot: markers within this height of their own lowest (percentile) height, most of them with a lower vertical speed, for
     # this time, without a margin at both ends.
@@ -131,7 +132,7 @@ _SEPARATORS = re.compile(r"[\s_.\-#]+")
 
 @dataclass(frozen=True)
 class StoredCentre:
-    """A joint centre stored in a recording: label of the computed point, landmark, and a segment at the joint."""
+    """Joint centre stored in a recording: label of the computed point, its landmark, and a segment at the joint."""
 
     label: str
     landmark: str
@@ -141,7 +142,7 @@ class StoredCentre:
 def read_stored_centres(static: Recording) -> tuple[StoredCentre, ...]:
     """Return the stored joint centres of the recording, one per joint.
 
-    To be called before the recording is rotated: computed points stay in the frame of the file.
+    Call this function before the recording is rotated, because computed points stay in the frame of the file.
     """
     centres: dict[str, StoredCentre] = {}
     for _, row in sided_rows("body/computed_centres", "centre"):
@@ -164,7 +165,7 @@ def with_stored_centres(static: Recording, centres: Sequence[StoredCentre]) -> R
 
 
 def centre_roles(mapping: MarkerMapping, centres: Sequence[StoredCentre]) -> tuple[MarkerMapping, list[Diagnostic]]:
-    """Return the mapping with the stored centres as landmarks without weight in the fit, and the finding about them."""
+    """Return the mapping with the stored centres as landmarks that have no weight in the fit, and a finding about them."""
     if not centres:
         return mapping, []
     roles = tuple(MarkerRole(c.label, c.landmark, c.body, 0.0, True, "stored") for c in centres)
@@ -172,8 +173,8 @@ def centre_roles(mapping: MarkerMapping, centres: Sequence[StoredCentre]) -> tup
     note = Diagnostic(
         "stored-centres",
         "info",
-        f"Joint centres are those stored in the file of the static trial: {names}.",
-        hint="[model] stored_centres = false uses biodyn's own.",
+        f"The joint centres stored in the static trial are used: {names}.",
+        hint="Set [model] stored_centres = false to use the joint centres computed by biodyn.",
     )
     return replace(mapping, roles=mapping.roles + roles), [note]
 
@@ -203,9 +204,9 @@ _MOST_APART_M = 0.015
 
 
 def with_missing_markers(standing: Standing, walk: Markers, mapping: MarkerMapping) -> Standing:
-    """Return the standing person with the markers that are visible in the walk only, at their position on the segment.
+    """Return the standing posture, completed by the markers that are visible only in the walk, at their segment positions.
 
-    For segments with three other markers in both recordings. walk: markers in World, gaps filled. The finding
+    A marker is added if its segment has three other markers in both recordings. walk: markers in World, gaps filled. The finding
     `marker-carried-over` states the deviation of the markers of the segment from a rigid body.
     """
     places = {
@@ -229,7 +230,7 @@ def with_missing_markers(standing: Standing, walk: Markers, mapping: MarkerMappi
 def _locate_marker(
     missing: MarkerRole, points: Mapping[str, FloatArray], walk: Markers, mapping: MarkerMapping
 ) -> tuple[FloatArray, float, tuple[str, ...]] | None:
-    """Position (3,) m of a marker, RMS deviation (m) of its segment from a rigid body, and its other markers."""
+    """Return the position (3,) m of a marker, RMS deviation (m) of its segment from a rigid body, and its other markers."""
     # Least number of markers of a segment and least extent across their longest line (pelvis: 10 cm and more).
     least_markers, least_span_m = 3, 0.04
     others = tuple(

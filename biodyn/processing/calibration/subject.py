@@ -1,4 +1,4 @@
-"""Mass, height, age and leg length of the subject: given, stored or measured, with the source of each."""
+"""Mass, height, age and leg length of the subject, as given, stored or measured, with the source of each value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLAUSIBLE_HEIGHT_M = (0.5, 2.6)
 
 
 def require_plausible(mass_kg: float | None, height_m: float | None) -> None:
-    """Raise SubjectError if a given mass or height is not that of a person, e.g. in grams or centimetres."""
+    """Raise SubjectError if a given mass or height is implausible, e.g. in grams or centimetres."""
     for what, value, limits, unit, option in (
         ("Body mass", mass_kg, PLAUSIBLE_MASS_KG, "kg", "--mass"),
         ("Body height", height_m, PLAUSIBLE_HEIGHT_M, "m", "--height"),
@@ -33,11 +33,11 @@ def require_plausible(mass_kg: float | None, height_m: float | None) -> None:
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise SubjectError(f"{what}: expected a number ({unit}), found {value!r}.", f"Give {option} in {unit}.")
+            raise SubjectError(f"{what}: expected a number ({unit}), found {value!r}.", f"Specify {option} in {unit}.")
         if not limits[0] <= value <= limits[1]:
             raise SubjectError(
                 f"{what} of {value:g} {unit} is not plausible: expected {limits[0]:g} to {limits[1]:g} {unit}.",
-                f"Give {option} in {unit}.",
+                f"Specify {option} in {unit}.",
             )
 
 
@@ -52,15 +52,15 @@ def known_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstima
     return None
 
 
-#: Body mass and force plates agree within this share: clothes and shoes weigh 1-3 %.
+#: Body mass and force plates agree within this fraction; clothes and shoes weigh 1-3 %.
 MASS_MISMATCH_SHARE = 0.03
 
 
 def mass_in_kilograms(mass: MassEstimate, standing: MassEstimate | None) -> tuple[MassEstimate, tuple[Diagnostic, ...]]:
-    """Return a stored mass in kg where the file has it in pounds, with its warning.
+    """Convert a stored mass to kg if the file states it in pounds, and return it with a warning.
 
-    It is in pounds where this agrees with the load of the plates in the static trial, to the share `MASS_MISMATCH_SHARE`.
-    A given mass is unchanged.
+    The mass is taken as pounds if it then agrees with the plates of the static trial within the fraction `MASS_MISMATCH_SHARE`.
+    A mass given by the user is unchanged.
     """
     pounds_kg = KG_A_POUND * mass.mass_kg
     if standing is None or not mass.stored or abs(pounds_kg / standing.mass_kg - 1.0) > MASS_MISMATCH_SHARE:
@@ -68,17 +68,17 @@ def mass_in_kilograms(mass: MassEstimate, standing: MassEstimate | None) -> tupl
     note = Diagnostic(
         "unit-corrected",
         "warning",
-        f"Body mass is {mass.mass_kg:.1f} in the file; the plates of the static trial carry {standing.mass_kg:.1f} kg. It "
-        f"is interpreted as pounds: {pounds_kg:.1f} kg are used.",
+        f"The body mass stored in the file is {mass.mass_kg:.1f}, but the plates of the static trial measure "
+        f"{standing.mass_kg:.1f} kg. The stored value is interpreted as pounds: {pounds_kg:.1f} kg is used.",
         value=mass.mass_kg,
         limit=MASS_MISMATCH_SHARE,
-        hint="Store the body mass in kg, or give it with --mass.",
+        hint="Store the body mass in kg, or specify it with --mass.",
     )
     return replace(mass, mass_kg=pounds_kg, source=f"{mass.source}, in pounds"), (note,)
 
 
 def find_stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
-    """Return the first plausible height stored in the files, m, and its source in words."""
+    """Return the first plausible height (m) stored in the files, and a description of its source."""
     for source in files:
         stored = source.subject.height_m
         if stored is not None and PLAUSIBLE_HEIGHT_M[0] <= stored <= PLAUSIBLE_HEIGHT_M[1]:
@@ -87,7 +87,7 @@ def find_stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
 
 
 def known_age(given_years: float | None, files: Sequence[Recording]) -> tuple[float | None, str]:
-    """Return the age given by the user, else the first stored in the files, years (None if unknown), and its source."""
+    """Return the age (years) given by the user, else the first one stored in the files, and its source; None if unknown."""
     if given_years is not None:
         return given_years, "given by the user"
     for source in files:
@@ -99,11 +99,7 @@ def known_age(given_years: float | None, files: Sequence[Recording]) -> tuple[fl
 def leg_length(
     given: Mapping[str, float], files: Sequence[Recording], standing: Mapping[str, FloatArray]
 ) -> tuple[float | None, str]:
-    """Return the mean leg length of both sides, m (None if unknown), and its source in words.
-
-    Given by the user, else stored in the files, else the distance from the anterior iliac spine to the marker of the ankle in
-    standing. given: measures, m, by name. standing: positions (3,) m by landmark.
-    """
+    """Return the mean leg length of both sides (m, None if unknown), and a description of its source."""
     rule = load_table("body/measures")["leg_length"]
     sides = [row for _, row in expand_sides(rule)]
     sources = [(given, "given by the user")]
@@ -127,7 +123,7 @@ def leg_length(
 def standing_mass(
     static: Recording, standing: Standing, mapping: MarkerMapping, foot_bodies: Sequence[str]
 ) -> tuple[MassEstimate | None, list[Diagnostic]]:
-    """Return the mass from the plates of the static trial, None where the feet are not on them; `foot_bodies`: names."""
+    """Return the mass from the plates of the static trial and findings; the mass is None if the feet are not on the plates."""
     feet = []
     for body in foot_bodies:
         points = [standing.points[r.label] for r in mapping.roles if r.body == body and r.label in standing.points]
@@ -137,34 +133,33 @@ def standing_mass(
     try:
         plates = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in static.plates]
     except PlateError as error:  # the walk does not depend on these plates
-        note = Diagnostic("plate-not-used", "info", f"Plates of the static trial are not used. {error.message}")
+        note = Diagnostic(
+            "plate-not-used", "info", f"The force plates of the static trial are not used. {error.message}"
+        )
         return None, [note]
     first_s, last_s = standing.first / markers.rate_hz, (standing.last + 1) / markers.rate_hz
     return mass_from_standing(plates, first_s, last_s, feet), []
 
 
-#: Body mass by each whole stance of a side, kg, if it carried half of the body over a stride: see `stance_masses`.
+#: J / (g T_stride) of each whole stance, kg, by side: see `stance_masses`.
 StanceMasses: TypeAlias = Mapping[Side, Sequence[float]]
 
 
 def stride_mass(own: StanceMasses, others: Sequence[StanceMasses] = ()) -> tuple[MassEstimate, Diagnostic]:
-    """Return the mass from whole strides over the plates of a walk and the `others` of its session, with a warning.
-
-    SubjectError without any.
-    """
+    """Return the mass from whole strides on the plates of a walk and of the `others` of its session, with a warning."""
     estimate = mass_from_strides((own, *others))
     if estimate is None:
         raise SubjectError(
-            "Body mass is neither given, nor stored in the files, nor measurable: there is no static trial on plates and "
-            "no whole stride of walking was measured.",
-            "Give it with --mass.",
+            "The body mass is unknown: it is neither given nor stored in the files, and no plate measured quiet "
+            "standing or a whole stride.",
+            "Specify it with --mass.",
         )
     alone = [one.mass_kg for stances in (own, *others) if (one := mass_from_strides([stances])) is not None]
     spread = ""
     if len(alone) > 1:
         spread = (
-            f" One mass is used for all {len(alone)} walks of the session: alone they give {min(alone):.1f} to "
-            f"{max(alone):.1f} kg."
+            f" One mass is used for all {len(alone)} walks of the session; the estimates of single walks are "
+            f"{min(alone):.1f} to {max(alone):.1f} kg."
         )
     return estimate, Diagnostic(
         "mass-from-strides",
@@ -172,7 +167,7 @@ def stride_mass(own: StanceMasses, others: Sequence[StanceMasses] = ()) -> tuple
         f"Body mass was estimated from the {estimate.source}: {estimate.mass_kg:.1f} kg.{spread}",
         value=estimate.mass_kg,
         unit="kg",
-        hint="It assumes steady walking; give the true mass with --mass.",
+        hint="The estimate assumes steady walking. Specify the true mass with --mass.",
     )
 
 
@@ -186,7 +181,7 @@ _LOADED_N = 20.0
 
 @dataclass(frozen=True)
 class MassEstimate:
-    """A mass in kg and its source in words; `stored`: typed into a file."""
+    """A mass in kg and a description of its source; `stored` is True for a value entered in a file."""
 
     mass_kg: float
     source: str
@@ -199,8 +194,8 @@ def mass_from_standing(
     """Return the mass from the mean vertical force of the plates in quiet standing.
 
     Parameters:
-        plates: in World, at any rate. first_s, last_s: the quiet window. feet_W: (3,) m of the middle of each foot.
-    Returns None unless every foot is on a loaded plate and the force is steady.
+        plates: wrenches in World, at any rate. first_s, last_s: start and end of the quiet window. feet_W: position (3,) m of
+        the middle of each foot. Returns None unless every foot is on a loaded plate and the force is steady.
     """
     # Largest variation of the vertical force in quiet standing (sway: about 1 % of weight).
     quiet_force_fraction = 0.03
@@ -231,9 +226,10 @@ def mass_from_standing(
 
 
 def stance_masses(reaction: GroundReaction, events: Sequence[GaitEvent], rate_hz: float) -> StanceMasses:
-    """Return J / (g T_stride) of each whole stance, by side, in kg: its share of the body mass in periodic gait.
+    """Return J / (g T_stride) in kg of each whole stance by side, with the vertical impulse J.
 
-    The impulse-momentum theorem over a stride: m = (J_right + J_left) / (g T_stride). No stance without a stride time.
+    The impulse-momentum theorem over a stride of periodic gait is m = (J_right + J_left) / (g T_stride). Stances without a
+    known stride time are omitted.
     """
     filter_tail_s = 0.08
     impulses: dict[Side, list[float]] = {side: [] for side in SIDES}
@@ -260,9 +256,9 @@ def stance_masses(reaction: GroundReaction, events: Sequence[GaitEvent], rate_hz
 
 
 def mass_from_strides(walks: Sequence[StanceMasses]) -> MassEstimate | None:
-    """Return the mass from the stances of one or several walks of a person: one stance of each foot carries one stride.
+    """Return the mass from the stances of one or several walks of a person, using one stance of each foot per stride.
 
-    With stances of one side only, the other is assumed equal. None without any, or if the mass is not plausible.
+    If only one side was measured, the other is assumed equal. Returns None without stances or if the mass is implausible.
     """
     pooled = [sorted(mass for walk in walks for mass in walk.get(side, ())) for side in SIDES]
     measured = [float(np.mean(values)) for values in pooled if values and np.mean(values) > 0.0]
@@ -271,5 +267,9 @@ def mass_from_strides(walks: Sequence[StanceMasses]) -> MassEstimate | None:
     mass = sum(measured) if len(measured) == 2 else 2.0 * measured[0]
     if not PLAUSIBLE_MASS_KG[0] <= mass <= PLAUSIBLE_MASS_KG[1]:
         return None
-    what = "one stance of each foot" if len(measured) == 2 else "the stances of one foot, the other taken as equal"
-    return MassEstimate(mass, f"vertical impulse of whole strides over the plates ({what})")
+    what = (
+        "one stance of each foot"
+        if len(measured) == 2
+        else "the stances of one foot, assuming equal values for the other"
+    )
+    return MassEstimate(mass, f"vertical impulse of whole strides on the plates ({what})")

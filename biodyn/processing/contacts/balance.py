@@ -1,8 +1,8 @@
-"""Balance of forces on the whole body: the total force that the ground contacts have to carry.
+"""Force balance of the whole body: the total ground reaction required by the motion.
 
-Newton's and Euler's equations of the whole body need no force plate: m (a_com - g) and the moment about any point follow from the
-motion (recursive Newton-Euler without external forces; the base wrench is the required ground wrench). The difference to the
-measured wrenches is carried by something that no plate measures.
+Newton's and Euler's equations of the whole body need no force plate: m (a_com - g) and the moment about any point follow from
+the motion (recursive Newton-Euler without external forces; the base wrench is the required ground wrench). The difference from
+the measured wrenches acts through contacts that no plate measures.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from biodyn.processing.signals.prepare import TrialSignals, with_plates
 from biodyn.recording import ForcePlate
 from biodyn.rigid_body import inverse_dynamics
 
-# Forces are compared over this time: single frames of a filtered acceleration are noisy.
+# Forces are averaged over this time before they are compared, because accelerations of single frames are noisy.
 WINDOW_S = 0.1
 
 
@@ -36,9 +36,9 @@ class BodyBalance:
     Attributes:
         required: (T, 6) F_Wo_W [moment about the world origin; force] required by the motion, Nm and N, for the mass of the
             model; NaN where the motion is unknown.
-        plates: (T, 6) of each plate.
+        plates: measured wrench (T, 6) of each plate.
         model_mass_kg: mass for which `required` holds.
-        mass_known: whether this is the mass of the subject; otherwise only the time course of `required` is used.
+        mass_known: True if this is the mass of the subject; otherwise only the time course of `required` is used.
     """
 
     required: FloatArray
@@ -67,10 +67,11 @@ def required_wrench(fit: Fit) -> FloatArray:
 def missing_force(
     balance: BodyBalance, measured: FloatArray, frames: BoolArray, scale: _Scale, rate_hz: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what the plates do not carry of the scaled required wrench, in the given frames (T,), NaN elsewhere.
+    """Return the difference between the scaled required wrench and the plates in the given frames (T,); NaN elsewhere.
 
-    Missing vertical force (T,) in body weights (negative: the plates carry more), its mean over `WINDOW_S`, and the horizontal
-    distance (T,) m between the measured and the required centre of pressure. measured: (T, 6) sum of the plates.
+    The results are the missing vertical force (T,) in body weights (negative if the plates measure more than required), its
+    mean over `WINDOW_S`, and the horizontal distance (T,) m between the measured and the required centre of pressure. measured:
+    sum of the plate wrenches (T, 6).
     """
     required = scale.factor * balance.required
     missing = np.where(frames, (required[:, 4] - measured[:, 4]) / scale.weight_n, np.nan)
@@ -96,8 +97,9 @@ def body_weight_n(mass_kg: float) -> float:
     return mass_kg * STANDARD_GRAVITY_M_S2
 
 
-# Plates that measure the force required by the motion within this share of body weight support a contact over the edge of a
-# plate; the required vertical force of sound walks has an SD of 2 % (`library/checks/checks.toml`).
+# If the plates measure the force required by the motion within this fraction of body weight, a contact across the edge
+# of a plate is supported. The required vertical force has an SD of 2 % in reliable walks
+# (`library/checks/checks.toml`).
 SUPPORTS = 0.1
 
 
@@ -117,11 +119,12 @@ def find_unmeasured_bearing(
     rate_hz: float,
     smear_s: float,
 ) -> dict[Side, FootOutline]:
-    """Return the outlines with every foot bearing that must carry a force which the motion requires and no plate measures.
+    """Return the outlines, with a foot marked as bearing while it must carry a required force that no plate measures.
 
-    Only where neither foot is already known to stand off the plates: then each foot without an assigned contact may carry it.
+    This applies only while neither foot is known to stand off the plates. Each foot without an assigned contact may then carry
+    the force.
     """
-    # Missing vertical force, share of body weight: more than a hand on a rail or a stick carries.
+    # Least missing vertical force, as a fraction of body weight: more than a hand on a rail or a stick carries.
     beyond_a_hand = 0.5
     smear = math.ceil(smear_s * rate_hz)
     usable = {side: _usable_frames(side, contacts, foot_outlines, balance, smear) for side in SIDES}
@@ -147,9 +150,9 @@ def judge_by_balance(
     rate_hz: float,
     smear_s: float,
 ) -> list[PlateContact]:
-    """Return the contacts with the balance of forces as evidence.
+    """Return the contacts, revised with the balance of forces.
 
-    A contact that the balance contradicts is rejected; the supported part of a contact over the plate's edge is assigned.
+    A contact that the balance contradicts is rejected. The supported part of a contact across the edge of a plate is assigned.
     """
     # Shortest time with a known balance in which a contact is judged.
     min_known_s = 0.08
@@ -195,7 +198,8 @@ def _usable_frames(
     balance: BodyBalance,
     smear: int,
 ) -> tuple[BoolArray, BoolArray]:
-    """Frames (T,) in which only plates carry the body if the foot `side` is on plates, and those with the other foot in swing."""
+    """Return the frames (T,) in which only plates carry the body if the foot `side` is on plates, and those with the
+    other foot in swing."""
     opposite = other_side(side)
     other = foot_outlines[opposite]
     assigned = np.zeros(len(other.known), dtype=bool)
@@ -213,7 +217,7 @@ def _usable_frames(
 
 
 def _measured_wrench(contacts: Sequence[PlateContact], balance: BodyBalance, smear: int) -> FloatArray:
-    """Sum (T, 6) of the plates, excluding the loads that no foot made."""
+    """Sum the plate wrenches (T, 6), excluding loads that no foot applied."""
     total = np.zeros_like(balance.required)
     for index, wrench in enumerate(balance.plates):
         foreign, of_feet = np.zeros(len(total), dtype=bool), np.zeros(len(total), dtype=bool)
@@ -233,7 +237,7 @@ def _mass_ratios(
     single_support: Mapping[Side, BoolArray],
     least_frames: float,
 ) -> list[float]:
-    """Ratio of measured to required vertical force of each assigned contact in single support."""
+    """Return the ratio of measured to required vertical force of each assigned contact in single support."""
     ratios = []
     for item in contacts:
         side = item.contact.side
@@ -246,8 +250,8 @@ def _mass_ratios(
 
 
 def _weight_factor(balance: BodyBalance, ratios: Sequence[float]) -> _Scale | None:
-    """Factor of the required wrench; None where neither body mass nor a contact determines it."""
-    # Contacts agree on body mass within this share; the median then replaces the stated mass.
+    """Return the scale of the required wrench; None if neither body mass nor a contact determines it."""
+    # If the contacts agree on body mass within this fraction, their median replaces the stated mass.
     mass_agrees = 0.05
     middle = float(np.median(ratios)) if ratios else math.nan
     near = sum(abs(ratio - middle) <= mass_agrees * abs(middle) for ratio in ratios)
@@ -265,8 +269,8 @@ def _split_at_plate_edge(
     scale: _Scale,
     rate_hz: float,
 ) -> list[PlateContact]:
-    """Assign the part of a contact over the plate's edge that the balance supports; reject the rest with the missing force."""
-    # Least supported share of a load: single support is 60 % of a stance, and the filter removes half of it in fast walking.
+    """Assign the supported part of a contact across the plate's edge; reject the rest and state the missing force."""
+    # Least supported fraction of a load. Single support is 60 % of a stance, and the filter removes half of it in fast walking.
     min_supported_share = 0.3
     mean_n = item.contact.evidence["balance_missing_n"]
     overhang = (
@@ -287,7 +291,9 @@ def _split_at_plate_edge(
         f"supported by the balance of forces ({difference}, at most "
         f"{item.contact.evidence['balance_worst_n']:.0f} N), although {overhang}"
     )
-    return _cut_frames(item, first, stop, reason, f"{overhang}; the other foot may carry the missing force", rate_hz)
+    return _cut_frames(
+        item, first, stop, reason, f"{overhang}, and the other foot may carry the missing force", rate_hz
+    )
 
 
 def _cut_frames(
@@ -318,16 +324,17 @@ def _set_times(item: PlateContact, start_s: float, end_s: float) -> PlateContact
 
 
 def _whole_sole(item: PlateContact, scale: _Scale) -> PlateContact:
-    """Reject a contact of a sole that is entirely on plates where the force cannot be from the foot alone.
+    """Reject a contact of a sole that is entirely on plates if the force cannot be from this foot alone.
 
-    A measured force above the required one is rejected where several contacts agree on body weight. A missing force is attributed
-    to the foot where it acts at the foot; otherwise an unmeasured support carries it, and the force on the foot is correct.
+    A measured force that exceeds the required force is rejected if several contacts agree on body weight. A missing force is
+    attributed to the foot if it acts at the foot. Otherwise an unmeasured support carries it, and the force on the foot is
+    correct.
     """
     # Missing or surplus force above this multiple of the supporting limit contradicts a contact.
     contradicts = 1.5
-    # A missing force this near to the measured centre of pressure acted at the foot.
+    # A missing force within this distance of the measured centre of pressure acted at the foot.
     same_place_m = 0.06
-    # With the centre of pressure this near to the edge, part of the foot may be beyond it.
+    # If the centre of pressure is within this distance of the edge, part of the foot may be beyond it.
     near_edge_m = 0.02
     evidence = item.contact.evidence
     mean_n, limit_n = evidence["balance_missing_n"], contradicts * SUPPORTS * scale.weight_n
@@ -335,12 +342,16 @@ def _whole_sole(item: PlateContact, scale: _Scale) -> PlateContact:
         return item
     if mean_n < 0.0:
         return _reject(
-            item, f"the plate reads {-mean_n:.0f} N more than required by the motion: not only the foot loads it"
+            item,
+            f"the plate measures {-mean_n:.0f} N more than required by the motion, so that something else also "
+            "loads it",
         )
     at_foot = evidence["balance_arm_m"] < same_place_m and scale.agreed
     if at_foot or evidence["overhang_m"] > 0.0 or evidence["cop_to_edge_m"] < near_edge_m:
         return _reject(
-            item, f"the plates carry {mean_n:.0f} N less than required by the motion: part of the foot is not on them"
+            item,
+            f"the plates measure {mean_n:.0f} N less than required by the motion, so that part of the foot is "
+            "not on them",
         )
     reason = f"{item.contact.reason}; an unmeasured support carries {mean_n:.0f} N of the body"
     return replace(item, contact=replace(item.contact, reason=reason))
@@ -366,9 +377,9 @@ def _widen_mask(mask: BoolArray, frames: int) -> BoolArray:
 def with_known_feet(
     signals: TrialSignals, plates: Sequence[ForcePlate], soles_W: Mapping[Side, FloatArray]
 ) -> TrialSignals:
-    """Return the signals with the offsets of the plates taken from frames in which no foot is over them.
+    """Return the signals with plate offsets measured in the frames in which no foot is above the plate.
 
-    plates: as recorded, in World. soles_W: per side (T, K, 3) m, points around the sole, NaN where unknown.
+    plates: recorded plates in World. soles_W: points (T, K, 3) m around the sole of each side, NaN where unknown.
     """
     markers = signals.markers
     raw = []

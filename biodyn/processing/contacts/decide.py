@@ -1,8 +1,8 @@
-"""Decision which foot loads which plate.
+"""Assignment of plate loads to feet.
 
-The force of each plate is cut into loads, and each load into the parts in which a foot can load the plate. Every part is
-assigned to the only foot that can have made it, or to none with the reason (`evidence` measures both feet). Contacts of the
-user come last.
+The force of each plate is split into loads, and each load into parts in which a foot can load the plate. Every part is assigned
+to the only foot that can have applied it, or to no foot with a reason (`evidence` compares both feet with the load). Overrides
+of the user are applied last.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 from biodyn.recording.wrenches import ContactDecision
 
-#: A time that a user reads from a table or figure is this near to the begin of a load, or to an event.
+#: Tolerance of times that a user reads from a table or figure, relative to the start of a load or an event.
 MATCHES_S = 0.1
 
 
@@ -55,8 +55,8 @@ def with_overrides(
 ) -> list[PlateContact]:
     """Return the contacts with the overrides of the user.
 
-    An override applies to the load of its plate at `from_s`, from there (from the begin of the load, where that is near) to
-    `until_s` or the end of the load. One without a load changes nothing: see `unused_overrides`.
+    An override applies to the load of its plate at `from_s`: from this time (or the start of the load, if it is near) to
+    `until_s` or the end of the load. An override without a load has no effect: see `unused_overrides`.
     """
     result = list(contacts)
     for entry in overrides:
@@ -67,7 +67,7 @@ def with_overrides(
 def unused_overrides(
     contacts: Sequence[Contact], numbers: Sequence[int], overrides: Sequence[ContactOverride]
 ) -> Iterator[Diagnostic]:
-    """Yield a finding about each override without a load in `contacts`; numbers: of the plates of the file."""
+    """Yield a finding about each override without a load in `contacts`; numbers: plate numbers in the file."""
     for entry in overrides:
         side = _side_of(entry)
         if any(
@@ -81,13 +81,13 @@ def unused_overrides(
             known = ", ".join(str(number) for number in numbers) or "none"
             why = f"the file has no such plate (plates with a position and channels: {known})"
         else:
-            why = f"the plate carries no load then (its loads: {', '.join(loads) or 'none'})"
+            why = f"the plate is not loaded at that time (its loads: {', '.join(loads) or 'none'})"
         yield Diagnostic(
             "data-not-used",
             "warning",
-            f"contacts.override gives plate {entry.plate} {span} to {_foot_text(entry)}, but {why}. It is not applied; a "
-            "leg on a surface that no plate measures has no joint moments.",
-            hint="Correct number and time, or the plates of the file (FORCE_PLATFORM:USED, CORNERS, CHANNEL).",
+            f"[contacts] override assigns plate {entry.plate} {span} to {_foot_text(entry)}, but {why}. The "
+            "override is not applied. A leg on a surface that no plate measures has no joint moments.",
+            hint="Correct the number and the time, or the plates in the file (FORCE_PLATFORM:USED, CORNERS, CHANNEL).",
             about=str(entry.plate),
         )
 
@@ -135,7 +135,7 @@ def _apply_override(contacts: list[PlateContact], entry: ContactOverride, rate_h
         decision="assigned" if side else "rejected",
         reason="set by the user",
     )
-    # Without a side, the reactions of the feet that may have stood there stay unknown.
+    # Without a side, the ground reactions of the feet that may have stood there stay unknown.
     feet = (side,) if side else tuple(dict.fromkeys(foot for item in load for foot in item.feet))
     unchanged.append(
         PlateContact(
@@ -152,7 +152,7 @@ def _apply_override(contacts: list[PlateContact], entry: ContactOverride, rate_h
 
 
 def _remaining_part(item: PlateContact, first: int, stop: int, start_s: float, end_s: float) -> PlateContact:
-    """Part of a contact before or after the one that the user set."""
+    """Return the part of a contact before or after the contact set by the user."""
     contact = replace(item.contact, start_s=start_s, end_s=end_s)
     return replace(
         item,
@@ -165,7 +165,8 @@ def _remaining_part(item: PlateContact, first: int, stop: int, start_s: float, e
 
 
 def _load_at(contacts: Sequence[PlateContact], entry: ContactOverride) -> list[PlateContact]:
-    """Parts, in order, of the unbroken load of the plate at `from_s`; of several loads the one that begins nearest."""
+    """Return the parts, in order, of the load of the plate at `from_s`; if there are several loads, the one that
+    starts nearest."""
     parts_of_plate = sorted(
         (item for item in contacts if item.contact.plate == entry.plate), key=lambda item: item.first
     )
@@ -180,7 +181,7 @@ def _load_at(contacts: Sequence[PlateContact], entry: ContactOverride) -> list[P
 
 
 def without_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
-    """Reject loads that are too short for a foot, unless the same foot stands on another plate at that time."""
+    """Reject loads that are too short for a foot, unless the same foot is on another plate at that time."""
     checked: list[PlateContact] = []
     for item in contacts:
         contact = item.contact
@@ -196,7 +197,7 @@ def without_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
         )
         is_part = item.cut_before or item.cut_after or contact.decision == "ambiguous"
         if length < MIN_CONTACT_S and not is_part and not on_other_plate:
-            reason = f"loaded for {length:.2f} s only, a foot contact lasts at least {MIN_CONTACT_S:.2f} s"
+            reason = f"the load lasts only {length:.2f} s, but a foot contact lasts at least {MIN_CONTACT_S:.2f} s"
             item = replace(item, contact=replace(contact, decision="rejected", side=None, reason=reason), feet=())
         checked.append(item)
     return checked
@@ -205,15 +206,16 @@ def without_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
 def with_possible_feet(
     contacts: Sequence[PlateContact], plates: Sequence[PlateSignals], foot_outlines: Mapping[Side, FootOutline]
 ) -> list[PlateContact]:
-    """Return the contacts; a rejected load of no foot concerns the feet that may have made it, so that they are not in the air.
+    """Return the contacts, with unassigned loads linked to the feet that may have applied them (which are then not in swing).
 
     These are feet that rest near the plate (also on a step above it) without an assigned contact. A load too large for a hand
     or a stick concerns every foot without an assigned contact.
     """
-    # Peak force, in body weights (70 kg where the mass is unknown): less is a cable, an offset; more no hand or stick carries.
+    # Limits of the peak force in body weights (70 kg if the mass is unknown). A smaller force is from a cable or an
+    # offset, and a hand or a stick cannot carry a larger one.
     least_bw, beyond_a_hand_bw, usual_kg = 0.2, 0.5, 70.0
-    least_share = 0.25  # of the frames of the load in which the foot rests, or has a contact of its own
-    step_m = 0.3  # a step is not larger than its plate by more
+    least_share = 0.25  # fraction of the frames of the load in which the foot rests, or has an assigned contact
+    step_m = 0.3  # largest extent of a step beyond its plate
     checked: list[PlateContact] = []
     for item in contacts:
         evidence, corners = item.contact.evidence, plates[item.plate].corners_W
@@ -234,13 +236,13 @@ def with_possible_feet(
             if not feet and peak_bw >= beyond_a_hand_bw:
                 feet = tuple(side for side in foot_outlines if np.mean(free[side]) >= least_share)
             names = " or the ".join(SIDE_NAMES[side] for side in feet)
-            reason = f"{item.contact.reason}; the {names} foot may have made it" if feet else item.contact.reason
+            reason = f"{item.contact.reason}; the {names} foot may have applied it" if feet else item.contact.reason
             item = replace(item, feet=feet, contact=replace(item.contact, reason=reason))
         checked.append(item)
     return checked
 
 
-# A force without a foot above this share of the peak of the load also acted while the foot was there.
+# A force without a foot above this fraction of the peak of the load also acted during the foot contact.
 OTHER_LOAD_SHARE = 0.05
 
 
@@ -254,13 +256,13 @@ def decide_contacts(
     mass_kg: float | None = None,
     balance: BodyBalance | None = None,
 ) -> list[PlateContact]:
-    """Return every load of every plate with the foot that made it, sorted by start time.
+    """Return every load of every plate with the foot that applied it, sorted by start time.
 
-    A load is assigned to a foot where the centre of pressure is on its sole, no other foot is on the plate, and the low part of
-    the sole is entirely on plates. Two feet on one plate are ambiguous, extended by `smear_s`, unless their shares can be
-    computed (`two_feet`). A load that lasts longer than any foot can be there is cut to the time of the feet; the rest is
-    rejected with the plate's reading. The balance of forces on the whole body (`balance`) and the overrides of the user are
-    applied last.
+    A load is assigned to a foot if the centre of pressure is on its sole, no other foot is on the plate, and the low part of
+    the sole is entirely on plates. Stretches with two feet on one plate, extended by `smear_s`, are ambiguous unless the shares
+    of the feet can be computed (`two_feet`). A load that lasts longer than a foot can be on the plate is cut to the time of the
+    feet. The rest is rejected, and the reason states the force of the plate. The balance of forces on the
+    whole body (`balance`) and the overrides of the user are applied last.
 
     Args:
         plates: measured plates; all of them count as instrumented floor.
@@ -289,7 +291,7 @@ def _load_parts(
     smear_s: float,
     mass_kg: float | None,
 ) -> Iterator[tuple[Load, Part, float]]:
-    """Yield every part of every load, with the force (N) that the plate reads next to it without a foot."""
+    """Yield every part of every load, with the adjacent force (N) of the plate without a foot."""
     floor = _lowest_level(plates, foot_outlines) if plates else 0.0
     for index, plate in enumerate(plates):
         threshold_n = plate.threshold_n(settings.threshold_n)
@@ -321,7 +323,7 @@ def _load_parts(
 
 
 def _lowest_level(plates: Sequence[PlateSignals], foot_outlines: Mapping[Side, FootOutline]) -> float:
-    """World height of the lowest surface of the trial: a plate, or where a foot stood."""
+    """Return the height in World of the lowest surface of the trial: a plate, or the level of a standing foot."""
     levels = [float(plate.corners_W[:, 1].mean()) for plate in plates]
     levels += [
         float(np.median(sole.height[a:b])) for sole in foot_outlines.values() for a, b in finite_stretches(sole.bearing)
@@ -330,9 +332,9 @@ def _lowest_level(plates: Sequence[PlateSignals], foot_outlines: Mapping[Side, F
 
 
 def _decide_part(load: Load, part: Part, level_n: float) -> list[PlateContact]:
-    """Decide about a part of a load next to which the plate reads `level_n` without a foot."""
+    """Decide about a part of a load; `level_n` is the adjacent force of the plate without a foot."""
     if not part.foot:
-        reason = f"no foot is over the plate, which reads {mean_force(load.plate, part):.0f} N"
+        reason = f"no foot is above the plate, which measures {mean_force(load.plate, part):.0f} N"
         if load.plate.side is not None:
             name = SIDE_NAMES[load.plate.side]
             reason = f"the file assigns {mean_force(load.plate, part):.0f} N to the {name} foot, which is in swing"
@@ -340,7 +342,7 @@ def _decide_part(load: Load, part: Part, level_n: float) -> list[PlateContact]:
         return [replace(alone, cut_before=part.cut_before, cut_after=part.cut_after)]
     parts = _decide_load(load)
     begin_s, end_s = times_above(load.plate, part, level_n + load.threshold_n)
-    # The frames remain the wider part: they contain what the filter spreads of the force.
+    # The wider range of frames is kept, because the filter spreads the force over it.
     first = parts[0]
     parts[0] = replace(first, contact=replace(first.contact, start_s=begin_s), cut_before=part.cut_before)
     last = parts[-1]
@@ -349,11 +351,14 @@ def _decide_part(load: Load, part: Part, level_n: float) -> list[PlateContact]:
 
 
 def _reject_implausible(load: Load, part_contact: PlateContact, level_n: float) -> PlateContact:
-    """Reject a contact whose measured force is not from the foot alone, or incomplete."""
+    """Reject a contact whose measured force is incomplete or is not from the foot alone."""
     contact = part_contact.contact
     reason = ""
     if level_n > OTHER_LOAD_SHARE * contact.evidence["peak_n"]:
-        reason = f"next to it the plate reads {level_n:.0f} N without a foot: not only the foot loads it"
+        reason = (
+            f"the plate measures {level_n:.0f} N next to the contact without a foot, so that something else also "
+            "loads it"
+        )
     cut_off_s, silent_s = (
         sum(max(min(end, contact.end_s) - max(start, contact.start_s), 0.0) for start, end in stretches)
         for stretches in (load.plate.saturated_s, load.plate.unrecorded_s)
@@ -361,14 +366,14 @@ def _reject_implausible(load: Load, part_contact: PlateContact, level_n: float) 
     if cut_off_s > 0.0:
         reason = f"a channel of the plate is saturated for {1000 * cut_off_s:.0f} ms"
     if silent_s > 0.0:
-        reason = f"the plate drops out for {1000 * silent_s:.0f} ms of it"
+        reason = f"the plate has no signal for {1000 * silent_s:.0f} ms of the contact"
     if not reason or contact.decision != "assigned":
         return part_contact
     return replace(part_contact, contact=replace(contact, decision="rejected", reason=reason))
 
 
 def _decide_load(load: Load) -> list[PlateContact]:
-    """Return one contact, or several where two feet share the plate."""
+    """Return one contact, or several if two feet share the plate."""
     feet = feet_evidence(load)
     if load.plate.side is not None:
         return [_decide_by_file(load, load.plate.side, feet)]
@@ -382,7 +387,7 @@ def _decide_load(load: Load) -> list[PlateContact]:
 
 
 def _decide_by_file(load: Load, side: Side, feet: Mapping[Side, FootEvidence]) -> PlateContact:
-    """Decide about a load with a foot stated by the file, unless the centre of pressure contradicts it."""
+    """Decide about a load that the file assigns to a foot: accept it unless the centre of pressure contradicts it."""
     name, other = SIDE_NAMES[side], SIDE_NAMES[other_side(side)]
     if is_near(feet[side]):
         reason = f"the file assigns this force to the {name} foot, and the centre of pressure is within its outline"
@@ -394,7 +399,7 @@ def _decide_by_file(load: Load, side: Side, feet: Mapping[Side, FootEvidence]) -
 
 
 def _decide_single_foot(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
-    """Decide about a load that at most one foot can have made."""
+    """Decide about a load that at most one foot can have applied."""
     near = [side for side in SIDES if is_near(feet[side])]
     best = nearest_foot(feet)
     if len(near) == 2:
@@ -413,7 +418,7 @@ def _decide_single_foot(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateC
     if foreign_n > OTHER_LOAD_SHARE * float(np.nanmax(load.plate.wrench[load.first : load.stop, 4])):
         reason = f"while the {name} foot is in swing the plate carries {foreign_n:.0f} N of the other foot"
         return _make_contact(load, None, "ambiguous", reason, SIDES, feet)
-    # Even with the centre of pressure far inside: the force of the toes on the floor is missing.
+    # Reject it even if the centre of pressure is far inside, because the force of the toes on the floor is missing.
     if evidence.overhang_m > OUTLINE_ERROR_M and not load.raised:
         reason = f"the {name} foot extends {100 * evidence.overhang_m:.1f} cm beyond the plate"
         rejected = _make_contact(load, best, "rejected", reason, (best,), feet)
@@ -428,7 +433,7 @@ def _decide_single_foot(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateC
 
 
 def _force_in_swing(load: Load, side: Side) -> float:
-    """Vertical force (N) of a load while a foot is in swing and only the other_window one can have made it."""
+    """Return the vertical force (N) of a load while this foot is in swing and only the other foot can have applied it."""
     rows = slice(load.first, load.stop)
     own_window, other_window = (load.windows[foot][rows] for foot in (side, other_side(side)))
     alone = ~own_window & other_window
@@ -438,7 +443,7 @@ def _force_in_swing(load: Load, side: Side) -> float:
 
 
 def _without_foot(load: Load, feet: Mapping[Side, FootEvidence], best: Side) -> PlateContact:
-    """Reject a load that fits no foot; the reaction of the nearest foot is unknown while on the plate."""
+    """Reject a load that fits no foot; the ground reaction of the nearest foot is unknown while it is on the plate."""
     unseen = [SIDE_NAMES[side] for side in SIDES if feet[side].known_share < 0.5]
     if unseen:
         reason = f"the {' and the '.join(unseen)} foot is not visible"
@@ -450,7 +455,7 @@ def _without_foot(load: Load, feet: Mapping[Side, FootEvidence], best: Side) -> 
 
 
 def _split(load: Load, on_plate: Mapping[Side, BoolArray]) -> list[PlateContact]:
-    """Cut a load of both feet into the stances of each foot and the parts that cannot be shared."""
+    """Split a load of both feet into the stances of each foot and the parts that cannot be shared."""
     label = label_stance(on_plate["r"], on_plate["l"])
     smear = math.ceil(load.smear_s * load.rate_hz)
     stances, gaps = split_stances(load, label, smear)
@@ -465,7 +470,7 @@ def _split(load: Load, on_plate: Mapping[Side, BoolArray]) -> list[PlateContact]
 
 
 def _decide_stance(load: Load, stance: Stance) -> PlateContact:
-    """Decide about a stance in a shared load, by the frames in which only this foot is on the plate."""
+    """Decide about a stance in a shared load from the frames in which only this foot is on the plate."""
     part_contact = _decide_single_foot(
         _frames_of_load(load, *stance.alone), feet_evidence(_frames_of_load(load, *stance.alone))
     )
@@ -476,8 +481,8 @@ def _decide_stance(load: Load, stance: Stance) -> PlateContact:
     if stance.shared_s > 0.0:
         evidence = {**contact.evidence, "shared_s": stance.shared_s, "shared_sd_n": stance.force_sd_n}
         reason = (
-            f"the {SIDE_NAMES[stance.side]} foot is on the plate, for {1000 * stance.shared_s:.0f} ms together with the other: "
-            f"its share follows from the centre of pressure between both, +- {stance.force_sd_n:.0f} N"
+            f"the {SIDE_NAMES[stance.side]} foot is on the plate, for {1000 * stance.shared_s:.0f} ms together with "
+            f"the other foot; its share is estimated from the centre of pressure (SD {stance.force_sd_n:.0f} N)"
         )
         contact = replace(contact, reason=reason, evidence=evidence)
     return replace(
@@ -492,7 +497,7 @@ def _decide_stance(load: Load, stance: Stance) -> PlateContact:
 
 
 def _without_sharing(load: Load, label: IntArray, smear: int) -> list[PlateContact]:
-    """Stretches of one foot alone and of both, where no double support can be shared."""
+    """Split the load into stretches of one foot and of both feet, if no double support can be shared."""
     label = _widen_labels(label, smear)
     edges = np.concatenate(([0], np.flatnonzero(np.diff(label)) + 1, [len(label)]))
     parts: list[PlateContact] = []
@@ -510,7 +515,7 @@ def _without_sharing(load: Load, label: IntArray, smear: int) -> list[PlateConta
 
 
 def _frames_of_load(load: Load, first: int, stop: int) -> Load:
-    """The frames [first, stop) of a load."""
+    """Return the frames [first, stop) of a load."""
     return replace(
         load,
         first=first,
@@ -536,7 +541,7 @@ def _make_contact(
     concerned: tuple[Side, ...],
     feet: Mapping[Side, FootEvidence],
 ) -> PlateContact:
-    """Combine decision and evidence into a contact."""
+    """Create the contact from the decision and the evidence."""
     contact = Contact(
         plate=load.plate.number,
         start_s=load.start_s,

@@ -1,4 +1,4 @@
-"""Evidence for each foot on a loaded plate: presence, distance to the centre of pressure, speed, height and overhang."""
+"""Evidence that a foot loads a plate: presence, distance to the centre of pressure, speed, height and overhang."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from biodyn.recording import Contact
 
 # Largest height of a standing sole above or below the surface of a plate (shoe, marker and model error).
 MAX_SOLE_HEIGHT_M = 0.08
-# A sole point this far outside the plate may still press on it: errors of corners and of the foot model.
+# A sole point within this distance outside the plate may still load it, because of errors of the corners and the foot model.
 REACH_M = 0.10
-# Errors of sole, markers and plates move the centre of pressure of a standing foot this far outside its outline.
+# Largest distance of the centre of pressure of a standing foot from its outline, caused by errors of sole, markers and plates.
 MAX_FOOT_DISTANCE_M = 0.05
-# Shorter loads are not foot contacts: the shortest stances of running last 0.15 s.
+# Shortest foot contact; the shortest stances of running last 0.15 s.
 MIN_CONTACT_S = 0.1
-# Shorter stretches without a foot are ignored: ringing of the plate, error of the motion.
+# Shorter stretches without a foot are ignored, because of ringing of the plate and errors of the motion.
 MIN_ABSENT_S = 0.1
 
 
 @dataclass(frozen=True)
 class Part:
-    """Part of an unbroken load: times in s, whether a foot can have made it, and whether the load continues before and after."""
+    """Part of a continuous load: times in s, whether a foot can have applied it, and whether the load continues before and
+    after."""
 
     start_s: float
     end_s: float
@@ -43,25 +44,25 @@ class Part:
 def contact_windows(
     plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline], rate_hz: float
 ) -> dict[Side | Literal["any"], BoolArray]:
-    """Return the frames (T,) in which any foot can load the plate, and each foot separately."""
+    """Return the frames (T,) in which any foot ("any"), and each foot, can load the plate."""
     windows: dict[Side | Literal["any"], BoolArray] = {"any": foot_may_load(plate, foot_outlines, rate_hz)}
     return windows | {side: foot_may_load(plate, {side: sole}, rate_hz) for side, sole in foot_outlines.items()}
 
 
 def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline], rate_hz: float) -> BoolArray:
-    """Frames (T,) in which a foot, of the plate's side if it has one, can load the plate: near, low and slow, or not visible."""
+    """Return the frames (T,) in which a foot can load the plate because it is near, low and slow, or not visible."""
     # A swinging foot moves at 3 to 5 m/s; the lowest point of a foot that lands or leaves is far slower.
     max_speed_m_s = 1.0
-    # Error of landing and leaving in the filtered motion, at most.
+    # Largest error of initial contact and foot off in the filtered motion.
     widen_s = 0.1
     frames = len(next(iter(foot_outlines.values())).known)
     here = np.zeros(frames, dtype=bool)
     for side, sole in foot_outlines.items():
         if plate.side not in (None, side):
             continue
-        # without known edges every point may be on the plate
+        # if the edges are unknown, every point may be on the plate
         near = sole.distance_to(plate.corners_W) < REACH_M if plate.outlined else np.ones(sole.low.shape, dtype=bool)
-        # over the floor or over a belt: the belt is a guess for a foot that hardly ever rests
+        # relative to the floor or the belt; the belt velocity is uncertain for a foot that rarely rests
         speed_W = lengths(np.gradient(sole.outline_W, 1.0 / rate_hz, axis=0)) if frames > 1 else sole.speed
         speed = np.nan_to_num(np.fmin(sole.speed, speed_W), nan=0.0)
         touches = near & sole.low & (speed < max_speed_m_s)
@@ -80,7 +81,8 @@ def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline]
 def parts_of_load(start_s: float, end_s: float, here: BoolArray, rate_hz: float) -> list[Part]:
     """Cut a load from `start_s` to `end_s` where feet arrive and leave; `here` (T,) is `foot_may_load`.
 
-    A remainder at an end shorter than `MIN_ABSENT_S` belongs to the foot: it is within the error of the motion.
+    An end without a foot that is shorter than `MIN_ABSENT_S` is assigned to the foot, because the motion has errors of this
+    size.
     """
     first = min(max(int(np.floor(start_s * rate_hz)), 0), len(here) - 1)
     stop = min(max(int(np.ceil(end_s * rate_hz)), first) + 1, len(here))
@@ -99,7 +101,7 @@ def parts_of_load(start_s: float, end_s: float, here: BoolArray, rate_hz: float)
 
 
 def adjacent_level(plate: PlateSignals, parts: Sequence[Part], number: int) -> float:
-    """Vertical force (N) that the plate reads without a foot next to part `number` of a load; 0 where it is unloaded."""
+    """Return the vertical force (N) without a foot next to part `number` of a load; 0 if the plate is unloaded there."""
     levels = [
         mean_force(plate, parts[n]) for n in (number - 1, number + 1) if 0 <= n < len(parts) and not parts[n].foot
     ]
@@ -107,7 +109,7 @@ def adjacent_level(plate: PlateSignals, parts: Sequence[Part], number: int) -> f
 
 
 def mean_force(plate: PlateSignals, part: Part) -> float:
-    """Mean raw vertical force of a part, N."""
+    """Return the mean raw vertical force of a part, N."""
     first = int(part.start_s * plate.analog_rate_hz)
     samples = plate.vertical_force[first : max(int(part.end_s * plate.analog_rate_hz), first + 1)]
     known = samples[np.isfinite(samples)]
@@ -115,9 +117,9 @@ def mean_force(plate: PlateSignals, part: Part) -> float:
 
 
 def times_above(plate: PlateSignals, part: Part, level_n: float) -> tuple[float, float]:
-    """Begin and end in s of the longest loading of a part above `level_n`; the whole part without any.
+    """Return start and end (s) of the longest loading of a part above `level_n`, or of the whole part if there is none.
 
-    A part ends about 0.1 s after the foot has left; the force shows the time itself.
+    A part ends about 0.1 s after foot off, so that its times are refined with the force.
     """
     first = int(part.start_s * plate.analog_rate_hz)
     samples = plate.vertical_force[first : int(part.end_s * plate.analog_rate_hz) + 1]
@@ -130,13 +132,13 @@ def times_above(plate: PlateSignals, part: Part, level_n: float) -> tuple[float,
 
 
 def height_over(plate: PlateSignals, outline: FloatArray) -> FloatArray:
-    """Height (T,) m of the lowest point of outlines (T, K, 3) over the plate's plane, measured there."""
+    """Return the height (T,) m of the lowest point of outlines (T, K, 3) above the plane of the plate."""
     centre, normal = plate_surface(plate.corners_W)
     height: FloatArray = (((outline - centre) @ normal) / normal[1]).min(axis=1)
     return height
 
 
-# Error of the outline of the sole; less overlap with a plate, or less overhang, is ignored.
+# Error of the sole outline; smaller overlap with a plate and smaller overhang are ignored.
 OUTLINE_ERROR_M = 0.015
 # Error of kinematic stance events (Zeni, O'Connor: 16 +- 15 ms); shorter overlaps are ignored.
 MIN_SHARED_S = 0.05
@@ -144,15 +146,15 @@ MIN_SHARED_S = 0.05
 
 @dataclass(frozen=True)
 class Load:
-    """One unbroken load of one plate, or a part of it, with everything needed for the decision.
+    """One continuous load of one plate, or a part of it, with the data needed for the decision.
 
     Attributes:
-        index: of the plate among `plates`. plate: its signals. plates: all plates, the instrumented floor.
-        foot_outlines: both feet. windows: frames in which they can load the plate, see `contact_windows`.
-        cop: (T, 3) m centre of pressure on the surface of the plate.
-        raised: the plate is a stair; nothing supports the foot beyond its edge.
+        index: index of the plate in `plates`. plate: signals of this plate. plates: all plates, the instrumented floor.
+        foot_outlines: outlines of both feet. windows: frames in which the feet can load the plate, see `contact_windows`.
+        cop: centre of pressure (T, 3) m on the surface of the plate.
+        raised: True for a stair, beyond whose edge nothing supports the foot.
         rate_hz: marker rate.
-        start_s, end_s: of the raw force. first, stop: its marker frames, stop exclusive.
+        start_s, end_s: times of the raw force. first, stop: range of marker frames, stop exclusive.
         threshold_n: vertical force that counts as contact on this plate (above the setting for a noisy plate).
         smear_s, mass_kg: see `decide.decide_contacts`.
     """
@@ -179,9 +181,9 @@ class SharedWrench:
     """Share of one foot in a load of two feet on one plate, in a window around its stance; zero outside the stance.
 
     Attributes:
-        raw: (n, 6) F_Wo_W at the rate of the plate, unfiltered, from sample `first_sample` on.
-        wrench: (m, 6) the same, filtered as the wrenches of the plates, at the marker frames from `first_frame` on.
-        sd: (K, m, 6) standard deviation of `wrench` from K independent causes.
+        raw: unfiltered wrench (n, 6) F_Wo_W at the rate of the plate, starting at sample `first_sample`.
+        wrench: wrench (m, 6), filtered like those of the plates, at the marker frames, starting at frame `first_frame`.
+        sd: standard deviations (K, m, 6) of `wrench` from K independent error sources.
     """
 
     first_sample: int
@@ -193,14 +195,14 @@ class SharedWrench:
 
 @dataclass(frozen=True)
 class PlateContact:
-    """One contact: a load of a plate or a part of it, with the decision.
+    """Contact: a load of a plate, or a part of it, with the decision.
 
     Attributes:
         contact: the record for tables and reports.
         plate: index into the given plates (not the number in the file).
         first, stop: marker frames of the raw load, stop exclusive.
-        feet: sides whose ground reaction the contact concerns: the assigned one, or the ones that stay unknown.
-        cut_before, cut_after: the load continues without a break before or after this contact (two feet on one plate).
+        feet: sides whose ground reaction the contact concerns: the assigned side, or the sides whose reaction stays unknown.
+        cut_before, cut_after: True if the load continues before or after this contact (two feet on one plate).
         frame_overhang_m: (n,) overhang of the low part of the sole over the edges of the plates in each frame, for a contact
             that is rejected only because of it; None for all others.
         share: share of the foot in the load of two feet; None = the whole load.
@@ -219,14 +221,15 @@ class PlateContact:
 
 @dataclass(frozen=True)
 class FootEvidence:
-    """Measures of one foot against one load, over the frames with sufficient force.
+    """Comparison of one foot with one load in the frames with sufficient force.
 
     Attributes:
         distance_median_m, distance_95_m: distance of the centre of pressure from the sole, 0 inside it.
-        speed_m_s, height_m: speed of the slowest low point of the sole over the floor, height of the lowest point over the plate.
-        share_inside: share of the low points that are on plates. overhang_m: overhang of the sole over their edges.
+        speed_m_s, height_m: speed of the slowest low point of the sole relative to the floor, and height of the lowest point
+            above the plate.
+        share_inside: fraction of the low points that are on plates. overhang_m: overhang of the sole over their edges.
         edge_m: smallest distance of the centre of pressure from the edge of the plates.
-        on_plate: (n,) frames of the load in which the foot stands on this plate. known_share: share of frames with a known sole.
+        on_plate: frames (n,) of the load in which the foot is on this plate. known_share: fraction of frames with a known sole.
         frame_overhang_m: (n,) overhang of the low part of the sole in each frame; infinite if unknown.
     """
 
@@ -243,7 +246,7 @@ class FootEvidence:
 
 
 def feet_evidence(load: Load) -> dict[Side, FootEvidence]:
-    """Measure both feet against a load."""
+    """Compare both feet with a load."""
     return {side: _foot_evidence(load, side) for side in SIDES}
 
 
@@ -253,7 +256,7 @@ def nearest_foot(feet: Mapping[Side, FootEvidence]) -> Side:
 
 
 def is_near(foot: FootEvidence) -> bool:
-    # At the ends of a load the centre of pressure is inaccurate: twice the distance is allowed there.
+    # Twice the distance is allowed at the ends of a load, where the centre of pressure is inaccurate.
     return (
         foot.distance_median_m <= MAX_FOOT_DISTANCE_M
         and foot.distance_95_m <= 2.0 * MAX_FOOT_DISTANCE_M
@@ -263,7 +266,7 @@ def is_near(foot: FootEvidence) -> bool:
 
 
 def evidence_record(load: Load, side: Side | None, feet: Mapping[Side, FootEvidence]) -> dict[str, float]:
-    """Return the evidence for tables and reports: of the assigned foot, else of the nearest one."""
+    """Return the evidence of the assigned foot, else of the nearest foot, for tables and reports."""
     subject: Side = side if side is not None else nearest_foot(feet)
     foot, rival = feet[subject], feet[other_side(subject)]
     zero = load.plate.zero
@@ -294,7 +297,7 @@ def evidence_record(load: Load, side: Side | None, feet: Mapping[Side, FootEvide
 
 def _foot_evidence(load: Load, side: Side) -> FootEvidence:
     """Compare one foot with this load."""
-    # Share of the peak force above which the centre of pressure is used.
+    # Fraction of the peak force above which the centre of pressure is used.
     cop_force_share = 0.15
     # Least time for which a part of the sole must be beyond the edge to make the measured force incomplete.
     min_overhang_s = 0.05
@@ -339,9 +342,10 @@ def _foot_evidence(load: Load, side: Side) -> FootEvidence:
 
 
 def _may_carry(load: Load, side: Side) -> BoolArray:
-    """Frames (n,) in which a foot may stand on a plate without known edges, by the centre of pressure alone.
+    """Return the frames (n,) in which a foot may stand on a plate without known edges, by the centre of pressure alone.
 
-    The foot that the file states; else the one with its sole at the centre of pressure, or both where it is between two soles.
+    This is the foot stated in the file, else the foot with its sole at the centre of pressure, or both feet if the centre of
+    pressure is between two soles.
     """
     rows = slice(load.first, load.stop)
     if load.plate.side is not None:

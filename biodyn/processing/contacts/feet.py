@@ -1,4 +1,4 @@
-"""Heels, toes, soles and pelvis through the trial, for contacts, events and steps."""
+"""Motion of heels, toes, soles and pelvis, for contacts, events and steps."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ LOW_HEIGHT_M = 0.03
 
 @dataclass(frozen=True)
 class FootOutline:
-    """Sole of one foot through the trial.
+    """Motion of the sole of one foot.
 
     Attributes:
         outline_W: (T, K, 3) m, sole points in World, ordered around the sole seen from above; NaN where unknown.
         speed: (T, K) m/s of each point over the floor.
         low: (T, K) bool, points within `LOW_HEIGHT_M` of the lowest one, which can carry load.
         height: (T,) m, World height of the lowest point.
-        bearing: (T,) bool, the foot stands on a surface of any height (floor, stair, plate).
-        known: (T,) bool, the sole is known.
+        bearing: (T,) bool, True while the foot stands on a surface of any height (floor, stair, plate).
+        known: (T,) bool, True if the position of the sole is known.
     """
 
     outline_W: FloatArray
@@ -49,7 +49,7 @@ class FootOutline:
 
 
 def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:
-    """Return motion and stance of the sole from its points (T, K, 3) m in World, ordered around it."""
+    """Compute the motion and stance of a sole from its points (T, K, 3) m in World, ordered around the sole."""
     outline_W = np.asarray(outline_W, dtype=np.float64)
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
     outline_W = np.where(known[:, None, None], outline_W, np.nan)
@@ -69,12 +69,12 @@ def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def _floor_velocity_of(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> FloatArray:
-    # Overground some sole point of a walking person rests for most of the time; below this share the foot may be on a belt,
+    # In overground walking some sole point rests for most of the time. Below this fraction the foot may be on a belt,
     # or the person runs.
     resting_share = 0.2
-    # Vertical speed of the lowest point during stance on a belt, at most.
+    # Largest vertical speed of the lowest point during stance on a belt.
     level_speed_m_s = 0.1
-    # Least share of level frames: the feet of runners are level for 9 to 14 % of the time.
+    # Least fraction of frames with a level foot; the feet of runners are level for 9 to 14 % of the time.
     runner_share = 0.05
     if not known.any():
         return np.zeros(3)
@@ -84,7 +84,7 @@ def _floor_velocity_of(outline_W: FloatArray, known: BoolArray, velocity: FloatA
     lowest = np.argmin(np.where(known[:, None], outline_W[..., 1], 0.0), axis=1)[:, None]
     height = np.take_along_axis(outline_W[..., 1], lowest, axis=1)[:, 0]
     velocity = np.take_along_axis(velocity, lowest[..., None], axis=1)[:, 0]
-    # The foot of a walking person is on the belt at the median height, that of a runner only at the lowest heights.
+    # A walking person's foot is on the belt at its median height, a runner's foot only at its lowest heights.
     for percent, least_share in ((50.0, resting_share), (10.0, runner_share)):
         low = known & (np.nan_to_num(height) < np.percentile(height[known], percent) + LOW_HEIGHT_M)
         level = low & (np.abs(np.nan_to_num(velocity[:, 1], nan=np.inf)) < level_speed_m_s)
@@ -92,14 +92,14 @@ def _floor_velocity_of(outline_W: FloatArray, known: BoolArray, velocity: FloatA
             break
     else:
         return np.zeros(3)
-    if np.median(slowest[level]) < REST_SPEED_M_S:  # overground: the foot of a runner rests, however shortly
+    if np.median(slowest[level]) < REST_SPEED_M_S:  # overground, even the foot of a runner rests briefly
         return np.zeros(3)
     return np.median(velocity[level], axis=0) * (1.0, 0.0, 1.0)
 
 
 def clear_of_plate(corners: FloatArray, sole: FloatArray) -> BoolArray:
     """Return the frames (T,) in which the whole sole (T, K, 3) is known and outside the plate (4, 3), at any height."""
-    # Distance from the edge at which a foot does not touch the plate, whatever the errors of markers and corners.
+    # Distance from the edge beyond which a foot does not touch the plate, given the errors of markers and corners.
     clear_m = 0.05
     centre = corners.mean(axis=0)
     sides = 0.5 * np.stack(
@@ -115,7 +115,7 @@ def clear_of_plate(corners: FloatArray, sole: FloatArray) -> BoolArray:
 
 
 def _point_velocities(outline_W: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray:
-    """Velocities (T, K, 3) m/s of the points, by central differences within each known stretch; NaN elsewhere."""
+    """Return the velocities (T, K, 3) m/s of the points, by central differences within each known stretch; NaN elsewhere."""
     velocity = np.full_like(outline_W, np.nan)
     for first, stop in finite_stretches(known):
         if stop - first > 1:
@@ -126,10 +126,10 @@ def _point_velocities(outline_W: FloatArray, known: BoolArray, rate_hz: float) -
 def _stance_frames(
     point_height: FloatArray, speed: FloatArray, height: FloatArray, known: BoolArray, rate_hz: float
 ) -> BoolArray:
-    """Frames (T,) of stance: around each rest of a sole point, at the height of that rest.
+    """Return the frames (T,) of stance around each rest of a sole point, at the height of that rest.
 
-    Floor height is the height of rest, so that stairs and ramps need no other value. A point below it is low, too: a rigid
-    outline penetrates the floor when the toes bend. The feet of runners rest shortly: a rest of half the longest one counts.
+    The floor height is the height at rest, which also covers stairs and ramps. A point below this height counts as low, because
+    a rigid outline penetrates the floor when the toes bend. A rest counts if it lasts at least half as long as the longest one.
     """
     rest_duration_s, least_rest_s = 0.08, 0.05
     # Stance extends from a rest as far as some sole point is low and slower than 0.5 m/s (Ghoussayni
@@ -157,11 +157,11 @@ class GaitPoints:
     """Points of the fitted skeleton in World, NaN where a frame could not be solved.
 
     Attributes:
-        sole: per side (T, K, 3) m, outline of the sole.
-        heel, toe: per side (T, 3) m, back and front end of the sole.
-        pelvis: (T, 3) m, midpoint of the joint centres between the root and its jointed segments of both sides.
-        forward: (T, 3) unit, anterior axis of the root.
-        floor_velocity: (3,) m/s of the surface under the feet: zero, or that of a treadmill's belt.
+        sole: outline (T, K, 3) m of each sole, by side.
+        heel, toe: rear and front end (T, 3) m of each sole, by side.
+        pelvis: midpoint (T, 3) m of the joint centres between the root and its child segments of both sides.
+        forward: anterior unit axis (T, 3) of the root.
+        floor_velocity: velocity (3,) m/s of the surface under the feet, zero unless it is a treadmill belt.
     """
 
     sole: Mapping[Side, FloatArray]
@@ -172,11 +172,11 @@ class GaitPoints:
     floor_velocity: FloatArray
 
     def of_steps(self, rate_hz: float, cutoff_hz: float) -> GaitPoints:
-        """Return the points low-pass filtered at 6 Hz, for contacts and steps; the markers passed `cutoff_hz`.
+        """Return the points low-pass filtered at 6 Hz, for contacts and steps.
 
-        Unchanged where the cut-off of the markers is as low, or 0 (none).
+        cutoff_hz: cut-off of the marker filter. The points are returned unchanged if it is as low, or 0 (no filter).
         """
-        # Cut-off with which the limits of stance and the odds of strikes were determined (`library/gait/`).
+        # Cut-off used to determine the limits of stance and the probabilities of strikes (`library/gait/`).
         steps_hz = 6.0
         hz = additional_cutoff_hz(cutoff_hz, steps_hz)
         if not 0.0 < hz < 0.5 * rate_hz:
@@ -196,13 +196,13 @@ class GaitPoints:
         )
 
     def long_axis(self, side: Side) -> FloatArray:
-        """Return unit vectors (T, 3) from heel to toe, World."""
+        """Return the unit vectors (T, 3) from heel to toe in World."""
         foot = self.toe[side] - self.heel[side]
         return foot / np.linalg.norm(foot, axis=1, keepdims=True)
 
 
 def gait_points(fit: Fit, sides: tuple[Side, ...], rate_hz: float) -> GaitPoints:
-    """Return the points from the poses of the fit; `rate_hz`: frame rate."""
+    """Compute the points from the poses of the fit; `rate_hz`: frame rate."""
     model = fit.model
     sole: dict[Side, FloatArray] = {}
     heel: dict[Side, FloatArray] = {}
@@ -210,7 +210,8 @@ def gait_points(fit: Fit, sides: tuple[Side, ...], rate_hz: float) -> GaitPoints
     for side in sides:
         R, p = fit.body_pose(model.sole_body[side])
         outline = np.einsum("tij,kj->tki", R, model.foot_outlines[side]) + p[:, None]
-        half = len(model.foot_outlines[side]) // 2  # the outline runs heel - toes on one edge and back on the other
+        # the outline runs from heel to toes along one edge and back along the other
+        half = len(model.foot_outlines[side]) // 2
         sole[side] = outline
         heel[side] = 0.5 * (outline[:, 0] + outline[:, -1])
         toe[side] = 0.5 * (outline[:, half - 1] + outline[:, half])

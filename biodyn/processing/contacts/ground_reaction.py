@@ -1,4 +1,4 @@
-"""Ground wrench on each foot, the frames in which it is unknown, and findings about contacts."""
+"""Ground wrench on each foot, frames in which it is unknown, and findings about contacts."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ STANCE_DELAY_S = 0.05
 
 @dataclass(frozen=True)
 class ContactDecisions:
-    """Every contact of a trial, decided independently of the filter of the forces.
+    """All decided contacts of a trial, independent of the filter of the forces.
 
     Attributes:
-        items: contacts with what the ground reaction needs. outlines: soles of the feet.
-        cutoff_hz: (P,) of the filter of the plates at the decision.
+        items: contacts with the data needed for the ground reaction. outlines: sole outlines of the feet.
+        cutoff_hz: cut-off (P,) of the filter of each plate at the time of the decision.
     """
 
     items: tuple[PlateContact, ...]
@@ -60,7 +60,7 @@ class ContactDecisions:
         return tuple(item.contact for item in self.items)
 
     def with_filter_of(self, plates: Sequence[PlateSignals], rate_hz: float) -> tuple[PlateContact, ...]:
-        """Return the items with shares of loads filtered as the wrenches of `plates`."""
+        """Return the items, with their shares of loads filtered like the wrenches of `plates`."""
         if tuple(plate.cutoff_hz for plate in plates) == self.cutoff_hz:
             return self.items
         return tuple(_filter_like_plate(item, plates[item.plate], rate_hz) for item in self.items)
@@ -104,10 +104,10 @@ def reaction_from_decisions(
     full_bandwidth: GroundReaction | None = None,
     strikes_s: Mapping[Side, FloatArray] | None = None,
 ) -> GroundReaction:
-    """Return the ground reaction from the wrenches of `plates`, which may be filtered otherwise than at the decision.
+    """Return the ground reaction from the wrenches of `plates`, whose filter may differ from that of the decision.
 
-    full_bandwidth: the reaction at full bandwidth if already known; None = computed. strikes_s: per side (N,) s, strikes from
-    gait events; without any, a stance off the plates begins when the sole comes to rest.
+    full_bandwidth: the reaction at full bandwidth if already known; None = computed here. strikes_s: times (N,) s of the foot
+    strikes of each side from gait events; without them, a stance off the plates starts when the sole comes to rest.
     """
     strikes_s = strikes_s or {}
     reaction = ground_reaction(
@@ -134,7 +134,7 @@ def reaction_from_decisions(
 
 
 def _filter_like_plate(item: PlateContact, plate: PlateSignals, rate_hz: float) -> PlateContact:
-    """The contact with its share of the load filtered as the wrench of the plate."""
+    """Return the contact with its share of the load filtered as the wrench of the plate."""
     if item.share is None:
         return item
     wrench = plate.at_frames(item.share.raw, rate_hz, len(item.share.wrench))
@@ -153,10 +153,10 @@ def ground_reaction(
 ) -> GroundReaction:
     """Sum the wrenches of the plates on each foot and mark the frames in which the wrench on a foot is unknown.
 
-    A foot that stands (`FootOutline.bearing`) without an assigned contact is unmeasured, as is a foot during an ambiguous or
-    rejected contact that concerns it (`unmeasured_stances`): its wrench is NaN there, and zero in swing except for what the
-    filter spreads before an unmeasured strike (`pre_strike_force`). The filtered wrench belongs to its foot over its whole
-    support, up to half-way to the next contact of that plate, so that no force is lost or counted twice.
+    A foot is unmeasured (`unmeasured_stances`) if it stands (`FootOutline.bearing`) without an assigned contact, or during an
+    ambiguous or rejected contact that concerns it. Its wrench is then NaN. In swing the wrench is zero except for the force
+    that the filter spreads before an unmeasured strike (`pre_strike_force`). The filtered wrench is assigned to its foot over
+    its whole support, up to half-way to the next contact of the plate, so that no force is lost or counted twice.
     """
     # ... or for this many half-widths of the filter (ringing of a Butterworth pair is below 1e-4 by then). Unfiltered forces,
     # too, are below the threshold next to a contact.
@@ -199,7 +199,7 @@ def ground_reaction(
     points, moments = {}, {}
     for side in SIDES:
         wrench[side][~measured[side]] = np.nan
-        with np.errstate(divide="ignore", invalid="ignore"):  # no height without force
+        with np.errstate(divide="ignore", invalid="ignore"):  # the height is undefined without force
             height = surface[side] / wrench[side][:, 4]
         points[side], moments[side] = pressure_at_height(wrench[side], height, threshold_n)
     return GroundReaction(
@@ -216,7 +216,7 @@ def ground_reaction(
 
 
 def _shared_rows(item: PlateContact, share: SharedWrench, frames: int, tail: int) -> tuple[int, int, FloatArray]:
-    """Frames [first, stop) and wrench of a foot that shares its plate: over the support of the filter, within the cuts."""
+    """Return the frames [first, stop) of the filtered share of a foot, limited by the cuts of the load, and its wrench."""
     first = item.first if item.cut_before else max(item.first - tail, share.first_frame)
     stop = item.stop if item.cut_after else min(item.stop + tail, share.first_frame + len(share.wrench), frames)
     return first, stop, share.wrench[first - share.first_frame : stop - share.first_frame]
@@ -236,7 +236,7 @@ def filter_supports(
 
     tail: frames after the raw contact in which the filtered wrench may differ from zero. Contacts with a share keep their frames.
     """
-    # The filtered wrench is used beyond the raw contact until it stays below this share of its peak ...
+    # The filtered wrench is used beyond the raw contact until it stays below this fraction of its peak ...
     died_away_share = 1e-3
     result = [(item.first, item.stop) for item in contacts]
     for plate in range(len(plates)):
@@ -245,7 +245,7 @@ def filter_supports(
         if not order:
             continue
         force = np.linalg.norm(plates[plate].wrench[:, 3:], axis=1)
-        # Limits half-way between neighbours; parts of one unbroken load meet where they were cut.
+        # Contacts are separated half-way between neighbours; parts of one continuous load are separated where they were cut.
         meeting = [(contacts[a].stop + contacts[b].first) // 2 for a, b in pairwise(order)]
         lower, upper = [0, *meeting], [*meeting, frames]
         for number, low, high in zip(order, lower, upper, strict=True):
@@ -284,7 +284,7 @@ def contact_decisions(
     """Decide every contact of a trial.
 
     Parameters:
-        soles_W: per side (T, K, 3) m, points around the sole, NaN where unknown. mass_kg: body mass, where known.
+        soles_W: points (T, K, 3) m around the sole of each side, NaN where unknown. mass_kg: body mass; None if unknown.
         fit: motion of the whole body for the balance of forces; None = not used.
     """
     balance = None
@@ -312,7 +312,7 @@ def compute_reaction(
 ) -> GroundReaction:
     """Return the ground reaction of both feet with the plate forces of these signals.
 
-    full_bandwidth: that at full bandwidth if already known. strikes_s: see `reaction_from_decisions`.
+    full_bandwidth, strikes_s: see `reaction_from_decisions`.
     """
     plates = _plate_signals(signals)
     if full_bandwidth is None:
@@ -352,7 +352,7 @@ def _plate_signals(signals: TrialSignals) -> list[PlateSignals]:
     ]
 
 
-_REASON = "the file of forces names the foot"
+_REASON = "the force file states the foot"
 
 
 def ground_reaction_from_forces(
@@ -363,14 +363,15 @@ def ground_reaction_from_forces(
     rate_hz: float,
     threshold_n: float,
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
-    """Return contacts and ground reaction of feet with given forces.
+    """Return contacts and ground reaction of the feet for given external forces.
 
     Parameters:
-        wrenches: per side (T, 6) F_Wo_W. heights: per side (T,) m, of the point of application, NaN = at the sole.
-        soles_W: per side (T, K, 3) m, outline of the sole, NaN where unknown. covered: (T,) frames that the file covers.
+        wrenches: F_Wo_W (T, 6) of each side. heights: height (T,) m of the point of application of each side, NaN = at the
+            sole.
+        soles_W: outline (T, K, 3) m of each sole, NaN where unknown. covered: frames (T,) that the force file covers.
         threshold_n: vertical force of a loaded foot.
 
-    A foot that stands for a whole stance without a force is on uninstrumented ground.
+    A foot without a force during a whole stance is on uninstrumented ground.
     """
     # A shorter stance may be a foot that scuffs the floor.
     least_stance_s = 0.1
@@ -385,8 +386,8 @@ def ground_reaction_from_forces(
         for first, stop in finite_stretches(outline.bearing):
             if stop - first >= least_stance_s * rate_hz and not loaded[first:stop].any():
                 bare[first:stop] = True
-        words = np.where(bare, f"the {SIDE_NAMES[side]} foot stands without a given force", "")
-        words = np.where(covered, words, "the file of forces does not cover this time")
+        words = np.where(bare, f"the {SIDE_NAMES[side]} foot is in stance, but the force file has no force on it", "")
+        words = np.where(covered, words, "the force file does not cover this time")
         reason[side], measured[side] = words.tolist(), np.asarray(covered & ~bare)
         on_floor[side] = np.asarray(loaded | bare)
         height = np.where(np.isfinite(heights[side]), heights[side], np.nan_to_num(outline.height))
@@ -403,23 +404,20 @@ def ground_reaction_from_forces(
 
 
 def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Diagnostic, ...]:
-    """Return findings about contacts that are not assigned, noisy plates, and forces stored as zero below a limit.
-
-    rate_hz: marker rate, for the frames concerned.
-    """
-    # Shorter losses move an event by a frame or two only.
+    """Return findings about unassigned contacts, noisy plates, and forces that were stored as zero below a limit."""
+    # Shorter losses change the time of an event by one or two frames only.
     reported_loss_s = 0.005
     notes: list[Diagnostic] = []
     alike: dict[tuple[int, str, str], list[Contact]] = {}
     for contact in contacts:
-        if contact.decision != "assigned":  # equal reasons, but for their numbers, become one finding
+        if contact.decision != "assigned":  # findings whose reasons differ only in their numbers are merged
             alike.setdefault((contact.plate, contact.decision, re.sub(r"[0-9.]+", "", contact.reason)), []).append(
                 contact
             )
     for group in alike.values():
         contact, count = group[0], f"{len(group)} loads, " if len(group) > 1 else ""
         begin_s, end_s = min(c.start_s for c in group), max(c.end_s for c in group)
-        # Information only: most trials have such a contact. checks/contacts.py warns of a leg without any.
+        # Information only: most trials have such a contact. checks/contacts.py warns if a leg has no assigned contact.
         notes.append(
             Diagnostic(
                 code=f"contact-{contact.decision}",
@@ -428,8 +426,8 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
                 value=contact.evidence.get("peak_n"),
                 unit="N",
                 frames=(int(begin_s * rate_hz), int(end_s * rate_hz)),
-                hint="No ground reaction of these feet and no moments of their legs in these frames. To assign the load: "
-                "[contacts] override (docs/settings.md).",
+                hint="In these frames the ground reaction of these feet and the moments of their legs are not "
+                "available. To assign the load, use [contacts] override (docs/settings.md).",
                 about=str(contact.plate),
             )
         )
@@ -443,20 +441,21 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
             Diagnostic(
                 code="force-cut",
                 severity="warning",
-                message=f"The force of {plates} was stored as zero below a limit; up to {1000 * max(missed):.0f} ms of "
-                "contact are missing at its start or end.",
+                message=f"The force of {plates} was stored as zero below a limit, so that up to "
+                f"{1000 * max(missed):.0f} ms are missing at the start or end of contacts.",
                 value=max(missed),
                 limit=reported_loss_s,
                 unit="s",
-                hint="Export the forces without a threshold; foot strikes and foot offs were extrapolated.",
+                hint="The times of foot strikes and foot offs were extrapolated. Export the forces without a "
+                "threshold.",
             )
         )
     return tuple(notes)
 
 
 def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnostic]:
-    """Findings about contacts during which an unmeasured support carries a part of the body."""
-    # Missing vertical force, share of body weight: three times that of correct contacts (`balance`).
+    """Return findings about contacts during which an unmeasured support carries a part of the body."""
+    # Least missing vertical force as a fraction of body weight, three times that of correct contacts (`balance`).
     support_share = 0.15
     notes = []
     for contact in contacts:
@@ -467,14 +466,15 @@ def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnos
                 Diagnostic(
                     code="support-not-measured",
                     severity="warning",
-                    message=f"Plate {contact.plate}, {contact.start_s:.2f} to {contact.end_s:.2f} s: the plates carry "
-                    f"{missing_n:.0f} N less than required by the motion.",
+                    message=f"Plate {contact.plate}, {contact.start_s:.2f} to {contact.end_s:.2f} s: the plates "
+                    f"measure {missing_n:.0f} N less than required by the motion.",
                     value=missing_n,
                     limit=limit_n,
                     unit="N",
                     frames=(int(contact.start_s * rate_hz), int(contact.end_s * rate_hz)),
-                    hint="A stick, a rail or a helping hand: moments of the leg are valid, moments of the arms and trunk not. Or "
-                    "body mass or the scale of the plate is wrong.",
+                    hint="If a stick, a rail or a helping hand carries this force, moments of the leg are valid and "
+                    "moments of arms and trunk are not. Otherwise check the body mass and the scale of the "
+                    "plate.",
                     about=str(contact.plate),
                 )
             )
@@ -482,7 +482,7 @@ def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnos
 
 
 def _noisy_plates(contacts: Sequence[Contact]) -> list[Diagnostic]:
-    """Findings about plates with noise that raised the contact threshold."""
+    """Return findings about plates whose contact threshold was raised because of noise."""
     notes = []
     plates = {contact.plate: contact.evidence for contact in contacts}
     for number, evidence in sorted(plates.items()):
@@ -496,7 +496,8 @@ def _noisy_plates(contacts: Sequence[Contact]) -> list[Diagnostic]:
                     f"{threshold:.0f} N.",
                     value=noise,
                     unit="N",
-                    hint="Check cables, amplifier and mains of the plate; a low-pass filter before recording helps.",
+                    hint="Check cables, amplifier and power supply of the plate, or use a low-pass filter before "
+                    "recording.",
                 )
             )
     return notes

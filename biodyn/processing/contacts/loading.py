@@ -1,4 +1,4 @@
-"""Loads of single plates: start and end, centre of pressure, forces at the rate of the plate, and loads that no foot made."""
+"""Loads of single plates: start and end, centre of pressure, forces at the rate of the plate, and loads without a foot."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from biodyn.processing.signals.plates import at_marker_frames
 from biodyn.processing.signals.prepare import FULL_BANDWIDTH_HZ, MOST_OF_RATE
 from biodyn.recording import Contact, GroundReaction, PlateWrench, PlateZero, SharedLoad
 
-# Normal noise exceeds this many standard deviations once in 3.5 million samples (an hour at 1000 Hz); a mains hum never
-# exceeds 1.5.
+# Normally distributed noise exceeds this number of standard deviations once in 3.5 million samples (an hour at 1000
+# Hz), and mains hum never exceeds 1.5.
 NOISE_FACTOR = 5.0
 # Shorter dips of the force are ringing of the plate, shorter peaks are knocks.
 MAX_DIP_S = 0.03
@@ -28,17 +28,17 @@ class PlateSignals:
 
     Attributes:
         number: plate number in the file.
-        corners_W: (4, 3) m.
+        corners_W: corners (4, 3) m in World.
         wrench: (T, 6) F_Wo_W [moment about the world origin; force] on the body, filtered, at the marker rate; Nm, N.
-        vertical_force: (Ta,) N, raw upward force on the body at `analog_rate_hz`; sample 0 belongs to frame 0.
+        vertical_force: (Ta,) N, raw upward force on the body at `analog_rate_hz`; sample 0 is at frame 0.
         analog_rate_hz: samples per second of `vertical_force`.
         zero: offset and noise of the plate, None if not determined.
-        saturated_s: (begin, end) in s of the stretches with a saturated channel.
-        unrecorded_s: stretches without samples while the plate was loaded.
+        saturated_s: (start, end) in s of the stretches with a saturated channel.
+        unrecorded_s: (start, end) in s of the stretches without samples while the plate was loaded.
         raw: (Ta, 6) F_Wo_W at the analog rate, unfiltered; None if unknown.
-        cutoff_hz, order: of the filter of `wrench`.
-        full: (T, 6) wrench at full bandwidth. full_cutoff_hz: of its filter.
-        outlined: whether `corners_W` are the edges of the plate. side: of the foot that the file states for this force.
+        cutoff_hz, order: cut-off and order of the filter of `wrench`.
+        full: wrench (T, 6) at full bandwidth. full_cutoff_hz: cut-off of its filter.
+        outlined: True if `corners_W` are the edges of the plate. side: side of the foot to which the file assigns the force.
     """
 
     number: int
@@ -58,18 +58,18 @@ class PlateSignals:
     side: Side | None = None
 
     def at_full_bandwidth(self) -> PlateSignals:
-        """Return the plate with its wrench at full bandwidth; unchanged where this is unknown."""
+        """Return the plate with its wrench at full bandwidth, or unchanged if this wrench is unknown."""
         if self.full is None:
             return self
         return replace(self, wrench=self.full, cutoff_hz=self.full_cutoff_hz, full=None)
 
     def at_frames(self, raw: FloatArray, rate_hz: float, count: int) -> FloatArray:
-        """Return a wrench (n, 6) at the plate's rate, filtered as `wrench`, at `count` marker frames (count, 6)."""
+        """Filter a wrench (n, 6) at the plate's rate like `wrench`, and resample it to `count` marker frames (count, 6)."""
         smooth = butterworth_lowpass(raw, self.analog_rate_hz, self.cutoff_hz, self.order)
         return at_marker_frames(smooth, self.analog_rate_hz, count, rate_hz)
 
     def threshold_n(self, least_n: float) -> float:
-        """Return the vertical force that counts as contact, N: `least_n`, more for a noisy plate."""
+        """Return the vertical force (N) that counts as contact: `least_n`, or more for a noisy plate."""
         noise = self.zero.noise_n if self.zero is not None else 0.0
         return max(least_n, NOISE_FACTOR * noise) if np.isfinite(noise) else least_n
 
@@ -136,10 +136,10 @@ def find_loads(vertical_force: FloatArray, rate_hz: float, threshold_n: float) -
 def missed_times(
     vertical_force: FloatArray, rate_hz: float, start_s: float, end_s: float, threshold_n: float
 ) -> tuple[float, float]:
-    """Return the times in s by which a load began earlier and ended later than stored, where small forces were stored as zero.
+    """Return the times (s) by which a load started earlier and ended later than stored, because small forces were stored as
+    zero.
 
-    Some software stores zero for every force below a limit. The force is then extrapolated with its slope at the edge down to
-    `threshold_n`. 0 where nothing was removed.
+    The force is extrapolated from its slope at the edge down to `threshold_n`. The times are 0 if no force was removed.
     """
     force = np.asarray(vertical_force, dtype=np.float64)
     forwards = _missed_time(force, round(np.ceil(start_s * rate_hz)), rate_hz, threshold_n)
@@ -148,8 +148,8 @@ def missed_times(
 
 
 def _missed_time(force: FloatArray, edge: int, rate_hz: float, threshold_n: float) -> float:
-    """Time in s in which the force rose from the threshold to sample `edge`, the first of a load."""
-    # Number of equal samples that show that the software stored a constant: real signals have noise.
+    """Return the time (s) in which the force rose from the threshold to its first non-zero sample `edge`."""
+    # Number of equal samples that shows a stored constant; measured signals have noise.
     cut_samples = 5
     max_missed_s = 0.1
     slope_s = 0.02  # the slope of the force at the edge is taken over this time
@@ -168,10 +168,9 @@ class FootForces:
 
     Attributes:
         rate_hz: samples per second.
-        wrench: per side (Ta, 6) F_Wo_W [moment; force] about the world origin, Nm and N, filtered at `FULL_BANDWIDTH_HZ`; zero in
-            swing, NaN if unknown.
-        loaded: per side (Ta,) within a known contact of the foot with a plate.
-        centre_of_pressure: per side (Ta, 3) m. free_moment: (Ta,) Nm about the vertical through it. NaN below the threshold.
+        wrench: F_Wo_W (Ta, 6) of each side, Nm and N, filtered at `FULL_BANDWIDTH_HZ`; zero in swing, NaN if unknown.
+        loaded: (Ta,) bool of each side, True within a known contact of the foot with a plate.
+        centre_of_pressure: (Ta, 3) m of each side. free_moment: vertical moment (Ta,) Nm about it. NaN below the threshold.
     """
 
     rate_hz: float
@@ -190,15 +189,15 @@ def forces_at_plate_rate(
     threshold_n: float,
     order: int,
 ) -> FootForces | None:
-    """Return the ground reaction of each foot at the rate of the plates; None without the samples of a plate.
+    """Return the ground reaction of each foot at the rate of the plates; None if the samples of a plate are missing.
 
     Parameters:
-        contacts: assigned contacts of these plates. plates: unfiltered, at their own rates. order: of the low-pass filter.
-        reaction: at the frames; where it is unknown, the result is unknown.
-        threshold_n: least vertical force with a centre of pressure.
+        contacts: assigned contacts of these plates. plates: unfiltered plate wrenches at their sampling rates.
+        reaction: ground reaction at the marker frames; the result is unknown where it is unknown.
+        threshold_n: least vertical force with a centre of pressure. order: order of the low-pass filter.
 
-    Every plate passes the same filter at any frame rate, so that peaks of different laboratories are comparable. A load of two
-    feet on one plate without known shares belongs to neither.
+    All plates are filtered in the same way at any frame rate, so that peaks of different laboratories are comparable. A load of
+    two feet on one plate with unknown shares is assigned to neither foot.
     """
     by_number = {plate.number: plate for plate in plates if len(plate.wrench)}
     assigned = [c for c in contacts if c.decision == "assigned" and c.side is not None and c.plate in by_number]
@@ -251,7 +250,8 @@ def _low_passed(wrench: FloatArray, own_hz: float, rate_hz: float, count: int, o
 
 
 def _contact_span(contact: Contact, contacts: Sequence[Contact], rate_hz: float, count: int) -> tuple[int, int]:
-    """Samples [first, stop) of the force of a contact: as far as the filter spreads it, half-way to its neighbours."""
+    """Return the samples [first, stop) over which the filter spreads the force of a contact, at most half-way to its
+    neighbours."""
     # At full bandwidth the filter response has decayed after 1.5 periods.
     tail_s = 0.03
     begin_s, end_s = contact.start_s - tail_s, contact.end_s + tail_s
@@ -266,7 +266,7 @@ def _contact_span(contact: Contact, contacts: Sequence[Contact], rate_hz: float,
 
 
 def _foot_share(contact: Contact, shared: Sequence[SharedLoad], plate_hz: float) -> SharedLoad | None:
-    """Share of the foot in the load of the plate, where two feet made it."""
+    """Return the share of the foot in a load of two feet; None if the load is from one foot."""
     middle = 0.5 * (contact.start_s + contact.end_s) * plate_hz
     for share in shared:
         bearing = np.flatnonzero(share.raw[:, 4])
@@ -278,13 +278,13 @@ def _foot_share(contact: Contact, shared: Sequence[SharedLoad], plate_hz: float)
 
 
 def _shared_part(share: SharedLoad, own_hz: float, rate_hz: float, order: int) -> tuple[int, FloatArray]:
-    """First sample and wrench, at the requested rate, of the share of a foot in a load."""
+    """Return the first sample and wrench, at the requested rate, of the share of a foot in a load."""
     count = round(len(share.raw) * rate_hz / own_hz)
     return round(share.first_sample * rate_hz / own_hz), _low_passed(share.raw, own_hz, rate_hz, count, order)
 
 
 def _is_part_of_a_whole(contact: Contact, contacts: Sequence[Contact]) -> bool:
-    """Whether another contact loads the same plate at the same time."""
+    """Return whether another contact loads the same plate at the same time."""
     return any(
         other is not contact
         and other.plate == contact.plate
@@ -295,7 +295,7 @@ def _is_part_of_a_whole(contact: Contact, contacts: Sequence[Contact]) -> bool:
 
 
 def _known_samples(measured: BoolArray, frame_rate_hz: float, rate_hz: float, count: int) -> BoolArray:
-    """Samples (count,) with both neighbouring frames measured; after the last frame that frame counts."""
+    """Return the samples (count,) with both neighbouring frames measured; after the last frame that frame counts."""
     at = np.arange(count) * (frame_rate_hz / rate_hz)
     last = len(measured) - 1
     before = np.minimum(np.floor(at + 1e-9).astype(np.int64), last)
@@ -303,13 +303,13 @@ def _known_samples(measured: BoolArray, frame_rate_hz: float, rate_hz: float, co
     return np.asarray(measured[before] & measured[after])
 
 
-# Lighter loads are knocks, cables, residual offsets.
+# Smaller loads are from knocks, cables or residual offsets.
 LEAST_BW = 0.05
 
 
 @dataclass(frozen=True)
 class OtherLoad:
-    """A load without a foot: plate number, begin and end (s), largest vertical force (N)."""
+    """Load without a foot: plate number, start and end (s), largest vertical force (N)."""
 
     plate: int
     start_s: float
@@ -320,15 +320,15 @@ class OtherLoad:
 def other_loads(
     contacts: Sequence[Contact], plates: Sequence[PlateWrench], rate_hz: float, mass_kg: float | None
 ) -> tuple[OtherLoad, ...]:
-    """Return the loads of at least `LEAST_BW` body weights that began and ended while no foot was near.
+    """Return the loads of at least `LEAST_BW` body weights that started and ended while no foot was near.
 
     Loads during which a foot was not visible are excluded.
     """
-    # A foot nearer than this may have made the load (error of the soles included).
+    # A foot nearer than this may have applied the load (including the error of the soles).
     near_m = 0.10
-    usual_kg = 70.0  # assumed where body mass is unknown
+    usual_kg = 70.0  # assumed if body mass is unknown
     least_s = 0.15
-    # Largest force at both ends of a load, as a share of its peak; an offset would remain.
+    # Largest force at both ends of a load as a fraction of its peak; an offset would remain.
     gone_share = 0.4
     end_s = 0.05
     least_n = LEAST_BW * STANDARD_GRAVITY_M_S2 * (mass_kg or usual_kg)
@@ -351,17 +351,17 @@ def other_loads(
 
 
 def _has_distances(contact: Contact) -> bool:
-    """Whether the distances of both feet from the centre of pressure are known."""
+    """Return whether the distances of both feet from the centre of pressure are known."""
     rival = contact.evidence.get("rival_cop_distance_median_m", np.nan)
     return bool(np.isfinite(contact.evidence["cop_distance_median_m"]) and np.isfinite(rival))
 
 
 def without_aid_contacts(contacts: Sequence[Contact], loads: Sequence[OtherLoad]) -> tuple[Contact, ...]:
-    """Return the contacts with unassigned ones where the centre of pressure a walking aid moved out of the foot.
+    """Return the contacts, after unassigning those whose centre of pressure a walking aid shifted outside the foot.
 
-    Only where `loads` show that a walking aid is used.
+    Contacts are changed only if `loads` shows that a walking aid is used.
     """
-    # With a walking aid, a centre of pressure this far outside the foot is that of foot and aid.
+    # With a walking aid, a centre of pressure at this distance outside the foot is that of foot and aid together.
     shared_m = 0.02
     if not loads:
         return tuple(contacts)
@@ -370,7 +370,8 @@ def without_aid_contacts(contacts: Sequence[Contact], loads: Sequence[OtherLoad]
         outside_m = contact.evidence.get("cop_distance_95_m", 0.0)
         if contact.decision == "assigned" and outside_m > shared_m:
             reason = (
-                f"the centre of pressure is {100.0 * outside_m:.1f} cm outside the foot: an aid may load the plate, too"
+                f"the centre of pressure is {100.0 * outside_m:.1f} cm outside the foot, so that a walking aid may "
+                "also load the plate"
             )
             contact = replace(contact, decision="ambiguous", side=None, reason=reason)
         checked.append(contact)
@@ -380,8 +381,7 @@ def without_aid_contacts(contacts: Sequence[Contact], loads: Sequence[OtherLoad]
 def with_unknown_loads(
     reaction: GroundReaction, decided: Sequence[Contact], checked: Sequence[Contact], rate_hz: float, smear_s: float
 ) -> GroundReaction:
-    """Return the ground reaction without the loads that are assigned in `decided` and unassigned in `checked`, contact by
-    contact.
+    """Return the ground reaction without the loads of contacts that are assigned in `decided` and unassigned in `checked`.
 
     smear_s: half the time over which the filter of the wrenches spreads an edge.
     """
@@ -394,7 +394,7 @@ def with_unknown_loads(
 
 
 def _without(reaction: GroundReaction, side: Side, rows: slice, why: str) -> GroundReaction:
-    """The reaction with the wrench of a foot unknown in some frames."""
+    """Return the reaction with the wrench of a foot set to unknown in the given frames."""
 
     def unknown(values: Mapping[Side, FloatArray]) -> dict[Side, FloatArray]:
         masked = values[side].copy()

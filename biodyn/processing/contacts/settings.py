@@ -11,14 +11,16 @@ class ContactOverride(Section):
     """One load of one plate, assigned by the user."""
 
     plate: int = Field(ge=1, description="number of the plate in the file")
-    from_s: float = Field(ge=0, strict=False, description="begin of the load, or of the part that is set, s")
-    until_s: float | None = Field(None, gt=0, strict=False, description="end of the part; omitted = end of the load, s")
-    side: Literal["left", "right", "none"] = Field(description="foot that made the load; none = no foot")
+    from_s: float = Field(ge=0, strict=False, description="start of the load, or of the assigned part, s")
+    until_s: float | None = Field(
+        None, gt=0, strict=False, description="end of the assigned part, s; omitted = end of the load"
+    )
+    side: Literal["left", "right", "none"] = Field(description="foot that applied the load; none = no foot")
     reason: str | None = Field(None, max_length=400, description="why")
 
 
 class ContactSettings(Section):
-    """Thresholds of loads, and their assignment to feet."""
+    """Contact threshold, and assignments of loads by the user."""
 
     threshold_n: float = Field(20.0, gt=0, le=1000, description="vertical force that counts as contact, N")
     override: tuple[ContactOverride, ...] = Field(

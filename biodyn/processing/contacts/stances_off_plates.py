@@ -20,11 +20,11 @@ from biodyn.processing.contacts.feet import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals
 from biodyn.processing.signals.filtering import finite_stretches
 
-# Error of strikes and foot offs from the movement (docs/methods.md, section 6); nearer to them the load is unknown.
+# Error of strikes and foot offs from the movement (docs/methods.md, section 6). The load is unknown within this time of them.
 EVENT_ERROR_S = 0.02
 
-#: Place of a stance on a plate without a load.
-SILENT = "which shows no force"
+#: Description of a plate without a load under a standing foot.
+SILENT = "which measured no force"
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class UnmeasuredStance:
     """Stretch in which a foot is on the ground with an unknown load.
 
     Attributes:
-        strike: its begin, in frames. stop: the first frame after it. reason: for people.
-        cut_before, cut_after: the load continues there, with the part that is known.
-        on_plate: a plate shows the load, which could not be assigned to the foot.
+        strike: start of the stretch, in frames (not an integer). stop: first frame after the stretch. reason: text for reports.
+        cut_before, cut_after: True if a known part of the load precedes or follows.
+        on_plate: True if a plate measured the load, but it could not be assigned to the foot.
     """
 
     strike: float
@@ -53,12 +53,12 @@ class UnmeasuredStance:
 def strike_frame(first: int, stop: int, strikes_s: FloatArray, delay_s: float, rate_hz: float) -> float:
     """Return the strike, in frames, of a stance [first, stop) of the sole.
 
-    The nearest of the strikes (N,) s from gait events, else the begin of the stance less its usual delay.
+    This is the nearest strike (N,) s from gait events, else the start of the stance minus its usual delay.
     """
-    # Largest difference between the strike and the begin of kinematic stance.
+    # Largest difference between the strike and the start of kinematic stance.
     largest_difference_s = 0.15
     if first == 0:
-        return 0.0  # stance began before the recording
+        return 0.0  # the stance started before the recording
     frames = strikes_s * rate_hz
     near = frames[(np.abs(frames - first) < largest_difference_s * rate_hz) & (frames < stop)]
     return max(float(near[np.argmin(np.abs(near - first))]) if len(near) else first - delay_s * rate_hz, 0.0)
@@ -72,9 +72,9 @@ def unmeasured_stances(
     strikes_s: FloatArray,
     rate_hz: float,
 ) -> list[UnmeasuredStance]:
-    """Return the stances of a foot off the plates, and stances on a plate with a load that could not be assigned to it.
+    """Return the stances of a foot off the plates, and those on a plate whose load could not be assigned to the foot.
 
-    strikes_s: (N,) s, strikes of the foot from gait events.
+    strikes_s: times (N,) s of the strikes of the foot from gait events.
     """
     name, sole, delay_s = SIDE_NAMES[side], soles[side], _delay_s(contacts, soles, rate_hz)
     stances = [
@@ -90,7 +90,7 @@ def unmeasured_stances(
             continue
         begin, end = float(item.first), item.stop
         if item.contact.decision == "rejected":
-            # A foot over the edge is unknown during its whole stance on both sides of the edge.
+            # The load of a foot across the edge of a plate is unknown during the whole stance.
             for first, stop in finite_stretches(sole.bearing):
                 if first < item.stop and stop > item.first:
                     strike = strike_frame(first, stop, strikes_s, delay_s, rate_hz)
@@ -108,16 +108,17 @@ def _standing_elsewhere(
     sole: FootOutline,
     rate_hz: float,
 ) -> BoolArray:
-    """Frames (T,) in which the foot stands although no measured load carries it."""
+    """Return the frames (T,) in which the foot stands although no measured load carries it."""
     # Kinematic stance may extend this far beyond the contact times of a plate.
     stance_edge_s = 0.1
-    # A foot above a plate may hang in the air for a moment; on a step it stands longer.
+    # Least time of a stance on a step above a plate; a foot in the air is above a plate for a shorter time.
     least_above_s = 0.15
     frames = len(sole.known)
     assigned = assigned_frames(side, contacts, frames, widen=int(np.ceil(stance_edge_s * rate_hz)))
     assigned |= loaded_frames(side, contacts, frames)
-    # A foot that is low and slow entirely on the surface of working plates without force does not bear: force is more exact
-    # than markers. A foot on a step above a plate, or over a plate that carries a load of no known foot, may bear.
+    # A foot that is low and slow on the surface of working plates without force does not bear weight, because force is
+    # more accurate than markers. A foot on a step above a plate, or above a plate with an unassigned load, may bear
+    # weight.
     over, on_empty = (np.zeros((frames, sole.low.shape[1]), dtype=bool) for _ in range(2))
     for n in sorted({item.plate for item in contacts if plates[item.plate].outlined}):
         inside = np.asarray(sole.distance_to(plates[n].corners_W) < OUTLINE_ERROR_M)
@@ -137,16 +138,17 @@ def _standing_elsewhere(
 def unknown_reasons(
     side: Side, stances: Sequence[UnmeasuredStance], sole: FootOutline, carried: BoolArray, rate_hz: float
 ) -> list[str]:
-    """Return for every frame why the wrench on this foot is unknown; "" where it is known. `carried`: by an assigned contact."""
+    """Return for every frame the reason why the wrench on this foot is unknown, or ""; `carried`: frames with an assigned
+    contact."""
     name, frames = SIDE_NAMES[side], len(sole.known)
     reason = np.full(frames, "", dtype=object)
-    reason[~sole.known & ~carried] = f"{name} foot not seen"
+    reason[~sole.known & ~carried] = f"{name} foot not visible"
     for rows, event in frames_around_stances(stances, EVENT_ERROR_S, frames, rate_hz):
         free = rows[~carried[rows]]
         reason[free] = f"{name} foot within {EVENT_ERROR_S:g} s of an unmeasured {event}"
     for stance in stances:
         rows = np.arange(stance.first, min(stance.stop, frames))
-        # a rejected load of a plate is reported wherever it acts, the floor only where no plate carries the foot
+        # a rejected load of a plate is always reported, a stance on the floor only if no plate carries the foot
         reason[rows if stance.on_plate else rows[~carried[rows]]] = stance.reason
     return [str(text) for text in reason]
 
@@ -165,11 +167,11 @@ def frames_around_stances(
 
 
 def assigned_frames(side: Side, contacts: Sequence[PlateContact], frames: int, widen: int = 0) -> BoolArray:
-    """Frames (T,) of the contacts assigned to a foot, `widen` frames more on both sides."""
+    """Return the frames (T,) of the contacts assigned to a foot, extended by `widen` frames on both sides."""
     covered = np.zeros(frames, dtype=bool)
     for item in contacts:
         if item.contact.side == side and item.contact.decision == "assigned":
-            # Where the share of another foot in the same load begins, nothing is widened.
+            # Contacts are not extended where the share of the other foot in the same load starts.
             before = 0 if item.cut_before else widen
             after = 0 if item.cut_after else widen
             covered[max(item.first - before, 0) : item.stop + after] = True
@@ -177,7 +179,7 @@ def assigned_frames(side: Side, contacts: Sequence[PlateContact], frames: int, w
 
 
 def loaded_frames(side: Side, contacts: Sequence[PlateContact], frames: int) -> BoolArray:
-    """Frames (T,) in which the foot loads a plate, or may do so."""
+    """Return the frames (T,) in which the foot loads a plate, or may do so."""
     loaded = np.zeros(frames, dtype=bool)
     for item in contacts:
         if side in item.feet:
@@ -186,8 +188,8 @@ def loaded_frames(side: Side, contacts: Sequence[PlateContact], frames: int) -> 
 
 
 def _delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline], rate_hz: float) -> float:
-    """Median delay of kinematic stance after the strikes on plates, s; 0 without any."""
-    # Larger delays belong to another event: a foot that slides onto the plate, or steps onto a second one.
+    """Return the median delay of kinematic stance after the strikes on plates, s; 0 without any."""
+    # Larger delays are of another event: a foot that slides onto the plate, or steps onto a second plate.
     largest_delay_s = 0.06
     delays_s = []
     for item in contacts:
@@ -222,14 +224,15 @@ def pre_strike_force(
     rate_hz: float,
     smear_s: float,
 ) -> tuple[dict[Side, FloatArray], dict[Side, FloatArray]] | None:
-    """Return what the filter spreads before unmeasured strikes; None without a whole measured strike.
+    """Estimate the force that the filter spreads before unmeasured strikes; return None without a whole measured strike.
 
-    Per side the wrench (T, 6) F_Wo_W, zero where nothing is expected, and its standard deviations (2, T, 6): strikes differ, and
-    the time of the strike has the error `EVENT_ERROR_S`. spans: frames [first, stop) of the wrench of each contact.
+    The results for each side are the wrench (T, 6) F_Wo_W, zero where no force is expected, and its standard deviations (2, T,
+    6) from the variation between strikes and from the error `EVENT_ERROR_S` of the strike time. spans: frames [first, stop) of
+    the wrench of each contact.
     """
-    # Strikes of one person differ by this share of the force before the strike.
+    # Variation between strikes of one person, as a fraction of the force before the strike.
     strikes_differ = 0.3
-    # The filter spreads an edge over this multiple of its half-width.
+    # Multiple of the half-width of the filter over which it spreads an edge.
     reach_smears = 2.0
     frames = len(next(iter(soles.values())).known)
     reach = int(np.ceil(reach_smears * smear_s * rate_hz))
@@ -263,7 +266,7 @@ def pre_strike_force(
 
 
 def _is_whole_strike(item: PlateContact) -> bool:
-    """Whether a contact is an assigned one with its whole strike on one plate."""
+    """Return whether a contact is an assigned one with its whole strike on one plate."""
     return item.contact.decision == "assigned" and not item.cut_before and item.share is None and item.first > 0
 
 
@@ -275,7 +278,8 @@ def _in_foot_axes(
     ahead_s: FloatArray,
     rate_hz: float,
 ) -> FloatArray:
-    """Wrench (n, 6) at times before a strike about the heel, along forward, up and outward of the foot; NaN if unknown."""
+    """Return the wrench (n, 6) about the heel before a strike, in the forward, up and outward axes of the foot; NaN if
+    unknown."""
     side = item.contact.side
     strike = item.contact.start_s
     place = _strike_axes(sole, int(np.ceil(strike * rate_hz)), rate_hz)
@@ -302,14 +306,15 @@ def _rotate_to_world(values: FloatArray, side: Side, p: FloatArray, axes: FloatA
 
 
 def _mirror_signs(side: Side) -> FloatArray:
-    """Signs of a wrench (6,) that make both sides equal: lateral force and the moments about the other axes change sign."""
+    """Return the signs (6,) that mirror a wrench: lateral force and the moments about the two other axes change sign."""
     sign = SIDE_SIGN[side]
     return np.array([sign, sign, 1.0, 1.0, 1.0, sign])
 
 
 def _strike_axes(sole: FootOutline, frame: int, rate_hz: float) -> tuple[FloatArray, FloatArray] | None:
-    """Middle of the low part of the sole (3,) m, and forward, up, right (3, 3) of its approach; None if unknown."""
-    # The approach of a foot to its strike is taken over this time.
+    """Return the middle (3,) m of the low part of the sole, and its forward, up and right axes (3, 3) at the strike; None if
+    unknown."""
+    # Time before the strike over which the approach of the foot is measured.
     approach_s = 0.1
     before = max(frame - max(round(approach_s * rate_hz), 1), 0)
     if frame >= len(sole.known) or not (sole.known[frame] and sole.known[before]):

@@ -1,4 +1,4 @@
-"""A load of one plate by both feet: frames of single support, and the share of each foot in double support."""
+"""Load of one plate by both feet: frames of single support, and the share of each foot in double support."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from biodyn.processing.signals.plates import at_marker_frames
 
 @dataclass(frozen=True)
 class Sole:
-    """Middle line of the sole of a foot through a window, World: heel and toe (n, 3) m, length_m."""
+    """Middle line of the sole of a foot over n samples: heel and toe (n, 3) m in World, and its length (m)."""
 
     heel: FloatArray
     toe: FloatArray
@@ -28,15 +28,15 @@ class Sole:
 
 @dataclass(frozen=True)
 class DoubleSupport:
-    """A double support on one plate.
+    """Double support on one plate.
 
     Attributes:
-        sample: of the plate at which the window begins. first, stop: samples of the window between which the load is
+        sample: plate sample at the start of the window. first, stop: samples of the window between which the load is
             transferred.
-        lead: (n, 6) F_Wo_W of the leading foot, Nm and N: zero before `first`, the whole load from `stop` on.
-        sd: (6, n, 6) standard deviation of it from independent causes (the opposite for the rear foot): vertical force from the
-            centre of pressure of each foot, along and across the line between the feet, free moment, transverse centre of
-            pressure.
+        lead: F_Wo_W (n, 6) of the leading foot, Nm and N: zero before `first`, the whole load from `stop` on.
+        sd: standard deviations (6, n, 6) of `lead` from independent error sources, with opposite sign for the rear foot:
+        vertical force (from the centre of pressure of each foot), force along and across the line between the feet, free
+        moment, and transverse centre of pressure.
         force_sd_n: largest standard deviation of the vertical force, N.
     """
 
@@ -51,7 +51,8 @@ class DoubleSupport:
 def share_double_support(
     wrench: FloatArray, rate_hz: float, rear: Sole, lead: Sole, height_m: float, middle: int, rear_is_right: bool
 ) -> DoubleSupport | None:
-    """Share the load of a plate between rear and leading foot; None where the centre of pressure does not determine it.
+    """Share the load of a plate between rear and leading foot; return None if the centre of pressure does not determine the
+    shares.
 
     Args:
         wrench: (n, 6) F_Wo_W of the plate, unfiltered, from single support of the rear foot to single support of the leading
@@ -59,14 +60,14 @@ def share_double_support(
         rate_hz: samples per second.
         rear, lead: soles at these samples.
         height_m: World height of the surface.
-        middle: sample near which the movement of the feet shows the transfer.
-        rear_is_right: side of the rear foot; transverse quantities are mirrored between the sides.
+        middle: approximate sample of the transfer, from the movement of the feet.
+        rear_is_right: True if the rear foot is the right one; transverse quantities are mirrored between the sides.
     """
-    # Least distance of the feet (errors of their centres of pressure are 2 cm), and largest distance of the measured one from
-    # their line.
+    # Least distance between the feet (errors of their centres of pressure are 2 cm), and largest distance of the
+    # measured centre of pressure from their line.
     min_lever_m = 0.2
     max_offset_m = 0.10
-    # Least vertical force, share of the largest one, with a usable centre of pressure.
+    # Least vertical force with a usable centre of pressure, as a fraction of the largest force.
     min_force_share = 0.2
     table = load_table("gait/double_support")
     pressure = table["pressure"]
@@ -90,7 +91,7 @@ def share_double_support(
     inner = slice(first, stop)
     if lever[inner].min() < min_lever_m or np.linalg.norm(offset[inner], axis=1).max() > max_offset_m:
         return None
-    # Both centres of pressure are shifted by the measured distance from their line.
+    # Both centres of pressure are shifted by the distance of the measured one from their line.
     wrench_lead = _wrench_of_lead(
         wrench, share, progress, p_rear + offset, p_lead + offset, along, height_m, (first, stop), rear_is_right
     )
@@ -99,7 +100,7 @@ def share_double_support(
 
 
 def _centre_of_pressure(wrench: FloatArray, height_m: float) -> FloatArray:
-    """Centre of pressure (n, 2) m, World x and z, at a height."""
+    """Return the centre of pressure (n, 2) m, World x and z, at a height."""
     vertical = wrench[:, 4]
     x = (wrench[:, 2] + height_m * wrench[:, 3]) / vertical
     z = (height_m * wrench[:, 5] - wrench[:, 0]) / vertical
@@ -107,7 +108,7 @@ def _centre_of_pressure(wrench: FloatArray, height_m: float) -> FloatArray:
 
 
 def _sole_axes(sole: Sole) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Heel (n, 2), unit vectors forward and to the right of it seen from above."""
+    """Return the heel (n, 2) and the unit vectors forward and to the right of the sole, seen from above."""
     heel, toe = sole.heel[:, ::2], sole.toe[:, ::2]
     forward = (toe - heel) / np.linalg.norm(toe - heel, axis=1, keepdims=True)
     return heel, forward, np.column_stack([-forward[:, 1], forward[:, 0]])
@@ -116,7 +117,7 @@ def _sole_axes(sole: Sole) -> tuple[FloatArray, FloatArray, FloatArray]:
 def _transfer_ends(
     cop: FloatArray, rate_hz: float, rear: Sole, lead: Sole, middle: int, pressure: dict[str, float]
 ) -> tuple[int, int] | None:
-    """First and last sample of the transfer: the centre of pressure leaves the rear foot and comes to rest under the other."""
+    """Return the samples at which the centre of pressure leaves the rear foot and comes to rest under the leading foot."""
     # Longer double support is standing, not a step.
     max_double_support_s = 0.8
     heel, forward, _ = _sole_axes(rear)
@@ -143,7 +144,7 @@ def _transfer_ends(
 
 
 def _point_in_sole(point: FloatArray, sole: Sole, sample: int) -> FloatArray:
-    """Coordinates (2,) m of a point in the axes of a sole: forward of the heel, to the right."""
+    """Return the coordinates (2,) m of a point in the axes of a sole, forward of the heel and to the right."""
     heel, forward, right = _sole_axes(sole)
     offset = point - heel[sample]
     return np.array([offset @ forward[sample], offset @ right[sample]])
@@ -152,7 +153,7 @@ def _point_in_sole(point: FloatArray, sole: Sole, sample: int) -> FloatArray:
 def _pressure_path(
     sole: Sole, begin: FloatArray | None, end: FloatArray | None, known_share: float, progress: FloatArray
 ) -> FloatArray:
-    """Centre of pressure (n, 2) under a foot: from `begin` (2,) to the usual end, or from the usual begin to `end`."""
+    """Return the path (n, 2) of the centre of pressure under a foot, with one known end: `begin` (2,) or `end` (2,)."""
     usual = known_share * sole.length_m
     if end is not None:
         begin = np.array([min(usual, end[0]), 0.0])
@@ -175,8 +176,7 @@ def _wrench_of_lead(
     ends: tuple[int, int],
     rear_is_right: bool,
 ) -> FloatArray:
-    """Return the wrench (n, 6) of the leading foot: its share of the force, in its own direction, at its own centre of
-    pressure."""
+    """Return the wrench (n, 6) of the leading foot: its share of the force, acting at its centre of pressure."""
     table = load_table("gait/double_support")["direction"]
     across = np.column_stack([-along[:, 1], along[:, 0]]) * (1.0 if rear_is_right else -1.0)
     vertical = wrench[:, 4]
@@ -205,19 +205,19 @@ def _wrench_of_lead(
 
 
 def _mean_near(values: FloatArray, at: int, sense: int) -> float:
-    """Mean of the samples next to `at` in single support, because the raw force rings."""
+    """Return the mean of the samples next to `at` in single support, to average out ringing of the raw force."""
     width = 8
     part = values[max(at - width, 0) : at + 1] if sense < 0 else values[at : at + width + 1]
     return float(part.mean())
 
 
 def _vertical_moment(point: FloatArray, force: FloatArray) -> FloatArray:
-    """Vertical moment (n,) about the world origin of forces (n, 3) at points (n, 2)."""
+    """Return the vertical moment (n,) about the world origin of forces (n, 3) at points (n, 2)."""
     return np.asarray(point[:, 1] * force[:, 0] - point[:, 0] * force[:, 2])
 
 
 def _wrench_at_points(point: FloatArray, height_m: float, force: FloatArray) -> FloatArray:
-    """Wrench (n, 6) about the world origin of forces (n, 3) at points (n, 2) of a horizontal plane."""
+    """Return the wrench (n, 6) about the world origin of forces (n, 3) at points (n, 2) of a horizontal plane."""
     place = np.column_stack([point[:, 0], np.full(len(point), height_m), point[:, 1]])
     return np.hstack([cross(place, force), force])
 
@@ -225,10 +225,10 @@ def _wrench_at_points(point: FloatArray, height_m: float, force: FloatArray) -> 
 def _wrench_errors(
     wrench: FloatArray, share: FloatArray, p_rear: FloatArray, p_lead: FloatArray, along: FloatArray, height_m: float
 ) -> FloatArray:
-    """Standard deviations (6, n, 6) of the wrench of the leading foot.
+    """Return the standard deviations (6, n, 6) of the wrench of the leading foot.
 
-    An error of the centre of pressure of vertical_sd foot does not change the moment of the other: the exchanged force acts at
-    the other point.
+    An error of the centre of pressure of one foot does not change the moment of the other foot, because the exchanged force
+    acts at the other centre of pressure.
     """
     table = load_table("gait/double_support")["error"]
     size = 4.0 * share * (1.0 - share) * wrench[:, 4]
@@ -251,14 +251,12 @@ def _wrench_errors(
 
 @dataclass(frozen=True)
 class Stance:
-    """Part of one foot in a load of both feet.
+    """Stance of one foot in a load of both feet.
 
     Attributes:
-        side: of the foot. first, stop: frames, stop exclusive. alone: frames in which only this foot is on the plate.
-        start_s, end_s: of its force.
-        cut_before, cut_after: the force of the foot before or after is unknown.
-        share: its part of the wrench. shared_s: duration of the shared load. force_sd_n: standard deviation of the vertical
-            force there.
+        side: side of the foot. first, stop: range of frames, stop exclusive. alone: frames with only this foot on the plate.
+        start_s, end_s: times of the force of this foot. cut_before, cut_after: True if its force is unknown before or after.
+        share: wrench of this foot. shared_s: duration of the shared load. force_sd_n: SD of the vertical force during it.
     """
 
     side: Side
@@ -275,10 +273,10 @@ class Stance:
 
 
 def label_stance(right: BoolArray, left: BoolArray) -> IntArray:
-    """Label frames 1 (right alone), 2 (left alone), 3 (both)."""
+    """Label frames with 1 (right foot alone), 2 (left foot alone) or 3 (both feet)."""
     label = right.astype(np.int64) + 2 * left.astype(np.int64)
     labelled = np.flatnonzero(label)
-    # Frames in which neither foot stands (error of the motion) get the label of the nearest labelled frame.
+    # Frames in which neither foot stands (because of errors of the motion) get the label of the nearest labelled frame.
     frames = np.arange(len(label))
     after = np.clip(np.searchsorted(labelled, frames), 0, len(labelled) - 1)
     before = np.maximum(after - 1, 0)
@@ -291,8 +289,8 @@ def label_stance(right: BoolArray, left: BoolArray) -> IntArray:
 def split_stances(load: Load, label: IntArray, smear: int) -> tuple[list[Stance], list[tuple[int, int]]]:
     """Return the stances of each foot on the plate with their wrenches, and the stretches of frames that cannot be shared.
 
-    Without a double support that can be shared: no stance, and the whole load. `label`: see `label_stance`. `smear`: frames
-    over which the filter spreads unknown forces.
+    If no double support can be shared, there are no stances and one stretch with the whole load. `label`: see `label_stance`.
+    `smear`: number of frames over which the filter spreads unknown forces.
     """
     whole = [(load.first, load.stop)]
     alone = _single_support(load, label)
@@ -301,7 +299,7 @@ def split_stances(load: Load, label: IntArray, smear: int) -> tuple[list[Stance]
     double_supports = [_double_support(load, a, b) for a, b in pairwise(alone)]
     if not any(double_supports):
         return [], whole
-    # Nor can the load before the first and after the last single support be shared.
+    # The load before the first and after the last single support cannot be shared either.
     begins = alone[0][1] - load.first <= MIN_SHARED_S * load.rate_hz
     ends = load.stop - alone[-1][2] <= MIN_SHARED_S * load.rate_hz
     gaps = [] if begins else [(load.first, alone[0][1] + smear)]
@@ -324,7 +322,7 @@ def split_stances(load: Load, label: IntArray, smear: int) -> tuple[list[Stance]
 
 
 def _single_support(load: Load, label: IntArray) -> list[tuple[Side, int, int]]:
-    """Stretches (side, first, stop) of frames with one foot on the plate, without those that are too short."""
+    """Return the stretches (side, first, stop) of frames with one foot on the plate, without those that are too short."""
     edges = np.concatenate(([0], np.flatnonzero(np.diff(label)) + 1, [len(label)]))
     stretches: list[tuple[Side, int, int]] = []
     for a, b in pairwise(edges):
@@ -335,10 +333,11 @@ def _single_support(load: Load, label: IntArray) -> list[tuple[Side, int, int]]:
 
 
 def _double_support(load: Load, rear: tuple[Side, int, int], lead: tuple[Side, int, int]) -> DoubleSupport | None:
-    """Share the double support between two stretches of single support; None where it cannot be determined."""
-    # Part of the single supports on both sides of a double support that is used.
+    """Share the double support between two stretches of single support; return None if the shares cannot be determined."""
+    # Duration of the single supports used on both sides of a double support.
     margin_s = 0.3
-    # Share of the load above which another plate shows a foot on two plates, with its centre of pressure unknown here.
+    # If another plate measures more than this fraction of the load, a foot is on two plates and its centre of pressure
+    # is unknown.
     other_plate_share = 0.05
     raw = load.plate.raw
     if raw is None or rear[0] == lead[0]:
@@ -365,11 +364,11 @@ def _double_support(load: Load, rear: tuple[Side, int, int], lead: tuple[Side, i
 
 
 def _sole_line(foot: FootOutline, first: int, stop: int, at: FloatArray) -> Sole | None:
-    """Middle line of the sole at the frames `at` (n,), between `first` and `stop`; None if unknown."""
+    """Return the middle line of the sole at the frames `at` (n,), between `first` and `stop`; None if unknown."""
     outline = foot.outline_W[first:stop]
     if not np.isfinite(outline).all() or stop - first < 2:
         return None
-    half = outline.shape[1] // 2  # it runs heel - toes on one edge and back on the other
+    half = outline.shape[1] // 2  # the outline runs from heel to toes along one edge and back along the other
     ends = [0.5 * (outline[:, 0] + outline[:, -1]), 0.5 * (outline[:, half - 1] + outline[:, half])]
     frames = np.arange(first, stop)
     heel, toe = (np.column_stack([np.interp(at, frames, end[:, axis]) for axis in range(3)]) for end in ends)
@@ -394,7 +393,7 @@ def _combine_stance(
     assert plate.raw is not None
     ratio = rate / load.rate_hz
     tail = round(tail_s * rate)
-    # Next to loads that cannot be shared the whole load is used: the filter spreads it.
+    # Next to loads that cannot be shared the whole load is used, because the filter spreads it.
     begin = max(round(load.start_s * rate) - tail, 0) if before is None else before.sample + before.first
     end = min(round(load.end_s * rate) + tail, len(plate.raw)) if after is None else after.sample + after.stop
     pad = round(filter_periods / plate.cutoff_hz * load.rate_hz) if plate.cutoff_hz else 1

@@ -1,4 +1,4 @@
-"""Actuated motion: motion, torques and ground wrenches of a trial, for consistency checks, forward replay and result folders."""
+"""Motion, torques and ground wrenches of a trial for consistency checks, forward replay and result folders."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class ActuatedMotion:
         multibody: the tree.
         time_s: (T,) s.
         q, v, vdot: (T, nq), (T, nv), (T, nv) as in `recording.Motion`; NaN rows where unknown.
-        tau: (T, nv) generalised forces; the first six are the base residual; NaN rows where unknown.
+        tau: (T, nv) generalised forces, of which the first six are the base residual; NaN rows where unknown.
         wrenches: (T, K, 6) F_Wo_W ground wrenches about the world origin on the bodies `wrench_bodies` (K,).
-        measured: (T,) bool, the ground reaction of every foot is known; elsewhere the residual includes it.
-        reduced: tree of coupled coordinates, of which the joints are functions; None without couplings.
+        measured: (T,) bool, True if the ground reaction of every foot is known; otherwise the residual includes it.
+        reduced: system of independent coordinates on which the coupled joints depend; None without couplings.
     """
 
     multibody: Multibody
@@ -46,7 +46,7 @@ class ActuatedMotion:
 
     @property
     def mechanics(self) -> Multibody | ReducedTree:
-        """The system of q, v, vdot and tau: the tree, or its reduction to coupled coordinates."""
+        """System to which q, v, vdot and tau refer: the tree, or its reduction to independent coordinates."""
         return self.multibody if self.reduced is None else self.reduced
 
     @property
@@ -61,10 +61,7 @@ class ActuatedMotion:
         return float((len(self.time_s) - 1) / float(self.time_s[-1] - self.time_s[0]))
 
     def known_stretches(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield (first, stop, first known, stop known): runs of frames with a configuration, the known ones within each.
-
-        A run may have several known parts; each is yielded with its run.
-        """
+        """Yield (first, stop, first known, stop known) for each known part of each run of frames with a configuration."""
         posed = np.asarray(np.isfinite(self.q).all(axis=1))
         known = self.known
         for first, stop in finite_stretches(posed):
@@ -121,7 +118,7 @@ def stored_actuated_motion(arrays: Mapping[str, np.ndarray]) -> ActuatedMotion:
             measured=arrays["residual_valid"],
         )
     except KeyError as error:
-        raise ResultError(f"The arrays of the result have no {error}.", "Run the trial again.") from error
+        raise ResultError(f"The result has no array {error}.", "Run the trial again.") from error
 
 
 def multibody_from_arrays(arrays: Mapping[str, np.ndarray]) -> Multibody:

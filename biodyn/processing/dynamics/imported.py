@@ -1,4 +1,4 @@
-"""Joint loads of an OpenSim model: torques of its own coordinates, moments and forces of its joints, residual."""
+"""Joint loads of an OpenSim model: torques of its coordinates, moments and forces of its joints, and the residual."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from biodyn.rigid_body import InverseKinematics, body_poses, inverse_dynamics
 
 @dataclass(frozen=True, eq=False)
 class ModelMotion:
-    """Motion of a model in its own coordinates, and its torques.
+    """Motion of a model in its coordinates, and its torques.
 
     Attributes:
-        names, rotational: of the n coordinates, in the order of the model. q, v, vdot, tau: (T, n) rad, m, Nm, N; NaN if unknown.
-        proof: largest difference of tau from mass matrix times acceleration plus bias, as a share of the largest torque.
-        R_WG: (3, 3) rotation from ground of the model to World.
+        names, rotational: names of the n coordinates in the order of the model, and whether each is a rotation. q, v, vdot,
+            tau: (T, n) rad, m, Nm, N; NaN if unknown.
+        proof: largest difference between tau and mass matrix times acceleration plus bias, relative to the largest torque.
+        R_WG: rotation (3, 3) from the model's ground to World.
     """
 
     names: tuple[str, ...]
@@ -35,7 +36,7 @@ class ModelMotion:
     R_WG: FloatArray = field(default_factory=lambda: np.eye(3))
 
     def columns_of(self, model: ImportedModel) -> list[int]:
-        """Return the columns of the coordinates of a body model among all columns of the model."""
+        """Return the column indices of the coordinates of a body model among all coordinates of the motion."""
         return [self.names.index(c.name) for c in model.coordinates]
 
 
@@ -49,7 +50,7 @@ def imported_fit(
 ) -> Fit:
     """Return the motion of a model as a fit of its bodies.
 
-    time_s: (T,) evenly spaced. edge_s: accelerations nearer than this to the ends of a stretch are not reliable. labels,
+    time_s: (T,) s, evenly spaced. edge_s: time from the ends of a stretch within which accelerations are unreliable. labels,
     solution: tracked markers and their fit; () and None for given coordinates.
     """
     q, v, vdot = model.tree.motion(motion.q, motion.v, motion.vdot, motion.R_WG)
@@ -84,7 +85,7 @@ def _unreliable_reasons(solved: BoolArray, rate_hz: float, edge_s: float) -> lis
     rows = np.flatnonzero(np.diff(np.concatenate([[0], solved.astype(np.int8), [0]])))
     for first, stop in zip(rows[::2].tolist(), rows[1::2].tolist(), strict=True):
         for t in {*range(first, min(first + edge, stop)), *range(max(stop - edge, first), stop)}:
-            reasons[t] = f"within {edge / rate_hz:.2f} s of the end of the motion: accelerations are not reliable"
+            reasons[t] = f"within {edge / rate_hz:.2f} s of the end of the motion, where accelerations are unreliable"
     return reasons
 
 
@@ -99,8 +100,8 @@ def imported_dynamics(
     """Return torques, joint loads and the residual of an OpenSim model.
 
     Parameters:
-        wrenches: (T, K, 6) all loads about the world origin, World, on the bodies (K,) of the tree of the model.
-        covered: (T, n) coordinates with torques determined by the measured loads.
+        wrenches: all external loads (T, K, 6) about the world origin, in World, on the `bodies` (K,) of the model's tree.
+        covered: (T, n) bool, True if the measured loads determine the torque of the coordinate.
     """
     model = fit.model
     assert isinstance(model, ImportedModel)
@@ -125,7 +126,8 @@ def imported_dynamics(
         determined & np.stack([valid_body[c.body] for c in model.coordinates] or [known], axis=1)[:, : len(columns)]
     )
     all_known = np.logical_and.reduce([known, *(reaction.balanced(side) for side in sides)])
-    balanced = all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)  # no residual without forces
+    # there is no residual without forces
+    balanced = all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)
     torques = np.where(torque_valid, motion.tau[:, columns], np.nan)
     R_root = fit.link_R_W[:, 0]
     return masked_dynamics(

@@ -23,9 +23,10 @@ def express_in_three_point_axes(
     """Return the dynamics with joint moments and forces in three-point axes where markers define them, with findings.
 
     Parameters:
-        markers: in World, (T, M, 3) m, as fitted. label_of: labels of the markers of landmarks.
+        markers: marker positions (T, M, 3) m in World, as used in the fit. label_of: marker label of each landmark.
 
-    A frame in which a marker of a segment is missing keeps the axes of the fitted segment; their number is reported.
+    Frames in which a marker of a segment is missing keep the axes of the fitted segment, and the number of these frames is
+    reported.
     """
     axes, missing, unseen = {}, [], {}
     for _, row in sided_rows("body/three_points", "segment"):
@@ -49,15 +50,17 @@ def _missing_marker_notes(missing: Sequence[str], unseen: Mapping[str, int]) -> 
     if missing:
         names = ", ".join(missing)
         text = (
-            f"Moments are given in the axes of the fitted segments for {names}: their three markers are not available."
+            f"Moments of {names} are expressed in the axes of the fitted segments, because their three markers are "
+            "not available."
         )
         notes.append(Diagnostic("moment-axes", "info", text))
     if unseen:
         frames = ", ".join(f"{body} ({count})" for body, count in unseen.items())
         text = (
-            f"In frames without one of the three markers moments are given in the axes of the fitted segment: {frames}."
+            "In frames without one of the three markers, moments are expressed in the axes of the fitted segment: "
+            f"{frames}."
         )
-        hint = "Where the axes change, components of moments may jump; fill the gaps in the capture software."
+        hint = "Components of moments may jump where the axes change. Fill the gaps in the capture software."
         notes.append(Diagnostic("moment-axes", "info", text, hint=hint))
     return tuple(notes)
 
@@ -65,7 +68,8 @@ def _missing_marker_notes(missing: Sequence[str], unseen: Mapping[str, int]) -> 
 def _three_point_axes(
     fit: Fit, markers: Markers, body: str, labels: list[str | None]
 ) -> tuple[FloatArray, BoolArray] | None:
-    """R_WB (T, 3, 3) from the joint centre and two markers of a segment, and where (T,) these are visible; None without them."""
+    """Return R_WB (T, 3, 3) from the joint centre and two markers of a segment, and the frames (T,) with both; None
+    without them."""
     places = {marker.label: marker.p_BM for marker in fit.model.markers if marker.body == body}
     known = [label for label in labels if label in places and label in markers.labels]
     if len(known) < len(labels):
@@ -81,8 +85,9 @@ def _three_point_axes(
 
 
 def _axes_from_points(centre: FloatArray, end: FloatArray, plane: FloatArray) -> FloatArray:
-    """Axes (..., 3, 3): Y from `end` to `centre`, `plane` in the plane of Y and Z; NaN for collinear points."""
-    least_sine = 0.02  # least sine of the angle between line and marker of the plane: collinear points define no axes
+    """Return the axes (..., 3, 3): Y from `end` to `centre`, `plane` in the plane of Y and Z; NaN for collinear points."""
+    # least sine of the angle between the line and the marker of the plane, because collinear points do not define axes
+    least_sine = 0.02
     y = centre - end
     y = y / np.linalg.norm(y, axis=-1, keepdims=True)
     x = cross(y, plane - end)
@@ -92,7 +97,7 @@ def _axes_from_points(centre: FloatArray, end: FloatArray, plane: FloatArray) ->
 
 
 def _express_in_axes(load: JointLoad, fit: Fit, axes: Mapping[str, FloatArray]) -> JointLoad:
-    """The load in these axes of its two segments; unchanged without any."""
+    """Return the load in these axes of its two segments, or unchanged if there are none."""
     definition = next(
         b.definition
         for b in fit.model.moving_segments
@@ -118,21 +123,21 @@ def _belongs_to_joint(joint: str, side: str, load: JointLoad) -> bool:
 FRAMES = ("proximal", "distal", "jcs")
 PLANES = ("sagittal", "frontal", "transverse")
 TRANSLATION = "translation"
-# Plane of rotation about the axes of a segment: x anterior, y proximal, z right.
+# Plane of rotation about each axis of a segment: x anterior, y proximal, z right.
 _PLANE_OF_AXIS = ("frontal", "transverse", "sagittal")
 
 
 @dataclass(frozen=True)
 class JointLoad:
-    """Net moment and force of the proximal segment on the distal one at a joint centre.
+    """Net moment and force of the proximal segment on the distal segment at a joint centre.
 
     Attributes:
         joint, side: name without side, and the side ("" for midline joints).
-        moment, force: by frame (proximal, distal, jcs): (T, 3) Nm and N along x, y, z of that frame; NaN where the ground contact
-            below was not measured. jcs: x the floating axis, y the distal long axis, z the proximal transverse axis (Grood &
-            Suntay 1983); components are projections on these axes.
-        power: (T,) W, torques of the joint times rates of its coordinates.
-        power_parts: (T,) W of the axes in each plane (`PLANES`) of the joint, and of "translation"; they add up to `power`.
+        moment, force: (T, 3) Nm and N along x, y, z of each frame (proximal, distal, jcs); NaN where a ground contact distal to
+            the joint was not measured. Axes of jcs (Grood & Suntay 1983): x is the floating axis, y the distal long axis, z the
+            proximal transverse axis; components are projections on these axes.
+        power: (T,) W, sum of torque times rate over the coordinates of the joint.
+        power_parts: power (T,) W in each plane (`PLANES`), and of "translation"; their sum is `power`.
         valid: (T,) bool.
     """
 
@@ -150,14 +155,14 @@ class Dynamics:
     """Inverse dynamics of a trial.
 
     Attributes:
-        tau: (T, nv) generalised forces along v; NaN rows where the motion is unknown; *not* masked by validity.
+        tau: (T, nv) generalised forces along v; NaN rows where the motion is unknown; *not* masked for unmeasured contacts.
         torques: (T, C) Nm per free coordinate, NaN where not valid; `torque_valid` (T, C) bool.
         residual_force, residual_moment: (T, 3) N and Nm in World axes, moment about the origin of the root, required at the
             root to satisfy the equations of motion; NaN unless the contact of every foot is known.
         residual_valid: (T,) bool.
         joints: loads at every free joint.
-        reason: T strings: why something is missing in the frame, "" where nothing is.
-        foot_wrench_links: (K,) link indices. foot_wrenches: (T, K, 6) wrenches in the recursion.
+        reason: T strings, why results are missing in each frame; "" if none is missing.
+        foot_wrench_links: (K,) link indices. foot_wrenches: (T, K, 6) ground wrenches used in the recursion.
     """
 
     tau: FloatArray
@@ -174,13 +179,13 @@ class Dynamics:
 
 @dataclass(frozen=True)
 class Loads:
-    """Known wrenches of the ground, and where torques are determined.
+    """Known ground wrenches, and the frames in which they determine torques.
 
     Attributes:
-        links: (K,) link indices of the feet. wrenches: (T, K, 6) on them, 0 where unknown.
-        balanced: (T,) frames in which the contact of every foot and every coordinate is known. torque_valid: (T, C) of
-            coordinates.
-        valid_body: (T,) by segment, where the load of its joint is determined.
+        links: (K,) link indices of the feet. wrenches: (T, K, 6) ground wrenches on them, 0 where unknown.
+        balanced: (T,) frames in which the contact of every foot and every coordinate is known.
+        torque_valid: (T, C) frames in which the torque of each coordinate is determined.
+        valid_body: (T,) frames in which the load of the joint is determined, by segment.
     """
 
     links: np.ndarray
@@ -191,10 +196,10 @@ class Loads:
 
 
 def known_loads(fit: Fit, reaction: GroundReaction) -> Loads:
-    """Return the wrenches on the feet, and where they determine torques.
+    """Return the wrenches on the feet, and the frames in which they determine torques.
 
-    A torque is valid where the contact of every foot distal to its joint is known: torques of the swing leg remain valid when
-    the other foot is off the plates, the base residual does not.
+    A torque is valid if the contact of every foot distal to its joint is known. If the other foot is off the plates, torques of
+    the swing leg remain valid, but the base residual does not.
     """
     model, known = fit.model, fit.reliable
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
@@ -210,7 +215,7 @@ def known_loads(fit: Fit, reaction: GroundReaction) -> Loads:
     }
     return Loads(
         links=np.array([model.frames[model.sole_body[side]].link for side in sides], dtype=np.int64),
-        # Unknown wrenches are set to zero; what depends on them is masked.
+        # Unknown wrenches are set to zero; the results that depend on them are masked.
         wrenches=np.nan_to_num(np.stack([reaction.wrench[side] for side in sides], axis=1)),
         balanced=np.logical_and.reduce(balanced) & ~fit.lost.any(axis=1),
         torque_valid=np.stack([valid_body[c.body] for c in model.coordinates], axis=1),
@@ -263,9 +268,10 @@ def masked_dynamics(
     """Return the result of inverse dynamics, masked where a relevant contact is unknown.
 
     Parameters:
-        tau: (T, nv) of the body. own: torques (T, C) of the coordinates and where they are valid. balanced: (T,) frames in
-            which the residual of the whole body is known. R_root: (T, 3, 3) of the root. transmitted: (T, L, 6).
-        valid_body: (T,) by segment. loads: links (K,) and wrenches (T, K, 6) on them.
+        tau: (T, nv) generalised forces. own: torques (T, C) of the coordinates, and the frames in which they are valid.
+        balanced: (T,) frames in which the residual of the whole body is known. R_root: (T, 3, 3) rotation of the root in World.
+        transmitted: (T, L, 6) wrenches transmitted by the joints. valid_body: (T,) validity of the joint load, by segment.
+        loads: links (K,) and wrenches (T, K, 6) on them.
     """
     sides: list[Side] = [side for side in reaction.wrench if side in fit.model.sole_body]
     residual = np.where(balanced[:, None], tau[:, :6], np.nan)
@@ -299,7 +305,7 @@ def distal_feet(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]
 
 
 def frames_lost_distally(fit: Fit, name: str) -> BoolArray:
-    """Frames (T,) in which a coordinate at or beyond the joint of a segment is lost."""
+    """Return the frames (T,) in which a coordinate at or beyond the joint of a segment is lost."""
     parent = {body.definition.name: body.definition.parent for body in fit.model.bodies}
     lost = np.zeros(len(fit.lost), dtype=bool)
     for column in np.flatnonzero(fit.lost.any(axis=0)):
@@ -316,7 +322,7 @@ def compute_joint_load(
 ) -> JointLoad:
     """Return the load of the joint of a segment from the wrenches (T, L, 6) that the joints transmit, in link axes.
 
-    planes: of the coordinates of the joint (`rotation_planes`). valid: (T,) where the load is known.
+    planes: plane of each coordinate of the joint (`rotation_planes`). valid: (T,) frames in which the load is known.
     """
     model = fit.model
     definition = model.skeleton.body(name)
@@ -350,9 +356,9 @@ def compute_joint_load(
 
 
 def rotation_planes(model: SubjectModel) -> dict[str, list[str]]:
-    """Return by segment the plane in which each coordinate of its joint rotates it, "translation" for translations.
+    """Return for each segment the plane in which each coordinate of its joint rotates it, or "translation".
 
-    The plane of the parent segment that is nearest to perpendicular to the axis while all coordinates are zero.
+    This is the plane of the parent segment most nearly perpendicular to the coordinate's axis when all coordinates are zero.
     """
     mb = model.multibody
     posture = mb.neutral_q()[None]
@@ -367,7 +373,7 @@ def rotation_planes(model: SubjectModel) -> dict[str, list[str]]:
 
 
 def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
-    """Axes of the joint coordinate system (T, 3, 3), columns x, y, z in World.
+    """Return the axes of the joint coordinate system (T, 3, 3), columns x, y, z in World.
 
     z is the proximal segment's transverse axis, y the distal segment's long axis, x the floating axis y x z
     (Grood & Suntay 1983, doi 10.1115/1.3138397; Wu et al. 2002). y and z are not perpendicular in general.
@@ -379,11 +385,11 @@ def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
 
 
 def missing_reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
-    """Return why something is missing, a text per frame, "" where nothing is."""
+    """Return for each frame the reason why results are missing, or ""."""
     lost = [""] * len(fit.reason)
     for t in np.flatnonzero(fit.lost.any(axis=1)):
         names = ", ".join(fit.model.coordinates[c].name for c in np.flatnonzero(fit.lost[t]))
         lost[t] = f"no visible marker determines {names}"
     frames = zip(fit.reason, lost, *(reaction.reason[side] for side in sides), strict=True)
-    # one plate under both feet is one reason
+    # a plate under both feet is one reason, not two
     return ["; ".join(dict.fromkeys(filter(None, parts))) for parts in frames]

@@ -1,7 +1,7 @@
 """Gait events, cycles and spatio-temporal parameters.
 
 Input: assigned contacts, heels, toes and pelvis of the fitted skeleton, the events of the file and the section [gait]
-(`settings`). Output: foot strikes and foot offs with source and confidence, cycles, and signals over 0-100 % of them.
+(`settings`). Output: foot strikes and foot offs with source and confidence, gait cycles, and signals over 0-100 % of the cycle.
 
 Entry point: `events.gait_events` merges the events of plates, movement (`movement_events`) and file. `activity` classifies the
 movement, `cycles` defines and normalises strides, `spatiotemporal` computes parameters and signals, and `cycle_values` collects

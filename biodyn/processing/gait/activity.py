@@ -1,6 +1,7 @@
 """Activity of a trial from movement and plate loads: a gait, a jump, a squat or another movement.
 
-Only a gait has gait cycles; for every other movement the whole trial is the result. Torques do not depend on the activity.
+Gait cycles are computed for a gait only; for every other movement the result is the whole trial. Torques do not depend on the
+activity.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from biodyn.processing.contacts.feet import FootOutline, GaitPoints, foot_outlin
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 
-# Least distance of a step (shorter: toe-tapping, rocking), and least rise of a step up.
+# Least distance of a step (toe-tapping and rocking are shorter), and least rise of a step up.
 LEAST_RISE_M = 0.08
-# Two steps with a larger overlap are one jump with both feet.
+# If two steps overlap by a larger fraction, they are one jump with both feet.
 TOGETHER_SHARE = 0.6
 
 
 @dataclass(frozen=True)
 class FootStep:
-    """One step of a foot: side, begin and end (s), horizontal distance and rise (m)."""
+    """One step of a foot: side, start and end (s), horizontal distance and rise (m)."""
 
     side: Side
     start_s: float
@@ -41,9 +42,9 @@ def visible_soles(soles_W: Mapping[Side, FloatArray], rate_hz: float) -> dict[Si
 
 
 def resting_height(foot: FootOutline) -> FloatArray:
-    """Return the height (T,) m of the surface under a foot: the median of each stance, interpolated between stances.
+    """Return the height (T,) m of the surface under a foot, interpolated between stances; NaN without a stance.
 
-    At toe-off the toes bend and a rigid sole is below the surface, so that single frames do not show it. NaN without a stance.
+    The median over each stance is used, because a rigid sole is below the surface at toe-off, when the toes bend.
     """
     frames = np.arange(len(foot.height))
     level = np.full(len(frames), np.nan)
@@ -54,8 +55,8 @@ def resting_height(foot: FootOutline) -> FloatArray:
 
 
 def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, rate_hz: float) -> list[FootStep]:
-    """Return the steps of all feet in order of time; lifting a foot in place does not count."""
-    # Least distance of a step (shorter: toe-tapping, rocking), and least rise of a step up.
+    """Return the steps of both feet in order of time, excluding lifts of a foot in place."""
+    # Least distance of a step (toe-tapping and rocking are shorter), and least rise of a step up.
     least_move_m = 0.15
     steps: list[FootStep] = []
     for side, foot in feet.items():
@@ -67,7 +68,7 @@ def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, r
             rise = level[end] - level[begin]
             standing = foot.bearing[begin] and foot.bearing[end]
             if np.hypot(way[0], way[2]) > least_move_m or (standing and abs(rise) > LEAST_RISE_M):
-                # The height of a foot is unknown in a step that the recording cuts off.
+                # The rise is unknown in a step that the recording cuts off.
                 steps.append(
                     FootStep(
                         side,
@@ -81,7 +82,7 @@ def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, r
 
 
 def count_alternating_steps(found_steps: Sequence[FootStep]) -> int:
-    """Return the number of steps after a step of the other foot with an overlap below `TOGETHER_SHARE` of their time."""
+    """Count the steps that follow a step of the other foot and overlap with it by less than `TOGETHER_SHARE` of their time."""
     count = 0
     for before, after in pairwise(found_steps):
         shared = min(before.end_s, after.end_s) - max(before.start_s, after.start_s)
@@ -93,17 +94,17 @@ def count_alternating_steps(found_steps: Sequence[FootStep]) -> int:
 def find_flights(
     feet: Mapping[Side, FootOutline], contacts: Sequence[Contact], pelvis_W: FloatArray, rate_hz: float
 ) -> list[tuple[float, float]]:
-    """Return begin and end (s) of the times in which no plate is loaded, no foot stands and the pelvis (T, 3) m falls freely.
+    """Return start and end (s) of the flights: no plate is loaded, no foot stands and the pelvis (T, 3) m falls freely.
 
-    A foot that hangs motionless next to the other leg seems to stand: it does not where the pelvis falls and the other foot
-    moves. All feet are off their surface in a part of a flight; an interpolated gap of markers is no flight.
+    A foot that hangs motionless next to the other leg appears to stand, but is in the air if the pelvis falls and the other
+    foot moves. All feet must be off their surface in a part of a flight, so that an interpolated marker gap is not a flight.
     """
-    # In flight the smoothed pelvis falls with at least this share of gravity; in walking its acceleration is below a third of
-    # gravity.
+    # In flight the acceleration of the smoothed pelvis is at least this fraction of gravity; in walking it is below a
+    # third of gravity.
     falling_g = 0.4
     falls_freely_g = 0.7
     least_flight_s = 0.04
-    least_height_m = 0.01  # of the lowest point of every foot over its surface
+    least_height_m = 0.01  # height of the lowest point of every foot above its surface
     # Delay of take-off in the filtered motion.
     edge_s = 0.02
     if not feet or len(pelvis_W) < 3:
@@ -136,7 +137,7 @@ def longest_double_support(contacts: Sequence[Contact]) -> float:
 
 
 def standing_share(feet: Mapping[Side, FootOutline]) -> float:
-    """Return the share of the frames in which every visible foot stands."""
+    """Return the fraction of the frames in which every visible foot stands."""
     if not feet:
         return 0.0
     all_stand: BoolArray = np.logical_and.reduce([feet[side].bearing for side in SIDES if side in feet])
@@ -146,8 +147,8 @@ def standing_share(feet: Mapping[Side, FootOutline]) -> float:
 ActivityKind = Literal["walking", "running", "stairs", "turning", "jump", "squat", "other"]
 Direction = Literal["forwards", "backwards", "sideways", ""]
 
-# Less horizontal travel is not a gait.
-_STILL_M, _STILL_STANDING = 0.03, 0.95  # sway and share of standing frames in quiet standing
+# Least horizontal travel of a gait.
+_STILL_M, _STILL_STANDING = 0.03, 0.95  # limits of sway and of the fraction of standing frames in quiet standing
 
 
 @dataclass(frozen=True)
@@ -155,10 +156,10 @@ class Activity:
     """Activity of a trial.
 
     Attributes:
-        kind: "other" where none of the kinds applies. reason: in words.
-        direction: of the steps relative to the pelvis, "" without steps.
-        steps: whether there are alternating steps, and therefore gait cycles.
-        values: measures behind the classification, with units in the names.
+        kind: kind of movement, "other" if no kind applies. reason: text that explains the classification.
+        direction: direction of the steps relative to the pelvis, "" without steps.
+        steps: True if there are alternating steps, and therefore gait cycles.
+        values: quantities used for the classification, with units in the names.
     """
 
     kind: ActivityKind
@@ -179,13 +180,13 @@ class Activity:
         return self.kind == "other" and still and self.values.get("standing_share", 0.0) > _STILL_STANDING
 
 
-#: Default where the activity was not determined.
+#: Default if the activity was not determined.
 WALKING = Activity("walking", "not determined")
 
 
 def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz: float) -> Activity:
     """Return the activity from heels, soles and pelvis and the loads of the plates."""
-    # Less horizontal travel is not a gait.
+    # Least horizontal travel of a gait.
     least_travel_m = 0.5
     feet = visible_soles(points.sole, rate_hz)
     found_steps = foot_steps(feet, points.floor_velocity, rate_hz)
@@ -206,7 +207,7 @@ def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz:
         "standing_share": standing_share(feet),
         "double_support_s": double_support_s,
     }
-    # With one visible foot no steps can alternate.
+    # Steps cannot alternate if only one foot is visible.
     stepping = steps >= 1 or (len(feet) < 2 and len(found_steps) >= 1)
     if stepping and travelled >= least_travel_m:
         return _classify_gait(found_steps, flights_s, values, travel_direction(velocity, points.forward))
@@ -214,7 +215,8 @@ def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz:
 
 
 def travel_velocity(pelvis_W: FloatArray, floor_velocity_W: FloatArray, rate_hz: float) -> FloatArray:
-    """Return the horizontal velocity (T, 3) m/s of the pelvis over the floor, averaged over about a step; NaN if unknown."""
+    """Return the horizontal velocity (T, 3) m/s of the pelvis relative to the floor, averaged over about a step; NaN if
+    unknown."""
     half_window_s = 0.5  # half the window of the direction of travel: about a step
     count = len(pelvis_W)
     half = max(round(half_window_s * rate_hz), 1)
@@ -228,7 +230,7 @@ def travel_velocity(pelvis_W: FloatArray, floor_velocity_W: FloatArray, rate_hz:
 def travel_direction(velocity_W: FloatArray, forward_W: FloatArray) -> Direction:
     """Return the direction of the steps from the travel (T, 3) m/s and the anterior direction (T, 3) of the pelvis."""
     least_speed_m_s = 0.2  # below this speed the direction of travel is undefined
-    along = 0.5  # cosine between travel and facing: 60 degrees to either side are forwards
+    along = 0.5  # cosine of the angle between travel and facing direction: up to 60 degrees to either side is forwards
     facing = forward_W * (1.0, 0.0, 1.0)
     speed = np.linalg.norm(velocity_W, axis=1)
     moving = np.isfinite(speed) & (speed > least_speed_m_s) & np.isfinite(facing).all(axis=1)
@@ -240,7 +242,7 @@ def travel_direction(velocity_W: FloatArray, forward_W: FloatArray) -> Direction
 
 
 def _heading_change_deg(forward_W: FloatArray) -> float:
-    """Change of the heading of the pelvis from the first to the last quarter of the trial, degrees."""
+    """Return the change of heading of the pelvis from the first to the last quarter of the trial, degrees."""
     heading = np.arctan2(-forward_W[:, 2], forward_W[:, 0])
     heading = np.unwrap(heading[np.isfinite(heading)])
     quarter = len(heading) // 4
@@ -260,9 +262,9 @@ def _classify_gait(
     down = sum(move.rise_m < -LEAST_RISE_M for move in found_steps)
     if direction != "forwards":
         return Activity("other", f"{steps}, {direction}", direction, True, values)
-    # Longer than a filter or a second step onto the same plate makes it: nobody runs with both feet on the ground.
+    # Double support longer than a filter or a second step onto the same plate can cause: this is not running.
     walking_double_support_s = 0.04
-    # Every step of a run is followed by a flight; the first and the last of a trial may be cut off.
+    # Every step of a run is followed by a flight; the first and the last step of a trial may be cut off.
     runs = len(flights_s) >= max(1, (len(found_steps) - 1) // 2)
     if runs and values["double_support_s"] < walking_double_support_s:
         longest = values["longest_flight_s"]
@@ -292,7 +294,7 @@ def _classify_in_place(
         reason = f"{count} of up to {values['longest_flight_s']:.2f} s{leg}"
         return Activity("jump", f"{reason}, no alternating steps", "", False, values)
     if drop > squat_m and stood > squat_standing:
-        reason = f"the feet stay, the pelvis goes down and up by {100.0 * drop:.0f} cm"
+        reason = f"the feet stay in place, the pelvis moves down and up by {100.0 * drop:.0f} cm"
         return Activity("squat", reason, "", False, values)
-    movement = "the feet stay" if stood > _STILL_STANDING else "no alternating steps, no flight"
+    movement = "the feet stay in place" if stood > _STILL_STANDING else "no alternating steps, no flight"
     return Activity("other", f"{movement}; the pelvis moves by {100.0 * drop:.0f} cm up and down", "", False, values)

@@ -1,7 +1,7 @@
 """Curves of all variables over 0-100 % of each gait cycle, for tables, figures and checks.
 
-Non-physiological variables are excluded. Peaks of the ground reaction are read at the rate of the plates, because narrow ones are
-between frames.
+Non-physiological variables are excluded. Peaks of the ground reaction are evaluated at the rate of the plates, because narrow
+peaks fall between frames.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class ExcludedCurves:
     """Invalid variables of one cycle.
 
     Attributes:
-        faults: by column of the signals, variables that are non-physiological themselves.
-        reasons: by column, why it is invalid: those variables, and the loads that depend on them.
+        faults: why a variable is non-physiological, by column of the signals.
+        reasons: why a variable is invalid, by column; includes the loads that depend on a non-physiological variable.
     """
 
     faults: Mapping[int, CurveFault]
@@ -54,12 +54,12 @@ def find_excluded_curves(
 ) -> ExcludedCurves:
     """Return the invalid variables of one cycle (101, k) of the k signals.
 
-    Moments and powers of one leg depend on the same motion and foot: where one of them or the ground reaction is
-    non-physiological, or an angle of the leg jumps (accelerations follow from it), all of them are invalid. Elsewhere the loads
-    of one joint are.
+    Moments and powers of one leg depend on the same motion and foot. If one of them or the ground reaction is
+    non-physiological, or if an angle of the leg jumps, all of them are invalid. In the rest of the body only the loads of the
+    joint are invalid.
 
     Parameters:
-        feet: feet at or beyond each segment's joint (`distal_feet`). factor: multiple of the limits.
+        feet: feet distal to each segment's joint (`distal_feet`). factor: multiple of the physiological limits that is accepted.
     """
     faults = curve_faults(curves, [signal.variable for signal in signals], factor)
     reasons = {column: _FAULTS[fault.kind] for column, fault in faults.items()}
@@ -75,7 +75,7 @@ def find_excluded_curves(
 
 
 def _load_group(signal: CycleSignal, feet: Mapping[str, Sequence[Side]], side: Side) -> str:
-    """Group of loads with a common cause: the leg of the side of the cycle, else the segment."""
+    """Return the group of loads that are excluded together: the leg on the side of the cycle, else the segment."""
     if signal.kind == "ground" or list(feet.get(signal.body, ())) == [side]:
         return f"leg {side}"
     return signal.body
@@ -83,11 +83,11 @@ def _load_group(signal: CycleSignal, feet: Mapping[str, Sequence[Side]], side: S
 
 @dataclass(frozen=True)
 class CycleValues:
-    """One cycle of one side.
+    """Curves of all variables in one cycle of one side.
 
     Attributes:
-        cycle: side, number, and the times of its events.
-        signals: the k variables, in the order of the columns, with their units.
+        cycle: side, number and event times of the cycle.
+        signals: the k variables in the order of the columns.
         curves: (101, k) values over 0-100 %, NaN where not valid.
         excluded: variables that were excluded as non-physiological.
     """
@@ -104,11 +104,11 @@ class CycleValues:
 
     @property
     def is_measured(self) -> BoolArray:
-        """Where (101, k) the value is known."""
+        """True (101, k) where the value is known."""
         return np.isfinite(self.curves)
 
     def is_excluded(self, variable: str) -> bool:
-        """Whether a variable of the cycle was excluded as non-physiological."""
+        """Return whether a variable of the cycle was excluded as non-physiological."""
         return any(self.signals[column].variable == variable for column in self.excluded.reasons)
 
     def curve(self, variable: str) -> FloatArray:
@@ -119,7 +119,7 @@ class CycleValues:
 
 
 def compute_cycle_values(walk: WalkedTrial, events: Sequence[GaitEvent], factor: float) -> tuple[CycleValues, ...]:
-    """Return the cycles of both sides, right ones first, each side in order of time.
+    """Return the curves of the cycles of both sides, the right side first, in order of time.
 
     Angles of the root and foot progression are relative to the walking direction of the cycle. factor: multiple of the
     physiological limits beyond which a curve is excluded.
@@ -151,7 +151,7 @@ def _cycle_values_of_side(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor
 
 
 def _base_angles(walk: WalkedTrial, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:
-    """Tilt, list and rotation (101, 3) rad of the root R_WB (T, 3, 3) relative to the walking direction of a cycle."""
+    """Return the tilt, list and rotation (101, 3) rad of the root R_WB (T, 3, 3) relative to the walking direction of a cycle."""
     rate_hz = walk.rate_hz
     low, high = max(math.floor(cycle.start_s * rate_hz), 0), math.ceil(cycle.end_s * rate_hz) + 1
     heading = walking_heading(
@@ -162,7 +162,8 @@ def _base_angles(walk: WalkedTrial, R_WB: FloatArray, cycle: GaitCycle) -> Float
 
 
 def _plate_rate_force(walk: WalkedTrial, side: Side) -> tuple[FloatArray, float] | None:
-    """Ground force (n, 3) on a foot in body weights at the rate of the plates, and this rate in Hz; None without plates."""
+    """Return the ground force (n, 3) on a foot in body weights at the rate of the plates, and this rate (Hz); None without
+    plates."""
     forces = walk.plate_rate_forces
     if forces is None:
         return None
@@ -170,9 +171,9 @@ def _plate_rate_force(walk: WalkedTrial, side: Side) -> tuple[FloatArray, float]
 
 
 def _ground_force_curves(force: tuple[FloatArray, float] | None, cycle: GaitCycle, curves: FloatArray) -> FloatArray:
-    """Ground force (101, 3) in body weights over one cycle, from the samples of the plates where available.
+    """Return the ground force (101, 3) in body weights over one cycle, from the samples of the plates where available.
 
-    Peaks of 20 to 30 ms are between frames.
+    Peaks that last 20 to 30 ms would fall between frames.
     """
     if force is None or not curves.size:
         return curves
@@ -181,7 +182,7 @@ def _ground_force_curves(force: tuple[FloatArray, float] | None, cycle: GaitCycl
 
 
 def _foot_progression(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:
-    """Angle (T,) deg of the foot relative to the walking direction of one cycle."""
+    """Return the angle (T,) deg of the foot relative to the walking direction of one cycle."""
     points = walk.points
     return np.rad2deg(
         progression_angle(points.long_axis(cycle.side), cycle, points.pelvis, walk.rate_hz, points.floor_velocity)
@@ -190,7 +191,8 @@ def _foot_progression(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:
 
 @dataclass(frozen=True)
 class GroundPeak:
-    """One peak: largest or smallest force along an axis of World within a part of stance (`library/gait/ground_peaks.toml`)."""
+    """Definition of a peak: largest or smallest force along a World axis in a part of stance
+    (`library/gait/ground_peaks.toml`)."""
 
     name: str
     axis: Literal["x", "y", "z"]
@@ -201,13 +203,13 @@ class GroundPeak:
 
     @property
     def column_name(self) -> str:
-        """Name of its column, with the unit: body weights."""
+        """Column name of the peak, with the unit body weights."""
         return f"{self.name}_BW"
 
 
 @cache
 def ground_peak_definitions() -> tuple[GroundPeak, ...]:
-    """Return every peak, in the order of the library."""
+    """Return the definitions of all peaks, in the order of the library."""
     return tuple(
         GroundPeak(**{**row, "window": tuple(row["window"])}) for row in load_table("gait/ground_peaks")["peak"]
     )
@@ -222,8 +224,8 @@ def stance_peaks(
 ) -> FloatArray:
     """Return the peaks (N, P) of N cycles in body weights.
 
-    NaN where a part of the window is unknown, no plate carried it, or the force is non-physiological. forces: at the rate of
-    the plates; None where they are known at the frames only, then of `reaction`, at `frame_rate_hz`.
+    A peak is NaN if a part of its window is unknown or was not on a plate, or if the force is non-physiological. forces: foot
+    forces at the rate of the plates; if None, `reaction` at `frame_rate_hz` is used.
     """
     peaks = np.full((len(cycles), len(ground_peak_definitions())), np.nan)
     weight_n = mass_kg * STANDARD_GRAVITY_M_S2
@@ -245,8 +247,8 @@ def stance_peaks(
 
 
 def _peak_value(peak: GroundPeak, cycle: GaitCycle, force: FloatArray, loaded: np.ndarray, rate_hz: float) -> float:
-    # Share of unloaded samples in the window of a peak: a foot off from the movement differs by some 0.01 s from the end of the
-    # force.
+    # Largest fraction of unloaded samples in the window of a peak, because a foot off from the movement differs by
+    # about 0.01 s from the end of the force.
     unloaded_share = 0.1
     if not np.isfinite(cycle.off_s):
         return np.nan

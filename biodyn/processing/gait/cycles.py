@@ -18,15 +18,15 @@ from biodyn.recording import GaitEvent
 
 @dataclass(frozen=True)
 class GaitCycle:
-    """One stride: from a foot strike to the next of the same side. Times in s, NaN where the event is unknown.
+    """Stride from a foot strike to the next foot strike of the same side. Times in s, NaN if the event is unknown.
 
     Attributes:
-        side: of both strikes.
-        number: 0, 1, ... per side, in order of time.
+        side: side of the strikes.
+        number: 0, 1, ... for each side, in order of time.
         start_s, end_s: the two strikes.
         off_s: foot off of the same side.
-        opposite_off_s, opposite_strike_s: events of the other foot inside the cycle, in walking in this order.
-        confidence: of the less certain strike.
+        opposite_off_s, opposite_strike_s: events of the other foot during the cycle, in walking in this order.
+        confidence: confidence of the less certain strike.
     """
 
     side: Side
@@ -45,10 +45,10 @@ class GaitCycle:
 
 
 def find_gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
-    """Return the cycles of both sides, right ones first, each side in order of time.
+    """Return the cycles of both sides, the right side first, in order of time.
 
-    Two strikes with more than one foot off of the same side between them bound no cycle, because a strike was missed; nor do
-    two strikes with an absence of the person between them, or a cycle that the user leaves out.
+    Two strikes do not define a cycle if there is more than one foot off of the same side between them (a strike was missed), if
+    the person was out of view between them, or if the user omits the cycle.
     """
     cycles: list[GaitCycle] = []
     for side in SIDES:
@@ -82,7 +82,7 @@ def normalise(
 ) -> FloatArray:
     """Resample a signal (T,) or (T, k) over start_s..end_s to `points` equidistant rows, (points,) or (points, k).
 
-    Cubic splines through each contiguous stretch of numbers; gaps are not bridged: a row outside every stretch is NaN. Frame 0
+    Each contiguous stretch of numbers has a cubic spline. Rows outside these stretches are NaN; gaps are not bridged. Frame 0
     is at 0 s.
     """
     signal = np.asarray(signal, dtype=np.float64)
@@ -95,7 +95,7 @@ def normalise(
     for seen, members in group_by_pattern(np.isfinite(columns[low:high]).T):
         for first, stop in finite_stretches(seen):
             frames = np.arange(low + first, low + stop, dtype=np.float64)
-            # tolerance for the rounding of times of frames
+            # tolerance for rounding of frame times
             rows = np.flatnonzero((at >= frames[0] - 1e-6) & (at <= frames[-1] + 1e-6))
             if len(rows) and len(frames) > 1:
                 samples = columns[low + first : low + stop][:, members]
@@ -106,9 +106,9 @@ def normalise(
 
 
 def _interpolate(samples: FloatArray, at: FloatArray) -> FloatArray:
-    """Values (N, k) at positions (N,) of the cubic spline through samples (T, k) at 0, 1, 2 ...; "not a knot" at its ends.
+    """Return the values (N, k) at positions (N,) of the not-a-knot cubic spline through samples (T, k) at 0, 1, 2 ...
 
-    Equal to `scipy.interpolate.CubicSpline` in a third of its time, because equal steps need no divisions.
+    The result equals `scipy.interpolate.CubicSpline` and takes a third of its time, because equal steps need no divisions.
     """
     # Least number of samples of a not-a-knot spline.
     least_for_spline = 4

@@ -1,7 +1,7 @@
-"""Foot strikes and foot offs from plates, movement and file, merged per side.
+"""Foot strikes and foot offs from plates, movement and file, merged for each side.
 
-Events of the file may name the wrong foot or the wrong kind: labels exchanged, recordings cropped without their events. Between a
-strike and the next foot off of a foot, within one stride, no other event of that foot is possible.
+Events of the file may have the wrong foot, kind or time, because labels were exchanged or the recording was cropped without its
+events. Such events are detected because no other event of a foot is possible between its strike and its next foot off.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, EventKind, EventSource, GaitEvent
 
-# Least number and share of the inconsistent events that explain an exchange.
-_NAMED = 6  # times listed in a message
+# Least number and fraction of the inconsistent events that an exchange must explain.
+_NAMED = 6  # number of times listed in a message
 _OPPOSITE: dict[EventKind, EventKind] = {"foot_strike": "foot_off", "foot_off": "foot_strike"}
 
 
@@ -35,10 +35,11 @@ def consistent_events(
     """Return the stored events that are consistent with plates and movement, and a warning about the others.
 
     Args:
-        stored: of the file. measured: of plates and movement; alternately strikes and offs of each foot, where none was missed.
-        stride_s: usual stride, s; 0 = unknown, then all events are consistent.
-        same_s: two records of one event are closer than this.
-        selected: the user selects the events of the file: all are consistent, with the warning.
+        stored: events of the file.
+        measured: events of plates and movement; strikes and offs of each foot alternate unless one was missed.
+        stride_s: usual stride time, s; 0 = unknown, so that all events are consistent.
+        same_s: largest time between two records of one event.
+        selected: True if the user selected the events of the file; all of them are then returned, with the warning.
     """
     wrong = [
         event
@@ -52,14 +53,14 @@ def consistent_events(
 
 
 def _time_to_nearest(event: GaitEvent, measured: Sequence[GaitEvent]) -> float:
-    """Time to the nearest measured event of the same side and kind, s; infinite without any."""
+    """Return the time to the nearest measured event of the same side and kind, s; infinite without any."""
     return min((event.apart_s(other) for other in measured), default=math.inf)
 
 
 def _is_impossible(event: GaitEvent, measured: Sequence[GaitEvent], stride_s: float) -> bool:
-    """Whether the measured events of the foot exclude a stored event."""
-    # Next to the first or last known event of a foot, as shares of the stride: shortest stance or swing (double support is a
-    # tenth), and shortest distance of two events of one kind.
+    """Return whether the measured events of the foot exclude a stored event."""
+    # Limits next to the first or last known event of a foot, as fractions of the stride: shortest stance or swing
+    # (double support is a tenth), and shortest time between two events of one kind.
     shortest_phase, shortest_stride = 0.2, 0.75
     same_foot = sorted((other for other in measured if other.side == event.side), key=lambda other: other.time_s)
     before = next((other for other in reversed(same_foot) if other.time_s <= event.time_s), None)
@@ -76,16 +77,15 @@ def _is_impossible(event: GaitEvent, measured: Sequence[GaitEvent], stride_s: fl
 def _inconsistency_note(
     wrong: Sequence[GaitEvent], count: int, measured: Sequence[GaitEvent], same_s: float, selected: bool
 ) -> Diagnostic:
-    """Name the stored events that cannot be, and what they seem to be."""
+    """Return a finding about impossible stored events and their probable cause."""
     other_foot = [replace(event, side=other_side(event.side)) for event in wrong]
     other_kind = [replace(event, kind=_OPPOSITE[event.kind]) for event in wrong]
     off_s = {
-        " Each agrees with one of the other foot: right and left are probably exchanged.": _median_distance_s(
+        " Each of them agrees with an event of the other foot: right and left are probably exchanged.": _median_distance_s(
             other_foot, measured, same_s
         ),
-        " Each agrees with one of the other kind: foot strikes and foot offs are probably exchanged.": _median_distance_s(
-            other_kind, measured, same_s
-        ),
+        " Each of them agrees with an event of the other kind: foot strikes and foot offs are probably "
+        "exchanged.": _median_distance_s(other_kind, measured, same_s),
     }
     guess = min(off_s, key=lambda name: off_s[name])
     is_explained = math.isfinite(off_s[guess])
@@ -94,8 +94,9 @@ def _inconsistency_note(
         return Diagnostic(
             "frame-rate-doubtful",
             "error",
-            f"{len(wrong)} of {count} gait events of the file contradict plates and movement. They agree if all times are "
-            f"multiplied by {factor:.2f}: the frame rate of the file is {factor:.2f} times the true one. Nothing was changed.",
+            f"{len(wrong)} of {count} gait events of the file contradict plates and movement. They agree if all "
+            f"times are multiplied by {factor:.2f}, so that the frame rate of the file is probably {factor:.2f} "
+            "times the true one. Nothing was changed.",
             value=factor - 1.0,
             limit=0.05,
             hint="Check the rate of the cameras, and whether an export omitted or repeated frames.",
@@ -115,8 +116,8 @@ def _inconsistency_note(
 
 
 def _median_distance_s(events: Sequence[GaitEvent], measured: Sequence[GaitEvent], same_s: float) -> float:
-    """Median distance of the events from the measured ones of the same side and kind, s; infinite where too few have one."""
-    # Least number and share of the inconsistent events that explain an exchange.
+    """Return the median time (s) from the events to measured events of the same side and kind; inf if too few have one."""
+    # Least number and fraction of the inconsistent events that an exchange must explain.
     fewest, most = 2, 0.75
     off_s = [_time_to_nearest(event, measured) for event in events]
     near_s = [value for value in off_s if value < same_s]
@@ -124,13 +125,13 @@ def _median_distance_s(events: Sequence[GaitEvent], measured: Sequence[GaitEvent
 
 
 def _time_stretch(stored: Sequence[GaitEvent], measured: Sequence[GaitEvent], rival_s: float) -> float:
-    """Return the ratio of stored to measured times that a wrong frame rate causes; NaN unless it explains nearly all events.
+    """Return the ratio of stored to measured times caused by a wrong frame rate; NaN unless it explains nearly all events.
 
-    The number of the first frame of the file adds an offset to all times. rival_s: median distance of the events after another
+    The number of the file's first frame adds an offset to all times. rival_s: median time difference after the alternative
     correction, which must be larger.
     """
-    close_s, largest_offset_s, fewest, most = 0.03, 0.6, 4, 0.9  # s, s, least number and share of events
-    better = 0.5  # of the distance of the other correction
+    close_s, largest_offset_s, fewest, most = 0.03, 0.6, 4, 0.9  # s, s, least number and fraction of events
+    better = 0.5  # fraction of the time difference of the other correction
     best = (math.inf, math.nan)
     for factor in np.concatenate([np.arange(0.5, 0.95, 0.01), np.arange(1.06, 2.0, 0.01)]):
         pairs = [
@@ -147,12 +148,12 @@ def _time_stretch(stored: Sequence[GaitEvent], measured: Sequence[GaitEvent], ri
     return best[1] if len(stored) >= fewest and best[0] < better * rival_s else math.nan
 
 
-# Two records of the same event are closer than this.
+# Largest time between two records of the same event.
 SAME_EVENT_S = 0.15
-# Least confidence of a kinematic strike that begins a stance: all that show a transition from the air to the floor have it
-# (0.95 to 0.99), extremes do not (0.67).
+# Least confidence of a kinematic strike that starts a stance. Strikes with a transition from air to floor have 0.95 to
+# 0.99, extremes only 0.67.
 _SURE = 0.9
-# An unknown pelvis for this long may hide a strike and the next foot off: the number of strides is unknown.
+# If the pelvis is unknown for this time, a strike and the next foot off may be missed, so that the number of strides is unknown.
 # Loads of the same foot on neighbouring plates belong to one stance.
 _MISSING = "gait-event-missing"
 
@@ -170,13 +171,13 @@ def gait_events(
     """Return the events of both sides from all three sources, merged by `merge_events`, sorted by time.
 
     Args:
-        contacts: plate contacts; only assigned ones give events.
+        contacts: plate contacts; only assigned contacts have events.
         file_events: events of the file.
         kinematic: events of the movement (`movement_events.movement_events`).
         settings: the section [gait].
-        pelvis_W: (T, 3) pelvis centre, m, NaN where unknown.
+        pelvis_W: pelvis centre (T, 3) m, NaN where unknown.
         rate_hz: marker rate.
-        steps: whether the person makes steps (`activity`).
+        steps: True if the person makes steps (`activity`).
     """
     candidates = [*plate_events(contacts, len(pelvis_W) / rate_hz, 1.0 / rate_hz), *kinematic, *file_events]
     events, notes = merge_events(
@@ -184,7 +185,7 @@ def gait_events(
     )
     if steps and not events and settings.events != "auto":
         notes = (*notes, _no_events_note(settings.events))
-    if not steps:  # without steps nothing is missing between the events of a file
+    if not steps:  # without steps, no event is missing between the events of a file
         notes = tuple(note for note in notes if note.code != _MISSING)
     events, unused = _with_corrections(events, settings, (len(pelvis_W) - 1) / rate_hz)
     return events, (*notes, *unused)
@@ -193,9 +194,10 @@ def gait_events(
 def _with_corrections(
     events: Sequence[GaitEvent], settings: GaitSettings, last_s: float
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
-    """Return the events as the user corrects them, sorted by time, and a finding about each entry that fits no event.
+    """Return the events with the user's corrections, sorted by time, and a finding about each correction without an event.
 
-    An entry belongs to the nearest event of its side and kind within `MATCHES_S`. The mark of a cycle is on its last strike.
+    A correction applies to the nearest event of its side and kind within `MATCHES_S`. An omitted cycle is marked at its last
+    strike.
     """
     corrected, notes = list(events), []
 
@@ -234,9 +236,9 @@ def _unused_correction(entry: str, side: str, kind: str, time_s: float) -> Diagn
     return Diagnostic(
         "data-not-used",
         "warning",
-        f"{entry} names a {kind.replace('_', ' ')} of the {side} foot at {time_s:.2f} s, but no such event or cycle exists. "
-        "The entry is not applied.",
-        hint="Correct its time by tables/events.csv, or remove the entry.",
+        f"{entry} refers to a {kind.replace('_', ' ')} of the {side} foot at {time_s:.2f} s, but no such event or "
+        "cycle exists. The entry is not applied.",
+        hint="Correct its time (see tables/events.csv), or remove the entry.",
         about=f"{side} {kind} {time_s:.3f}",
     )
 
@@ -245,24 +247,27 @@ def _no_events_note(source: str) -> Diagnostic:
     return Diagnostic(
         "gait-event-missing",
         "warning",
-        f"There are steps, but no events of the source gait.events = '{source}' in the recording: no gait cycles.",
-        hint="gait.events = 'auto' uses events of the plates and of the movement.",
+        f"The recording has steps, but no events of the selected source (gait.events = '{source}'), and therefore "
+        "no gait cycles.",
+        hint="Set gait.events = 'auto' to use events of the plates and of the movement.",
     )
 
 
 def _absence_intervals(pelvis_W: FloatArray, rate_hz: float) -> list[tuple[float, float]]:
-    """Begin and end, s, of the stretches in which the pelvis (T, 3) is unknown for so long that a step may be missed."""
-    # An unknown pelvis for this long may hide a strike and the next foot off: the number of strides is unknown.
+    """Return start and end (s) of the stretches in which the pelvis (T, 3) is unknown for so long that a step may be missed."""
+    # If the pelvis is unknown for this time, a strike and the next foot off may be missed, so that the number of
+    # strides is unknown.
     absent_s = 1.0
     unknown = finite_stretches(~np.isfinite(pelvis_W[:, 0]))
     return [(first / rate_hz, stop / rate_hz) for first, stop in unknown if stop - first > absent_s * rate_hz]
 
 
 def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float) -> list[GaitEvent]:
-    """Events of the assigned contacts: raw force through the threshold, sub-frame.
+    """Return the events of the assigned contacts: times, interpolated between frames, at which the raw force crosses
+    the threshold.
 
-    One foot on several plates strikes with the first and leaves with the last. Where a load is cut (two feet on the plate) or
-    reaches the end of the recording of `duration_s` no event is returned; `frame_s` is the frame interval.
+    A foot on several plates strikes with the first contact and leaves with the last. No event is returned where a load is cut
+    (two feet on the plate) or reaches an end of the recording of `duration_s`. `frame_s` is the frame interval.
     """
     # Loads of the same foot on neighbouring plates belong to one stance.
     same_stance_s = 0.05
@@ -294,14 +299,15 @@ def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float)
 def strikes_from_movement(
     contacts: Sequence[Contact], kinematic: Sequence[GaitEvent], duration_s: float, frame_s: float
 ) -> dict[Side, FloatArray]:
-    """Return the times (N,) s of the strikes of each foot from the movement, as in `gait_events` where no plate shows them.
+    """Return the times (N,) s of the strikes of each foot from the movement, computed as in `gait_events` for strikes off the
+    plates.
 
-    Only strikes with a confidence of `_SURE`, which show a transition from the air to the floor.
+    Only strikes with a confidence of at least `_SURE` are returned, which have a transition from air to floor.
 
     Args:
-        contacts: plate contacts; their strikes show the bias of the movement in this trial.
+        contacts: plate contacts, whose strikes determine the bias of kinematic strikes in this trial.
         kinematic: events of the movement (`movement_events.movement_events`).
-        duration_s, frame_s: of the recording and of a frame.
+        duration_s, frame_s: duration of the recording, and frame interval.
     """
     strikes = [event for event in kinematic if event.kind == "foot_strike"]
     shift_s = _bias_s(_delays_s(strikes, plate_events(contacts, duration_s, frame_s)), "kinematic", "foot_strike")
@@ -317,13 +323,13 @@ def merge_events(
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Merge events of several sources into one plausible sequence, sorted by time.
 
-    `auto` takes the event of the plate where available, else the kinematic one, else the one of the file where it is consistent
-    (`consistent_events`); any other source is used alone. Kinematic events are shifted by the median difference to the plate
-    events of the trial, per kind; the confidence of an event is the measured probability to be within 20 ms of the truth
-    (`library/gait/events.toml`). Events outside the recording, 0 to `last_s`, are excluded. Per side strikes and offs
-    alternate: the less certain of two contradicting events is dropped, with a Diagnostic. Where an event between two others of
-    the same kind is missing, both are alternating with a Diagnostic, except across an absence of the person (`absences_s`,
-    begin and end): the first event after that is marked (`after_absence`).
+    With `auto` the plate event is used if available, else the kinematic event, else a consistent event of the file
+    (`consistent_events`); any other source is used alone. Kinematic events are corrected by the median difference from the
+    plate events of the trial for each kind. The confidence of an event is the measured probability that it is within 20 ms of
+    the truth (`library/gait/events.toml`). Events outside the recording (0 to `last_s`) are excluded. Strikes and offs of each
+    side must alternate. The less certain of two contradicting events is dropped, with a Diagnostic. If an event between two
+    events of the same kind is missing, both are kept, with a Diagnostic. Absences of the person (`absences_s`: start and end)
+    are excepted; the first event after an absence is marked (`after_absence`).
     """
     rated = [event for event in _rate_confidence(candidates) if 0.0 <= event.time_s <= last_s]
     notes: list[Diagnostic] = []
@@ -362,13 +368,13 @@ def _first_source(sources: Sequence[Sequence[GaitEvent]]) -> list[GaitEvent]:
 
 
 def _plate_event(time_s: float, side: Side, kind: EventKind, missed_s: float) -> GaitEvent:
-    # Where the stored force was set to zero the event is extrapolated; its uncertainty is about the shift.
+    # The event is extrapolated if the stored force was set to zero; its uncertainty is about the size of the shift.
     error_s = math.hypot(load_table("gait/events")["plate"][kind]["error_s"], missed_s)
     return GaitEvent(time_s, side, kind, "plate", probability_close(error_s))
 
 
 def _rate_confidence(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
-    """Subtract the bias that the plates of the trial show from kinematic events, and set every event's confidence."""
+    """Subtract the bias relative to plate events from kinematic events, and set the confidence of every event."""
     plate = [event for event in candidates if event.source == "plate"]
     rated = list(plate)
     sources: tuple[EventSource, EventSource] = ("kinematic", "file")
@@ -379,7 +385,7 @@ def _rate_confidence(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
             # Events of the file are not shifted; kinematic events are a proxy.
             shift = _bias_s(late, source, kind) if source == "kinematic" else 0.0
             rated_events = [replace(event, time_s=event.time_s - shift) for event in rated_events]
-            if late or source == "file":  # events of the movement alone have their confidence already
+            if late or source == "file":  # without plate events, kinematic events keep their confidence
                 confidence = _event_confidence(source, kind, [value - shift for value in late])
                 rated_events = [replace(event, confidence=confidence) for event in rated_events]
             rated += rated_events
@@ -387,16 +393,17 @@ def _rate_confidence(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
 
 
 def _delays_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[float]:
-    """Delays of events after the same events of the plates, s."""
+    """Return the delays (s) of events relative to the same events of the plates."""
     return [event.time_s - truth.time_s for truth in plate for event in events if event.apart_s(truth) < SAME_EVENT_S]
 
 
 def _bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> float:
-    """Bias from differences to the plates of a trial, s; 0 without any.
+    """Return the bias (s) from differences to the plate events of a trial; 0 if there are none.
 
-    Larger differences than between people belong to something else (a first step); they affect the confidence, not the bias.
+    Differences larger than those between people have another cause (e.g. a first step). They affect the confidence, not the
+    bias.
     """
-    # Largest difference, in standard deviations, that is a bias of a person.
+    # Largest difference, in standard deviations, that is attributed to a bias of the person.
     far_sd = 3.0
     far_s = far_sd * load_table("gait/events")[source][kind]["error_s"]
     near = [value for value in late_s if abs(value) <= far_s]
@@ -404,7 +411,8 @@ def _bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> fl
 
 
 def _event_confidence(source: EventSource, kind: EventKind, seen_s: Sequence[float]) -> float:
-    """Probability that an event is within 20 ms of the truth, from differences to the plates of the trial, s, if available."""
+    """Return the probability that an event is within 20 ms of the truth; seen_s: differences (s) to plate events of the
+    trial."""
     table = load_table("gait/events")
     known = table[source][kind]
     if not seen_s:
@@ -412,7 +420,7 @@ def _event_confidence(source: EventSource, kind: EventKind, seen_s: Sequence[flo
     weight = float(table["kinematic"]["own_weight"])
     count = weight + len(seen_s)
     variance = (weight * known["repeat_s"] ** 2 + sum(value**2 for value in seen_s)) / count
-    # error of the shift: spread over sqrt(n), the spread from few differences
+    # error of the correction (SD / sqrt(n)), and of an SD estimated from few differences
     scale = math.sqrt(variance * (1.0 + 1.0 / len(seen_s)))
     close_s = float(table["close_s"])
     return float(2.0 * stdtr(count, close_s / scale) - 1.0)
@@ -421,8 +429,8 @@ def _event_confidence(source: EventSource, kind: EventKind, seen_s: Sequence[flo
 def _enforce_alternation(
     events: list[GaitEvent], side: Side, absences_s: Sequence[tuple[float, float]]
 ) -> tuple[list[GaitEvent], list[Diagnostic]]:
-    """Drop the less certain of every second events of a side that contradict each other."""
-    min_phase_s = 0.08  # neither stance nor swing is shorter, even in sprinting
+    """Drop the less certain of two events of a side that contradict each other, until strikes and offs alternate."""
+    min_phase_s = 0.08  # shortest stance or swing, even in sprinting
     sequence = sorted(events, key=lambda event: event.time_s)
     notes: list[Diagnostic] = []
     position = 0
@@ -435,12 +443,13 @@ def _enforce_alternation(
             continue
         weaker = first if first.confidence < second.confidence else second
         sequence.remove(weaker)
-        why = "twice" if twins else "next to its opposite"
+        other = "another event of the same kind" if twins else "an event of the opposite kind"
         notes.append(
             Diagnostic(
                 code="gait-event-dropped",
                 severity="info",
-                message=f"{_event_text(weaker, side)} ({weaker.source}) was found {why} within {gap:.3f} s and excluded.",
+                message=f"{_event_text(weaker, side)} ({weaker.source}) was excluded, because {other} is only "
+                f"{gap:.3f} s away.",
                 value=gap,
                 limit=MIN_STRIDE_S if twins else min_phase_s,
                 unit="s",
@@ -457,7 +466,8 @@ def _enforce_alternation(
                     severity="warning",
                     message=f"No {other} of the {SIDE_NAMES[side]} foot was found between {first.time_s:.2f} s and "
                     f"{second.time_s:.2f} s.",
-                    hint="Heel or toe was not visible, or the step is unusual. The phases of this cycle are empty.",
+                    hint="Heel or toe was not visible, or the step is unusual. The phases of this cycle are not "
+                    "available.",
                 )
             )
     return sequence, notes

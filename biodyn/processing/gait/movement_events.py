@@ -33,8 +33,8 @@ from biodyn.recording import EventKind, GaitEvent
 
 
 def probability_close(error_s: float, bias_s: float = 0.0) -> float:
-    """Probability that an event is within `close_s` of the truth, for a bias and a standard deviation, s; heavy-tailed
-    (`tail_df`)."""
+    """Return the probability that an event is within `close_s` of the truth, for a bias and a standard deviation, s;
+    heavy-tailed (`tail_df`)."""
     table = load_table("gait/events")
     df, close_s = float(table["tail_df"]), float(table["close_s"])
     scale = error_s * math.sqrt((df - 2.0) / df)
@@ -61,7 +61,7 @@ def distinct_peaks(x: FloatArray, prominence: float, distance: float) -> IntArra
 
 
 def _prominence(x: FloatArray, peak: int) -> float:
-    """Height of a maximum above the higher of its two valleys."""
+    """Return the height of a maximum above the higher of its two valleys."""
     higher = np.flatnonzero(x > x[peak])
     place = int(np.searchsorted(higher, peak))
     first = int(higher[place - 1]) if place else 0
@@ -226,7 +226,7 @@ def refine_offs(expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray],
 
 
 def _toe_mark_time(event: GaitEvent, toe_W: FloatArray, rate_hz: float) -> float:
-    """Time (s) of a foot off from the largest upward acceleration of the toe; NaN without any."""
+    """Return the time (s) of a foot off from the largest upward acceleration of the toe; NaN without any."""
     late_s = float(load_table("gait/events")["marked"]["foot_off"]["late_s"])
     pulled = _time_derivative(_time_derivative(toe_W[:, 1], rate_hz), rate_hz)
     return _peak_time_near(pulled, event.time_s + late_s, rate_hz) - late_s
@@ -237,7 +237,7 @@ def _time_derivative(values: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def _peak_time_near(signal: FloatArray, about_s: float, rate_hz: float) -> float:
-    """Time (s) of the highest maximum of a signal (T,) within the window, by a parabola; NaN without any."""
+    """Return the time (s) of the highest maximum of a signal (T,) within the window, by a parabola; NaN without any."""
     # Half width of the search for a mark of the foot: three standard deviations of the expected time.
     window_s = 0.09
     first = max(round((about_s - window_s) * rate_hz), 1)
@@ -311,7 +311,7 @@ def _frame_window(begin_s: float, end_s: float, rate_hz: float) -> tuple[int, in
 
 
 def _any_or_unknown(wanted: BoolArray, known: BoolArray, window: tuple[int, int]) -> bool:
-    """True where a frame of the window fulfils the condition, or where the window is not known entirely."""
+    """Return True if a frame of the window fulfils the condition, or if the window is not known entirely."""
     first, stop = window
     if first < 0 or stop > len(known) or not known[first:stop].all():
         return True
@@ -355,7 +355,7 @@ def kinematic_events(
     forward_W: FloatArray,
     rate_hz: float,
 ) -> list[GaitEvent]:
-    """Events from the movement: strike = heel farthest ahead of the pelvis, off = toe farthest behind (Zeni 2008).
+    """Return the events from the movement: strike = heel farthest ahead of the pelvis, off = toe farthest behind (Zeni 2008).
 
     10.1016/j.gaitpost.2007.07.007. All arrays (T, 3) m in World, low-pass filtered, NaN where unknown. `forward_W`: anterior
     direction of the pelvis in each frame, so that turns are covered. Sub-frame times by a parabola.
@@ -389,7 +389,7 @@ def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
 
 
 def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
-    """Times in s of the distinct maxima of a signal (T,) m with gaps."""
+    """Return the times in s of the distinct maxima of a signal (T,) m with gaps."""
     # Least fore-aft excursion of heel or toe in a gait, and prominence of a peak as a share of it.
     min_excursion_m = 0.1
     peak_share = 0.1
@@ -411,7 +411,7 @@ def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
 
 
 def usual_stride_s(events: Sequence[GaitEvent]) -> float:
-    """Median time between successive events of one kind and side, else twice that between the sides; 0 if unknown."""
+    """Return the median time between successive events of one kind and side, else twice that between the sides; 0 if unknown."""
     for sides, factor in (([("r",), ("l",)], 1.0), ([("r", "l")], 2.0)):
         gaps: list[float] = []
         for kind in KINDS:

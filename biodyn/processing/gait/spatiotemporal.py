@@ -191,7 +191,7 @@ def cycle_displacement(
 
 
 def _position_at(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:
-    """Position (3,) at a time between two frames; NaN outside the recording or next to a gap."""
+    """Return the position (3,) at a time between two frames; NaN outside the recording or next to a gap."""
     frame = time_s * rate_hz
     # tolerance for the rounding of times of frames
     if math.isfinite(frame) and abs(frame - round(frame)) < 1e-6:
@@ -210,7 +210,7 @@ def _unit_direction(displacement: FloatArray) -> FloatArray:
 
 
 def _foot_turn_rad(cycle: GaitCycle, foot_W: FloatArray, rate_hz: float) -> float:
-    """Angle between the directions of the foot at the two strikes of a cycle; 0 if unknown."""
+    """Return the angle between the directions of the foot at the two strikes of a cycle; 0 if unknown."""
     first, second = (_unit_direction(_position_at(foot_W, time_s, rate_hz)) for time_s in (cycle.start_s, cycle.end_s))
     return float(np.nan_to_num(np.arccos(np.clip(first @ second, -1.0, 1.0))))
 

@@ -231,7 +231,7 @@ def heading(R_root: FloatArray, known: np.ndarray, frames: int, rate_hz: float) 
 
 
 def _stride_angles(model: SubjectModel, R_WB: dict[str, FloatArray], facing: FloatArray) -> FloatArray:
-    """Half of the difference of the forward inclination of right and left thigh (K,) rad; zero without both."""
+    """Return the half of the difference of the forward inclination of right and left thigh (K,) rad; zero without both."""
     root = model.skeleton.root.name
     leaning = {}
     for side, foot in model.sole_body.items():
@@ -246,7 +246,7 @@ def _stride_angles(model: SubjectModel, R_WB: dict[str, FloatArray], facing: Flo
 
 
 def _assumed_attitude(definition: BodyDefinition, stride_r: FloatArray) -> FloatArray:
-    """Attitude (K, 3, 3) of a segment in the axes of the heading, for the right side's stride angle (K,)."""
+    """Return the attitude (K, 3, 3) of a segment in the axes of the heading, for the right side's stride angle (K,)."""
     motion = definition.unseen
     assert motion is not None  # only such segments have assumed coordinates
     stride = -stride_r if definition.side == "l" else stride_r
@@ -256,7 +256,7 @@ def _assumed_attitude(definition: BodyDefinition, stride_r: FloatArray) -> Float
 
 
 def _rotations_about_vertical(angle: FloatArray) -> FloatArray:
-    """Rotations (K, 3, 3) about World's Y."""
+    """Return the rotations (K, 3, 3) about World's Y."""
     zero = np.zeros_like(angle)
     return from_cardan_zxy(np.stack([zero, zero, angle], axis=1))
 
@@ -370,7 +370,7 @@ def track(
 
 
 def _recorded_error(fit: Fit, recorded: Markers) -> FloatArray:
-    """Distance (T, M) m of recorded markers from their position on the fitted skeleton, NaN where not visible."""
+    """Return the distance (T, M) m of recorded markers from their position on the fitted skeleton, NaN where not visible."""
     columns = [recorded.labels.index(label) for label in fit.labels]
     links, p_LM, _ = fit.model.marker_arrays()
     place = fit.link_p_W[:, links] + np.einsum("tmij,mj->tmi", fit.link_R_W[:, links], p_LM)
@@ -406,7 +406,7 @@ def _attach_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel,
 
 
 def _unused_weight_note(weights: Mapping[str, float], markers: Markers) -> list[Diagnostic]:
-    """Finding about weights of missing markers; no error, because one settings file may be used for many trials."""
+    """Return a finding about weights of missing markers; no error, because one settings file may be used for many trials."""
     unknown = [label for label in weights if label not in markers.labels]
     if not unknown:
         return []
@@ -421,7 +421,7 @@ def _unused_weight_note(weights: Mapping[str, float], markers: Markers) -> list[
 
 
 def _open_root_notes(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
-    """Findings about frames in which the visible markers leave the root open: bridged or excluded."""
+    """Return findings about frames in which the visible markers leave the root open: bridged or excluded."""
     is_open, rate_hz, limit_s = fit.status == UNDETERMINED, signals.recorded.rate_hz, signals.settings.spline_gap_s
     root, notes = fit.model.skeleton.root.name, []
     for rows, is_left in ((is_open & fit.solved, False), (is_open & ~fit.solved, True)):
@@ -449,7 +449,7 @@ def _open_root_notes(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
 
 
 def _assumed_motion_note(model: SubjectModel) -> list[Diagnostic]:
-    """Finding about segments with assumed motion, because they have no markers."""
+    """Return a finding about segments with assumed motion, because they have no markers."""
     bodies = list(dict.fromkeys(coordinate.body for coordinate in model.assumed))
     if not bodies:
         return []
@@ -475,7 +475,7 @@ def _frame_count_text(frames: IntArray) -> str:
 
 
 def _outlier_note(label: str, frames: IntArray, worst_m: float, limit_m: float, longest_frames: float) -> Diagnostic:
-    """Finding about an outlier; an information if it was excluded for at most `longest_frames`."""
+    """Return a finding about an outlier; an information if it was excluded for at most `longest_frames`."""
     return Diagnostic(
         "marker-strays",
         "warning" if len(frames) > longest_frames else "info",

@@ -48,7 +48,7 @@ def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
 
 
 def _frames_since_gap(seen: BoolArray, gone: FloatArray) -> FloatArray:
-    """Frames since the last frame (T, M) without a marker, plus `gone` (T,) of that frame; inf before any."""
+    """Return the frames since the last frame (T, M) without a marker, plus `gone` (T,) of that frame; inf before any."""
     at = np.arange(len(seen))
     last = np.maximum.accumulate(np.where(seen, -1, at[:, None]), axis=0)
     return np.where(last < 0, np.inf, at[:, None] - last + gone[last])
@@ -136,7 +136,7 @@ def root_bridge_prior(q: FloatArray, is_open: BoolArray) -> tuple[float, FloatAr
 
 
 def _interior_stretches(bad: BoolArray, frames: int) -> BoolArray:
-    """Stretches of `bad` (T,) with at least so many frames before and after them."""
+    """Return the stretches of `bad` (T,) with at least so many frames before and after them."""
     inner = bad.copy()
     for first, stop in finite_stretches(bad):
         if first < frames or len(bad) - stop < frames:
@@ -145,7 +145,7 @@ def _interior_stretches(bad: BoolArray, frames: int) -> BoolArray:
 
 
 def _fade_edges(bad: BoolArray, frames: int) -> FloatArray:
-    """Share (T,) of the bridge: 1 in the frames `bad`, fading to 0 next to them, so that no acceleration jumps."""
+    """Return the share (T,) of the bridge: 1 in the frames `bad`, fading to 0 next to them, so that no acceleration jumps."""
     phase = np.clip(distance_transform_edt(~bad) / (frames + 1.0), 0.0, 1.0)
     return np.asarray(0.5 + 0.5 * np.cos(np.pi * phase))
 
@@ -223,8 +223,8 @@ def undetermined_rotations(
 
 
 def _least_determined(H: FloatArray) -> BoolArray:
-    """Coordinates (n,) with a curvature H (n, n) that vanishes when the others follow; without any, the one with the least
-    curvature remaining.
+    """Return the coordinates (n,) with a curvature H (n, n) that vanishes when the others follow; without any, the one
+    with the least curvature remaining.
 
     The fit itself uses the exact curvature, which can be smaller due to marker residuals.
     """
@@ -266,8 +266,7 @@ def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) ->
 
 
 def outlier_frames(error: FloatArray, limit_m: float) -> BoolArray:
-    """Return the frames (T, M) in which a marker is not where the static trial put it: exchanged, mislabelled, a ghost, or
-    moved.
+    """Return the frames (T, M) in which a marker is not where the static trial put it: exchanged, mislabelled, a ghost, or moved.
 
     error: (T, M) m distance from the position on the fitted skeleton, NaN where not visible.
 

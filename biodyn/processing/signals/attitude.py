@@ -88,7 +88,7 @@ def _add_full_turns(angles: FloatArray, span: tuple[int, int], heading: float, a
 
 
 def _continuous_stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]]:
-    """Stretches of frames with a pose, divided where the rotation is faster than humanly possible."""
+    """Return the stretches of frames with a pose, divided where the rotation is faster than humanly possible."""
     # Largest angular velocity of a person (spinning skaters: 40 rad/s); beyond it the pose is wrong.
     fastest_rad_s = 100.0
     known: BoolArray = np.asarray(np.isfinite(R).all(axis=(1, 2)))
@@ -103,7 +103,7 @@ def _continuous_stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]
 
 
 def _nearest_solutions(angles: FloatArray) -> FloatArray:
-    """Solution of each frame (n, 3) that is nearest to the previous frame."""
+    """Return the solution of each frame (n, 3) that is nearest to the previous frame."""
     # Both solutions coincide with the middle angle at a quarter turn; near it neighbours are compared one by one.
     near_gimbal_rad = math.radians(75.0)
     if np.abs(angles[:, 1]).max() < near_gimbal_rad:
@@ -120,7 +120,7 @@ def _nearest_solutions(angles: FloatArray) -> FloatArray:
 
 
 def _upright_solution(angles: FloatArray) -> FloatArray:
-    """The same stretch in the solution with the list of an upright body most of the time, tilt within half a turn."""
+    """Return the same stretch in the solution with the list of an upright body most of the time, tilt within half a turn."""
     middle = np.median(angles, axis=0)
     if abs(middle[1] - TURN * round(middle[1] / TURN)) > math.pi / 2.0:
         angles = np.column_stack([angles[:, 0] + math.pi, math.pi - angles[:, 1], angles[:, 2] + math.pi])

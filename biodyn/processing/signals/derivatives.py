@@ -136,7 +136,7 @@ def _normalise_curve(s: FloatArray, sdot: FloatArray, sddot: FloatArray) -> tupl
 
 
 def _product_vector(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Vector part of the quaternion products a b; (T, 4) w x y z -> (T, 3)."""
+    """Return the vector part of the quaternion products a b; (T, 4) w x y z -> (T, 3)."""
     return a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + cross(a[:, 1:], b[:, 1:])
 
 

@@ -50,7 +50,7 @@ def finite_stretches(finite: BoolArray) -> list[tuple[int, int]]:
 
 
 def one_pass_cutoff_hz(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> float:
-    """Cut-off of one pass for which the two passes together are 3 dB down at `cutoff_hz`.
+    """Return the cut-off of one pass for which the two passes together are 3 dB down at `cutoff_hz`.
 
     C = (2^(1/passes) - 1)^(1/(2 n)) divides the pre-warped frequency tan(pi f / fs), not f itself (Winter 2009,
     ch. 3 and appendix A; Robertson & Dowling 2003).
@@ -72,7 +72,7 @@ def additional_cutoff_hz(passed_hz: float, wanted_hz: float, order: int = 4) -> 
 
 
 def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: int = 4, axis: int = 0) -> FloatArray:
-    """Low-pass filter without phase lag; each contiguous stretch of numbers separately, NaN stays NaN.
+    """Apply a low-pass filter without phase lag to each contiguous stretch of numbers; NaN stays NaN.
 
     Args:
         x: any shape, any unit; NaN where missing.
@@ -121,7 +121,7 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
 
 @lru_cache(maxsize=256)
 def _filter_sections(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> FloatArray:
-    """Sections (S, 4) of one pass for `filter_zero_phase` (cached).
+    """Return the sections (S, 4) of one pass for `filter_zero_phase` (cached).
 
     The denominator of a section of order m is (1, a1) or (1, a1, a2) in z^-1, its numerator (1 + z^-1)^m, scaled to gain 1 at
     frequency 0. Poles of the Butterworth filter of order n are at angles pi (2k + 1) / (2n) from the imaginary axis; bilinear

@@ -151,7 +151,7 @@ def _fill_by_splines(positions: FloatArray, seen: BoolArray, limit: int) -> tupl
 
 
 def _rigid_path(positions: FloatArray, gap: Gap, mates: Sequence[int]) -> FloatArray | None:
-    """Path (n, 3) m of a marker through a gap from the pose of its segment; None where the pose is unknown."""
+    """Return the path (n, 3) m of a marker through a gap from the pose of its segment; None where the pose is unknown."""
     min_spread_m = 0.01
     frames = len(positions)
     edges = [frame for frame in (gap.first - 1, gap.last + 1) if 0 <= frame < frames]

@@ -97,7 +97,7 @@ def facing_from_static(recording: Recording, static: Recording, static_world: Wo
 
 
 def _mean_positions(positions: FloatArray) -> FloatArray:
-    """Mean positions (M, 3) of markers over their visible frames (T, M, 3), NaN without any."""
+    """Return the mean positions (M, 3) of markers over their visible frames (T, M, 3), NaN without any."""
     seen = all_finite(positions)
     frames = seen.sum(axis=0)
     places = np.where(seen[..., None], positions, 0.0).sum(axis=0) / np.maximum(frames, 1)[:, None]
@@ -105,7 +105,7 @@ def _mean_positions(positions: FloatArray) -> FloatArray:
 
 
 def _vertical_axis(recording: Recording) -> FloatArray:
-    """Absolute vertical axis (3,) of a recording."""
+    """Return the absolute vertical axis (3,) of a recording."""
     up, _, _ = _find_up(recording, _often_visible(recording.markers.positions))
     return np.abs(up)
 
@@ -125,7 +125,8 @@ def _require_positions(recording: Recording) -> None:
 
 
 def _often_visible(positions: FloatArray) -> FloatArray:
-    """Positions (T, M, 3) of the markers visible in at least half of the frames with any marker, or all without such a marker."""
+    """Return the positions (T, M, 3) of the markers visible in at least half of the frames with any marker, or all
+    without such a marker."""
     positions = np.where(all_finite(positions)[..., None], positions, np.nan)
     seen = np.isfinite(positions[..., 0]).mean(axis=0)
     chosen = seen >= 0.5 * seen.max()
@@ -145,7 +146,7 @@ def _nearest_axis(vector: FloatArray) -> FloatArray:
 
 
 def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, str, list[Diagnostic]]:
-    """Up as a signed laboratory axis.
+    """Return the upward direction as a signed laboratory axis.
 
     Axis: Y_SCREEN of the file and the normals of the plates count twice, the longest extent of the body once, but more than
     Y_SCREEN alone where the body is twice as long along it. The sign follows from the data, because files may be wrong: the
@@ -200,7 +201,7 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
 
 
 def _plate_normal(recording: Recording) -> int | None:
-    """The laboratory axis normal to all plates, None without plates or with different axes."""
+    """Return the laboratory axis normal to all plates; None without plates or if their normals differ."""
     # Cosine between the normal of a plate and its axis, at least; ramps and inaccurate corners are well within.
     normal_cosine = 0.9
     normals = []
@@ -217,7 +218,7 @@ def _plate_normal(recording: Recording) -> int | None:
 
 
 def _up_sign(recording: Recording, heights: FloatArray, axis: int) -> float:
-    """+1 or -1: people are above plates and floor; without plates the floor is at 0."""
+    """Return +1 or -1 so that the person is above plates and floor; without plates the floor is at 0."""
     middle = float(np.nanmedian(heights))
     if recording.plates:
         floor = float(np.mean([plate.corners[:, axis].mean() for plate in recording.plates]))
@@ -232,7 +233,7 @@ def _up_sign(recording: Recording, heights: FloatArray, axis: int) -> float:
 def _find_forward(
     positions: FloatArray, rate_hz: float, up: FloatArray, hint_L: FloatArray | None
 ) -> tuple[FloatArray, str, list[Diagnostic]]:
-    """Forward as a signed horizontal laboratory axis, with the reason."""
+    """Return the forward direction as a signed horizontal laboratory axis, and the reason for it."""
     # Least displacement in walking: less than half a step, more than sway or drift on a treadmill.
     least_travel_m = 0.35
     # Least speed of a treadmill belt; foot markers of a standing person stay below 0.05 m/s.
@@ -260,7 +261,7 @@ def _find_forward(
 
 
 def _median_displacement(positions: FloatArray) -> FloatArray:
-    """Median displacement (3,) m of the markers from their first to their last visible frame."""
+    """Return the median displacement (3,) m of the markers from their first to their last visible frame."""
     count = positions.shape[0]
     if count < 2:
         return np.zeros(3)
@@ -305,7 +306,7 @@ def _turn_notes(positions: FloatArray, horizontal: FloatArray, forward: FloatArr
 
 
 def _foot_heights(positions: FloatArray, up: FloatArray) -> FloatArray:
-    """Mean height (M,) of each marker above the lowest one, as a share of the body's height."""
+    """Return the mean height (M,) of each marker above the lowest one, as a share of the body's height."""
     heights = np.nanmean(positions @ up, axis=0)
     span = np.nanmax(heights) - np.nanmin(heights)
     share: FloatArray = (heights - np.nanmin(heights)) / (span if span > 0 else 1.0)
@@ -313,7 +314,7 @@ def _foot_heights(positions: FloatArray, up: FloatArray) -> FloatArray:
 
 
 def _belt_velocity(positions: FloatArray, rate_hz: float, up: FloatArray) -> FloatArray:
-    """Velocity (3,) m/s of the feet while they are down: that of a belt; about zero when standing or walking on the floor.
+    """Return the velocity (3,) m/s of the feet in stance: that of a belt, or about zero on the floor.
 
     A foot marker is down in the lowest tenth of its own range of heights.
     """
@@ -329,7 +330,7 @@ def _belt_velocity(positions: FloatArray, rate_hz: float, up: FloatArray) -> Flo
 
 
 def _facing_direction(positions: FloatArray, up: FloatArray) -> FloatArray:
-    """Approximate direction (3,) in which the person faces, from the shape of legs and feet: a signed laboratory axis.
+    """Return the approximate direction (3,) in which the person faces, from the shape of legs and feet: a signed laboratory axis.
 
     The legs are side by side, so their markers spread more across than ahead. The highest markers of a foot are at the ankle;
     the toes are where the foot extends farther from there (toes 12-20 cm, heel 5-10 cm).
@@ -349,7 +350,7 @@ def _facing_direction(positions: FloatArray, up: FloatArray) -> FloatArray:
 
 
 def _forward_extent(foot: FloatArray, heights: FloatArray, ahead: FloatArray) -> float:
-    """Difference of the extent of a foot ahead of its ankle and behind it, m."""
+    """Return the difference of the extent of a foot ahead of its ankle and behind it, m."""
     if len(foot) < 3:
         return 0.0
     ankle = foot[heights >= heights.max() - 0.3 * (heights.max() - heights.min())].mean(axis=0)
@@ -362,7 +363,7 @@ MIRROR: FloatArray = np.diag([1.0, 1.0, -1.0])
 
 
 def are_corners_reversed(plates: Sequence[ForcePlate]) -> bool:
-    """Whether the corners (World, Y up) of all plates are in the opposite order to the format.
+    """Return whether the corners (World, Y up) of all plates are in the opposite order to the format.
 
     From above they are clockwise: +x+y, -x+y, -x-y, +x-y of axes with z pointing down (C3D user guide, FORCE_PLATFORM), as in
     every plate of some fifteen laboratories; a mirror image reverses them. False without a plate.
@@ -372,7 +373,7 @@ def are_corners_reversed(plates: Sequence[ForcePlate]) -> bool:
 
 
 def is_z_up(plate: ForcePlate) -> bool:
-    """Whether the z axis from the corners (World, Y up) of a plate points up. False without corners in the file."""
+    """Return whether the z axis from the corners (World, Y up) of a plate points up. False without corners in the file."""
     normal = np.cross(plate.corners[0] - plate.corners[2], plate.corners[1] - plate.corners[3])
     return bool(plate.outlined and normal[1] > 0.0)
 

@@ -79,7 +79,7 @@ def remove_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]
 
 
 def _may_have_spikes(channels: FloatArray) -> list[int]:
-    """Columns with steps large enough for a spike; the others need no search.
+    """Return the columns with steps large enough for a spike; the others need no search.
 
     A spike is off by s times the range R of all other samples, with s at least `_SPIKE_SHARE`, within two steps: one is at least
     (s - 1) R / 2. The whole range is at most (1 + 2 s) R. The ratio of both grows with s.
@@ -94,7 +94,7 @@ def _may_have_spikes(channels: FloatArray) -> list[int]:
 
 
 def _find_spikes(channel: FloatArray) -> BoolArray:
-    """Samples (T,) of one channel that jump away and back."""
+    """Return the samples (T,) of one channel that jump away and back."""
     half = _WINDOW // 2
     usual = median_of_five(channel)
     off = np.zeros(channel.shape)
@@ -106,7 +106,7 @@ def _find_spikes(channel: FloatArray) -> BoolArray:
 
 
 def _find_short_jumps(channel: FloatArray) -> BoolArray:
-    """Samples (T,) of a channel in jumps of up to five samples that begin and end within one sample.
+    """Return the samples (T,) of a channel in jumps of up to five samples that begin and end within one sample.
 
     The force of a foot strike rises within 5 ms or more. A jump is off by a share of the range of all other samples.
     """
@@ -242,7 +242,7 @@ def _is_constant(values: FloatArray) -> bool:
 
 
 def _saturated_samples(plate: ForcePlate, column: int, values: FloatArray, rest: float) -> list[tuple[int, int]]:
-    """Samples [first, stop) of the flat tops of a channel (T,), at its largest and at its smallest value."""
+    """Return the samples [first, stop) of the flat tops of a channel (T,), at its largest and at its smallest value."""
     if plate.type == _PLACES_TYPE and column in (3, 4):  # positions are computed
         return []
     seen = values[np.isfinite(values)]
@@ -255,7 +255,7 @@ def _saturated_samples(plate: ForcePlate, column: int, values: FloatArray, rest:
 
 
 def _flat_maxima(values: FloatArray, seen: FloatArray, rest: float, rate_hz: float) -> list[tuple[int, int]]:
-    """Flat stretches at the largest value that a parabola with the slopes at both ends would exceed by far.
+    """Return the flat stretches at the largest value that a parabola with the slopes at both ends would exceed by far.
 
     A parabola over the duration D with slopes s and -s at its ends rises by s D / 4 in between.
     """
@@ -365,7 +365,7 @@ def offset_notes(number: int, zero: PlateZero, feet_known: bool, largest_n: floa
 
 
 def _to_samples(frames: BoolArray, count: int, ratio: float) -> BoolArray:
-    """Mask of marker frames at the analog samples; a sample between two frames needs both."""
+    """Return the mask of marker frames at the analog samples; a sample between two frames needs both."""
     if not len(frames):
         return np.zeros(count, dtype=bool)
     at = np.arange(count) / ratio
@@ -375,7 +375,7 @@ def _to_samples(frames: BoolArray, count: int, ratio: float) -> BoolArray:
 
 
 def _unloaded_by_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolArray:
-    """Samples of blocks without a foot over the plate at one steady level, or on one straight line."""
+    """Return the samples of blocks without a foot over the plate at one steady level, or on one straight line."""
     shortest_beside_s = 0.1  # sufficient where the feet are known to be elsewhere
     # 80 % of the block means of an unloaded plate are within this around a straight line.
     level_spread_n = 10.0
@@ -396,7 +396,7 @@ def _unloaded_by_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolA
 
 
 def _robust_line(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
-    """Line through the medians of the first and the last third where they are far apart, else the median of all."""
+    """Return the line through the medians of the first and the last third where they are far apart, else the median of all."""
     if len(x) < 6 or x[-1] - x[0] < _CLEAR_SPAN * count:
         return np.full(len(y), np.median(y))
     third = len(x) // 3
@@ -407,7 +407,7 @@ def _robust_line(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
 
 
 def _unloaded_line(values: FloatArray, unloaded: BoolArray, time: FloatArray, drifts: bool) -> FloatArray:
-    """Mean of the unloaded samples of values (T, C), or the straight line through them; (T, C)."""
+    """Return the mean of the unloaded samples of values (T, C), or the straight line through them; (T, C)."""
     mean = values[unloaded].mean(axis=0)
     if not drifts:
         return np.tile(mean, (len(values), 1))
@@ -419,7 +419,7 @@ def _unloaded_line(values: FloatArray, unloaded: BoolArray, time: FloatArray, dr
 
 
 def _has_drift(up: FloatArray, unloaded: BoolArray, time: FloatArray, rate_hz: float) -> bool:
-    """Whether the unloaded level changes over the recording, visible over enough of it and distinct from noise."""
+    """Return whether the unloaded level changes over the recording, visible over enough of it and distinct from noise."""
     least_drift_n = 2.0
     drift_errors = 5.0
     means, _ = _block_statistics(np.where(unloaded, up, np.nan), rate_hz)
@@ -438,7 +438,7 @@ def _has_drift(up: FloatArray, unloaded: BoolArray, time: FloatArray, rate_hz: f
 def _unloaded_by_force(
     plate: ForcePlate, up: FloatArray, marker_rate_hz: float
 ) -> tuple[BoolArray, ZeroSource, tuple[Diagnostic, ...]]:
-    """Unloaded samples, their source, and a finding where the frames named by the file are loaded."""
+    """Return the unloaded samples, their source, and a finding where the frames named by the file are loaded."""
     unloaded = _lowest_level(up, plate.rate_hz)
     named = _samples_named_in_file(plate, up, marker_rate_hz)
     if not named.any():
@@ -486,7 +486,7 @@ def _lowest_level(up: FloatArray, rate_hz: float) -> BoolArray:
 
 
 def _samples_named_in_file(plate: ForcePlate, up: FloatArray, marker_rate_hz: float) -> BoolArray:
-    """Mask of the finite samples in the frames named by FORCE_PLATFORM:ZERO; all False without any."""
+    """Return the mask of the finite samples in the frames named by FORCE_PLATFORM:ZERO; all False without any."""
     mask = np.zeros(len(up), dtype=bool)
     if plate.zero_frames is not None:
         first, last = plate.zero_frames
@@ -496,7 +496,7 @@ def _samples_named_in_file(plate: ForcePlate, up: FloatArray, marker_rate_hz: fl
 
 
 def _is_unloaded_level(up: FloatArray, level: float, rate_hz: float) -> bool:
-    """Whether `level` is the usual resting force, with forces far above it and hardly any below."""
+    """Return whether `level` is the usual resting force, with forces far above it and hardly any below."""
     means, spreads = _block_statistics(up, rate_hz)
     resting = means[spreads < _STEADY_N]
     if not len(resting) or abs(float(np.median(resting)) - level) > 2.0 * _STEADY_N:
@@ -510,7 +510,7 @@ def _block_size(rate_hz: float) -> int:
 
 
 def _block_statistics(up: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of the force over blocks of `_BLOCK_S`; NaN in blocks with a missing sample."""
+    """Return the mean and standard deviation of the force over blocks of `_BLOCK_S`; NaN in blocks with a missing sample."""
     size = _block_size(rate_hz)
     count = len(up) // size
     blocks = up[: count * size].reshape(count, size)
@@ -518,7 +518,7 @@ def _block_statistics(up: FloatArray, rate_hz: float) -> tuple[FloatArray, Float
 
 
 def _block_samples(rows: np.ndarray, size: int, count: int) -> BoolArray:
-    """Mask (count,) of the samples of the blocks `rows`."""
+    """Return the mask (count,) of the samples of the blocks `rows`."""
     mask = np.zeros(count, dtype=bool)
     mask[(rows[:, None] * size + np.arange(size)).ravel()] = True
     return mask

@@ -196,7 +196,7 @@ def _calibrated_channels(plate: ForcePlate, channels: FloatArray) -> FloatArray:
 
 
 def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Force, moment about the sensor origin (plate axes, (T, 3) each) and the ORIGIN to shift it by (3,)."""
+    """Return the force, moment about the sensor origin (plate axes, (T, 3) each) and the ORIGIN to shift it by (3,)."""
     c = _calibrated_channels(plate, channels)
     force = c[:, :3]
     if plate.type == 1:  # Fx Fy Fz, centre of pressure x y on the surface, free moment
@@ -220,7 +220,7 @@ def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray,
 
 
 def _sensor_forces(channels: FloatArray) -> FloatArray:
-    """Forces (T, 4, 3) of the four sensors of a type 6 plate.
+    """Return the forces (T, 4, 3) of the four sensors of a type 6 plate.
 
     Descriptions of the type disagree: Fx1 Fy1 Fz1 Fx2 ... (Visual3D) or Fx1..4 Fy1..4 Fz1..4 (BTK). A person loads a plate
     mainly downwards: the order with the larger vertical force is used.
@@ -256,7 +256,7 @@ def _orient_reaction(
 def _surface_moment(
     plate: ForcePlate, axes: PlateAxes, force: FloatArray, moment: FloatArray, origin: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
-    """Moment about the surface centre. Writers disagree on the sign of ORIGIN; the surface is above the sensor.
+    """Return the moment about the surface centre. Writers disagree on the sign of ORIGIN; the surface is above the sensor.
 
     In the axes of the format, with z down, the z of ORIGIN is negative; with z up it is positive. Where this leaves the centre
     of pressure outside the plate, the sign that brings it onto the plate is used, if exactly one does.
@@ -300,8 +300,8 @@ def _surface_moment(
 def _corrected_moment(
     plate: ForcePlate, force: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
-    """Moment about the surface centre with the manufacturer's correction of the centre of pressure; its vertical part is
-    unchanged."""
+    """Return the moment about the surface centre with the manufacturer's correction of the centre of pressure; its
+    vertical part is unchanged."""
     if plate.cop_correction is None:
         return moment, ()
     vertical = force[:, 2:3]
@@ -326,7 +326,7 @@ def _corrected_moment(
 
 
 def _share_on_plate(axes: PlateAxes, force: FloatArray, moment: FloatArray) -> float:
-    """Share of the loaded samples whose centre of pressure is on the plate (2 cm tolerance); 1 if never loaded."""
+    """Return the share of the loaded samples whose centre of pressure is on the plate (2 cm tolerance); 1 if never loaded."""
     loaded = np.abs(force[:, 2]) > _LOADED_N
     if not loaded.any():
         return 1.0
@@ -335,7 +335,7 @@ def _share_on_plate(axes: PlateAxes, force: FloatArray, moment: FloatArray) -> f
 
 
 def _vertical_force(plate: ForcePlate, axes: PlateAxes, channels: FloatArray) -> FloatArray:
-    """Force (T,) N along World Y, with the sign of the file."""
+    """Return the force (T,) N along World Y, with the sign of the file."""
     force, _, _ = _sensor_wrench(plate, channels)
     vertical: FloatArray = (force @ axes.R_WP.T)[:, 1]
     return vertical

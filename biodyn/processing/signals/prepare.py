@@ -73,7 +73,7 @@ def stored_method(record: Mapping[str, Any]) -> str:
 
 
 def is_butterworth_filtered(record: Mapping[str, Any]) -> bool:
-    """Whether motion and forces of a result passed a Butterworth filter, and nothing else."""
+    """Return whether motion and forces of a result passed a Butterworth filter, and nothing else."""
     return stored_method(record) == BUTTERWORTH
 
 
@@ -140,7 +140,7 @@ class TrialSignals:
         return tuple(note for plate in self.raw_plates for note in plate.diagnostics)
 
     def tracked(self) -> frozenset[str]:
-        """Labels of the markers visible in at least half of the frames with the person.
+        """Return the labels of the markers visible in at least half of the frames with the person.
 
         A recording may begin long before the person comes and end long after.
         """

@@ -177,7 +177,7 @@ def excerpt(text: str) -> str:
 
 
 def members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
-    """Iterate over the objects of the first set that exists, e.g. <BodySet><objects>, in all versions."""
+    """Return the iterate over the objects of the first set that exists, e.g. <BodySet><objects>, in all versions."""
     for tag in sets:
         holder = parent.find(tag)
         if holder is None:

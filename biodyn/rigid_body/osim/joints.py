@@ -138,7 +138,7 @@ def read_inertia(body: ET.Element) -> FloatArray:
 
 
 def iterate_joints(model: ET.Element) -> Iterator[JointElement]:
-    """Iterate over the joints: in a separate set (4.x) or inside the body that each carries (older versions).
+    """Return the iterate over the joints: in a separate set (4.x) or inside the body that each carries (older versions).
 
     Raises ModelError for a frame that does not exist, or for frames that refer to each other in a circle.
     """
@@ -187,7 +187,7 @@ def coordinates_down_the_tree(model: ET.Element) -> tuple[str, ...]:
 
 
 def iterate_markers(model: ET.Element) -> Iterator[tuple[str, Frame]]:
-    """Iterate over the markers: the name of each, its body, and its position on the body as `p`."""
+    """Return the iterate over the markers: the name of each, its body, and its position on the body as `p`."""
     bodies, offsets = {name_of(body) for body in members(model, "BodySet")}, _offset_frames(model)
     for element in members(model, "MarkerSet"):
         if element.tag == "Marker":
@@ -198,7 +198,8 @@ def iterate_markers(model: ET.Element) -> Iterator[tuple[str, Frame]]:
 
 
 def iterate_offsets(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | None]]:
-    """Iterate over the elements attached to a body: the element, the tag of its position, and the body (None = ground).
+    """Return the iterate over the elements attached to a body: the element, the tag of its position, and the body
+    (None = ground).
 
     These are markers, offset frames of joints and model (4.x), and joint positions on parent and child (older versions).
     """

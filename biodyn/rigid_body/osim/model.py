@@ -230,7 +230,7 @@ def _coordinate(element: ET.Element, joint: JointElement, turns: bool) -> Coordi
 
 
 def _prescription(element: ET.Element) -> Function | None:
-    """The function of time of a prescribed coordinate; one that is not read would only matter where it is used."""
+    """Return the function of time of a prescribed coordinate; one that is not read would only matter where it is used."""
     holder = element.find("prescribed_function")
     if not read_flag(element, "prescribed") or holder is None:
         return None

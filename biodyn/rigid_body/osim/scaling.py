@@ -95,7 +95,7 @@ def _set(element: ET.Element, tag: str, values: list[float]) -> None:
 
 
 def _scale_translations(joint: ET.Element, factor: FloatArray) -> None:
-    """Put the parent's factor along each axis before the functions of a custom joint's translations."""
+    """Return the put the parent's factor along each axis before the functions of a custom joint's translations."""
     transform = joint.find("SpatialTransform")
     axes = list(members(joint, "TransformAxisSet")) if transform is None else list(transform)
     for k, axis in enumerate(axes):

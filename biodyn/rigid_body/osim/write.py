@@ -84,7 +84,7 @@ def chains_of(multibody: Multibody, steps: Mapping[str, Step]) -> list[Chain]:
 
 
 def _before(body: Body, by_name: Mapping[str, Body]) -> list[Body]:
-    """The axes before a body, and it, from the parent outwards."""
+    """Return the axes before a body, and it, from the parent outwards."""
     line = [body]
     while line[0].parent is not None and AXIS_MARK in line[0].parent:
         line.insert(0, by_name[line[0].parent])
@@ -114,7 +114,7 @@ def _independent(steps: Sequence[Step], axis: Vector3) -> bool:
 
 
 def _follows(turns: Sequence[Step], axis: Vector3) -> bool:
-    """Whether a turn about `axis` may come next: neighbours must not be parallel."""
+    """Return whether a turn about `axis` may come next: neighbours must not be parallel."""
     return len(turns) < _MOST and float(np.linalg.norm(np.cross(turns[-1].axis, axis))) > _PARALLEL
 
 
@@ -183,7 +183,7 @@ def _named_coordinate(entry: NamedCoordinate, rotational: bool, to_ground: bool)
 
 
 def _titles(multibody: Multibody, coordinates: Sequence[NamedCoordinate]) -> dict[str, str]:
-    """New names: bodies without mass that carry one other are axes of its joint, marked as such."""
+    """Return the new names: bodies without mass that carry one other are axes of its joint, marked as such."""
     names = {body.name: body.name.replace(AXIS_MARK, "_") for body in multibody.bodies}
     carried: dict[str, list[Body]] = {body.name: [] for body in multibody.bodies}
     for body in multibody.bodies:
@@ -203,7 +203,7 @@ def _renamed(body: Body, titles: Mapping[str, str]) -> Body:
 
 
 def _base(root: Body, joint: str, name: str) -> list[Body]:
-    """The free base as six axes: slides along the world's, then turns."""
+    """Return the free base as six axes: slides along the world's, then turns."""
     steps = [("prismatic", axis) for axis in _SLIDES] + [("revolute", axis) for axis in BASE_AXES]
     names = [f"{name}{AXIS_MARK}{joint}{AXIS_MARK}{k}" for k in range(5)] + [name]
     line: list[Body] = []
@@ -217,7 +217,8 @@ def _base(root: Body, joint: str, name: str) -> list[Body]:
 
 
 def _turned_before(bodies: Sequence[Body]) -> list[Body]:
-    """Let fixed rotations between the axes of one joint stand before all of them: the joint's axes are its body's then."""
+    """Return the let fixed rotations between the axes of one joint stand before all of them: the joint's axes are its
+    body's then."""
     after: dict[str, FloatArray] = {}  # the rotation that a body's frame gave to those before it
     carries: dict[str, list[Body]] = {}
     for body in bodies:
@@ -287,7 +288,7 @@ def osim_text(model: OpenSimModel, credits: str = "") -> str:
 
 
 def _steps(model: OpenSimModel) -> dict[str, Step]:
-    """What moves each one-axis body."""
+    """Return the what moves each one-axis body."""
     layer, names = model.coupled.layers[0], [entry.name for entry in model.coordinates]
     moved: dict[int, tuple[Function, tuple[str, ...]]] = {out: (_IDENTITY, (names[at],)) for out, at in layer.same}
     moved |= {term.out: (term.function, tuple(names[at] for at in term.sources)) for term in layer.terms}
@@ -300,7 +301,7 @@ def _steps(model: OpenSimModel) -> dict[str, Step]:
 
 
 def _in_order(model: OpenSimModel, chains: Sequence[Chain]) -> list[Chain]:
-    """The joints in the order of their coordinates, those without one first: so the file's order is the model's."""
+    """Return the joints in the order of their coordinates, those without one first: so the file's order is the model's."""
     at = {entry.name: k for k, entry in enumerate(model.coordinates)}
 
     def first(chain: Chain) -> int:
@@ -395,7 +396,7 @@ def _transform(chain: Chain) -> ET.Element:
 
 
 def _filled(axes: list[FloatArray]) -> list[FloatArray]:
-    """Three independent axes: the given ones first."""
+    """Return the three independent axes: the given ones first."""
     for unit in (*np.eye(3)[[2, 0, 1]],) * 2:
         if len(axes) == 3:
             break
@@ -408,7 +409,7 @@ def _filled(axes: list[FloatArray]) -> list[FloatArray]:
 
 
 def _body_xyz(R: FloatArray) -> FloatArray:
-    """Angles (3,) about body-fixed X, Y, Z, rad; at a right angle of the second the third is zero."""
+    """Return the angles (3,) about body-fixed X, Y, Z, rad; at a right angle of the second the third is zero."""
     level = float(np.hypot(R[0, 0], R[0, 1]))
     second = np.arctan2(R[0, 2], level)
     if level < _GIMBAL:

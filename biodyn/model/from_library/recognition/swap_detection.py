@@ -190,7 +190,7 @@ class _Search:
         return tuple(clear), tuple(ambiguous)
 
     def _is_ambiguous(self, cycle: Sequence[int]) -> bool:
-        """Whether another order of these labels fits nearly as well (cost within 15)."""
+        """Return whether another order of these labels fits nearly as well (cost within 15)."""
         return any(
             cost - self.fit.cost < 15.0 and any(order[i] != self.order[i] for i in cycle) for cost, order in self.rivals
         )

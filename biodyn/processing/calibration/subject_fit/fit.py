@@ -1,4 +1,4 @@
-"""Fit of the model of the subject to the static trial and all observed trials together."""
+"""Fit of the subject model to the static trial and all other trials together."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def marker_information(
     seen_W: FloatArray,
     marker_weight: FloatArray,
 ) -> InformationForm:
-    """Return the information of the markers seen_W (T, M, 3) m, NaN missing, at the best configurations q (T, nq) of the model.
+    """Return the information of the markers seen_W (T, M, 3) m (NaN = missing) at the fitted configurations q (T, nq).
 
-    For the unknowns, then for the slides of the soft tissue. free: `free_columns` at q. marker_weight: (M,) 1/m^2, information
-    of one frame. The coordinates follow every step (variable projection, Golub & Pereyra 1973, doi 10.1137/0710036; the
-    Jacobian in the form of Kaufman 1975): only what they cannot follow counts.
+    The unknowns come first, then the slides of the soft tissue. free: `free_columns` at q. marker_weight: information (M,)
+    1/m^2 of one frame. The coordinates follow every step (variable projection, Golub & Pereyra 1973, doi 10.1137/0710036; the
+    Jacobian in the form of Kaufman 1975), so that only the residuals that the coordinates cannot reduce contribute.
     """
     weights = marker_weight * all_finite(seen_W)
     root = np.sqrt(weights)[..., None]
@@ -79,7 +79,8 @@ def marker_information(
     n, affected = unknowns.count + skin.count, np.any(J, axis=(0, 2))
     information, gradient = np.zeros((n, n)), np.zeros(n)
     followed = np.zeros((n + 1, len(q), follows.shape[3]))
-    for i, marker in enumerate(model.markers):  # it depends on joints, its part place and skin: few of all unknowns
+    # a marker depends on the joints, its position on the segment and the skin, which are few of all unknowns
+    for i, marker in enumerate(model.markers):
         joints = np.flatnonzero(affected[i])
         place, placed = marker_place(marker, unknowns, at)
         slides, slid = skin.of_marker(model, i, q, at)
@@ -90,9 +91,9 @@ def marker_information(
         gradient[columns] += flat.T @ residual[:, i].ravel()
         part = (rows.swapaxes(1, 2) @ follows[:, i]).swapaxes(0, 1)
         followed[joints] += part[: len(joints)]
-        followed[columns[len(joints) :]] = part[len(joints) :]  # of this marker only
+        followed[columns[len(joints) :]] = part[len(joints) :]  # contribution of this marker only
         followed[n] += (residual[:, i, None] @ follows[:, i])[:, 0]
-    # without what the coordinates follow
+    # minus the part that the coordinates follow
     flat = followed.reshape(n + 1, -1)
     both = flat @ flat.T
     return InformationForm(information - both[:n, :n], gradient - both[:n, n], 0.5 * float(np.sum(residual**2)))
@@ -112,31 +113,32 @@ def without_soft_tissue(evidence: InformationForm, skin: SoftTissue) -> Informat
 
 
 def marker_redundancy(free: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return (T, M) how many of a marker's three errors the coordinates cannot follow; weights (T, M), 0 where missing.
+    """Return the redundancy (T, M), 0 to 3, of each marker's error components in the fit; weights (T, M), 0 if missing.
 
-    The trace of 1 - H with the hat matrix H of the fit with `free_columns` `free`.
+    The redundancy is the trace of 1 - H, with H the block of the hat matrix for the derivatives `free` (see `free_columns`).
     """
     follows = _followed_errors(np.sqrt(weights)[..., None, None] * free)
     return np.where(weights > 0.0, 3.0 - np.sum(follows**2, axis=(2, 3)), 0.0)
 
 
 def _followed_errors(columns: FloatArray) -> FloatArray:
-    """Orthonormal basis (T, M, 3, nv) of the marker errors that the coordinates follow, for the derivatives `columns`.
+    """Return an orthonormal basis (T, M, 3, nv) of the marker errors that the coordinates follow.
 
-    columns L^-T with the Cholesky factor L of the normal matrix: its square is the hat matrix of the fit.
+    The basis is B = columns L^-T, with the Cholesky factor L of the normal matrix; B B^T is the hat matrix of the fit.
     """
     flat = columns.reshape(len(columns), -1, columns.shape[3])
     return np.asarray(flat @ inverse_factors(_normal_matrices(flat)).swapaxes(1, 2)).reshape(columns.shape)
 
 
 def _normal_matrices(columns: FloatArray) -> FloatArray:
-    """Normal matrices (T, nv, nv) of (T, N, nv), regularised in undetermined directions."""
+    """Return the normal matrices (T, nv, nv) of (T, N, nv), regularised in undetermined directions."""
     normal = columns.transpose(0, 2, 1) @ columns
     return np.asarray(normal + 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(normal.shape[1]))
 
 
 def free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
-    """Return the derivatives of the markers (T, M, 3, nv) by the coordinates at q (T, nq); zero at a limit."""
+    """Return the derivatives (T, M, 3, nv) of the marker positions by the coordinates at q (T, nq); zero for a coordinate at
+    its limit."""
     J = marker_jacobian(model, q)
     lower, upper = model.coordinate_limits()
     for c in model.coordinates:
@@ -146,9 +148,9 @@ def free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
 
 
 def prior_information(unknowns: Unknowns, priors: Priors, theta: FloatArray, mean: FloatArray) -> InformationForm:
-    """Return the information of the prior: theta near `mean` (P,) with its covariance, and equal lengths of both sides.
+    """Return the information of the prior on theta (mean `mean` (P,)) and on equal segment lengths of both sides.
 
-    Markers and lengths have a Student t distribution with the weights of the present theta (iteratively reweighted).
+    Marker shifts and length differences have Student t distributions, weighted at the current theta (iterative reweighting).
     """
     share = np.ones(unknowns.count)
     for at in unknowns.markers.values():
@@ -169,14 +171,14 @@ def prior_information(unknowns: Unknowns, priors: Priors, theta: FloatArray, mea
 
 
 def _student_weight(distance: float, dimensions: int) -> float:
-    """Weight of a deviation in standard deviations, relative to a normal distribution."""
+    """Return the weight, relative to a normal distribution, of a deviation expressed in standard deviations."""
     # Degrees of freedom of the Student t distribution: large deviations are accepted rather than pulled back.
     student = 3.0
     return (student + dimensions) / (student + dimensions + distance**2)
 
 
 def _length_row(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArray:
-    """Derivative (P,) of the length of a segment by theta."""
+    """Return the derivative (P,) of the length of a segment by theta."""
     row = np.zeros(unknowns.count)
     end = figure.far_end[name]
     along = (figure.p_WB[end] - figure.p_WB[name]) / figure.length(name)
@@ -186,13 +188,13 @@ def _length_row(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArr
     return row
 
 
-# Range of the scale of marker errors of a segment relative to the prior, and number of errors that the prior counts.
+# Limits of the scale of a segment's marker errors relative to the prior, and the number of errors equivalent to the prior.
 _PRIOR_ERRORS = 20.0
 
 
 @dataclass(frozen=True)
 class SubjectFitResult:
-    """The fitted model, and the summary of the fit."""
+    """Fitted model and summary of the fit."""
 
     model: SubjectModel
     account: SubjectFit
@@ -200,7 +202,7 @@ class SubjectFitResult:
 
 @dataclass(frozen=True)
 class _Solved(Frames):
-    """The solved frames: configurations q (T, nq), the model there, distances (T, M) m, NaN where missing."""
+    """Solved frames: configurations q (T, nq), model poses, and marker distances (T, M) m (NaN = missing)."""
 
     q: FloatArray
     at: ModelPoses
@@ -214,16 +216,16 @@ def fit_subject(
     soft: frozenset[str] = frozenset(),
     priors: Priors | None = None,
 ) -> SubjectFitResult | None:
-    """Return the model that fits all trials best, with a summary; None with too few frames, or none that can be fitted.
+    """Fit one subject model to all trials and return it with a summary; None if there are too few frames that can be fitted.
 
     Parameters:
         trials: walks and functional trials of the same person, markers in World.
-        model: of the static trial. scaling: builds it again.
-        soft: labels of markers without a known position on the segment in the static trial.
-        priors: default: the library.
+        model: model of the static trial. scaling: its builder.
+        soft: labels of markers whose position on the segment is not known from the static trial.
+        priors: None = the priors of the library.
 
-    Gauss-Newton on joint centres, axial rotation offsets, postures and marker positions; the coordinates of every frame follow by
-    inverse kinematics.
+    The fit uses Gauss-Newton steps on joint centres, axial rotation offsets, postures and marker positions, and solves the
+    coordinates of every frame by inverse kinematics.
     """
     used_priors = load_priors() if priors is None else priors
     unknowns = fit_unknowns(model, soft, used_priors)
@@ -245,7 +247,7 @@ def fit_subject(
 
 @dataclass(frozen=True)
 class _Problem:
-    """Fit of one subject: the model of the static trial, the unknowns, and what builds models."""
+    """Fit of one subject: the model of the static trial, the unknowns and the builder of models."""
 
     model: SubjectModel
     unknowns: Unknowns
@@ -265,7 +267,7 @@ class _Problem:
             replace(made_markers[m.label], p_BM=made_markers[m.label].p_BM + shifts.get(m.label, 0.0))
             for m in self.model.markers
         )
-        # A leg without a position in the static trial keeps an unknown sole.
+        # If the static trial does not show a leg, its sole stays unknown.
         outlines = {
             side: outline if np.isfinite(self.model.foot_outlines[side]).all() else np.full_like(outline, np.nan)
             for side, outline in made.foot_outlines.items()
@@ -275,10 +277,10 @@ class _Problem:
     def solve(self, frames: Sequence[Frames]) -> tuple[FloatArray, SubjectModel, FloatArray, FloatArray] | None:
         """Return theta (P,), its model, its information (P, P), and the standard deviations (M,) m of the markers.
 
-        None where no frame can be solved, for instance with exchanged labels.
+        Returns None if no frame can be solved, for instance because labels are exchanged.
         """
         most_steps = 6
-        # Smallest and largest step, in prior standard deviations; a smaller one is far below the accuracy.
+        # Smallest and largest step in prior standard deviations. Smaller steps are far below the accuracy of the fit.
         small_step = 0.1
         largest_step = 3.0
         theta, model, marker_m = np.zeros(self.unknowns.count), self.model, self.unknowns.marker_m
@@ -293,7 +295,8 @@ class _Problem:
             free = [free_columns(model, f.q) for f in solved]
             marker_m = self._marker_errors(model, marker_m, solved, free)
             evidence = prior_information(self.unknowns, self.priors, theta, mean)
-            for use in dict.fromkeys(f.trial.use for f in solved):  # soft tissue moves differently in other movements
+            # the soft tissue moves differently in functional trials
+            for use in dict.fromkeys(f.trial.use for f in solved):
                 parts = [
                     part
                     for f, columns in zip(solved, free, strict=True)
@@ -329,7 +332,7 @@ class _Problem:
 
     def configurations(self, model: SubjectModel, marker_m: FloatArray, frames: Frames) -> FloatArray:
         """Return configurations (T, nq) by inverse kinematics with marker errors (M,) m, NaN for unsolved frames."""
-        tolerance = 1e-6  # of the coordinates, rad and m
+        tolerance = 1e-6  # change of the coordinates, rad and m
         links, p_LM, _ = model.marker_arrays()
         lower, upper = model.coordinate_limits()
         start = model.static_configuration(np.eye(3), np.zeros(3))
@@ -359,8 +362,8 @@ class _Problem:
         return errors
 
     def _without_outliers(self, model: SubjectModel, marker_m: FloatArray, frames: Frames) -> _Solved:
-        """Return the solved frames without markers that are far off, with configurations without these."""
-        # Markers farther off are excluded from a step: exchanged, ghosts, or a still wrong model.
+        """Exclude outlying markers, solve the configurations again without them, and return the solved frames."""
+        # Markers with larger errors (exchanged labels, ghost markers, inaccurate model) are excluded from a step.
         outlier_m = 0.06
         first = _solved_frames(model, self.configurations(model, marker_m, frames), frames)
         far = first.distance_m > outlier_m
@@ -372,12 +375,12 @@ class _Problem:
     def _marker_errors(
         self, model: SubjectModel, marker_m: FloatArray, solved: Sequence[_Solved], free: Sequence[FloatArray]
     ) -> FloatArray:
-        """Standard deviations (M,) m of the markers: prior values, scaled for each segment to the residuals.
+        """Return the standard deviations (M,) m of the markers: prior values, scaled for each segment to the residuals.
 
-        free: `free_columns` of each. The variance is the mean of the prior one, which counts as `_PRIOR_ERRORS` errors, and of
-        the errors in independent frames that the coordinates could not follow.
+        free: `free_columns` of each trial. The variance is the weighted mean of the prior variance, which counts as
+        `_PRIOR_ERRORS` errors, and of the residual variance in independent frames.
         """
-        # Range of the scale of marker errors of a segment relative to the prior, and number of errors that the prior counts.
+        # Limits of the scale of a segment's marker errors relative to the prior, and the number of errors equivalent to the prior.
         error_scale = (1.0, 2.5)
         believed = self.unknowns.marker_m
         squares, counts = np.zeros(len(believed)), np.zeros(len(believed))

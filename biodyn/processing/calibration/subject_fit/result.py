@@ -1,9 +1,8 @@
-"""Result of the fit of the model of the subject: shifts, posterior standard deviations, marker errors, functional joints, soft
-tissue.
+"""Result of the fit of the subject model: shifts, posterior SDs, marker errors, functional joints, soft tissue.
 
-Functional trials enter the fit frame by frame, as walks. In addition the markers of two segments alone give the centre of their
-joint (SCoRE, Ehrig et al. 2006, doi 10.1016/j.jbiomech.2005.10.002) or its axis (SARA, Ehrig et al. 2007, doi
-10.1016/j.jbiomech.2006.10.026), without model or priors, for comparison.
+The frames of functional trials enter the fit like those of walks. For comparison, the markers of two segments alone determine
+the centre of their joint (SCoRE, Ehrig et al. 2006, doi 10.1016/j.jbiomech.2005.10.002) or its axis (SARA, Ehrig et al. 2007,
+doi 10.1016/j.jbiomech.2006.10.026), without a model or priors.
 """
 
 from __future__ import annotations
@@ -28,21 +27,21 @@ from biodyn.processing.calibration.subject_fit.unknowns import (
     Unknowns,
 )
 
-_LEAST_MARKERS = 3  # of a rigid pose
+_LEAST_MARKERS = 3  # of a segment, for a rigid pose
 _LEAST_FRAMES = 20
-# Least second and largest range of rotation: smaller ones determine no centre, no axis.
+# Least second-largest range of rotation for a centre, and least largest range for an axis.
 
 
 @dataclass(frozen=True)
 class FunctionalJoint:
-    """A joint from one functional trial.
+    """Joint centre or axis estimated from one functional trial.
 
     Attributes:
-        trial: name of its file. segment: below the joint. method: "SCoRE" for a centre, "SARA" for an axis.
-        range_rad: about the axis of the largest range, and about the second.
+        trial: name of the file. segment: distal segment. method: "SCoRE" for a centre, "SARA" for an axis.
+        range_rad: largest range of rotation, and the largest about a perpendicular axis.
         residual_m: RMS distance between the centres, or axes, on both segments.
-        off_m: distance of the joint centre of the fitted model from the centre, or from the axis. off_rad: angle between the
-            axes; None for a centre.
+        off_m: distance between the joint centre of the fitted model and this centre or axis.
+        off_rad: angle between the axes of the fitted model and of the trial; None for a centre.
     """
 
     trial: str
@@ -56,7 +55,7 @@ class FunctionalJoint:
 
 def functional_joints(trials: Sequence[CalibrationTrial], model: SubjectModel) -> tuple[FunctionalJoint, ...]:
     """Return the joints of the legs from functional trials, each from every trial that moves it far enough."""
-    ball = 3  # free rotations
+    ball = 3  # number of free rotations
     root = model.bodies[0].definition.name
     soles = set(model.sole_body.values())
     joints = []
@@ -86,7 +85,7 @@ def functional_joints(trials: Sequence[CalibrationTrial], model: SubjectModel) -
 def _relative_poses(
     trial: CalibrationTrial, model: SubjectModel, above: str, below: str
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Poses R (K, 3, 3), p (K, 3) m of a segment in the axes of the one above, None with too few markers."""
+    """Return the poses R (K, 3, 3), p (K, 3) m of a segment in the axes of its parent; None if there are too few markers."""
     poses, seen = [], np.ones(trial.markers.frame_count, dtype=bool)
     points = {}
     for name in (above, below):
@@ -105,7 +104,8 @@ def _relative_poses(
 
 
 def _solve_centre(R: FloatArray, p: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, float]:
-    """Centre (3,) m in the segment above, right singular vectors, and RMS distance m: least |c_a - R c_b - p|."""
+    """Minimise |c_a - R c_b - p|: return the centre c_a (3,) m in the parent, the right singular vectors, and the RMS distance,
+    m."""
     A = np.concatenate([np.broadcast_to(np.eye(3), R.shape), -R], axis=2).reshape(-1, 6)
     U, size, V = np.linalg.svd(A, full_matrices=False)
     both = V[:rank].T @ ((U.T @ p.reshape(-1))[:rank] / size[:rank])
@@ -114,7 +114,7 @@ def _solve_centre(R: FloatArray, p: FloatArray, rank: int) -> tuple[FloatArray, 
 
 
 def _rotation_ranges(R: FloatArray) -> tuple[float, float]:
-    """Largest and second range of the rotation, rad, about perpendicular axes."""
+    """Return the largest range of rotation and the second largest about a perpendicular axis, rad."""
     rotations = Rotation.from_matrix(R)
     turns = (rotations.mean().inv() * rotations).as_rotvec()
     axes = np.linalg.svd(turns - turns.mean(axis=0), full_matrices=False)[2]
@@ -124,7 +124,7 @@ def _rotation_ranges(R: FloatArray) -> tuple[float, float]:
 def _estimate_centre(
     trial: str, segment: str, R: FloatArray, p: FloatArray, believed: FloatArray
 ) -> FunctionalJoint | None:
-    # Least second and largest range of rotation: smaller ones determine no centre, no axis.
+    # Least second-largest range of rotation for a centre, and least largest range for an axis.
     least_second_rad = np.deg2rad(15.0)
     ranges = _rotation_ranges(R)
     if ranges[1] < least_second_rad:
@@ -174,11 +174,12 @@ class MarkerShift:
     """Shift of a marker on its segment.
 
     Attributes:
-        shift_m, prior_sd_m: (3,) of its position, and the prior standard deviation per axis.
-        error_m: standard deviation of its error per axis.
-        off_m: (3,) from its position in the static trial to its mean position in the walk; the prior keeps the shift smaller.
-        rms_before_m, rms_after_m: of its distance from the model.
-        soft: its position is not known from the static trial.
+        shift_m, prior_sd_m: fitted shift (3,), and its prior standard deviation per axis.
+        error_m: standard deviation of the marker's error per axis.
+        off_m: vector (3,) from its position in the static trial to its mean position in the walk; the prior keeps the shift
+            smaller.
+        rms_before_m, rms_after_m: RMS distance from the model before and after the fit.
+        soft: True if its position is not known from the static trial.
     """
 
     label: str
@@ -194,7 +195,7 @@ class MarkerShift:
 
 @dataclass(frozen=True)
 class FittedTrial:
-    """A trial of the fit: its file, number of frames, and RMS distance of their markers from the model, m."""
+    """Trial used in the fit: file, number of frames, and RMS distance of the markers from the model, m."""
 
     name: str
     sha256: str
@@ -209,11 +210,11 @@ class SubjectFit:
     """Summary of the fit.
 
     Attributes:
-        centres, postures, turns, markers: by unknown; postures as centres (position while walking of segments without an own
-            centre).
-        rms_before_m, rms_after_m: of the distances of all fitted markers from the model, in the frames of the fit.
+        centres, postures, turns, markers: one entry for each unknown; postures are the shifts between standing and walking of
+            segments without a fitted joint centre.
+        rms_before_m, rms_after_m: RMS distance of all fitted markers from the model in the frames of the fit.
         trials: used trials, with their frames and marker errors.
-        functional: joints from functional trials alone.
+        functional: joints estimated from functional trials alone.
     """
 
     centres: tuple[CentreShift, ...]
@@ -227,7 +228,7 @@ class SubjectFit:
 
     @property
     def frames(self) -> int:
-        """Number of used frames."""
+        """Number of frames used in the fit."""
         return sum(trial.frames for trial in self.trials)
 
     def centre_sd_m(self) -> dict[str, FloatArray]:
@@ -245,9 +246,10 @@ def fit_summary(
     marker_m: FloatArray,
     trials: Sequence[CalibrationTrial],
 ) -> SubjectFit:
-    """Return the summary of a solution theta (P,) with posterior sd (P,); `model`: of the static trial.
+    """Return the summary of a solution theta (P,) with posterior sd (P,).
 
-    before, after: distances (T, M) m and errors (T, M, 3) m in segment axes of the markers of each trial; NaN where missing.
+    model: model of the static trial. before, after: distances (T, M) m and errors (T, M, 3) m in segment axes of the markers of
+    each trial; NaN if missing.
     """
 
     def three(name: str, at: int) -> CentreShift:
@@ -298,7 +300,7 @@ def fit_summary(
 
 
 def _mean_error(errors: FloatArray) -> FloatArray:
-    """Mean over the frames (T, M, 3) with the marker; zero without any."""
+    """Return the mean over the frames (T, M, 3) with the marker; zero without any."""
     known = np.isfinite(errors)
     return np.asarray(np.where(known, errors, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
 
@@ -309,9 +311,9 @@ def _rms_error(error: FloatArray) -> float:
 
 
 def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
-    """Return findings about joint centres and axes that moved far, and markers that moved since the static trial.
+    """Return findings about large shifts of joint centres and axes, and about markers that moved after the static trial.
 
-    wands: segments with axes from a skin wand.
+    wands: segments whose axes are defined by a wand marker.
     """
     # Smaller changes are within the variation of careful marker placement.
     reported_shift_m = 0.010
@@ -333,7 +335,7 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                     value=size,
                     limit=strange * float(np.linalg.norm(centre.prior_sd_m)),
                     unit="m",
-                    hint="Misplaced markers cause such a shift; check the markers of the joint.",
+                    hint="Misplaced markers can cause such a shift. Check the markers of the joint.",
                 )
             )
     for turn in fit.turns:
@@ -343,14 +345,15 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                 Diagnostic(
                     "axis-from-walk",
                     "warning" if abs(turn.turn_rad) >= strange * turn.prior_sd_rad else "info",
-                    f"Axial rotation offset of {turn.segment}: {np.rad2deg(turn.turn_rad):+.0f} degrees, refined to fit "
-                    "the walking trial.",
+                    f"The axes of {turn.segment} were rotated by {np.rad2deg(turn.turn_rad):+.0f} degrees about the "
+                    "long axis to fit the walking trial.",
                     value=float(np.rad2deg(turn.turn_rad)),
                     limit=limit_deg,
                     unit="deg",
-                    hint="A wand out of the plane of the joint rotates the axis; medial markers in the static trial avoid it."
+                    hint="A wand that is not in the plane of the joint rotates the axis. Use medial markers in the "
+                    "static trial to avoid this."
                     if turn.segment in wands
-                    else "Check the markers of its far joint in the static trial.",
+                    else "Check the markers of its distal joint in the static trial.",
                 )
             )
     for marker in fit.markers:
@@ -364,7 +367,7 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                     value=off,
                     limit=most_off_m,
                     unit="m",
-                    hint="It was moved after the calibration, or its segment moves differently from the model.",
+                    hint="The marker was moved after the calibration, or its segment moves differently from the model.",
                     about=marker.label,
                 )
             )
@@ -372,7 +375,7 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
 
 
 def _disagreement_note(joint: FunctionalJoint) -> Diagnostic | None:
-    """Finding about a joint with different positions in a functional trial alone and in the fitted model."""
+    """Return a finding about a joint with different positions in a functional trial alone and in the fitted model."""
     # Soft tissue causes errors of SCoRE and SARA of about half of these.
     functional_m = 0.020
     functional_rad = np.deg2rad(12.0)
@@ -385,24 +388,24 @@ def _disagreement_note(joint: FunctionalJoint) -> Diagnostic | None:
     return Diagnostic(
         "functional-disagrees",
         "warning",
-        f"{joint.trial}: {joint.method} locates the joint of {joint.segment} {what} from the model (markers of "
-        f"both segments agree to {1000 * joint.residual_m:.0f} mm, range {np.rad2deg(joint.range_rad[0]):.0f} degrees).",
+        f"{joint.trial}: the joint of {joint.segment} from {joint.method} differs by {what} from the model (RMS "
+        f"residual {1000 * joint.residual_m:.0f} mm, range of motion {np.rad2deg(joint.range_rad[0]):.0f} degrees).",
         value=joint.off_m,
         limit=functional_m,
         unit="m",
-        hint='Soft tissue of the thigh, or misplaced markers; compare with [model] fit = "trial".',
+        hint='Possible causes are soft tissue of the thigh and misplaced markers. Compare with [model] fit = "trial".',
         about=joint.segment,
     )
 
 
 @dataclass(frozen=True)
 class SoftTissue:
-    """Markers that slide in proportion to joint angles: c (S, 3) m/rad, S slides, axes of their segments, all near zero.
+    """Prior of marker slides in proportion to joint angles: S slides c (S, 3) m/rad in segment axes, with mean zero.
 
     Attributes:
-        marker, coordinate: (S,) indices of marker and coordinate of each slide.
-        static_rad: (S,) coordinate without a slide.
-        covariance: (3 S, 3 S) of the prior; the markers of a segment slide together in part.
+        marker, coordinate: indices (S,) of the marker and the coordinate of each slide.
+        static_rad: coordinate values (S,) at which the slides are zero.
+        covariance: prior covariance (3 S, 3 S); the slides of the markers of a segment are correlated.
     """
 
     marker: tuple[int, ...]
@@ -434,7 +437,7 @@ class SoftTissue:
 
 
 def soft_tissue_of(model: SubjectModel, unknowns: Unknowns, priors: Priors) -> SoftTissue:
-    """Return the slides of the fitted markers with the flexion of the joints at both ends of their segment."""
+    """Return the soft-tissue slides of the fitted markers, driven by the flexion of the joints at both ends of their segment."""
     static = model.static_configuration(np.eye(3), np.zeros(3))
     bends: dict[str, list[int]] = {}
     for index, c in enumerate(model.coordinates):

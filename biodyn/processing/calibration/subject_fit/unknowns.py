@@ -31,12 +31,12 @@ class Unknowns:
     """Layout of the vector theta (P,), m and rad; zero is the model of the static trial.
 
     Attributes:
-        start: standing person of the static trial; shifts are along the axes of the parents there.
-        centres, postures: by segment, index of the first of three entries. turns: by segment, index.
-        markers: by marker of the model, index of the first of three entries; these are last.
-        covariance: (P, P) of the prior.
-        marker_m: (M,) standard deviation of the error of each marker of the model; infinite without weight.
-        soft: labels of markers without a known position on the segment in the static trial.
+        start: standing posture of the static trial; shifts are expressed in the axes of the parent segments in this posture.
+        centres, postures: index of the first of three entries for each segment. turns: index of the entry for each segment.
+        markers: index of the first of three entries for each marker of the model; these entries are last.
+        covariance: covariance matrix (P, P) of the prior.
+        marker_m: standard deviation (M,) of the error of each marker of the model; infinite for a marker without weight.
+        soft: labels of markers whose position on the segment is not known from the static trial.
     """
 
     start: StaticFigure
@@ -55,7 +55,7 @@ class Unknowns:
 
     @property
     def of_joints(self) -> int:
-        """Number of unknowns, the first ones, that move whole segments."""
+        """Number of the leading unknowns, which move whole segments."""
         return min(self.markers.values(), default=self.count)
 
     @cached_property
@@ -74,7 +74,7 @@ class Unknowns:
         return theta[at : at + 3]
 
     def figure(self, theta: FloatArray) -> StaticFigure:
-        """Return the standing person for theta."""
+        """Return the standing posture for theta."""
         shifts = {name: self.start.R_WB[self.start.parent[name]] @ self.shift(theta, name) for name in self.centres}
         return self.start.with_shifted_centres(shifts, {name: float(theta[at]) for name, at in self.turns.items()})
 
@@ -88,10 +88,10 @@ class Unknowns:
 
 
 def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> Unknowns:
-    """Return the unknowns of a model: centres between segments with markers on both, and all markers with weight.
+    """Return the unknowns of a model: joint centres between segments that both have markers, and all markers with weight.
 
-    Axes rotate where the far end of the segment is a hinge visible from both sides. The covariance contains the intrinsic
-    scatter; `marker_placement` adds the effect of misplaced markers.
+    Segment axes rotate if the distal joint is a hinge between segments with markers. The covariance contains the intrinsic
+    scatter of the regressions; `marker_placement` adds the effect of misplaced markers.
     """
     # Reflection in the sagittal plane X-Y.
     mirror = (1.0, 1.0, -1.0)
@@ -136,7 +136,7 @@ def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> U
 
 
 def _marker_errors(model: SubjectModel, priors: Priors) -> FloatArray:
-    """Standard deviation (M,) m of each marker's error per axis; infinite without weight."""
+    """Return the standard deviation (M,) m of each marker's error per axis; infinite without weight."""
     # Largest ratio of the error of a light marker to the heaviest one of its segment.
     most_spread = 2.0
     largest: dict[str, float] = {}
@@ -185,11 +185,11 @@ def model_poses(model: SubjectModel, q: FloatArray) -> ModelPoses:
 
 
 def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: ModelPoses) -> FloatArray:
-    """Return (T, M, 3, J): derivative of the marker positions with respect to `of_joints`, at fixed q (T, nq), in World.
+    """Return the derivative (T, M, 3, J) of the marker positions in World by the first `of_joints` unknowns at fixed q (T, nq).
 
-    A joint centre shifted by s (World, static trial) does not change the standing person: the segment a above and everything
-    below the segment b beyond the joint move relative to each other by (R_a - R_b) s, with R the rotations of the segments
-    since standing. Hinges follow the axes of the segment above, which follow its long axis.
+    A shift s of a joint centre (World, static trial) does not change the standing posture. In other postures the proximal
+    segment a and the distal segment b with its descendants move relative to each other by (R_a - R_b) s, where R are the
+    rotations of the segments since standing. Hinge axes rotate with the proximal segment, which rotates about its long axis.
     """
     up = np.array([0.0, 1.0, 0.0])
     figure = StaticFigure.from_model(model)
@@ -220,7 +220,7 @@ def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: M
 
 
 def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: ModelPoses) -> tuple[IntArray, FloatArray]:
-    """Return the indices (c,) of a marker's own position among the unknowns, none or three, and the derivative (T, 3, c)."""
+    """Return the indices (c,) of a marker's position among the unknowns (c = 0 or 3), and its derivative (T, 3, c)."""
     R_WB = at.R_WB[marker.body]
     if marker.label not in unknowns.markers:
         return np.zeros(0, dtype=np.int64), R_WB[:, :, :0]
@@ -230,9 +230,9 @@ def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: ModelPoses) -> 
 def _hinge_derivatives(
     model: SubjectModel, figure: StaticFigure, q: FloatArray, at: ModelPoses, on: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
-    """By segment with a joint other than a ball: (T, m, 3, 3) movement of the markers beyond for a rotation w of the axes above.
+    """Return the derivatives (T, m, 3, 3) of the distal markers by a rotation w of the proximal axes, for each joint but balls.
 
-    The first rotation D of the joint becomes D + w x D - D w x: the markers beyond rotate by w - D w about the centre.
+    The first rotation D of the joint becomes D + w x D - D w x, so that the distal markers rotate by w - D w about the centre.
     """
     hinges = {}
     for body in model.moving_segments:
@@ -257,20 +257,23 @@ def _hinge_derivatives(
 
 @dataclass(frozen=True)
 class Priors:
-    """Standard deviations of the unknowns of the fit, SI.
+    """Standard deviations of the unknowns of the fit, SI units.
 
     Attributes:
-        centre_m: by segment, (3,) of its joint centre in the axes of the parent, with well placed markers. turn_rad: by
-            segment, of its axes about the long axis, likewise. symmetry: correlation of both sides in these.
-        posture_m: by segment, of its position relative to the parent between standing and walking, per axis.
-        length_m: of the difference of the lengths of both sides.
-        placement_m: of a marker on a landmark, in each direction along the skin.
-        marker_m: by segment, of the error of its markers of largest weight, per axis, soft tissue and noise. offset_share:
-            share of it that is constant while walking. soft_m: that of soft markers.
-        independent_s: time between independent frames. most_independent: largest number of them in one trial;
-            most_independent_walks: in all walks of a session together.
-        skin_m_rad: by segment, slide of a marker along each axis per radian of flexion of a neighbouring joint. skin_common:
-            correlation of the slides of the markers of a segment.
+        centre_m: SD (3,) of each joint centre by segment, in the axes of the parent, for well placed markers.
+        turn_rad: SD of the rotation of the axes about the long axis by segment, for well placed markers.
+        symmetry: correlation between the joint centre and rotation errors of both sides.
+        posture_m: SD per axis of the change of a segment's position relative to its parent between standing and walking.
+        length_m: SD of the difference between the segment lengths of both sides.
+        placement_m: SD of the position of a landmark marker, in each direction along the skin.
+        marker_m: SD per axis of the error (soft tissue and noise) of the markers with the largest weight, by segment.
+        offset_share: fraction of `marker_m` that is constant during walking.
+        soft_m: SD of the position of soft markers.
+        independent_s: time between independent frames.
+        most_independent, most_independent_walks: largest number of independent frames in one trial, and in all walks of a
+            session.
+        skin_m_rad: SD of the slide of a marker along each axis per radian of flexion of a neighbouring joint, by segment.
+        skin_common: correlation of the slides of the markers of a segment.
     """
 
     centre_m: Mapping[str, FloatArray]
@@ -319,26 +322,27 @@ _Pose = tuple[FloatArray, FloatArray]
 
 
 class Scaling(Protocol):
-    """Source of the model of the subject, which can be built again with other segment poses."""
+    """Builder of the subject model, which can be repeated with other segment poses."""
 
     def model(self, known: Mapping[str, _Pose] | None = None) -> tuple[SubjectModel, list[Diagnostic]]:
         """Return the model for axes (3, 3) and joint centres (3,) m in World by segment, and findings about assumptions."""
 
     def landmark_markers(self) -> Mapping[str, tuple[str, FloatArray]]:
-        """Return segment and position (3,) m in World of the static trial of the markers on landmarks, by label."""
+        """Return, by label, the segment of each landmark marker and its position (3,) m in World of the static trial."""
 
     def poses(self, bodies: Collection[str], height_m: float, moved: Mapping[str, FloatArray]) -> Mapping[str, _Pose]:
-        """Return the poses of the segments by the recipes with markers shifted by (3,) m in World."""
+        """Return the segment poses computed by the recipes after shifting each marker in `moved` by (3,) m in World."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Effect of misplaced markers on the recipes, each marker sliding along the skin.
+    """Effect of misplaced markers on the recipes, if each marker slides along the skin.
 
     Attributes:
-        labels, directions_W: (K,) marker and (K, 3) direction of each slide. sd_m: of every slide.
-        effect: (P, K) change of the unknowns for one standard deviation of each slide.
-        chain, base: segments placed by the recipes, and their poses with the markers as placed.
+        labels, directions_W: marker (K,) and direction (K, 3) of each slide.
+        sd_m: standard deviation of every slide.
+        effect: change (P, K) of the unknowns for one standard deviation of each slide.
+        chain, base: segments whose poses the recipes compute, and these poses for the recorded markers.
     """
 
     unknowns: Unknowns
@@ -354,7 +358,7 @@ class Placement:
     def nonlinear_part(self, deviation: FloatArray) -> FloatArray:
         """Return the nonlinear part (P,) of the effect of the most probable slides for a deviation (P,) of the unknowns.
 
-        An axis that a wand rotates by 0.2 rad moves the joint on a circle, by some mm more than in the linear prior.
+        A wand marker that rotates an axis by 0.2 rad moves the joint on a circle, some mm more than in the linear prior.
         """
         slides = self.effect.T @ np.linalg.solve(self.unknowns.covariance, deviation)
         moved: dict[str, FloatArray] = {}
@@ -367,8 +371,8 @@ class Placement:
 def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, placement_m: float) -> Placement:
     """Return the effect of misplaced markers of pelvis and legs, with the unknowns and a prior that includes it.
 
-    A lateral knee marker too far forward moves the knee and rotates the axis; a wand does both. Each marker slides along the skin
-    separately, placement_m (one standard deviation) in both directions.
+    A lateral knee marker that is too anterior moves the knee centre and rotates the knee axis, and so does a wand. Each marker
+    is shifted independently along the skin by placement_m (one standard deviation) in each direction.
     """
     # small relative to a limb, large relative to round-off
     step_m = 1e-4
@@ -395,7 +399,8 @@ def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, 
 
 
 def _along_skin(place: FloatArray, body: str, others: Collection[FloatArray], figure: StaticFigure) -> FloatArray:
-    """Two directions (2, 3) in World along the skin at a marker: across the line from the segment's middle."""
+    """Return two directions (2, 3) in World along the skin at a marker, perpendicular to the line from the middle of
+    the segment."""
     if body in figure.far_end:
         start = figure.p_WB[body]
         along = figure.R_WB[body][:, 1]
@@ -419,16 +424,16 @@ def _recipe_change(unknowns: Unknowns, before: Mapping[str, _Pose], after: Mappi
     return step
 
 
-#: Walks repeat one movement; a functional trial moves one joint over its range.
+#: Kind of a calibration trial. Walks repeat one movement; a functional trial moves one joint over its range.
 CalibrationUse = Literal["walk", "functional"]
-# Sampled frames per trial, of all trials together, and least of each: enough to cover a stride.
+# Number of sampled frames per trial, in all trials together, and least number per trial: enough to cover a stride.
 _FRAMES = 60
 _LEAST_FRAMES = 10
 
 
 @dataclass(frozen=True)
 class CalibrationTrial:
-    """Markers of one trial in World; name and sha256 of its file, for the summary."""
+    """Markers of one trial in World, with the name and SHA-256 of its file for the summary."""
 
     markers: Markers
     name: str = ""
@@ -438,7 +443,8 @@ class CalibrationTrial:
 
 @dataclass(frozen=True)
 class Frames:
-    """Frames of one trial: markers (T, M, 3) m in the order of the model, NaN missing; number of independent frames."""
+    """Sampled frames of one trial: markers (T, M, 3) m in the order of the model (NaN = missing), and number of independent
+    frames."""
 
     trial: CalibrationTrial
     seen_W: FloatArray
@@ -451,11 +457,11 @@ class Frames:
 
 
 def select_frames(trials: Sequence[CalibrationTrial], model: SubjectModel, priors: Priors) -> list[Frames]:
-    """Return an even sample of the frames of every trial with most markers of the model.
+    """Sample each trial evenly, using the frames in which most markers of the model are visible.
 
-    Soft-tissue errors repeat with every stride and every walk. All walks together count as `priors.most_independent_walks`
-    independent frames at most, so that joint centres do not follow the soft tissue of walking. Trials with too few markers are
-    excluded.
+    Soft-tissue errors repeat with every stride and every walk. All walks together count as at most
+    `priors.most_independent_walks` independent frames, so that joint centres do not follow the soft-tissue movement of walking.
+    Trials with too few markers are excluded.
     """
     all_frames = 180
     few_frames = 16
@@ -467,7 +473,7 @@ def select_frames(trials: Sequence[CalibrationTrial], model: SubjectModel, prior
 
 
 def _choose_frames(trial: CalibrationTrial, model: SubjectModel, priors: Priors, most: int) -> Frames | None:
-    shown = 0.8  # share of the largest number of visible markers in a frame of the trial
+    shown = 0.8  # minimum number of visible markers, as a fraction of the largest number in any frame of the trial
     markers = trial.markers
     columns = np.array([markers.labels.index(m.label) if m.label in markers.labels else -1 for m in model.markers])
     positions = np.where((columns >= 0)[:, None], markers.positions[:, columns], np.nan)

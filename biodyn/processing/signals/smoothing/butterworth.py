@@ -13,7 +13,7 @@ BUTTERWORTH = "butterworth"
 
 
 def butterworth(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
-    """Low-pass filter forwards and backwards, see `filtering.butterworth_lowpass`."""
+    """Return the low-pass filter forwards and backwards, see `filtering.butterworth_lowpass`."""
     return Smoothed(butterworth_lowpass(positions, rate_hz, cutoff_hz, order), cutoff_hz, order)
 
 

@@ -148,7 +148,7 @@ def _best_cutoffs(
     m: int,
     noise_m: FloatArray | None,
 ) -> FloatArray:
-    """Cut-off (M,) Hz of each marker (T, M, 3), all visible in the same stretches, with the lowest score.
+    """Return the cut-off (M,) Hz of each marker (T, M, 3), all visible in the same stretches, with the lowest score.
 
     The score is that of cross-validation, or, with known noise s, the expected squared error |x - truth|^2: |y - x|^2 - 2 s^2
     (samples treated as noise), up to a constant (Mallows 1973; Craven & Wahba 1979, eq. 1.8).
