@@ -248,7 +248,7 @@ def test_a_foot_that_is_not_seen_is_not_measured():
     assert decisions(contacts) == [(1, None, "rejected")]
     assert "right foot is not visible" in contacts[0].reason
     assert not reaction.measured["r"].any()
-    assert "right foot not seen" in reaction.reason["r"][0]
+    assert "right foot not visible" in reaction.reason["r"][0]
     assert reaction.measured["l"][frames(0.2, 0.35)].all()
 
 

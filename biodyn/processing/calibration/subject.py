@@ -195,7 +195,7 @@ def mass_from_standing(
 
     Parameters:
         plates: wrenches in World, at any rate. first_s, last_s: start and end of the quiet window. feet_W: position (3,) m of
-        the middle of each foot. Returns None unless every foot is on a loaded plate and the force is steady.
+            the middle of each foot. Returns None unless every foot is on a loaded plate and the force is steady.
     """
     # Largest variation of the vertical force in quiet standing (sway: about 1 % of weight).
     quiet_force_fraction = 0.03

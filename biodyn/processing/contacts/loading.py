@@ -136,8 +136,7 @@ def find_loads(vertical_force: FloatArray, rate_hz: float, threshold_n: float) -
 def missed_times(
     vertical_force: FloatArray, rate_hz: float, start_s: float, end_s: float, threshold_n: float
 ) -> tuple[float, float]:
-    """Return the times (s) by which a load started earlier and ended later than stored, because small forces were stored as
-    zero.
+    """Return the times (s) by which a load started earlier and ended later than stored, because small forces were stored as zero.
 
     The force is extrapolated from its slope at the edge down to `threshold_n`. The times are 0 if no force was removed.
     """

@@ -35,8 +35,8 @@ class DoubleSupport:
             transferred.
         lead: F_Wo_W (n, 6) of the leading foot, Nm and N: zero before `first`, the whole load from `stop` on.
         sd: standard deviations (6, n, 6) of `lead` from independent error sources, with opposite sign for the rear foot:
-        vertical force (from the centre of pressure of each foot), force along and across the line between the feet, free
-        moment, and transverse centre of pressure.
+            vertical force (from the centre of pressure of each foot), force along and across the line between the feet, free
+            moment, and transverse centre of pressure.
         force_sd_n: largest standard deviation of the vertical force, N.
     """
 

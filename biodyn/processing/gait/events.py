@@ -411,8 +411,7 @@ def _bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> fl
 
 
 def _event_confidence(source: EventSource, kind: EventKind, seen_s: Sequence[float]) -> float:
-    """Return the probability that an event is within 20 ms of the truth; seen_s: differences (s) to plate events of the
-    trial."""
+    """Return the probability that an event is within 20 ms of the truth; seen_s: differences (s) to plate events of the trial."""
     table = load_table("gait/events")
     known = table[source][kind]
     if not seen_s:

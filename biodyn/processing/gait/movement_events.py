@@ -1,9 +1,9 @@
-"""Foot strikes and foot offs from the movement of the feet, before the plates of the trial correct them (`events`).
+"""Foot strikes and foot offs from the movement of the feet, before correction by the plates of the trial (`events`).
 
 Approximate events are the extremes of the feet relative to the pelvis (Zeni 2008). In walking a strike is refined by the
-likelihood of contact, and a foot off by the mean of two marks with independent errors: the toe's largest upward acceleration
-(after Hreljac & Marshall 2000) and the toe farthest behind the pelvis. In other gaits a strike is where the middle of heel and
-toe falls fastest (O'Connor et al. 2007), and a foot off at the mark of the toe.
+likelihood of contact. A foot off is the mean of two estimates with independent errors: the largest upward acceleration of the
+toe (after Hreljac & Marshall 2000) and the time at which the toe is farthest behind the pelvis. In other gaits a strike is the
+time at which the middle of heel and toe falls fastest (O'Connor et al. 2007), and a foot off is determined by the toe.
 
 Likelihood of contact: around a strike the foot changes once from the air to the floor. The kinematics x of each frame give the
 log odds l(x) of contact (logistic regression; `library/gait/events.toml`, estimated by `benchmarks/events.py`). For a
@@ -33,8 +33,8 @@ from biodyn.recording import EventKind, GaitEvent
 
 
 def probability_close(error_s: float, bias_s: float = 0.0) -> float:
-    """Return the probability that an event is within `close_s` of the truth, for a bias and a standard deviation, s;
-    heavy-tailed (`tail_df`)."""
+    """Return the probability that an event with a bias and an SD (s, Student t with `tail_df`) is within `close_s` of the
+    truth."""
     table = load_table("gait/events")
     df, close_s = float(table["tail_df"]), float(table["close_s"])
     scale = error_s * math.sqrt((df - 2.0) / df)
@@ -44,10 +44,10 @@ def probability_close(error_s: float, bias_s: float = 0.0) -> float:
 def distinct_peaks(x: FloatArray, prominence: float, distance: float) -> IntArray:
     """Return the samples of the maxima of a signal (T,) without gaps, as `scipy.signal.find_peaks` does.
 
-    Of maxima closer than `distance` samples the highest is selected; the others must have a `prominence` in the unit of `x`.
-    The peak of a plateau is its middle; ends are not maxima. Implemented here because importing `scipy.signal` is slow.
+    The highest of several maxima within `distance` samples is selected. Maxima must have at least the `prominence`, in the unit
+    of `x`. The peak of a plateau is its middle; ends are not maxima. Implemented here because importing `scipy.signal` is slow.
     """
-    change = np.flatnonzero(np.diff(x))  # last samples of stretches of equal values
+    change = np.flatnonzero(np.diff(x))  # last sample of each stretch of equal values
     heights = x[np.append(change, len(x) - 1)]
     top = np.flatnonzero((heights[1:-1] > heights[:-2]) & (heights[1:-1] > heights[2:])) + 1
     peaks = (change[top - 1] + 1 + change[top]) // 2
@@ -61,7 +61,7 @@ def distinct_peaks(x: FloatArray, prominence: float, distance: float) -> IntArra
 
 
 def _prominence(x: FloatArray, peak: int) -> float:
-    """Return the height of a maximum above the higher of its two valleys."""
+    """Return the height of a maximum above the higher of its two neighbouring minima."""
     higher = np.flatnonzero(x > x[peak])
     place = int(np.searchsorted(higher, peak))
     first = int(higher[place - 1]) if place else 0
@@ -80,15 +80,16 @@ FEATURES = (
     "heel_upward_acceleration",
     "toe_upward_acceleration",
 )
-_STEP_S = 0.001  # resolution of the time of a strike
-# Frame rate of the training data: more frames contain no more information, because neighbours are correlated.
+_STEP_S = 0.001  # time resolution of a strike
+# Frame rate of the training data. Higher rates add no information, because neighbouring frames are correlated.
 
 
 @dataclass(frozen=True)
 class ContactOdds:
     """Log odds of contact: `intercept` + sum of `weights` (8,) times `FEATURES`.
 
-    half_s: half width of the search for a strike. spread_s: standard deviation between people beyond the likelihood.
+    half_s: half width of the search window of a strike. spread_s: standard deviation between people in addition to the
+    likelihood.
     """
 
     intercept: float
@@ -110,7 +111,7 @@ def load_strike_odds() -> ContactOdds:
 
 
 def foot_kinematics(heel_W: FloatArray, toe_W: FloatArray, floor_velocity_W: FloatArray, rate_hz: float) -> FloatArray:
-    """Return `FEATURES` (T, 8) of one foot, each scaled by its size in the trial; NaN where the foot is not visible.
+    """Return `FEATURES` (T, 8) of one foot, each scaled by its range in the trial; NaN where the foot is not visible.
 
     heel_W, toe_W: (T, 3) m, filtered. floor_velocity_W: (3,) m/s of the surface under the foot.
     """
@@ -133,9 +134,9 @@ def foot_kinematics(heel_W: FloatArray, toe_W: FloatArray, floor_velocity_W: Flo
 def contact_transition(log_odds: FloatArray, rate_hz: float, about_s: float, half_s: float) -> tuple[float, float]:
     """Return mean and standard deviation (s) of the transition from air to contact, within `half_s` of `about_s`.
 
-    log_odds: (T,) of contact. NaN where a part of the interval is unknown, or contains no transition from air to contact.
+    log_odds: log odds (T,) of contact. The results are NaN if a part of the interval is unknown or if it contains no transition.
     """
-    # Frame rate of the training data: more frames contain no more information, because neighbours are correlated.
+    # Frame rate of the training data. Higher rates add no information, because neighbouring frames are correlated.
     learnt_hz = 100.0
     within_sd = 2.0
     at_s = np.arange(about_s - half_s, about_s + half_s, _STEP_S)
@@ -148,7 +149,7 @@ def contact_transition(log_odds: FloatArray, rate_hz: float, about_s: float, hal
     chance /= chance.sum()
     mean = float(chance @ at_s)
     sd = float(np.sqrt(chance @ (at_s - mean) ** 2))
-    # With the mean near an end of the interval the transition is outside it.
+    # If the mean is near an end of the interval, the transition is outside.
     return (mean, sd) if at_s[0] + within_sd * sd < mean < at_s[-1] - within_sd * sd else (math.nan, math.nan)
 
 
@@ -163,7 +164,7 @@ def refine_strikes(
     """Return the events with each foot strike at its most likely time, with the confidence of that time.
 
     Parameters:
-        expected: approximate events. heel_W, toe_W: per side (T, 3) m, filtered at 6 Hz. odds: None = library values.
+        expected: approximate events. heel_W, toe_W: positions (T, 3) m by side, filtered at 6 Hz. odds: None = library values.
 
     Foot offs, and strikes without a transition from air to contact, are unchanged.
     """
@@ -190,9 +191,9 @@ def events_at_foot_marks(
     toe_W: Mapping[Side, FloatArray],
     rate_hz: float,
 ) -> list[GaitEvent]:
-    """Return the events at the marks of the feet, with their confidence; one without a mark is unchanged.
+    """Return the events at the kinematic marks of the feet, with their confidence; events without a mark are unchanged.
 
-    heel_W, toe_W: per side (T, 3) m, filtered at 6 Hz.
+    heel_W, toe_W: positions (T, 3) m by side, filtered at 6 Hz.
     """
     falls = {side: -_time_derivative(0.5 * (heel + toe_W[side])[:, 1], rate_hz) for side, heel in heel_W.items()}
     events = []
@@ -206,10 +207,10 @@ def events_at_foot_marks(
 
 
 def refine_offs(expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray], rate_hz: float) -> list[GaitEvent]:
-    """Return the events with each foot off between its expected time and the mark of the toe, weighted by their errors.
+    """Return the events with each foot off at the weighted mean of its expected time and the mark of the toe.
 
-    toe_W: per side (T, 3) m, filtered at 6 Hz. The confidence decreases with the distance of the two; an event without a mark is
-    unchanged.
+    toe_W: positions (T, 3) m by side, filtered at 6 Hz. The confidence decreases with the difference between the two times.
+    Events without a mark are unchanged.
     """
     table = load_table("gait/events")["marked"]["foot_off"]
     share = float(table["share"])
@@ -226,7 +227,7 @@ def refine_offs(expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray],
 
 
 def _toe_mark_time(event: GaitEvent, toe_W: FloatArray, rate_hz: float) -> float:
-    """Return the time (s) of a foot off from the largest upward acceleration of the toe; NaN without any."""
+    """Return the time (s) of the largest upward acceleration of the toe near a foot off; NaN if there is no maximum."""
     late_s = float(load_table("gait/events")["marked"]["foot_off"]["late_s"])
     pulled = _time_derivative(_time_derivative(toe_W[:, 1], rate_hz), rate_hz)
     return _peak_time_near(pulled, event.time_s + late_s, rate_hz) - late_s
@@ -237,8 +238,9 @@ def _time_derivative(values: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def _peak_time_near(signal: FloatArray, about_s: float, rate_hz: float) -> float:
-    """Return the time (s) of the highest maximum of a signal (T,) within the window, by a parabola; NaN without any."""
-    # Half width of the search for a mark of the foot: three standard deviations of the expected time.
+    """Return the time (s) of the highest maximum of a signal (T,) in the window, interpolated by a parabola; NaN if there is
+    none."""
+    # Half width of the search window for a mark of the foot: three standard deviations of the expected time.
     window_s = 0.09
     first = max(round((about_s - window_s) * rate_hz), 1)
     stop = min(round((about_s + window_s) * rate_hz) + 1, len(signal) - 1)
@@ -262,10 +264,12 @@ def leading_points(
     floor_velocity_W: FloatArray,
     rate_hz: float,
 ) -> tuple[Mapping[Side, FloatArray], Mapping[Side, FloatArray], FloatArray, FloatArray]:
-    """Return the points that strike, those that leave (per side (T, 3) m), the pelvis and the direction of the steps (T, 3).
+    """Return the points (T, 3) m by side that strike and that leave the floor, the pelvis (T, 3) m, and the step direction (T,
+    3).
 
-    Forwards the heel strikes and the toe leaves along the anterior direction of the pelvis; backwards the toe strikes and the
-    heel leaves along its opposite; sideways the middle of the foot does both along the travel.
+    In forward walking the heel strikes, the toe leaves, and the direction is the anterior axis of the pelvis. In backward
+    walking these are toe, heel and the opposite direction; in sideways walking the middle of the foot and the direction of
+    travel.
     """
     if direction == "backwards":
         return toe_W, heel_W, pelvis_W, -forward_W
@@ -280,15 +284,15 @@ def leading_points(
 def select_stance_changes(
     events: Sequence[GaitEvent], soles_W: Mapping[Side, FloatArray], rate_hz: float
 ) -> list[GaitEvent]:
-    """Return the events at which the foot begins (strikes) or ends (offs) its stance.
+    """Return the events that start (strikes) or end (foot offs) a stance of the foot.
 
-    A pelvis that sways over standing feet also causes extremes of the feet relative to it. Where the sole (T, K, 3) m or its
-    stance is unknown, the event is checked.
+    Sway of the pelvis above standing feet also causes extremes of the feet relative to the pelvis; these are removed. Events
+    are kept if the sole (T, K, 3) m or its stance is unknown.
     """
-    # Longest time from an event to stance (or swing), and largest error of an event, s.
+    # Longest time (s) from an event to stance or swing, and largest error of an event.
     stand_s = 0.3
     error_s = 0.12
-    # Least share of standing frames with which stance of a foot is considered known.
+    # Least fraction of standing frames for which the stance of a foot is considered known.
     known_share = 0.1
     feet = visible_soles(soles_W, rate_hz)
     checked = []
@@ -331,7 +335,7 @@ def movement_events(
     Args:
         points: points for steps (`GaitPoints.of_steps`). Stance is not checked for a foot without a sole.
         rate_hz: marker rate.
-        direction: of the steps relative to the pelvis (`activity`); "" = no steps, and no events.
+        direction: direction of the steps relative to the pelvis (`activity`); "" = no steps and no events.
         walking: False in running and on stairs.
     """
     if not direction:
@@ -340,7 +344,7 @@ def movement_events(
     ahead = leading_points(direction, heel_W, toe_W, points.pelvis, points.forward, floor, rate_hz)
     events = expected_events(kinematic_events(*ahead, rate_hz))
     if direction == "forwards":
-        # the odds were estimated from walking people
+        # the odds were estimated from walking trials
         if walking:
             events = refine_strikes(refine_offs(events, toe_W, rate_hz), heel_W, toe_W, floor, rate_hz)
         else:
@@ -355,10 +359,11 @@ def kinematic_events(
     forward_W: FloatArray,
     rate_hz: float,
 ) -> list[GaitEvent]:
-    """Return the events from the movement: strike = heel farthest ahead of the pelvis, off = toe farthest behind (Zeni 2008).
+    """Return strikes (heel farthest ahead of the pelvis) and foot offs (toe farthest behind).
 
-    10.1016/j.gaitpost.2007.07.007. All arrays (T, 3) m in World, low-pass filtered, NaN where unknown. `forward_W`: anterior
-    direction of the pelvis in each frame, so that turns are covered. Sub-frame times by a parabola.
+    Source: Zeni et al. 2008, 10.1016/j.gaitpost.2007.07.007. All arrays are (T, 3) m in World, low-pass filtered, NaN where
+    unknown. `forward_W`: anterior direction of the pelvis in each frame, which covers turns. Times are interpolated by a
+    parabola.
     """
     forward = np.array(forward_W, dtype=np.float64)
     forward[:, 1] = 0.0
@@ -375,7 +380,7 @@ def kinematic_events(
 def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
     """Return the extremes of `kinematic_events` shifted to the expected times of the events, with their confidence.
 
-    The typical delays of people are subtracted, in shares of the stride (`library/gait/events.toml`).
+    The mean delays, as fractions of the stride (`library/gait/events.toml`), are subtracted.
     """
     stride_s, known = usual_stride_s(extremes), load_table("gait/events")["kinematic"]
     return [
@@ -390,7 +395,7 @@ def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
 
 def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
     """Return the times in s of the distinct maxima of a signal (T,) m with gaps."""
-    # Least fore-aft excursion of heel or toe in a gait, and prominence of a peak as a share of it.
+    # Least fore-aft excursion of heel or toe in a gait, and prominence of a peak as a fraction of it.
     min_excursion_m = 0.1
     peak_share = 0.1
     finite = np.isfinite(signal)
@@ -411,7 +416,8 @@ def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
 
 
 def usual_stride_s(events: Sequence[GaitEvent]) -> float:
-    """Return the median time between successive events of one kind and side, else twice that between the sides; 0 if unknown."""
+    """Return the median stride time (s) from events of one side and kind, else from twice the time between sides; 0 if
+    unknown."""
     for sides, factor in (([("r",), ("l",)], 1.0), ([("r", "l")], 2.0)):
         gaps: list[float] = []
         for kind in KINDS:

@@ -1,8 +1,8 @@
 """Spatio-temporal parameters of each gait cycle, their mean and standard deviation, and the signals of a trial.
 
-Usual definitions (Perry & Burnfield 2010, Winter 2009): a step belongs to the foot with the strike that ends it. Lengths are
-measured between heels, each at its own strike, along the displacement of the pelvis during the cycle, so that the two step
-lengths add up to the stride length.
+Definitions follow Perry & Burnfield (2010) and Winter (2009): a step is attributed to the foot whose strike ends it. Lengths
+are measured between the heels, each at its strike, along the displacement of the pelvis during the cycle, so that the sum of
+the two step lengths is the stride length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from biodyn.processing.gait.cycles import GaitCycle
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction
 
-# Part of stance with a flat foot, in which its direction is taken.
+# Part of stance with a flat foot, in which its direction is measured.
 FOOT_FLAT_STANCE = (0.25, 0.6)
 
 
@@ -34,14 +34,15 @@ class StrideParameters:
     """Parameters of one cycle; NaN where an event or a position is missing.
 
     Attributes:
-        stride_time_s, stride_length_m, speed_m_s, cadence_steps_min: of the stride.
+        stride_time_s, stride_length_m, speed_m_s, cadence_steps_min: values of the stride.
         step_time_s, step_length_m: from the opposite strike to the strike that ends the cycle.
-        step_width_m: transverse distance of the heels of that step; negative where the feet cross.
-        stance_percent, swing_percent, single_support_percent, double_support_percent: of the stride time; double support is the
-            sum of both, `initial_double_support_percent` the one after the first strike of the cycle.
-        toe_out_rad: angle of heel-to-toe against the direction of progression while the foot is flat; toe out positive.
-        contact_time_s: from the strike to the foot off of the same side.
-        flight_time_s: from that foot off to the next opposite strike, in running; NaN where the stances overlap.
+        step_width_m: transverse distance of the heels in this step; negative if the feet cross. stance_percent, swing_percent,
+        single_support_percent, double_support_percent: percentages of the stride time; double support is the sum of its two
+            phases, of which `initial_double_support_percent` follows the first strike of the cycle.
+        toe_out_rad: angle between the heel-to-toe line and the direction of progression while the foot is flat; toe-out
+            positive.
+        contact_time_s: time from the strike to the foot off of the same side.
+        flight_time_s: time from this foot off to the next opposite strike, in running; NaN if the stances overlap.
     """
 
     stride_time_s: float
@@ -79,10 +80,11 @@ def stride_parameters(
 ) -> StrideParameters:
     """Return the parameters of one cycle from heels, toes (second metatarsal) and pelvis centre (T, 3) m in World.
 
-    In a cycle with a turn, lengths and width are along and across the line between the two footprints of the stride (Huxham et
-    al. 2006, 10.1016/j.gaitpost.2005.01.001), and toe-out is relative to the displacement during the stance of the foot.
+    In a cycle with a turn, lengths and width are measured along and across the line between the two footprints of the stride
+    (Huxham et al. 2006, 10.1016/j.gaitpost.2005.01.001), and toe-out relative to the displacement during the stance of the
+    foot.
     """
-    # Change of the direction of a foot between strikes (SD 2 to 3 degrees in straight walking) above which the walk turns.
+    # Least change of foot direction between strikes in a turn (SD 2 to 3 degrees in straight walking).
     turning_rad = math.radians(15.0)
     side, opposite = cycle.side, other_side(cycle.side)
     duration = cycle.duration_s
@@ -148,10 +150,10 @@ def compute_parameters(
     rate_hz: float,
     floor_velocity_W: Sequence[float] | FloatArray = (0.0, 0.0, 0.0),
 ) -> tuple[tuple[StrideParameters, ...], dict[Side, dict[str, ParameterSummary]]]:
-    """Return the parameters of every cycle, in the order of `cycles`, and their summary per side.
+    """Return the parameters of every cycle, in the order of `cycles`, and their summary for each side.
 
-    On a treadmill `floor_velocity_W` (3,) m/s is the belt velocity (`feet.floor_velocity`): lengths and the direction of
-    progression are relative to the belt.
+    On a treadmill `floor_velocity_W` (3,) m/s is the belt velocity (`feet.floor_velocity`), so that lengths and the direction
+    of progression are relative to the belt.
     """
     travelled = np.arange(len(pelvis_W))[:, None] / rate_hz * np.asarray(floor_velocity_W, dtype=np.float64)
     heel_W = {side: points - travelled for side, points in heel_W.items()}
@@ -170,11 +172,11 @@ def progression_angle(
 ) -> FloatArray:
     """Return the foot progression angle (T,) rad of the foot of a cycle, toe out positive.
 
-    The second angle of the Cardan sequence Z-Y-X (pitch, progression, roll) of the foot against axes along the walking
-    direction, as in the norm (Schwartz 2008) and Plug-in Gait: ``asin(foot . sideways)`` for the unit vectors `foot_W` (T, 3)
-    from heel to toe. It does not change when the heel rises, unlike the direction of the projection on the floor, from which
-    `toe_out_rad` is computed while the foot is flat. The walking direction is the displacement of the pelvis (T, 3) m over the
-    floor during the cycle.
+    This is the second angle of the Cardan sequence Z-Y-X (pitch, progression, roll) of the foot relative to axes along the
+    walking direction, as in the norm data (Schwartz 2008) and Plug-in Gait: ``asin(foot . sideways)`` for the unit vectors
+    `foot_W` (T, 3) from heel to toe. Unlike the projection on the floor, which `toe_out_rad` uses while the foot is flat, it
+    does not change when the heel rises. The walking direction is the displacement of the pelvis (T, 3) m relative to the floor
+    during the cycle.
     """
     forward = _unit_direction(cycle_displacement(cycle, pelvis_W, rate_hz, floor_velocity_W))
     outward = SIDE_SIGN[cycle.side] * cross(forward, (0.0, 1.0, 0.0))
@@ -184,8 +186,7 @@ def progression_angle(
 def cycle_displacement(
     cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray
 ) -> FloatArray:
-    """Return the displacement (3,) m of the pelvis (T, 3) over the floor from the begin of the cycle to its end; NaN if
-    unknown."""
+    """Return the displacement (3,) m of the pelvis (T, 3) relative to the floor during the cycle; NaN if unknown."""
     displacement = _position_at(pelvis_W, cycle.end_s, rate_hz) - _position_at(pelvis_W, cycle.start_s, rate_hz)
     return displacement - cycle.duration_s * np.asarray(floor_velocity_W)
 
@@ -193,7 +194,7 @@ def cycle_displacement(
 def _position_at(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:
     """Return the position (3,) at a time between two frames; NaN outside the recording or next to a gap."""
     frame = time_s * rate_hz
-    # tolerance for the rounding of times of frames
+    # tolerance for rounding of frame times
     if math.isfinite(frame) and abs(frame - round(frame)) < 1e-6:
         frame = float(round(frame))
     if not 0.0 <= frame <= len(points) - 1:
@@ -218,8 +219,9 @@ def _foot_turn_rad(cycle: GaitCycle, foot_W: FloatArray, rate_hz: float) -> floa
 def _relative_directions(
     foot_W: FloatArray, cycle: GaitCycle, forward: FloatArray, local: FloatArray, rate_hz: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the directions of stride and stance relative to the foot: backwards reversed, sideways NaN."""
-    # A foot that points this far to the side (60 degrees) does not walk along its direction.
+    """Return the directions of stride and stance relative to the foot, reversed in backward walking and NaN in sideways
+    walking."""
+    # A foot rotated by more than this (60 degrees) does not move along its direction.
     sideways_cosine = 0.5
     rows = slice(math.ceil(cycle.start_s * rate_hz), math.floor(cycle.end_s * rate_hz) + 1)
     mean = _unit_direction(np.nan_to_num(foot_W[rows]).mean(axis=0) if rows.stop > rows.start else np.zeros(3))
@@ -250,10 +252,10 @@ class WalkedTrial:
     """Input of the variables: motion, ground reaction and torques of one trial.
 
     Attributes:
-        model: the scaled skeleton. fit: inverse kinematics. base_angles: (T, 3) tilt, list, rotation of the root, rad.
-        points: heels, toes, soles and pelvis. reaction: wrenches on the feet. dynamics: torques and joint loads.
-        mass_kg: body mass, by which loads are divided. rate_hz: of the frames.
-        plate_rate_forces: forces on the feet at the rate of the plates; None where they are known at the frames only.
+        model: scaled skeleton. fit: result of inverse kinematics. base_angles: (T, 3) tilt, list and rotation of the root, rad.
+        points: motion of heels, toes, soles and pelvis. reaction: wrenches on the feet. dynamics: torques and joint loads.
+        mass_kg: body mass, by which loads are divided. rate_hz: marker rate.
+        plate_rate_forces: forces on the feet at the rate of the plates; None if they are known only at the marker frames.
     """
 
     model: SubjectModel
@@ -269,12 +271,13 @@ class WalkedTrial:
 
 @dataclass(frozen=True)
 class CycleSignal:
-    """One variable of the gait cycle through the trial, and what it depends on.
+    """Time series of one variable of the gait cycle, and the quantities on which it depends.
 
     Attributes:
-        variable, unit: as in the table `gait_cycles`. values: (T,), NaN where not valid.
-        kind: "angle" depends on the pose, "base" and "heading" also on the walking direction of the cycle (`values`: relative
-            to World X), "load" also on the contacts of the feet below the segment, "ground" on the contact of the foot.
+        variable, unit: name and unit as in the table `gait_cycles`. values: (T,), NaN where not valid.
+        kind: "angle" depends on the pose; "base" and "heading" also on the walking direction of the cycle (`values` are
+            relative to World X); "load" also on the contacts of the feet distal to the segment; "ground" on the contact of the
+            foot.
         body: segment of the joint, "" for the ground. coordinate: column of the free coordinates, -1 if none.
     """
 
@@ -319,7 +322,7 @@ def cycle_signals(walk: WalkedTrial, side: Side) -> Iterator[CycleSignal]:
 
 
 def variable_names(skeleton: SkeletonDefinition) -> tuple[str, ...]:
-    """Return the names of all variables that `cycle_signals` can yield with a skeleton; a trial may lack some of them."""
+    """Return the names of all variables that `cycle_signals` can yield for a skeleton; some may be missing in a trial."""
     root = skeleton.root
     angles = list(root.base_rotations)
     joints: dict[str, None] = {}

@@ -16,7 +16,7 @@ from biodyn.recording import Markers, Motion
 from biodyn.rigid_body import InverseKinematics, body_poses
 from biodyn.rigid_body.marker_fit import UNDETERMINED
 
-# Frames at the ends of a spline where the curvature depends on the rounding of the last samples.
+# Number of frames at the ends of a spline in which the curvature depends on the rounding of the last samples.
 _SPLINE_EDGE_FRAMES = 2
 
 
@@ -25,14 +25,15 @@ class Fit:
     """Result of the inverse kinematics of a trial.
 
     Attributes:
-        labels: fitted markers. marker_error: (T, M) m, NaN where not visible.
+        labels: names of the fitted markers. marker_error: distance (T, M) m from the skeleton, NaN where not visible.
         solved: (T,) bool, frames with a pose. reliable: (T,) bool, frames with usable accelerations.
-        reason: T strings, why a frame is not reliable, "" where it is.
-        lost: (T, C) bool, coordinates without a marker for too long: they and what moves with them are unknown.
-        status, iterations: (T,) of the solver; UNDETERMINED where the markers leave the root open, bridged where `solved`.
+        reason: T strings, why a frame is not reliable, or "".
+        lost: (T, C) bool, coordinates without visible markers for too long; their values and dependent results are unknown.
+        status, iterations: (T,) status and iterations of the solver. UNDETERMINED: the markers do not determine the root; such
+            frames are bridged if `solved`.
         motion: q, v, vdot (NaN rows where unknown).
         link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved.
-        own: values and rates (T, C) of the free coordinates that do not belong to single axes (OpenSim model); None otherwise.
+        own: values and rates (T, C) of the free coordinates, if these are not angles of single axes (OpenSim model); else None.
     """
 
     labels: tuple[str, ...]
@@ -51,7 +52,7 @@ class Fit:
 
     @property
     def values(self) -> FloatArray:
-        """Free coordinates (T, C), rad or m."""
+        """Values (T, C) of the free coordinates, rad or m."""
         return self.motion.q[:, [c.q_index for c in self.model.coordinates]] if self.own is None else self.own[0]
 
     @property
@@ -67,21 +68,23 @@ class Fit:
 def fit_from_solution(
     model: SubjectModel, markers: Markers, solution: InverseKinematics, lost: BoolArray, edge_s: float
 ) -> Fit:
-    """Return the fit for the configurations of a method; its motion is the curve through them.
+    """Return the fit for the configurations of a method, with the spline through them as motion.
 
     Parameters:
-        markers: fitted markers. solution: `q` NaN in frames that could not be solved.
+        markers: fitted markers. solution: result of the method, with NaN `q` in frames that could not be solved.
         lost: (T, C) coordinates that are unknown although the frame was solved.
-        edge_s: accelerations closer than this to the ends of a solved stretch are not reliable (half a period of the cut-off,
-            because the filter lacks data beyond them).
+        edge_s: time from the ends of a solved stretch within which accelerations are unreliable (half a period of the cut-off,
+            because the filter has no data beyond the ends).
 
-    Raises MarkerSetError where no frame was solved.
+
+
+    Raises MarkerSetError if no frame was solved.
     """
     solved: BoolArray = np.asarray(np.isfinite(solution.q).all(axis=1))
     if not solved.any():
         raise MarkerSetError(
-            "The skeleton could not be fitted in any frame: too few markers are visible at the same time.",
-            "See 'biodyn check FILE.c3d' for the markers' visibility.",
+            "The skeleton could not be fitted in any frame, because too few markers are visible at the same time.",
+            "Run 'biodyn check FILE.c3d' to see when each marker is visible.",
         )
     motion = motion_from_configuration(markers.time_s, solution.q, configuration_layout(model))
     moving: BoolArray = np.asarray(np.isfinite(motion.vdot).all(axis=1))
@@ -118,13 +121,14 @@ def _unreliable_reasons(
         for t in {*range(first, min(first + edge, stop)), *range(max(stop - edge, first), stop)}:
             reasons[t] = (
                 reasons[t]
-                or f"within {edge / rate_hz:.2f} s of the end of the recorded stretch: accelerations are not reliable"
+                or f"within {edge / rate_hz:.2f} s of the end of the recorded stretch, where accelerations are "
+                "unreliable"
             )
     return reasons
 
 
 def configuration_layout(model: SubjectModel) -> tuple[tuple[CoordinateKind, int], ...]:
-    """Return the layout of q for the derivatives: the base at 0, then one scalar for each coordinate."""
+    """Return the layout of q for the derivatives: the free base at index 0, then one scalar for each coordinate."""
     places = sorted(coordinate.q_index for coordinate in (*model.coordinates, *model.assumed))
     return (("free", 0), *(("scalar", place) for place in places))
 
@@ -138,11 +142,11 @@ def base_angles(model: SubjectModel, fit: Fit) -> FloatArray:
 
 @dataclass(frozen=True)
 class PoseMisfit:
-    """Distances of poses from the skeleton.
+    """Differences between recorded segment poses and the fitted skeleton.
 
     Attributes:
-        labels: of the segments (S,). origin_m: (T, S) of their origins. turn_rad: (T, S) angles between the attitudes; NaN where
-            a segment is not visible.
+        labels: names of the S segments.
+        origin_m: distances (T, S) of their origins. turn_rad: angles (T, S) between the attitudes. NaN where not visible.
     """
 
     labels: tuple[str, ...]
@@ -151,7 +155,7 @@ class PoseMisfit:
 
 
 def compute_pose_misfit(fit: Fit, points: Markers) -> PoseMisfit:
-    """Return the misfit of the poses with the virtual points `points`."""
+    """Return the misfit of the poses that are represented by the virtual points `points`."""
     segments = [label.rpartition(".")[0] for label in fit.labels]
     names = tuple(dict.fromkeys(segments))
     groups = np.array([[m for m, segment in enumerate(segments) if segment == name] for name in names])

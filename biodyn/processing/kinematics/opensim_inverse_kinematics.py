@@ -1,8 +1,8 @@
 """Coordinates of an OpenSim model from marker positions: OpenSim's inverse kinematics problem, solved to convergence.
 
-Per frame the minimum over q of  sum_m w_m |p_WM - x_m(q)|^2 + W sum_j c_j (q_j - target_j)^2,  W = sum of w over the visible
-markers, within the ranges of clamped coordinates; locked and prescribed ones are given, coupled ones follow. OpenSim divides
-the term of the markers by their summed weights, hence W before the second sum (Simbody, Markers::calcGoal).
+In each frame sum_m w_m |p_WM - x_m(q)|^2 + W sum_j c_j (q_j - target_j)^2 is minimised over q within the ranges of clamped
+coordinates, with W the sum of w over the visible markers. Locked and prescribed coordinates are given, coupled ones are
+functions of others. OpenSim divides the marker term by the sum of its weights, hence the factor W (Simbody, Markers::calcGoal).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from biodyn.rigid_body.coupling.coupled import FollowedMarkers, fit_coordinates
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNSEEN, InverseKinematics
 from biodyn.rigid_body.osim.model import Coordinate, OpenSimModel
 
-#: Markers with smaller distances were computed with this model.
+#: If the distances are smaller, the markers were computed with this model.
 OWN_MARKERS_M = 1e-6
 
 
@@ -32,7 +32,7 @@ class Tasks:
 
     Attributes:
         markers: weight by name; None = weight 1 for every marker of the model.
-        coordinates: by name weight and target, rad or m, a number or (T,); None = default of the model.
+        coordinates: weight and target of each coordinate by name; target in rad or m, a number or (T,); None = model default.
         fade_s: the weight of a marker fades over this time next to a gap, so that other markers are not affected abruptly; 0 = no
             fading, as in OpenSim.
     """
@@ -47,13 +47,14 @@ class ModelFit:
     """Coordinates fitted to markers.
 
     Attributes:
-        q: (T, n) of all coordinates of the model, rad and m, NaN in frames without enough markers.
-        labels, weights: of the M tracked markers. solution: errors (T, M) m, cost, steps, status of every frame.
+        q: (T, n) values of all coordinates of the model, rad and m, NaN in frames without enough markers.
+        labels, weights: names and weights of the M tracked markers. solution: errors (T, M) m, cost, steps, status of every
+            frame.
         notes: findings about excluded tasks and undetermined coordinates.
         open: coordinates that the markers leave undetermined in some frame.
-        followed: tracked markers on the model, weights (T, M) 0 where not visible. recorded: (T, M, 3) m measured, in the order
-            of `labels`.
-        pulls: (n,) weights of the tasks of the independent coordinates, as in `fit_coordinates`.
+        followed: tracked markers on the model, with weights (T, M), 0 where not visible.
+        recorded: measured positions (T, M, 3) m, in the order of `labels`.
+        pulls: weights (n,) of the tasks of the independent coordinates, as in `fit_coordinates`.
     """
 
     q: FloatArray
@@ -80,11 +81,11 @@ def fit_model(
     tasks: Tasks | None = None,
     report: bool = True,
 ) -> ModelFit:
-    """Return the coordinates with the smallest distances of the markers of a model from recorded ones.
+    """Fit the coordinates of a model to recorded markers.
 
     labels, p_WM: (T, M, 3) m in the ground frame of the model, NaN = not visible. time_s: (T,) for prescribed coordinates.
-    report: False omits the findings about the fit. Raises ModelError for fewer than three markers common to model, recording
-    and tasks, or with a weight above 0.
+    report: False omits the findings about the fit. Raises ModelError if model, recording and tasks have fewer than three common
+    markers, or fewer than three with a weight above 0.
     """
     tasks = tasks or Tasks()
     chosen, notes = _match_markers(model, labels, tasks)
@@ -142,7 +143,7 @@ def _all_coordinates(model: OpenSimModel, names: Sequence[str], q: FloatArray) -
 
 
 def _match_markers(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple[list[str], list[Diagnostic]]:
-    """Return the common markers, in the order of the model, and findings about unused tasks."""
+    """Return the markers common to model, recording and tasks, in the order of the model, and findings about unused tasks."""
     on_model = {marker.name: marker for marker in model.markers}
     wanted = set(on_model) if tasks.markers is None else set(tasks.markers)
     chosen = [
@@ -153,7 +154,7 @@ def _match_markers(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> 
             f"Model and recording have {len(chosen)} markers in common"
             + (" with a task in the set-up" if tasks.markers is not None else "")
             + f"; a fit needs {MIN_MARKERS}.",
-            f"The model's are {_list_text(on_model)}; the recording's {_list_text(labels)}.",
+            f"Markers of the model: {_list_text(on_model)}. Markers of the recording: {_list_text(labels)}.",
         )
     notes = []
     lacking = [name for name in wanted if name not in chosen]
@@ -171,7 +172,7 @@ def _match_markers(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> 
 
 
 def _coordinate_limits(free: Sequence[Coordinate], time_s: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return lower and upper limits (1 or T, n), and which coordinates are given: locked or prescribed."""
+    """Return lower and upper limits (1 or T, n), and which coordinates (n,) are given because they are locked or prescribed."""
     prescribed = any(coordinate.prescribed and coordinate.prescription is not None for coordinate in free)
     rows = len(time_s) if prescribed else 1
     lower, upper = np.full((rows, len(free)), -np.inf), np.full((rows, len(free)), np.inf)
@@ -200,7 +201,7 @@ def _coordinate_tasks(
     unused = [name for name in tasks.coordinates if name not in {coordinate.name for coordinate in free}]
     if not unused:
         return pulls, targets, []
-    message = f"Coordinates of the set-up are not on the model, or coupled: {_list_text(unused)}."
+    message = f"Coordinates of the set-up do not exist in the model or are coupled: {_list_text(unused)}."
     return pulls, targets, [Diagnostic("marker-weights", "warning", message, value=float(len(unused)))]
 
 
@@ -217,7 +218,8 @@ def _initial_configurations(free: Sequence[Coordinate], default: FloatArray) -> 
 
 
 def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: BoolArray) -> list[Diagnostic]:
-    # OpenSim recommends 20 mm RMS; beyond the second limit markers mean other places, or the model is another person.
+    # OpenSim recommends 20 mm RMS. Beyond the second limit the marker names have other meanings, or the model is of
+    # another person.
     far_m, too_far_m = 0.03, 0.08
     said = (
         (STOPPED, "ik-not-converged", "The fit did not converge in"),
@@ -234,7 +236,7 @@ def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: Boo
         rows = np.flatnonzero(lost)
         message = (
             f"In {len(rows)} of {len(lost)} frames ({rows[0]}-{rows[-1]}) the visible markers do not determine the "
-            "orientation of the body that is joined to ground: no motion and no torques in these frames."
+            "orientation of the body that is joined to ground. These frames have no motion and no torques."
         )
         hint = "Fill the gaps of the markers of pelvis, trunk and thighs in the capture software, or cut the trial."
         frames = (int(rows[0]), int(rows[-1]))
@@ -249,7 +251,8 @@ def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: Boo
             f"Marker tracking error: {1e3 * overall:.0f} mm RMS (limit {1e3 * far_m:.0f} mm). Do not use the torques."
         )
         hint = (
-            "Scale the model to the person (--scale-setup or --static), and check that equal names mean equal places."
+            "Scale the model to the person (--scale-setup or --static), and check that markers of the same name "
+            "have the same location."
         )
         notes.append(
             Diagnostic(
@@ -266,6 +269,6 @@ def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: Boo
 
 
 def _list_text(names: Sequence[str] | Mapping[str, object]) -> str:
-    most_names = 6  # names in a message
+    most_names = 6  # number of names listed in a message
     shown = list(names)
     return ", ".join(shown[:most_names]) + (" ..." if len(shown) > most_names else "") if shown else "none"

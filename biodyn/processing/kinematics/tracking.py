@@ -1,4 +1,4 @@
-"""Skeleton fitted through the walk: fit, attach the remaining markers, exclude outliers, fit again; motion and forces of
+"""Fit of the skeleton to a walk: fit, attach the remaining markers, exclude outliers, fit again; motion and forces of
 segments."""
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from biodyn.rigid_body.marker_fit import UNDETERMINED
 
 @dataclass(frozen=True)
 class SegmentMotion:
-    """Motion of every body in World; B bodies, classical (not spatial) accelerations of points.
+    """Motion of all B bodies in World, with classical (not spatial) accelerations of points.
 
     Attributes:
         R_WB, p_WB: (T, B, 3, 3), (T, B, 3) m poses.
         omega, alpha: (T, B, 3) angular velocity and acceleration, rad/s, rad/s^2.
-        velocity: (T, B, 3) of the body origin, m/s.
-        com, com_velocity, com_acceleration: (T, B, 3) of the centre of mass.
+        velocity: (T, B, 3) velocity of the body origin, m/s.
+        com, com_velocity, com_acceleration: (T, B, 3) position, velocity and acceleration of the centre of mass.
         axes: (T, B, 3) direction of a one-axis joint in World, zero for others.
     """
 
@@ -67,7 +67,7 @@ class SegmentMotion:
 def segment_motion(mb: Multibody, q: FloatArray, v: FloatArray, vdot: FloatArray) -> SegmentMotion:
     """Return the motion of all bodies for q (T, nq), v, vdot (T, nv).
 
-    Raises ModelError for joints other than free (at the root), weld, revolute and prismatic, the only ones in skeletons.
+    Raises ModelError for joints other than free (at the root), weld, revolute and prismatic, which do not occur in skeletons.
     """
     T, B = len(q), len(mb.bodies)
     R_WB, p_WB = np.empty((B, T, 3, 3)), np.empty((B, T, 3))
@@ -84,7 +84,7 @@ def segment_motion(mb: Multibody, q: FloatArray, v: FloatArray, vdot: FloatArray
                 rotate_vectors(R, twist[:, 3:]),
                 rotate_vectors(R, rate[:, :3]),
             )
-            # vdot holds the derivatives of body components: the point's acceleration has omega x v besides.
+            # vdot contains derivatives of body components; the acceleration of the point also has the term omega x v.
             a[i] = rotate_vectors(R, rate[:, 3:]) + cross(w[i], u[i])
             continue
         if kind not in ("weld", "revolute", "prismatic") or parent < 0:
@@ -136,9 +136,9 @@ class SegmentForces:
     """Forces required by the motion of each body, all (T, B, ...), World axes, moments and momentum about the world origin.
 
     Attributes:
-        inertial: (T, B, 6) rate of the momentum of the body [angular; linear], Nm and N.
+        inertial: (T, B, 6) rate of change of momentum [angular; linear], Nm and N.
         weight: (T, B, 6) wrench of gravity.
-        energy_rate: (T, B) rate of kinetic plus potential energy, W.
+        energy_rate: (T, B) rate of change of kinetic plus potential energy, W.
     """
 
     inertial: FloatArray
@@ -147,7 +147,7 @@ class SegmentForces:
 
 
 def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
-    """Return the forces required by the motion of each body: m a and d(I omega)/dt, and the rate of its energy."""
+    """Return the forces required by the motion of each body, m a and d(I omega)/dt, its weight, and the rate of its energy."""
     mass = np.array([body.mass_kg for body in mb.bodies])[:, None]
     inertia = np.stack([body.inertia_com for body in mb.bodies])
     loaded = np.flatnonzero(mass[:, 0] > 0.0)
@@ -168,13 +168,13 @@ def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
     )
 
 
-# Smoothing of the heading of the pelvis: a rotation of 0.9 Hz in every stride is reduced to 8 %.
+# Smoothing of the pelvis heading; it reduces the rotation in every stride (0.9 Hz) to 8 %.
 _ORDER_ZXY = {"z": 0, "x": 1, "y": 2}
 _COMPONENT = {"x": 0, "y": 1, "z": 2}
 
 
 def with_unseen_motion(model: SubjectModel, q: FloatArray, rate_hz: float) -> FloatArray:
-    """Return configurations (T, nq) with the assumed coordinates filled; others are unchanged, NaN rows stay NaN."""
+    """Return configurations (T, nq) with the assumed coordinates filled; other coordinates and NaN rows are unchanged."""
     if not model.assumed:
         return q
     filled = q.copy()
@@ -206,7 +206,7 @@ def assumed_angles(model: SubjectModel, q: FloatArray, rate_hz: float) -> dict[s
             R_WB = _rotations_about_vertical(facing) @ _assumed_attitude(definition, stride)
             angles = cardan_zxy(np.swapaxes(after[parent], 1, 2) @ R_WB)
             for step in assumed_steps:
-                if step.principal is None:  # an oblique axis has no angle in the sequence: it keeps its value
+                if step.principal is None:  # an oblique axis has no angle in the sequence and keeps its value
                     continue
                 sign = float(step.axis[_COMPONENT[step.principal]])
                 low, high = step.range_rad
@@ -221,9 +221,9 @@ def assumed_angles(model: SubjectModel, q: FloatArray, rate_hz: float) -> dict[s
 def heading(R_root: FloatArray, known: np.ndarray, frames: int, rate_hz: float) -> FloatArray:
     """Return the heading of the walker (T,) rad, a rotation about the vertical from World X, smoothed over a stride.
 
-    R_root: (K, 3, 3) attitude of the root in the frames `known` (K,); others are interpolated.
+    R_root: (K, 3, 3) attitude of the root in the frames `known` (K,); the other frames are interpolated.
     """
-    # Smoothing of the heading of the pelvis: a rotation of 0.9 Hz in every stride is reduced to 8 %.
+    # Smoothing of the pelvis heading; it reduces the rotation in every stride (0.9 Hz) to 8 %.
     heading_sd_s = 0.4
     x = R_root[:, :, 0]
     angle = np.interp(np.arange(frames), known, np.unwrap(np.arctan2(-x[:, 2], x[:, 0])))
@@ -231,7 +231,8 @@ def heading(R_root: FloatArray, known: np.ndarray, frames: int, rate_hz: float) 
 
 
 def _stride_angles(model: SubjectModel, R_WB: dict[str, FloatArray], facing: FloatArray) -> FloatArray:
-    """Return the half of the difference of the forward inclination of right and left thigh (K,) rad; zero without both."""
+    """Return half the difference (K,) rad between the forward inclinations of right and left thigh; zero if a thigh is
+    missing."""
     root = model.skeleton.root.name
     leaning = {}
     for side, foot in model.sole_body.items():
@@ -246,7 +247,7 @@ def _stride_angles(model: SubjectModel, R_WB: dict[str, FloatArray], facing: Flo
 
 
 def _assumed_attitude(definition: BodyDefinition, stride_r: FloatArray) -> FloatArray:
-    """Return the attitude (K, 3, 3) of a segment in the axes of the heading, for the right side's stride angle (K,)."""
+    """Return the attitude (K, 3, 3) of a segment in heading axes, for the stride angle (K,) of the right side."""
     motion = definition.unseen
     assert motion is not None  # only such segments have assumed coordinates
     stride = -stride_r if definition.side == "l" else stride_r
@@ -266,8 +267,8 @@ def attach_by_motion(
 ) -> tuple[tuple[AttachedMarker, ...], list[Diagnostic]]:
     """Attach each marker that is missing in the static trial to the segment with which it moves.
 
-    candidates: labels with the segment of the marker set, or None if unknown: then the segment relative to which the marker
-    moves least is used, within the limit.
+    candidates: segment of each label in the marker set, or None if unknown. Unknown markers are attached to the segment
+    relative to which they move least, if this movement is within the limit.
     """
     # Largest movement of an attached marker relative to its segment.
     attachment_limit_m = 0.02
@@ -296,7 +297,8 @@ def attach_by_motion(
                 Diagnostic(
                     "marker-not-used",
                     "info",
-                    f"Marker {label} moves with no segment (nearest: {body_name}, {1000 * spread:.0f} mm): not used.",
+                    f"Marker {label} is not used, because it moves relative to every segment (least: "
+                    f"{1000 * spread:.0f} mm relative to {body_name}).",
                     value=spread,
                     limit=attachment_limit_m,
                     unit="m",
@@ -314,8 +316,8 @@ def attach_by_motion(
             Diagnostic(
                 "marker-attached",
                 "info",
-                f"Marker {label} moves with {body_name} ({1000 * spread:.0f} mm) and was attached there with weight "
-                f"{weight:g}.",
+                f"Marker {label} moves with {body_name} (within {1000 * spread:.0f} mm) and was attached to it with "
+                f"weight {weight:g}.",
                 value=spread,
                 unit="m",
                 about=label,
@@ -332,13 +334,13 @@ def fit_once(model: SubjectModel, signals: TrialSignals, settings: InverseKinema
 def track(
     model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings, outlier_limit_m: float
 ) -> tuple[Fit, TrialSignals, list[Diagnostic]]:
-    """Fit the skeleton to a walk; return the fit (with its model), the signals as used, and findings.
+    """Fit the skeleton to a walk; return the fit (with its model), the signals used, and findings.
 
-    A marker farther than `outlier_limit_m` from its position on the skeleton may be an outlier. Outliers are detected on
-    recorded markers, before a filter spreads a jump. Without them gaps are filled and markers smoothed again, until no outlier
-    is left.
+    A marker farther than `outlier_limit_m` from its position on the skeleton may be an outlier. Outliers are detected in
+    recorded positions, before a filter spreads a jump. They are excluded, gaps are filled and markers smoothed again, and the
+    fit is repeated until there are no outliers.
     """
-    # Most rounds of outlier detection: worse outliers hide others.
+    # Largest number of rounds of outlier detection, because large outliers hide smaller ones.
     most_rounds = 6
     if settings.unseen_segments == "carried":
         model = with_assumed(model)
@@ -378,7 +380,8 @@ def _recorded_error(fit: Fit, recorded: Markers) -> FloatArray:
 
 
 def _attach_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, list[Diagnostic]]:
-    """Move soft markers to their position in the walk, attach markers missing in the static trial, verify assumed attachments."""
+    """Move soft markers to their positions in the walk, attach markers missing in the static trial, and verify assumed
+    attachments."""
     # Weight of a marker that is attached by its movement.
     attached_weight = 0.3
     markers, mapping = signals.markers, signals.mapping
@@ -399,14 +402,15 @@ def _attach_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel,
         marker.label for marker in extra if marker.label in guessed and attached[marker.label].body == marker.body
     }
     extra = tuple(marker for marker in extra if marker.label not in agreed)
-    # An assumed attachment is replaced where the movement contradicts it.
+    # An assumed attachment is replaced if the movement contradicts it.
     verified = tuple(marker for marker in model.markers if marker.label not in guessed - agreed)
     notes = [note for note in notes if note.about not in agreed]
     return with_attached(replace(model, markers=verified), extra), notes
 
 
 def _unused_weight_note(weights: Mapping[str, float], markers: Markers) -> list[Diagnostic]:
-    """Return a finding about weights of missing markers; no error, because one settings file may be used for many trials."""
+    """Return a finding about weights of missing markers. It is not an error, because a settings file may be used for many
+    trials."""
     unknown = [label for label in weights if label not in markers.labels]
     if not unknown:
         return []
@@ -414,14 +418,14 @@ def _unused_weight_note(weights: Mapping[str, float], markers: Markers) -> list[
         Diagnostic(
             "marker-weights",
             "warning",
-            f"Settings have weights of markers that are not in the walk: {', '.join(unknown)}.",
-            hint=f"Its markers are {', '.join(markers.labels)}.",
+            f"The settings contain weights of markers that are not in the walk: {', '.join(unknown)}.",
+            hint=f"The markers of the walk are {', '.join(markers.labels)}.",
         )
     ]
 
 
 def _open_root_notes(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
-    """Return findings about frames in which the visible markers leave the root open: bridged or excluded."""
+    """Return findings about frames in which the visible markers do not determine the root, which are bridged or excluded."""
     is_open, rate_hz, limit_s = fit.status == UNDETERMINED, signals.recorded.rate_hz, signals.settings.spline_gap_s
     root, notes = fit.model.skeleton.root.name, []
     for rows, is_left in ((is_open & fit.solved, False), (is_open & ~fit.solved, True)):
@@ -430,7 +434,11 @@ def _open_root_notes(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
             continue
         first, last = stretches[0][0], stretches[-1][1] - 1
         longest_s = max(stop - start for start, stop in stretches) / rate_hz
-        what = "no motion and no torques in these frames" if is_left else f"bridged by a spline (up to {limit_s:g} s)"
+        what = (
+            "these frames have no motion and no torques"
+            if is_left
+            else f"they were bridged by a spline (up to {limit_s:g} s)"
+        )
         notes.append(
             Diagnostic(
                 "root-undetermined",
@@ -460,9 +468,10 @@ def _assumed_motion_note(model: SubjectModel) -> list[Diagnostic]:
         Diagnostic(
             "assumed-motion",
             "info",
-            f"The motion of {', '.join(bodies)} is not measured (no markers). Assumed: trunk and head upright and facing along "
-            "the walk, arms swinging opposite to the legs. Leg torques of a filtered motion do not depend on it, torques of an "
-            "estimate slightly; the pelvis residual and the centre of mass do.",
+            f"The motion of {', '.join(bodies)} is not measured (no markers). It is assumed that trunk and head are "
+            "upright and face along the walk, and that the arms swing opposite to the legs. This affects the pelvis "
+            "residual and the centre of mass. It does not affect leg torques of a filtered motion, and those of an "
+            "estimate only slightly.",
             value=share,
             unit="of body mass",
             hint='Add markers, or fix the segments to their parents: inverse_kinematics.unseen_segments = "fixed".',
@@ -475,16 +484,16 @@ def _frame_count_text(frames: IntArray) -> str:
 
 
 def _outlier_note(label: str, frames: IntArray, worst_m: float, limit_m: float, longest_frames: float) -> Diagnostic:
-    """Return a finding about an outlier; an information if it was excluded for at most `longest_frames`."""
+    """Return a finding about an outlier, of severity "info" if it was excluded for at most `longest_frames`."""
     return Diagnostic(
         "marker-strays",
         "warning" if len(frames) > longest_frames else "info",
-        f"Marker {label} is up to {1000 * worst_m:.0f} mm off its segment in {_frame_count_text(frames)}: "
-        "excluded from the fit there.",
+        f"Marker {label} is up to {1000 * worst_m:.0f} mm from its position on the segment in "
+        f"{_frame_count_text(frames)} and was excluded from the fit in these frames.",
         value=worst_m,
         limit=limit_m,
         unit="m",
         frames=(int(frames[0]), int(frames[-1])),
-        hint="Look for swapped labels, a marker that was moved after the calibration, or a ghost marker.",
+        hint="Check for swapped labels, a marker that was moved after the calibration, or a ghost marker.",
         about=label,
     )

@@ -1,5 +1,4 @@
-"""Markers that appear and disappear: fading weights, bridges over unobserved coordinates, outliers and undetermined
-coordinates."""
+"""Visibility of markers: fading weights, bridges over unobserved coordinates, outliers and undetermined coordinates."""
 
 from __future__ import annotations
 
@@ -22,20 +21,20 @@ from biodyn.recording import Markers
 from biodyn.rigid_body.coupling.coupled import CoupledMultibody, FollowedMarkers
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, UNDETERMINED, InverseKinematics
 
-#: Weight of a bridge: that of a marker of weight 1 at a lever of 10 cm, weak against well placed markers.
+#: Weight of a bridge: that of a marker of weight 1 at a lever arm of 10 cm, small compared to well placed markers.
 BRIDGE_WEIGHT = 0.01
-#: Weight over poorly determined frames: about as large as the remaining information.
+#: Weight in poorly determined frames, about as large as the remaining information.
 REGULARISING_WEIGHT = 0.04**2
-# A jump begins and ends next to poorly determined frames, and is faster than a joint in walking.
+# A jump starts and ends next to poorly determined frames, and is faster than any joint in walking.
 _MARGIN_S = 0.08
 #: Number of entries of the root in q and in v.
 ROOT_Q, ROOT_V = 7, 6
 
 
 def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
-    """Return weights (T, M) in 0-1 that fall to 0 towards the edges of a gap over `ramp_frames`; 1 far from gaps.
+    """Return weights (T, M) that decrease from 1 to 0 over `ramp_frames` before a gap, and increase likewise after it.
 
-    The ends of the trial do not count as gaps, nor do frames without enough markers for a pose, because no other marker is
+    The ends of the trial and frames without enough markers for a pose do not count as gaps, because no other marker is
     affected. The fade is a raised cosine with zero slope at both ends.
     """
     if ramp_frames < 1 or seen.all():
@@ -48,17 +47,18 @@ def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
 
 
 def _frames_since_gap(seen: BoolArray, gone: FloatArray) -> FloatArray:
-    """Return the frames since the last frame (T, M) without a marker, plus `gone` (T,) of that frame; inf before any."""
+    """Return the number of frames (T, M) since the last frame without a marker, plus `gone` (T,) of that frame; inf if there is
+    none."""
     at = np.arange(len(seen))
     last = np.maximum.accumulate(np.where(seen, -1, at[:, None]), axis=0)
     return np.where(last < 0, np.inf, at[:, None] - last + gone[last])
 
 
 def include_jumps(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz: float) -> BoolArray:
-    """Add to the frames `bad` (T, C) those in which such a coordinate jumps, and the frames between two jumps.
+    """Add to the poorly determined frames `bad` (T, C) those in which the coordinate jumps, and the frames between two jumps.
 
-    After a jump the lever may be long again: with the thigh rotated by 40 degrees the knee bends the other way, and the markers
-    of the shank seem to determine it well.
+    After a jump a coordinate may appear well determined: with a hip rotated by 40 degrees the knee bends in another plane, and
+    the lever arm of the shank markers is long.
     """
     jump_rad_s = 7.0
     longest_jump_s = 0.2
@@ -74,12 +74,13 @@ def include_jumps(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz: f
 def bridge_prior(
     model: SubjectModel, q: FloatArray, unseen: BoolArray, bad: BoolArray, ramp_frames: int, rate_hz: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return a prior that bridges coordinates in frames in which no marker determines them, or only poorly (T, C).
+    """Return a prior that bridges coordinates in frames in which they are unobserved (`unseen`) or poorly determined (`bad`),
+    both (T, C).
 
-    The prior is the fit itself where the coordinate is determined, and a monotone cubic between both sides elsewhere (widened,
-    so that it joins smoothly); constant before the first and after the last determined frame. Returns prior weights (nv,) and
-    q_prior (T, nq). A coordinate that is never determined has no prior; one that is sometimes unobserved is bridged over those
-    frames only. A poorly determined coordinate next to an end of the trial stays as fitted.
+    The prior is the fit itself in determined frames and a monotone cubic between them (widened, so that it joins smoothly). It
+    is constant before the first and after the last determined frame. Returns prior weights (nv,) and q_prior (T, nq). A
+    coordinate that is never determined has no prior. A coordinate that is sometimes unobserved is bridged over those frames
+    only. A poorly determined coordinate next to an end of the trial is unchanged.
     """
     margin = max(round(_MARGIN_S * rate_hz), 1)
     q_prior = np.where(np.isfinite(q), q, model.multibody.neutral_q())
@@ -117,7 +118,7 @@ def regularisation_shares(bad: BoolArray, rate_hz: float) -> FloatArray:
 
 
 def root_bridge_prior(q: FloatArray, is_open: BoolArray) -> tuple[float, FloatArray]:
-    """Return a prior that bridges the root over frames (T,) in which the markers leave it open.
+    """Return a prior that bridges the root over frames (T,) in which the markers do not determine it.
 
     q: (T, nq), NaN where unknown. Returns the weight of the prior, and the part (T, 7) of the root in q_prior: cubic splines
     through the frames on both sides, with normalised quaternions.
@@ -136,7 +137,7 @@ def root_bridge_prior(q: FloatArray, is_open: BoolArray) -> tuple[float, FloatAr
 
 
 def _interior_stretches(bad: BoolArray, frames: int) -> BoolArray:
-    """Return the stretches of `bad` (T,) with at least so many frames before and after them."""
+    """Return the stretches of `bad` (T,) with at least `frames` frames before and after them."""
     inner = bad.copy()
     for first, stop in finite_stretches(bad):
         if first < frames or len(bad) - stop < frames:
@@ -145,13 +146,13 @@ def _interior_stretches(bad: BoolArray, frames: int) -> BoolArray:
 
 
 def _fade_edges(bad: BoolArray, frames: int) -> FloatArray:
-    """Return the share (T,) of the bridge: 1 in the frames `bad`, fading to 0 next to them, so that no acceleration jumps."""
+    """Return the weight (T,) of the bridge: 1 in the frames `bad`, fading smoothly to 0 next to them."""
     phase = np.clip(distance_transform_edt(~bad) / (frames + 1.0), 0.0, 1.0)
     return np.asarray(0.5 + 0.5 * np.cos(np.pi * phase))
 
 
 def long_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:
-    """Return the stretches of `unseen` (T, C) that are longer than allowed or at an end of the trial."""
+    """Return the stretches of `unseen` (T, C) that are longer than `longest_frames` or at an end of the trial."""
     lost = np.zeros_like(unseen)
     for column in np.flatnonzero(unseen.any(axis=0)):
         for first, stop in finite_stretches(unseen[:, column]):
@@ -160,7 +161,7 @@ def long_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:
     return lost
 
 
-# Number of examined frames: undetermined coordinates depend on the visible markers, and hardly change within a walk.
+# Number of examined frames. Undetermined coordinates depend on the visible markers and rarely change within a walk.
 _JUDGED_EVERY_S: Final = 0.04
 
 
@@ -175,7 +176,7 @@ def undetermined_coordinates(
 
     free: (n,) coordinates that may move. pulls: (n,) weights of their tasks, as in `fit_coordinates`.
     """
-    # Number of examined frames: undetermined coordinates depend on the visible markers, and hardly change within a walk.
+    # Number of examined frames. Undetermined coordinates depend on the visible markers and rarely change within a walk.
     most_frames = 20
     frames = np.flatnonzero(solution.status == UNDETERMINED)
     indices: set[int] = set()
@@ -196,10 +197,10 @@ def undetermined_rotations(
     turns: BoolArray,
     rate_hz: float,
 ) -> BoolArray:
-    """Return the frames (T,) of q (T, n) in which the visible markers leave the rotation of a body joined to ground open.
+    """Return the frames (T,) of q (T, n) in which the visible markers do not determine the rotation of a body joined to ground.
 
-    As `model.observability.undetermined_root`, for an OpenSim model. turns: (n,) coordinates that rotate such a body. No
-    frames if all markers together leave it equally open.
+    Equivalent to `model.observability.undetermined_root` for an OpenSim model. turns: (n,) coordinates that rotate such a body.
+    Returns no frames if even all markers together do not determine the rotation.
     """
     ridge_m2 = 1e-8
     visible = markers.weights > 0.0
@@ -223,12 +224,12 @@ def undetermined_rotations(
 
 
 def _least_determined(H: FloatArray) -> BoolArray:
-    """Return the coordinates (n,) with a curvature H (n, n) that vanishes when the others follow; without any, the one
-    with the least curvature remaining.
+    """Return the coordinates (n,) whose curvature (matrix H) vanishes if the others adapt, or else the one with the least
+    curvature.
 
     The fit itself uses the exact curvature, which can be smaller due to marker residuals.
     """
-    # Limit of the fit: relative curvature that remains for a coordinate when all others may follow (`kernels.coupled`).
+    # Limit of the fit: relative curvature of a coordinate that remains if all others adapt (`kernels.coupled`).
     determined = 1e-5
     ridge = 1e-10
     curvature = np.diag(H)
@@ -246,7 +247,7 @@ def _least_determined(H: FloatArray) -> BoolArray:
 def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) -> SubjectModel:
     """Move markers on soft parts to their median position on the segment in the walk.
 
-    Without such markers the model is returned unchanged.
+    The model is returned unchanged if there are no such markers.
     """
     model = fit.model
     soft = {role.label for role in mapping.roles if role.soft}
@@ -266,16 +267,16 @@ def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) ->
 
 
 def outlier_frames(error: FloatArray, limit_m: float) -> BoolArray:
-    """Return the frames (T, M) in which a marker is not where the static trial put it: exchanged, mislabelled, a ghost, or moved.
+    """Return the outliers (T, M): markers that are exchanged, mislabelled, ghosts, or moved since the static trial.
 
     error: (T, M) m distance from the position on the fitted skeleton, NaN where not visible.
 
-    Off means farther than `limit_m` and than 2.5 times its own median error. A marker with a median error above `limit_m` is
-    off in all frames; one that is off in more than a fifth of its frames without that shows a wrong model, and its error is
-    kept. One wrong marker pulls others along: of the candidates in a frame only those nearly as far off as the worst are
-    outliers.
+    A candidate is farther than `limit_m` and 2.5 times its median error from its position. A marker with a median error above
+    `limit_m` is a candidate in all frames. Other markers that are candidates in more than a fifth of their frames indicate a
+    wrong model and are kept. Because one wrong marker affects the errors of others, only the candidates with nearly the largest
+    error in a frame are outliers.
     """
-    # Share of the worst distance in a frame above which other candidates are outliers, too.
+    # Fraction of the largest error in a frame above which other candidates are outliers, too.
     nearly_worst = 0.6
     seen = np.isfinite(error)
     usual = np.zeros(error.shape[1])

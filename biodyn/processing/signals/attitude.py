@@ -1,8 +1,8 @@
 """Segment angles in World that are continuous through time, including whole turns and gimbal lock.
 
-Rz(tilt) Rx(list) Ry(rotation) has two solutions for one attitude, (z, x, y) and (z + pi, pi - x, y + pi), each with any number
-of whole turns. Unwrapping each angle separately follows neither: after a few frames with a wrong pose it may keep an offset of
-one turn. The solution nearest to the previous frame is therefore used only within a stretch of continuous motion.
+Rz(tilt) Rx(list) Ry(rotation) has two solutions for an attitude, (z, x, y) and (z + pi, pi - x, y + pi), each plus any number
+of whole turns. Unwrapping each angle separately may follow neither and may keep an offset of one turn after frames with a wrong
+pose. The solution nearest to the previous frame is therefore used only within a stretch of continuous motion.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from biodyn.geometry.rotations import cardan_zxy
 from biodyn.processing.signals.filtering import finite_stretches
 
 TURN = 2.0 * math.pi
-# Frames outside a cycle that its splines use (`cycles.normalise`).
+# Number of frames outside a cycle that its splines use (`cycles.normalise`).
 _MARGIN_FRAMES = 11
 
 
@@ -32,7 +32,7 @@ def continuous_zxy(R: FloatArray, rate_hz: float) -> FloatArray:
     stretches = _continuous_stretches(R, rate_hz)
     for first, stop in stretches:
         angles[first:stop] = _upright_solution(_nearest_solutions(angles[first:stop]))
-    # Long stretches continue from one another; a short one is joined to its neighbour and moves nothing.
+    # Long stretches continue from each other; a short stretch is joined to its neighbour without changing it.
     long = [span for span in stretches if span[1] - span[0] >= long_s * rate_hz] or stretches
     for before, span in pairwise(long):
         _add_full_turns(angles, span, float(angles[before[1] - 1, 2]), span[0])
@@ -45,9 +45,9 @@ def continuous_zxy(R: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def angles_from_heading(R: FloatArray, heading_rad: float, rate_hz: float, around: slice) -> FloatArray:
-    """Return angles (T, 3) as `continuous_zxy`, relative to axes turned by a heading about the vertical.
+    """Return angles (T, 3) like `continuous_zxy`, relative to axes rotated by a heading about the vertical.
 
-    The rotation is within half a turn of that heading in the frames of `around`; distant frames are NaN.
+    The third angle is within half a turn of the heading in the frames of `around`; distant frames are NaN.
     """
     c, s = math.cos(heading_rad), math.sin(heading_rad)
     R_HW = np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])
@@ -64,10 +64,11 @@ def walking_heading(travel_W: FloatArray, R_WB: FloatArray) -> float:
     """Return the heading (rad about World's vertical, 0 along X, positive to the left) of the walking direction.
 
     Parameters:
-        travel_W: (3,) m horizontal displacement, NaN where unknown. R_WB: (T, 3, 3) of the pelvis meanwhile.
+        travel_W: (3,) m horizontal displacement, NaN where unknown. R_WB: (T, 3, 3) attitude of the pelvis during the
+            displacement.
 
-    Of the two directions of the line, the one that the pelvis faces, so that walking backwards has no half turn. Without
-    displacement the mean direction that the pelvis faces; NaN if unknown.
+    Of the two directions of the line of travel, the one that the pelvis faces is used, so that walking backwards does not add
+    half a turn. Without displacement this is the mean direction that the pelvis faces; NaN if unknown.
     """
     # Least displacement in a cycle with a walking direction.
     least_travel_m = 0.2
@@ -88,7 +89,7 @@ def _add_full_turns(angles: FloatArray, span: tuple[int, int], heading: float, a
 
 
 def _continuous_stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]]:
-    """Return the stretches of frames with a pose, divided where the rotation is faster than humanly possible."""
+    """Return the stretches of frames with a pose, split where the rotation is faster than humanly possible."""
     # Largest angular velocity of a person (spinning skaters: 40 rad/s); beyond it the pose is wrong.
     fastest_rad_s = 100.0
     known: BoolArray = np.asarray(np.isfinite(R).all(axis=(1, 2)))
@@ -103,8 +104,8 @@ def _continuous_stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]
 
 
 def _nearest_solutions(angles: FloatArray) -> FloatArray:
-    """Return the solution of each frame (n, 3) that is nearest to the previous frame."""
-    # Both solutions coincide with the middle angle at a quarter turn; near it neighbours are compared one by one.
+    """Return for each frame the solution (n, 3) that is nearest to that of the previous frame."""
+    # Both solutions coincide if the middle angle is a quarter turn; near it, frames are compared one by one.
     near_gimbal_rad = math.radians(75.0)
     if np.abs(angles[:, 1]).max() < near_gimbal_rad:
         followed: FloatArray = np.unwrap(angles, axis=0)
@@ -120,7 +121,7 @@ def _nearest_solutions(angles: FloatArray) -> FloatArray:
 
 
 def _upright_solution(angles: FloatArray) -> FloatArray:
-    """Return the same stretch in the solution with the list of an upright body most of the time, tilt within half a turn."""
+    """Return the stretch in the solution whose list is mostly that of an upright body, with the tilt within half a turn."""
     middle = np.median(angles, axis=0)
     if abs(middle[1] - TURN * round(middle[1] / TURN)) > math.pi / 2.0:
         angles = np.column_stack([angles[:, 0] + math.pi, math.pi - angles[:, 1], angles[:, 2] + math.pi])

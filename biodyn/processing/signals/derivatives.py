@@ -1,4 +1,4 @@
-"""Velocities and accelerations of a configuration, from a quintic spline through every q."""
+"""Velocities and accelerations from a quintic spline through the configurations q."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording.motion import Motion
 
 CoordinateKind = Literal["free", "spherical", "scalar"]
-# Numbers of q and of v that each kind takes.
+# Number of entries of q and of v for each kind.
 _WIDTHS: dict[str, tuple[int, int]] = {"free": (7, 6), "spherical": (4, 3), "scalar": (1, 1)}
 DEGREE = 5
 MIN_STRETCH_FRAMES = DEGREE + 1  # least number of points of a quintic
@@ -24,10 +24,10 @@ MIN_STRETCH_FRAMES = DEGREE + 1  # least number of points of a quintic
 
 @dataclass(frozen=True)
 class ConfigurationSpline:
-    """A curve q(t) on the configuration manifold: C4, through the given configurations at the given times.
+    """C4 curve q(t) on the configuration manifold through given configurations.
 
-    Coordinates are quintic splines (not-a-knot); a quaternion is a quintic spline in R^4 divided by its length, so
-    velocity and acceleration follow from the quotient rule and belong exactly to q(t).
+    Coordinates are quintic splines (not-a-knot). A quaternion is a quintic spline in R^4 divided by its length, so that
+    velocity and acceleration are exact derivatives of q(t) by the quotient rule.
 
     Attributes:
         kinds: layout of q as (kind, first index in q), in the order of q and v.
@@ -51,7 +51,7 @@ class ConfigurationSpline:
                 q[:, part], qdot[:, part], qddot[:, part] = _normalise_curve(q[:, part], qdot[:, part], qddot[:, part])
                 conjugate = q[:, part] * (1.0, -1.0, -1.0, -1.0)
                 omega_B = 2.0 * _product_vector(conjugate, qdot[:, part])
-                # The other term of the derivative, conj(qdot) qdot, has no vector part.
+                # The other term of the derivative, conj(qdot) qdot, has a zero vector part.
                 v[:, column : column + 3] = omega_B
                 vdot[:, column : column + 3] = 2.0 * _product_vector(conjugate, qddot[:, part])
                 if kind == "free":
@@ -83,7 +83,7 @@ def motion_from_configuration(
     q_kinds: Sequence[tuple[CoordinateKind, int]],
     min_stretch_frames: int = MIN_STRETCH_FRAMES,
 ) -> Motion:
-    """Return the motion of the configurations.
+    """Compute velocities and accelerations of the configurations.
 
     Args:
         time_s: (T,) s, strictly increasing.
@@ -98,9 +98,11 @@ def motion_from_configuration(
     q = np.array(q, dtype=np.float64)
     width, speeds = _check_layout(q_kinds)
     if q.ndim != 2 or q.shape[1] != width or time_s.shape != q.shape[:1]:
-        raise BiodynError(f"Expected {width} coordinates at {time_s.size} times, found an array of shape {q.shape}.")
+        raise BiodynError(
+            f"Expected q of {width} coordinates at {time_s.size} times, found an array of shape {q.shape}."
+        )
     if not np.all(np.diff(time_s) > 0):
-        raise BiodynError("Expected strictly increasing times, found frames out of order or repeated.")
+        raise BiodynError("Expected strictly increasing times, found frames that are out of order or repeated.")
     solved = np.asarray(np.isfinite(q).all(axis=1))
     q[~solved] = np.nan
     v = np.full((len(q), speeds), np.nan)
@@ -141,7 +143,7 @@ def _product_vector(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 _DEGREE = 5
-# Relative difference of time steps due to the digits of a file.
+# Largest relative difference of time steps caused by rounding in a file.
 _UNEVEN: Final = 1e-9
 #: Least number of rows of a quintic spline with these ends.
 LEAST_ROWS = 7
@@ -150,7 +152,7 @@ LEAST_ROWS = 7
 def spline_derivatives(
     time_s: FloatArray, values: FloatArray, cutoff_hz: float, at_s: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return values, rates and accelerations (T', C) at the times `at_s` (T',) s, default: at the rows.
+    """Return filtered values, rates and accelerations (T', C) at the times `at_s` (T',) s, by default at `time_s`.
 
     time_s: (T,) increasing, T >= `LEAST_ROWS`. values: (T, C), no NaN. cutoff_hz: 0 = no filter.
     """
@@ -171,7 +173,7 @@ def _natural_spline(time_s: FloatArray, values: FloatArray) -> BSpline[np.float6
     # Derivatives that are zero at both ends of a natural quintic spline.
     vanishing = (3, 4)
     flat = np.zeros(values.shape[1])
-    ends: Any = [(order, flat) for order in vanishing]  # the stubs know one condition an end
+    ends: Any = [(order, flat) for order in vanishing]  # the type stubs accept one condition per end only
     spline: BSpline[np.float64] = make_interp_spline(time_s, values, k=_DEGREE, bc_type=(ends, ends))
     return spline
 
@@ -187,7 +189,7 @@ def _pad_ends(time_s: FloatArray, values: FloatArray) -> tuple[FloatArray, Float
 
 def _lowpass(time_s: FloatArray, values: FloatArray, cutoff_hz: float) -> tuple[FloatArray, FloatArray]:
     order = 3
-    from scipy.signal import butter, lfilter, lfilter_zi  # 0.4 s that a walk with markers does not need
+    from scipy.signal import butter, lfilter, lfilter_zi  # imported here, because the import takes 0.4 s
 
     step = float(np.diff(time_s).min())
     if not _is_evenly_spaced(time_s):

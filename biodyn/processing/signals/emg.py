@@ -15,7 +15,7 @@ from biodyn.library.load import load_table
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches
 from biodyn.recording import AnalogSignals
 
-# Band of surface EMG: movement of electrodes is below (De Luca et al. 2010, J Biomech 43:1573-1579), hardly any power above.
+# Band of surface EMG: electrode movement is below it (De Luca et al. 2010, J Biomech 43:1573-1579), almost no power above it.
 BAND_HZ: Final = (20.0, 450.0)
 #: Cut-off of the linear envelope, zero-lag 4th order (Winter 2009, Biomechanics and Motor Control, ch. 10: 3 to 6 Hz).
 ENVELOPE_HZ: Final = 6.0
@@ -33,9 +33,10 @@ class MuscleActivity:
     """EMG of a muscle.
 
     Attributes:
-        label: of the channel. muscle: its name, the label without its side where that is not known. side: of the body.
-        rate_hz: samples per second; sample 0 belongs to the first frame.
-        envelope: (Ta,) mV, linear envelope. active: (Ta,) True while the muscle is active.
+        label: label of the channel. muscle: name of the muscle, or the label without its side if unknown. side: side of the
+            body.
+        rate_hz: samples per second; sample 0 is at the first frame.
+        envelope: linear envelope (Ta,) mV. active: (Ta,) bool, True while the muscle is active.
     """
 
     label: str
@@ -47,10 +48,11 @@ class MuscleActivity:
 
 
 def muscle_activity(signals: AnalogSignals) -> tuple[MuscleActivity, ...]:
-    """Return the activity of every muscle that the channels record; none where the rate is below twice the band's lower part.
+    """Return the activity of every recorded muscle; empty if the sampling rate is too low for EMG.
 
-    A channel is EMG if its unit is a voltage, its label has a side, and the label names a muscle or says EMG. If a file has such
-    channels, other voltage channels with a label of a side and letters are EMG too. A constant channel is left out.
+    A channel is EMG if its unit is a voltage, its label has a side, and the label names a muscle or says EMG. If a file has
+    such channels, other voltage channels whose label consists of a side and letters are EMG, too. Constant channels are
+    omitted.
     """
     volts = [i for i, unit in enumerate(signals.units) if unit.strip().lower() in _VOLTS]
     read = {i: parts for i in volts if (parts := side_and_name(signals.labels[i])) is not None}
@@ -75,15 +77,15 @@ def muscle_activity(signals: AnalogSignals) -> tuple[MuscleActivity, ...]:
 
 @cache
 def muscle_names() -> dict[str, str]:
-    """Return the name of each muscle by the spellings of its labels."""
+    """Return the muscle name for each spelling of its labels."""
     table: dict[str, Sequence[str]] = load_table("variables/muscles")["muscles"]
     return {spelling: muscle for muscle, spellings in table.items() for spelling in spellings}
 
 
 def side_and_name(label: str) -> tuple[Side, str, bool] | None:
-    """Return side, name in capitals, and whether the label says EMG; None for a label without a side.
+    """Return side, name in capitals, and whether the label contains "EMG"; None for a label without a side.
 
-    A word (right, left) or a letter at the beginning or end of the label is the side: RVAS, TA_L, "EMG left soleus".
+    The side is a word (right, left) or a letter at the beginning or end of the label: RVAS, TA_L, "EMG left soleus".
     """
     says = "EMG" in label.upper()
     pieces = [piece for piece in re.split(r"[^A-Z0-9]+", label.upper()) if piece]
@@ -102,8 +104,9 @@ def side_and_name(label: str) -> tuple[Side, str, bool] | None:
 
 
 def band_passed(values: FloatArray, rate_hz: float) -> FloatArray:
-    """Return the channel (Ta,) without its offset and outside movement: zero-lag Butterworth of order 4 in `BAND_HZ`."""
-    from scipy.signal import butter, sosfiltfilt  # 0.4 s that a walk without EMG does not need
+    """Return the channel (Ta,) without offset and movement artefacts: zero-lag Butterworth filter of order 4 with band
+    `BAND_HZ`."""
+    from scipy.signal import butter, sosfiltfilt  # imported here, because the import takes 0.4 s
 
     high = min(BAND_HZ[1], 0.45 * rate_hz)
     sections = butter(2, (BAND_HZ[0], high), "bandpass", fs=rate_hz, output="sos")
@@ -111,15 +114,16 @@ def band_passed(values: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def linear_envelope(burst: FloatArray, rate_hz: float) -> FloatArray:
-    """Return the linear envelope (Ta,) of a band-passed channel: rectified, low-pass at `ENVELOPE_HZ`, not below 0."""
+    """Return the linear envelope (Ta,) of a band-passed channel: rectified, low-pass filtered at `ENVELOPE_HZ`, at least 0."""
     return np.maximum(butterworth_lowpass(np.abs(burst), rate_hz, ENVELOPE_HZ), 0.0)
 
 
 def active_samples(burst: FloatArray, rate_hz: float, shortest_s: float = 0.05, least_share: float = 0.1) -> BoolArray:
-    """Return where (Ta,) a band-passed channel is active.
+    """Return the samples (Ta,) in which a band-passed channel is active.
 
-    The rectified signal, low-pass filtered at 50 Hz, exceeds rest by six standard deviations, and `least_share` of its largest
-    values. Rest is the quietest tenth of the windows of 0.2 s, at least one. Bursts and pauses below `shortest_s` are ignored.
+    The muscle is active while the rectified signal, low-pass filtered at 50 Hz, exceeds rest by six standard deviations and
+    also `least_share` of its largest values. Rest is the quietest tenth of the windows of 0.2 s (at least one window). Bursts
+    and pauses below `shortest_s` are ignored.
     """
     smooth = np.maximum(butterworth_lowpass(np.abs(burst), rate_hz, _ACTIVITY_HZ), 0.0)
     shortest, size = (max(round(width_s * rate_hz), 1) for width_s in (shortest_s, _REST_WINDOW_S))
@@ -129,7 +133,7 @@ def active_samples(burst: FloatArray, rate_hz: float, shortest_s: float = 0.05, 
     quiet = windows[np.argsort(windows.mean(axis=1))[: max(len(windows) // 10, 1)]]
     level = max(float(quiet.mean() + _ACTIVITY_SD * quiet.std()), least_share * float(np.quantile(smooth, 0.99)))
     active = smooth > level
-    for value in (False, True):  # pauses, then bursts
+    for value in (False, True):  # short pauses first, then short bursts
         for first, stop in finite_stretches(active == value):
             inside = value or (first > 0 and stop < len(active))
             if stop - first < shortest and inside:

@@ -17,10 +17,10 @@ _LEAST_FRAMES = 60
 def estimate_noise(raw: FloatArray, rate_hz: float, from_hz: float, order: int) -> FloatArray:
     """Return the white noise (M,) of recorded markers (T, M, 3), m per axis, from the signal above `from_hz`; NaN if unknown.
 
-    Walking has no components there. Robust against jumps (median absolute deviation); the share of white noise that the
-    high-pass lets through is known exactly.
+    Walking has no components above `from_hz`. The estimate is robust against jumps (median absolute deviation), and the
+    fraction of white noise above this frequency is known exactly.
     """
-    normal_mad = 1.4826  # standard deviation of normal numbers / their median absolute deviation
+    normal_mad = 1.4826  # standard deviation / median absolute deviation of a normal distribution
     from_hz = min(from_hz, 0.3 * rate_hz)
     rest = raw - butterworth_lowpass(raw, rate_hz, from_hz, order)
     impulse = np.zeros(2 * _LEAST_FRAMES + 1)
@@ -60,7 +60,7 @@ def one_pass_cutoff_hz(rate_hz: float, cutoff_hz: float, order_per_pass: int) ->
 
 
 def additional_cutoff_hz(passed_hz: float, wanted_hz: float, order: int = 4) -> float:
-    """Return the cut-off of a second filter that together with a first one of `passed_hz` is 3 dB down at `wanted_hz`; 0 = none.
+    """Return the cut-off of a second filter that, after a first filter at `passed_hz`, is 3 dB down at `wanted_hz`; 0 = none.
 
     The gain of both passes together is 1 / (1 + (sqrt(2) - 1) (f / fc)^order). `passed_hz` 0: the signal stays unfiltered.
     """
@@ -77,13 +77,13 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
     Args:
         x: any shape, any unit; NaN where missing.
         rate_hz: samples per second.
-        cutoff_hz: frequency at which the two passes together let 1/sqrt(2) of the amplitude through; 0 = no filter.
+        cutoff_hz: frequency at which the gain of the two passes together is 1/sqrt(2); 0 = no filter.
         order: total order of both passes (2, 4, 6 ...).
         axis: the time axis.
 
     Stretches up to one cut-off period are too short and are returned unchanged. Ends are padded by point reflection over up to
-    three cut-off periods: value and slope continue, so that end velocities are preserved. Raises SettingsError for a cut-off at
-    or above half the sampling rate, or an odd order.
+    three cut-off periods, which continues value and slope and thus preserves velocities at the ends. Raises SettingsError for a
+    cut-off at or above half the sampling rate, or an odd order.
     """
     padding_periods = 3  # the start-up transient of a Butterworth pair is below 1e-6 after three cut-off periods
     block_rows = 64  # rows filtered at once, for the processor cache
@@ -94,7 +94,7 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
         raise SettingsError(
             f"The filter cut-off must be between 0 and half the sampling rate ({0.5 * rate_hz:g} Hz), "
             f"found {cutoff_hz:g} Hz.",
-            "Lower the cut-off, or set it to 0 to switch the filter off.",
+            "Reduce the cut-off, or set it to 0 to switch the filter off.",
         )
     if order < PASSES or order % PASSES:
         raise SettingsError(
@@ -105,7 +105,7 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
     sections = _filter_sections(float(rate_hz), float(cutoff_hz), order // PASSES)
     period = math.ceil(rate_hz / cutoff_hz)
     columns_first = np.moveaxis(x, axis, -1)
-    # Time last and contiguous: the filter then runs along memory.
+    # Time is the last axis and contiguous, so that the filter accesses memory in order.
     columns = np.ascontiguousarray(columns_first).reshape(-1, x.shape[axis])
     filtered = columns.copy()
     for finite, members in group_by_pattern(np.isfinite(columns)):
@@ -145,8 +145,8 @@ def _filter_sections(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> F
 def _filter_zero_phase(x: FloatArray, pad: int, sections: FloatArray) -> FloatArray:
     """Filter rows (K, T) forwards and backwards, padded by `pad` samples of point reflection.
 
-    Each pass begins in the steady state of its first sample. Equal to `scipy.signal.sosfiltfilt` up to round-off; importing
-    `scipy.signal` is slow.
+    Each pass starts in the steady state of its first sample. The result equals that of `scipy.signal.sosfiltfilt` up to
+    round-off; importing `scipy.signal` is slow.
     """
     before = 2.0 * x[:, :1] - x[:, pad:0:-1]
     after = 2.0 * x[:, -1:] - x[:, -2 : -pad - 2 : -1]
@@ -166,13 +166,13 @@ def group_by_pattern(finite: BoolArray) -> list[tuple[BoolArray, IntArray]]:
 
 
 def finite_rms(error: FloatArray) -> FloatArray:
-    """Return the root mean square over the last axis of the finite numbers; NaN without any."""
+    """Return the root mean square of the finite numbers over the last axis; NaN if there are none."""
     count = np.isfinite(error).sum(axis=-1)
     total = np.nansum(error**2, axis=-1)
     return np.sqrt(np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0))
 
 
 def vector_rms(vectors: FloatArray) -> float:
-    """Return the root mean square length of the finite vectors (T, 3); NaN without any."""
+    """Return the root mean square length of the finite vectors (T, 3); NaN if there are none."""
     known = vectors[np.isfinite(vectors).all(axis=1)]
     return float(np.sqrt(np.mean(np.sum(known**2, axis=1)))) if len(known) else float("nan")

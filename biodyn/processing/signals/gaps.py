@@ -1,4 +1,4 @@
-"""Gap filling of marker trajectories up to stated limits; longer gaps stay open."""
+"""Gap filling of marker trajectories up to given limits; longer gaps stay open."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from biodyn.geometry.points import all_finite, lengths, rigid_fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers
 
-# Spike: least distance from the median of the neighbouring frames (not reached by a walking person at 60 Hz or more).
+# Least distance of a spike from the median of the neighbouring frames (not reached in walking at 60 Hz or more).
 SPIKE_M = 0.03
-# At lower rates: largest acceleration of a foot that turns back, m/s2; and multiple of the usual distance of a noisy marker.
+# At lower rates: largest acceleration of a foot that reverses its direction, m/s2; and multiple of the usual distance
+# of a noisy marker.
 _WINDOW = 5
 
 
 def remove_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
-    """Return the markers without the frames in which they jump away and back, before a filter spreads the jump.
+    """Remove the frames in which a marker jumps away and back, before a filter spreads the jump.
 
     off: their `distance_from_median` (T, M), if already known.
     """
@@ -33,8 +34,9 @@ def remove_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
 
 
 def spike_limit_m(off: FloatArray, rate_hz: float) -> FloatArray:
-    """Return the distance (M,) m from the median of the neighbours that is a spike; off (T, M): `distance_from_median`."""
-    # At lower rates: largest acceleration of a foot that turns back, m/s2; and multiple of the usual distance of a noisy marker.
+    """Return the least distance (M,) m of a spike from the median of its neighbours; off (T, M): `distance_from_median`."""
+    # At lower rates: largest acceleration of a foot that reverses its direction, m/s2; and multiple of the usual
+    # distance of a noisy marker.
     turning_m_s2, noise = 100.0, 6.0
     usual = np.median(off, axis=0) if len(off) else np.zeros(off.shape[1])
     return np.asarray(np.maximum(max(SPIKE_M, turning_m_s2 / rate_hz**2), noise * usual))
@@ -55,7 +57,7 @@ def distance_from_median(markers: Markers) -> FloatArray:
 def median_of_five(p: FloatArray) -> FloatArray:
     """Return the median (T - 4, ...) of every five neighbours of (T, ...); NaN where one of them is."""
     a, b, c, d, e = (p[k : len(p) - _WINDOW + 1 + k] for k in range(_WINDOW))
-    # without the smallest and the largest of two pairs: median of the two others and the fifth
+    # after removal of the smallest and the largest of two pairs: median of the two others and the fifth
     low = np.maximum(np.minimum(a, b), np.minimum(c, d))
     high = np.minimum(np.maximum(a, b), np.maximum(c, d))
     median: FloatArray = np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))
@@ -63,7 +65,7 @@ def median_of_five(p: FloatArray) -> FloatArray:
 
 
 GapMethod = Literal["spline", "rigid", "left"]
-# Frames on either side that the spline passes through, at most and at least: no extrapolation.
+# Largest and least number of frames on either side that the spline uses; there is no extrapolation.
 NEIGHBOURS = 10
 # Least number of markers of a pose, and their least extent across their longest line (second singular value).
 MIN_MARKERS = 3
@@ -71,7 +73,7 @@ MIN_MARKERS = 3
 
 @dataclass(frozen=True)
 class Gap:
-    """A run of frames without a marker, first to last inclusive, and how it was filled."""
+    """Run of frames without a marker, first to last inclusive, and the method by which it was filled."""
 
     marker: int
     first: int
@@ -101,23 +103,23 @@ def fill_gaps(
     spline_gap_s: float,
     rigid_gap_s: float,
 ) -> GapFilling:
-    """Fill short gaps by a spline, longer ones from the other markers of the segment; longer ones stay open.
+    """Fill short gaps by a spline and medium gaps from the other markers of the segment; long gaps stay open.
 
     Args:
         p_WM: (T, M, 3) m, unfiltered; a frame with any NaN component is missing.
         rate_hz: frames per second.
-        groups: markers of one segment each, as column numbers; a marker is in one group at most.
-        spline_gap_s: longest gap for a cubic spline through the neighbouring frames. Gaps at the ends are not splined.
-        rigid_gap_s: longest gap for a rigid registration of at least three other markers of the segment, visible (or splined)
-            throughout. The offset of the marker in the segment changes linearly between the edges of the gap, so that nothing
-            jumps; at the ends of the trial it is the offset at the one edge.
+        groups: column numbers of the markers of each segment; a marker is in at most one group.
+        spline_gap_s: longest gap filled by a cubic spline through the neighbouring frames; not used for gaps at the ends.
+        rigid_gap_s: longest gap filled by rigid registration of at least three other markers of the segment that are visible
+            (or filled by a spline) throughout. The offset of the marker in the segment changes linearly between the edges of
+            the gap; at the ends of the trial it is the offset at the only edge.
     """
     positions = np.array(p_WM, dtype=np.float64)
     seen = all_finite(positions)
     positions[~seen] = np.nan
     splined, open_gaps = _fill_by_splines(positions, seen, round(spline_gap_s * rate_hz))
     mates = {marker: [m for m in group if m != marker] for group in groups for marker in group}
-    # Registration uses visible or splined markers only, not other filled ones.
+    # Registration uses visible markers and markers filled by a spline, but not those filled by registration.
     base = splined.copy()
     record: list[Gap] = []
     for gap in open_gaps:
@@ -131,7 +133,7 @@ def fill_gaps(
 
 
 def _fill_by_splines(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[FloatArray, list[Gap]]:
-    """Fill every gap of at most `limit` frames; return the positions and all gaps, open ones as `left`."""
+    """Fill every gap of at most `limit` frames; return the positions and all gaps, with the open ones marked as `left`."""
     min_neighbours = 2
     filled = positions.copy()
     gaps: list[Gap] = []

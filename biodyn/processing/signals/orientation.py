@@ -1,7 +1,7 @@
-"""World frame of a recording: which laboratory axis is up, and which points forward.
+"""World frame of a recording: the upward and forward laboratory axes.
 
-World W: X forward, Y up, Z right. R_WL turns vectors of the laboratory frame L into W. It consists of laboratory axes only, so
-that it is constant and exact; the path may deviate from X by up to 45 degrees.
+World W: X forward, Y up, Z right. R_WL transforms vectors of the laboratory frame L to W. The axes of W are laboratory axes, so
+that R_WL is constant and exact; the path may deviate from X by up to 45 degrees.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class WorldFrame:
     """Attitude of the world frame in the laboratory.
 
     Attributes:
-        R_WL: (3, 3) proper rotation made of laboratory axes, v_W = R_WL v_L.
-        reason: one sentence on how up and forward were determined.
-        diagnostics: contradictions and uncertainties.
+        R_WL: (3, 3) proper rotation whose rows are laboratory axes, v_W = R_WL v_L.
+        reason: one sentence about how the upward and forward axes were determined.
+        diagnostics: findings about contradictions and uncertainties.
     """
 
     R_WL: FloatArray
@@ -41,11 +41,11 @@ class WorldFrame:
 def find_world(recording: Recording, forward_L: FloatArray | None = None) -> WorldFrame:
     """Return the world frame of a recording in its laboratory frame.
 
-    Up follows from the axis stated by the file, the plates and the long axis of the body; forward from the displacement of the
-    markers, on a treadmill from the belt (opposite to the motion of the feet on it), else from `forward_L` (3,), for instance
-    the direction of the walk for its static trial, else from the direction of the feet.
+    The upward axis follows from the axis stated by the file, the plates and the long axis of the body. The forward axis follows
+    from the displacement of the markers, or from the belt of a treadmill (opposite to the motion of the feet on it), else from
+    `forward_L` (3,) (for instance the direction of the walk for its static trial), else from the direction of the feet.
 
-    Raises InputFileError without any position, or for a frame rate that is not positive.
+    Raises InputFileError if there is no marker position, or if the frame rate is not positive.
     """
     _require_positions(recording)
     positions = _often_visible(recording.markers.positions)
@@ -56,10 +56,10 @@ def find_world(recording: Recording, forward_L: FloatArray | None = None) -> Wor
 
 
 def with_corrected_vertical(static: Recording, walk: Recording) -> Recording:
-    """Return the static trial with a corrected vertical, where the file of the walk states the same wrong one.
+    """Correct the vertical axis of the static trial if the file of the walk states the same wrong axis, and return the trial.
 
-    The plates and markers of the walk show it; the static trial may have no plates, and arms held sideways are as long as the
-    body.
+    Plates and markers of the walk determine the vertical. The static trial may have no plates, and arms held sideways have the
+    same extent as the body.
     """
     if static.vertical is None or walk.vertical is None:
         return static
@@ -71,11 +71,11 @@ def with_corrected_vertical(static: Recording, walk: Recording) -> Recording:
 
 
 def facing_from_static(recording: Recording, static: Recording, static_world: WorldFrame) -> FloatArray | None:
-    """Return where the body of a recording faces (3,), in its laboratory frame, from a static trial with the same markers.
+    """Return the facing direction (3,) of a recording, in its laboratory frame, from a static trial with the same markers.
 
-    The turn about the vertical that best maps the standing markers, seen from above, to their mean positions in the recording;
-    a lifted leg moves few of them. None with fewer than `_COMMON` common markers, or if the laboratory frames have different
-    verticals.
+    The direction follows from the rotation about the vertical that best maps the standing markers, seen from above, to their
+    mean positions in the recording; a lifted leg affects few of them. Returns None if there are fewer than `_COMMON` common
+    markers, or if the verticals of the laboratory frames differ.
     """
     _require_positions(recording)
     up = static_world.R_WL[1]
@@ -105,7 +105,7 @@ def _mean_positions(positions: FloatArray) -> FloatArray:
 
 
 def _vertical_axis(recording: Recording) -> FloatArray:
-    """Return the absolute vertical axis (3,) of a recording."""
+    """Return the unsigned vertical axis (3,) of a recording."""
     up, _, _ = _find_up(recording, _often_visible(recording.markers.positions))
     return np.abs(up)
 
@@ -114,19 +114,19 @@ def _require_positions(recording: Recording) -> None:
     name, markers = recording.path.name, recording.markers
     if not all_finite(markers.positions).any():
         raise InputFileError(
-            f"'{name}' holds no marker position ({len(markers.labels)} markers, {markers.frame_count} frames).",
+            f"'{name}' contains no marker position ({len(markers.labels)} markers, {markers.frame_count} frames).",
             "Export the trial again with its reconstructed markers.",
         )
     if not (np.isfinite(markers.rate_hz) and markers.rate_hz > 0.0):
         raise InputFileError(
-            f"'{name}' gives {markers.rate_hz:g} frames per second; expected a positive number.",
+            f"'{name}' states a frame rate of {markers.rate_hz:g} Hz; expected a positive number.",
             "Correct POINT:RATE, and export the trial again.",
         )
 
 
 def _often_visible(positions: FloatArray) -> FloatArray:
-    """Return the positions (T, M, 3) of the markers visible in at least half of the frames with any marker, or all
-    without such a marker."""
+    """Return the positions (T, M, 3) of the markers visible in at least half of the frames with markers, or all if there are
+    none."""
     positions = np.where(all_finite(positions)[..., None], positions, np.nan)
     seen = np.isfinite(positions[..., 0]).mean(axis=0)
     chosen = seen >= 0.5 * seen.max()
@@ -148,11 +148,11 @@ def _nearest_axis(vector: FloatArray) -> FloatArray:
 def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, str, list[Diagnostic]]:
     """Return the upward direction as a signed laboratory axis.
 
-    Axis: Y_SCREEN of the file and the normals of the plates count twice, the longest extent of the body once, but more than
-    Y_SCREEN alone where the body is twice as long along it. The sign follows from the data, because files may be wrong: the
-    body is above the plates, or above the floor at 0.
+    The axis is determined by votes: two for Y_SCREEN of the file, two for the normals of the plates, and one for the longest
+    extent of the body, or more than Y_SCREEN alone if the body is twice as long along this axis. The sign is determined from
+    the data, because files may be wrong: the body is above the plates, or above the floor at 0.
     """
-    # Least height of an upright body over its transverse extent, with arms held sideways, too.
+    # Least ratio of height to transverse extent of an upright body, even with arms held sideways.
     upright = 0.5
     frames = positions[np.isfinite(positions[..., 0]).any(axis=1)]
     markers = points_first(frames)
@@ -178,8 +178,9 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
             Diagnostic(
                 "vertical-uncertain",
                 "warning",
-                f"POINT:Y_SCREEN states {_axis_name(recording.vertical)} as vertical, "
-                f"{'plates and ' if normal is not None else ''}markers show {_AXIS_NAMES[axis]}, which is used.",
+                f"POINT:Y_SCREEN states {_axis_name(recording.vertical)} as vertical, but "
+                f"{('plates and ' if normal is not None else '')}markers indicate {_AXIS_NAMES[axis]}, which is "
+                "used.",
                 hint="Correct the vertical axis in the capture software's export.",
             )
         )
@@ -202,7 +203,8 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
 
 def _plate_normal(recording: Recording) -> int | None:
     """Return the laboratory axis normal to all plates; None without plates or if their normals differ."""
-    # Cosine between the normal of a plate and its axis, at least; ramps and inaccurate corners are well within.
+    # Least cosine of the angle between the normal of a plate and its axis; ramps and inaccurate corners are well
+    # within this limit.
     normal_cosine = 0.9
     normals = []
     for plate in recording.plates:
@@ -226,7 +228,7 @@ def _up_sign(recording: Recording, heights: FloatArray, axis: int) -> float:
         floor = 0.0
         low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
         if abs(middle) > 3.0 * (high - low) and recording.vertical is not None:
-            return float(np.sign(recording.vertical[axis]) or 1.0)  # a floor far from 0 cannot be used
+            return float(np.sign(recording.vertical[axis]) or 1.0)  # a floor far from 0 cannot determine the sign
     return 1.0 if middle >= floor else -1.0
 
 
@@ -234,7 +236,7 @@ def _find_forward(
     positions: FloatArray, rate_hz: float, up: FloatArray, hint_L: FloatArray | None
 ) -> tuple[FloatArray, str, list[Diagnostic]]:
     """Return the forward direction as a signed horizontal laboratory axis, and the reason for it."""
-    # Least displacement in walking: less than half a step, more than sway or drift on a treadmill.
+    # Least displacement in walking, less than half a step and more than sway or drift on a treadmill.
     least_travel_m = 0.35
     # Least speed of a treadmill belt; foot markers of a standing person stay below 0.05 m/s.
     least_belt_m_s = 0.15
@@ -255,9 +257,9 @@ def _find_forward(
         return forward, f"{_axis_name(forward)} is forward, against a treadmill belt of {speed:.2f} m/s", []
     if hint_L is not None and np.linalg.norm(horizontal @ hint_L) > 0:
         forward = _nearest_axis(horizontal @ hint_L)
-        return forward, f"{_axis_name(forward)} is forward, where the body faces (no displacement)", []
+        return forward, f"{_axis_name(forward)} is forward, the facing direction of the body (no displacement)", []
     forward = _nearest_axis(horizontal @ _facing_direction(positions, up))
-    return forward, f"{_axis_name(forward)} is forward, where the feet point (no displacement)", []
+    return forward, f"{_axis_name(forward)} is forward, the direction of the feet (no displacement)", []
 
 
 def _median_displacement(positions: FloatArray) -> FloatArray:
@@ -274,7 +276,7 @@ def _median_displacement(positions: FloatArray) -> FloatArray:
         return np.zeros(3)
     columns = np.flatnonzero(last - first >= 0.5 * longest)
     steps = positions[last[columns], columns] - positions[first[columns], columns]
-    # markers visible for a shorter time: their mean velocity over the longest time
+    # for markers visible for a shorter time, their mean velocity times the longest time
     steps = steps * (longest / (last - first)[columns])[:, None]
     displacement: FloatArray = np.median(steps, axis=0)
     return displacement
@@ -294,19 +296,20 @@ def _turn_notes(positions: FloatArray, horizontal: FloatArray, forward: FloatArr
         notes.append(
             Diagnostic(
                 "turning",
-                "info",  # joint moments do not depend on World's axes
-                f"The path turns by {turn_deg:.0f} degrees; World X stays on one laboratory axis ({_axis_name(forward)}).",
+                "info",  # only information, because joint moments do not depend on the axes of World
+                f"The path turns by {turn_deg:.0f} degrees. World X remains one laboratory axis ({_axis_name(forward)}).",
                 value=turn_deg,
                 limit=turn_limit_deg,
                 unit="deg",
-                hint="Pelvis angles are relative to that axis, gait cycles and step lengths to the direction of each cycle.",
+                hint="Pelvis angles are relative to this axis; variables of gait cycles and step lengths are "
+                "relative to the direction of each cycle.",
             )
         )
     return notes
 
 
 def _foot_heights(positions: FloatArray, up: FloatArray) -> FloatArray:
-    """Return the mean height (M,) of each marker above the lowest one, as a share of the body's height."""
+    """Return the mean height (M,) of each marker above the lowest one, as a fraction of the body height."""
     heights = np.nanmean(positions @ up, axis=0)
     span = np.nanmax(heights) - np.nanmin(heights)
     share: FloatArray = (heights - np.nanmin(heights)) / (span if span > 0 else 1.0)
@@ -316,9 +319,9 @@ def _foot_heights(positions: FloatArray, up: FloatArray) -> FloatArray:
 def _belt_velocity(positions: FloatArray, rate_hz: float, up: FloatArray) -> FloatArray:
     """Return the velocity (3,) m/s of the feet in stance: that of a belt, or about zero on the floor.
 
-    A foot marker is down in the lowest tenth of its own range of heights.
+    A foot is in stance while its marker is in the lowest tenth of its height range.
     """
-    low_share = 0.15  # markers in this lowest part of the body's height are on the feet
+    low_share = 0.15  # markers in this lowest fraction of the body height are on the feet
     if positions.shape[0] < 3:
         return np.zeros(3)
     feet = positions[:, _foot_heights(positions, up) <= low_share]
@@ -332,16 +335,16 @@ def _belt_velocity(positions: FloatArray, rate_hz: float, up: FloatArray) -> Flo
 def _facing_direction(positions: FloatArray, up: FloatArray) -> FloatArray:
     """Return the approximate direction (3,) in which the person faces, from the shape of legs and feet: a signed laboratory axis.
 
-    The legs are side by side, so their markers spread more across than ahead. The highest markers of a foot are at the ankle;
-    the toes are where the foot extends farther from there (toes 12-20 cm, heel 5-10 cm).
+    The legs are side by side, so that their markers are spread more in the transverse direction. The highest markers of a foot
+    are at the ankle, and the foot extends farther to the toes (12-20 cm) than to the heel (5-10 cm).
     """
-    foot_height_m = 0.13  # above the lowest marker: malleoli are below, shank wands above
+    foot_height_m = 0.13  # height above the lowest marker; malleoli are below it, shank wands above
     middle = np.nanmedian(positions[:, np.isfinite(positions[..., 0]).any(axis=0)], axis=0)
     heights = middle @ up - (middle @ up).min()
     feet = heights <= foot_height_m
     legs = ~feet & (heights <= 0.5 * heights.max())
     spread = np.ptp(middle[legs if legs.sum() >= 2 else feet], axis=0)
-    spread[np.abs(up) > 0.5] = -1.0  # never the vertical, also where a single marker spreads nowhere
+    spread[np.abs(up) > 0.5] = -1.0  # never the vertical, even if a single marker has no spread
     across = np.eye(3)[int(np.argmax(spread))]
     ahead: FloatArray = cross(across, up)
     sides = middle @ across >= np.median(middle @ across)
@@ -350,7 +353,7 @@ def _facing_direction(positions: FloatArray, up: FloatArray) -> FloatArray:
 
 
 def _forward_extent(foot: FloatArray, heights: FloatArray, ahead: FloatArray) -> float:
-    """Return the difference of the extent of a foot ahead of its ankle and behind it, m."""
+    """Return the extent of a foot ahead of its ankle minus its extent behind it, m."""
     if len(foot) < 3:
         return 0.0
     ankle = foot[heights >= heights.max() - 0.3 * (heights.max() - heights.min())].mean(axis=0)
@@ -358,22 +361,23 @@ def _forward_extent(foot: FloatArray, heights: FloatArray, ahead: FloatArray) ->
     return float(along.max() + along.min())
 
 
-#: Reflects a mirrored World, in which Z points left.
+#: Reflection that corrects a mirrored World, in which Z points left.
 MIRROR: FloatArray = np.diag([1.0, 1.0, -1.0])
 
 
 def are_corners_reversed(plates: Sequence[ForcePlate]) -> bool:
     """Return whether the corners (World, Y up) of all plates are in the opposite order to the format.
 
-    From above they are clockwise: +x+y, -x+y, -x-y, +x-y of axes with z pointing down (C3D user guide, FORCE_PLATFORM), as in
-    every plate of some fifteen laboratories; a mirror image reverses them. False without a plate.
+    Seen from above, corners are clockwise: +x+y, -x+y, -x-y, +x-y of axes with z pointing down (C3D user guide,
+    FORCE_PLATFORM), as in every plate of some fifteen laboratories. A mirror image reverses them. Returns False without a
+    plate.
     """
     outlined = [plate for plate in plates if plate.outlined]
     return bool(outlined) and all(is_z_up(plate) for plate in outlined)
 
 
 def is_z_up(plate: ForcePlate) -> bool:
-    """Return whether the z axis from the corners (World, Y up) of a plate points up. False without corners in the file."""
+    """Return whether the z axis from the corners (World, Y up) of a plate points up; False if the file has no corners."""
     normal = np.cross(plate.corners[0] - plate.corners[2], plate.corners[1] - plate.corners[3])
     return bool(plate.outlined and normal[1] > 0.0)
 
@@ -385,6 +389,6 @@ def mirror_note() -> Diagnostic:
         "warning",
         "The recording is a mirror image: markers of the left and right side are exchanged, and the corners of the force "
         "plates are in the opposite order. It was mirrored for this analysis; labels and sides are as in the file.",
-        hint="Two axes were probably exchanged in the export without reversing the sign of one. Correct the export, then check "
-        "that right and left are correct.",
+        hint="Probably two axes were exchanged in the export without reversing the sign of one of them. Correct the "
+        "export, and check that right and left are correct.",
     )

@@ -1,7 +1,7 @@
 """Faults and offsets of the channels of a force plate: spikes, saturation, constant or missing channels, unloaded level.
 
-Unloaded samples are, in this order: those without a foot over the plate (known after the fit of the body), a long and steady
-low level of the force, and the frames named by FORCE_PLATFORM:ZERO.
+Unloaded samples are determined, in order of preference, from frames without a foot above the plate (known after the fit of the
+body), from a long and steady low level of the force, or from the frames stated in FORCE_PLATFORM:ZERO.
 """
 
 from __future__ import annotations
@@ -20,28 +20,27 @@ from biodyn.processing.signals.gaps import median_of_five
 from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateZero, ZeroSource
 
-# Force above which every channel of a loaded plate shows a signal.
+# Force above which every channel of a loaded plate has a signal.
 _LOADED_N = 50.0
-# Shortest flat top that is checked ...
+# Shortest flat maximum that is checked ...
 _FLAT_S = 0.005
-# Spike: distance from the median of five samples as a share of the range (no load rises and falls within two samples), and as
-# a multiple of the usual distance.
+# Spike: distance from the median of five samples as a fraction of the range (no load rises and falls within two
+# samples), and as a multiple of the typical distance.
 _SPIKE_SHARE, _SPIKE_NOISE = 1.5, 20.0
 _WINDOW = 5
 # Type 1 stores forces, the centre of pressure and the free moment.
 _PLACES_TYPE, _VERTICAL, _PLACES = 1, 2, 3
 
 
-#: Saturated samples [first, stop) by column.
+#: Saturated samples [first, stop) by channel column.
 CutOff: TypeAlias = Mapping[int, Sequence[tuple[int, int]]]
 
 
 def remove_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]]:
-    """Return the plate with samples that jump away and back interpolated, and a finding.
+    """Interpolate samples that jump away and back, and return the plate with a finding.
 
-    Jumps of one or two samples are found at any rate, jumps of up to five samples where these last 5 ms at most.
-
-    Such a sample is a fault of converter or file; a filter would spread it over the step.
+    Jumps of one or two samples are detected at any rate, jumps of up to five samples if they last at most 5 ms. Such samples
+    are faults of the converter or the file, and a filter would spread them over the step.
     """
     channels = plate.channels
     if len(channels) < _WINDOW:
@@ -54,7 +53,7 @@ def remove_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]
         for column in range(channels.shape[1]):
             hit[:, column] |= _find_short_jumps(channels[:, column])
     if plate.type == _PLACES_TYPE:
-        # centre of pressure and free moment are quotients, and noise without load
+        # centre of pressure and free moment are quotients, which are noise without load
         hit[:, _PLACES:] &= np.abs(channels[:, _VERTICAL, None]) > _LOADED_N
     columns = np.flatnonzero(hit.any(axis=0)).tolist()
     if not columns:
@@ -81,8 +80,8 @@ def remove_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]
 def _may_have_spikes(channels: FloatArray) -> list[int]:
     """Return the columns with steps large enough for a spike; the others need no search.
 
-    A spike is off by s times the range R of all other samples, with s at least `_SPIKE_SHARE`, within two steps: one is at least
-    (s - 1) R / 2. The whole range is at most (1 + 2 s) R. The ratio of both grows with s.
+    A spike differs by s times the range R of all other samples, with s at least `_SPIKE_SHARE`, and rises within two steps, of
+    which one is at least (s - 1) R / 2. The whole range is at most (1 + 2 s) R. The ratio of both increases with s.
     """
     steps = np.nan_to_num(np.nanmax(np.abs(np.diff(channels, axis=0)), axis=0, initial=0.0))
     span = np.nan_to_num(
@@ -106,12 +105,12 @@ def _find_spikes(channel: FloatArray) -> BoolArray:
 
 
 def _find_short_jumps(channel: FloatArray) -> BoolArray:
-    """Return the samples (T,) of a channel in jumps of up to five samples that begin and end within one sample.
+    """Return the samples (T,) of a channel in jumps of up to five samples that start and end within one sample.
 
-    The force of a foot strike rises within 5 ms or more. A jump is off by a share of the range of all other samples.
+    The force of a foot strike rises in 5 ms or more. The size of a jump is a fraction of the range of all other samples.
     """
     least_share, edge_share, longest = 0.5, 0.3, 5
-    outlier_sd = 8.0  # noise and single steps of a converter are below
+    outlier_sd = 8.0  # noise and single steps of a converter are smaller
     usual = median_filter(np.nan_to_num(channel), 2 * longest + 1, mode="nearest")
     off = np.nan_to_num(channel - usual)
     span = float(np.ptp(usual))
@@ -132,7 +131,7 @@ def _find_short_jumps(channel: FloatArray) -> BoolArray:
 def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Diagnostic, ...]:
     """Return findings about channels that are constant while the plate is loaded, and about saturated ones (`cut`).
 
-    largest_n: largest component of the force, N. With a constant vertical channel the horizontal ones show the load.
+    largest_n: largest component of the force, N. If the vertical channel is constant, the horizontal channels show the load.
     """
     notes: list[Diagnostic] = []
     silent = [column for column in range(plate.channels.shape[1]) if _is_constant(plate.channels[:, column])]
@@ -142,10 +141,11 @@ def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Dia
             Diagnostic(
                 "plate-channel-constant",
                 "warning",
-                f"Plate {plate.number} is loaded, but its channel {names} is constant: this component is missing.",
+                f"Plate {plate.number} is loaded, but its channel {names} is constant, so that this component is "
+                "missing.",
                 value=float(len(silent)),
                 limit=0.0,
-                hint="Check the cables and FORCE_PLATFORM:CHANNEL; moments and centre of pressure need every channel.",
+                hint="Check the cables and FORCE_PLATFORM:CHANNEL. Moments and centre of pressure need every channel.",
             )
         )
     if cut:
@@ -155,21 +155,21 @@ def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Dia
             Diagnostic(
                 "forces-incomplete",
                 "error",
-                f"Plate {plate.number} is saturated for up to {1000 * longest:.0f} ms (channel {names}): "
-                "the real force was larger.",
+                f"Plate {plate.number} is saturated for up to {1000 * longest:.0f} ms (channel {names}). The true "
+                "force was larger.",
                 value=longest,
                 limit=_FLAT_S,
                 unit="s",
-                hint="Choose a larger range of the amplifier. These contacts are not used.",
+                hint="These contacts are not used. Select a larger range of the amplifier.",
             )
         )
     return tuple(notes)
 
 
 def find_saturation(plate: ForcePlate, rest: FloatArray) -> CutOff:
-    """Return the saturated samples by channel, without the other channels.
+    """Return the saturated samples of each channel that has any.
 
-    rest: (C,) unloaded reading of the channels, in their own units.
+    rest: unloaded values (C,) of the channels, in their units.
     """
     channels = np.ascontiguousarray(plate.channels.T)
     return {
@@ -180,7 +180,7 @@ def find_saturation(plate: ForcePlate, rest: FloatArray) -> CutOff:
 
 
 def saturated_times(plate: ForcePlate, cut: CutOff) -> tuple[tuple[float, float], ...]:
-    """Return begin and end in s of the stretches with a saturated channel."""
+    """Return start and end (s) of the stretches with a saturated channel."""
     hit = np.zeros(len(plate.channels), dtype=bool)
     for runs in cut.values():
         for first, stop in runs:
@@ -189,13 +189,13 @@ def saturated_times(plate: ForcePlate, cut: CutOff) -> tuple[tuple[float, float]
 
 
 def missing_times(vertical_n: FloatArray, rate_hz: float) -> tuple[tuple[float, float], ...]:
-    """Return begin and end in s of the stretches without samples between two loaded samples; `vertical_n` (T,) N.
+    """Return start and end (s) of the stretches without samples between two loaded samples; `vertical_n` (T,) N.
 
-    They extend to the samples on either side. Elsewhere some exporters store unloaded plates without samples. A load that
-    disappears and returns abruptly within 0.25 s is a dropout too: no foot does that.
+    They extend to the samples on either side. Unloaded stretches without samples are normal for some exporters. A load that
+    disappears and returns abruptly within 0.25 s is also a dropout, because a foot cannot cause it.
     """
     longest_s, abrupt_s = 0.25, 0.003
-    large_share, gone_share = 0.2, 0.03  # of the largest force
+    large_share, gone_share = 0.2, 0.03  # fraction of the largest force
     known = np.isfinite(vertical_n)
     gaps = [
         (first, stop)
@@ -213,7 +213,7 @@ def missing_times(vertical_n: FloatArray, rate_hz: float) -> tuple[tuple[float, 
 
 
 def missing_samples_note(number: int, stretches: tuple[tuple[float, float], ...]) -> tuple[Diagnostic, ...]:
-    """Return the finding about missing samples of a loaded plate; nothing where `stretches` is empty."""
+    """Return the finding about missing samples of a loaded plate; () if `stretches` is empty."""
     if not stretches:
         return ()
     longest = max(end - begin for begin, end in stretches)
@@ -221,12 +221,12 @@ def missing_samples_note(number: int, stretches: tuple[tuple[float, float], ...]
         Diagnostic(
             "forces-incomplete",
             "warning",
-            f"Plate {number} drops out while loaded, {len(stretches)} times, for up to {1000 * longest:.0f} ms (first at "
-            f"{stretches[0][0]:.2f} s).",
+            f"Plate {number} has {len(stretches)} stretches without a signal while loaded, of up to "
+            f"{1000 * longest:.0f} ms (the first at {stretches[0][0]:.2f} s).",
             value=longest,
             limit=0.0,
             unit="s",
-            hint="Check the cable and export the trial again. These contacts are not used.",
+            hint="These contacts are not used. Check the cable and export the trial again.",
         ),
     )
 
@@ -242,8 +242,8 @@ def _is_constant(values: FloatArray) -> bool:
 
 
 def _saturated_samples(plate: ForcePlate, column: int, values: FloatArray, rest: float) -> list[tuple[int, int]]:
-    """Return the samples [first, stop) of the flat tops of a channel (T,), at its largest and at its smallest value."""
-    if plate.type == _PLACES_TYPE and column in (3, 4):  # positions are computed
+    """Return the flat stretches [first, stop) of a channel (T,) at its largest and at its smallest value."""
+    if plate.type == _PLACES_TYPE and column in (3, 4):  # centre-of-pressure channels are computed, not measured
         return []
     seen = values[np.isfinite(values)]
     if not len(seen) or np.ptp(seen) == 0.0:
@@ -259,16 +259,18 @@ def _flat_maxima(values: FloatArray, seen: FloatArray, rest: float, rate_hz: flo
 
     A parabola over the duration D with slopes s and -s at its ends rises by s D / 4 in between.
     """
-    # ... if its value is farther than this from the unloaded level, as a share of the range.
+    # ... if its distance from the unloaded level is more than this fraction of the range.
     away_share = 0.2
-    slope_s, slope_share = 0.01, 0.25  # time, or share of the flat top, over which the slope next to it is taken
-    # Saturated: the parabola rises above the top by more than this share of the range. A smooth peak stored in steps is flat,
-    # too, but falls by 9/4 of a step over a quarter of its flat top (a parabola), and one more by rounding.
+    # time, or fraction of the flat maximum, over which the slope next to it is measured
+    slope_s, slope_share = 0.01, 0.25
+    # A channel is saturated if the parabola rises above the maximum by more than this fraction of the range. A smooth
+    # peak stored in steps is also flat, but falls by 9/4 of a step over a quarter of its flat maximum (a parabola),
+    # and one more by rounding.
     overshoot_share, fall_steps = 0.02, 6.0
     rounding = 1e-6  # smaller differences of stored values are round-off of their scale
     top, reach = float(seen.max()), float(np.ptp(seen))
     if top - rest < away_share * reach:
-        return []  # the unloaded level: some software stores it without noise
+        return []  # this is the unloaded level, which some software stores without noise
     tops = []
     step = float("nan")
     for first, stop in finite_stretches(values == top):
@@ -288,10 +290,10 @@ def _flat_maxima(values: FloatArray, seen: FloatArray, rest: float, rate_hz: flo
 # Largest unloaded level: a higher one may be a load.
 _LARGEST_OFFSET_N = 60.0
 _BLOCK_S = 0.05  # length of a block
-# Standard deviation within an unloaded block: usual and largest limit (belts are noisier than plates).
+# Usual and largest limit of the standard deviation within an unloaded block (belts are noisier than plates).
 _STEADY_N, _NOISIEST_N = 5.0, 20.0
-# A drift is a straight line through unloaded frames that span half of the recording, or a third if the line explains most of
-# the variance. A smaller drift is noise.
+# A drift is a straight line through unloaded frames that span half of the recording, or a third of it if the line
+# explains most of the variance. A smaller drift is noise.
 _DRIFT_SPAN, _CLEAR_SPAN, _CLEAR_SHARE = 0.5, 1.0 / 3.0, 0.9
 
 
@@ -300,13 +302,13 @@ def find_offset(
 ) -> tuple[FloatArray, PlateZero, tuple[Diagnostic, ...]]:
     """Return the offset of the channels of a plate from its unloaded samples, with findings.
 
-    (T, C) in the units of the channels, constant or a straight line over the recording; its numbers have the sign of the stored
-    vertical force.
+    The offset (T, C) is in the units of the channels, constant or a straight line over the recording. The numbers in the record
+    have the sign of the stored vertical force.
 
     Args:
-        plate: as stored. up: (T,) N, its stored vertical force, with the sign of the file.
+        plate: the plate as stored. up: (T,) N, its stored vertical force, with the sign of the file.
         marker_rate_hz: frames per second.
-        clear: (frames,) marker frames in which both feet are known and not over the plate; None = feet not known yet.
+        clear: (frames,) marker frames in which both feet are known and not above the plate; None = feet not known yet.
     """
     notes: tuple[Diagnostic, ...] = ()
     nothing = np.zeros(plate.channels.shape)
@@ -317,14 +319,15 @@ def find_offset(
     if not unloaded.any():
         unloaded, zero_source, notes = _unloaded_by_force(plate, up, marker_rate_hz)
     finite = np.isfinite(plate.channels)
-    unloaded = unloaded & finite[:, finite.any(axis=0)].all(axis=1)  # no missing sample in the mean of a channel
+    # exclude missing samples from the mean of a channel
+    unloaded = unloaded & finite[:, finite.any(axis=0)].all(axis=1)
     if not unloaded.any():
         return nothing, PlateZero("unknown"), notes
-    time = np.arange(len(up)) / max(len(up) - 1, 1) - 0.5  # the recording lasts from -1/2 to 1/2
+    time = np.arange(len(up)) / max(len(up) - 1, 1) - 0.5  # time from -1/2 to 1/2 over the recording
     drifts = zero_source == "feet" and _has_drift(up, unloaded, time, plate.rate_hz)
     offset = _unloaded_line(plate.channels, unloaded, time, drifts)
     if plate.type == 1:
-        offset[:, 3:5] = 0.0  # positions have no offset
+        offset[:, 3:5] = 0.0  # centre-of-pressure channels have no offset
     line = _unloaded_line(up[:, None], unloaded, time, drifts)[:, 0]
     zero = PlateZero(
         zero_source,
@@ -342,22 +345,22 @@ def offset_notes(number: int, zero: PlateZero, feet_known: bool, largest_n: floa
     if zero.source == "unknown":
         if not feet_known or largest_n < _LARGEST_OFFSET_N:
             return ()
-        text = f"Plate {number} is never unloaded: its offset is unknown and was not removed."
-        hint = "Record a moment with the plate unloaded, or zero it before the recording."
+        text = f"Plate {number} is never unloaded, so that its offset is unknown and was not removed."
+        hint = "Include a moment with the plate unloaded in the recording, or zero the plate before the recording."
         return (Diagnostic("plate-zero-unknown", "warning", text, hint=hint),)
     if abs(zero.offset_n) <= reported_n and abs(zero.drift_n) <= reported_n:
         return ()
     how = {
-        "feet": f"no foot is over it for {zero.unloaded_s:.1f} s",
-        "force": "frames found in the force",
-        "file": "frames named by FORCE_PLATFORM:ZERO",
+        "feet": f"measured while no foot was above the plate for {zero.unloaded_s:.1f} s",
+        "force": "measured in unloaded frames detected from the force",
+        "file": "measured in the frames stated in FORCE_PLATFORM:ZERO",
     }[zero.source]
     drift = f", drifting by {zero.drift_n:.1f} N over the recording" if zero.drift_n else ""
     return (
         Diagnostic(
             "plate-baseline",
             "info",
-            f"Plate {number} reads {zero.offset_n:.1f} N when unloaded{drift}; removed ({how}).",
+            f"Plate {number} has an offset of {zero.offset_n:.1f} N{drift}, which was removed ({how}).",
             value=zero.offset_n,
             unit="N",
         ),
@@ -365,7 +368,7 @@ def offset_notes(number: int, zero: PlateZero, feet_known: bool, largest_n: floa
 
 
 def _to_samples(frames: BoolArray, count: int, ratio: float) -> BoolArray:
-    """Return the mask of marker frames at the analog samples; a sample between two frames needs both."""
+    """Resample a mask of marker frames to the analog samples; a sample is True if both neighbouring frames are."""
     if not len(frames):
         return np.zeros(count, dtype=bool)
     at = np.arange(count) / ratio
@@ -375,9 +378,9 @@ def _to_samples(frames: BoolArray, count: int, ratio: float) -> BoolArray:
 
 
 def _unloaded_by_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolArray:
-    """Return the samples of blocks without a foot over the plate at one steady level, or on one straight line."""
-    shortest_beside_s = 0.1  # sufficient where the feet are known to be elsewhere
-    # 80 % of the block means of an unloaded plate are within this around a straight line.
+    """Return the samples of blocks without a foot above the plate whose level is constant or on a straight line."""
+    shortest_beside_s = 0.1  # sufficient if the feet are known to be elsewhere
+    # 80 % of the block means of an unloaded plate are within this distance of a straight line.
     level_spread_n = 10.0
     none = np.zeros(len(up), dtype=bool)
     means, spreads = _block_statistics(np.where(clear, up, np.nan), rate_hz)
@@ -388,7 +391,7 @@ def _unloaded_by_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolA
     deviation = level - _robust_line(rows.astype(np.float64), level, len(means))
     low, high = np.percentile(deviation, [10.0, 90.0])
     if high - low > level_spread_n:
-        return none  # a hand, a stick, a person without markers
+        return none  # loaded by a hand, a stick or a person without markers
     size = _block_size(rate_hz)
     expected = float(np.median(spreads[rows])) / np.sqrt(size)
     tolerance = max(3.0 * 1.4826 * float(np.median(np.abs(deviation))), 3.0 * expected, 1e-9)
@@ -396,7 +399,7 @@ def _unloaded_by_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolA
 
 
 def _robust_line(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
-    """Return the line through the medians of the first and the last third where they are far apart, else the median of all."""
+    """Return the line through the medians of the first and last third if they are far apart in time, else the median of all."""
     if len(x) < 6 or x[-1] - x[0] < _CLEAR_SPAN * count:
         return np.full(len(y), np.median(y))
     third = len(x) // 3
@@ -407,7 +410,7 @@ def _robust_line(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
 
 
 def _unloaded_line(values: FloatArray, unloaded: BoolArray, time: FloatArray, drifts: bool) -> FloatArray:
-    """Return the mean of the unloaded samples of values (T, C), or the straight line through them; (T, C)."""
+    """Return the mean of the unloaded samples of values (T, C), or the straight line through them, as (T, C)."""
     mean = values[unloaded].mean(axis=0)
     if not drifts:
         return np.tile(mean, (len(values), 1))
@@ -419,7 +422,7 @@ def _unloaded_line(values: FloatArray, unloaded: BoolArray, time: FloatArray, dr
 
 
 def _has_drift(up: FloatArray, unloaded: BoolArray, time: FloatArray, rate_hz: float) -> bool:
-    """Return whether the unloaded level changes over the recording, visible over enough of it and distinct from noise."""
+    """Return whether the unloaded level drifts over a sufficient part of the recording and by more than noise."""
     least_drift_n = 2.0
     drift_errors = 5.0
     means, _ = _block_statistics(np.where(unloaded, up, np.nan), rate_hz)
@@ -438,26 +441,26 @@ def _has_drift(up: FloatArray, unloaded: BoolArray, time: FloatArray, rate_hz: f
 def _unloaded_by_force(
     plate: ForcePlate, up: FloatArray, marker_rate_hz: float
 ) -> tuple[BoolArray, ZeroSource, tuple[Diagnostic, ...]]:
-    """Return the unloaded samples, their source, and a finding where the frames named by the file are loaded."""
+    """Return the unloaded samples, their source, and a finding if the frames stated in the file are loaded."""
     unloaded = _lowest_level(up, plate.rate_hz)
     named = _samples_named_in_file(plate, up, marker_rate_hz)
     if not named.any():
         return unloaded, "force", ()
     level = float(up[named].mean())
-    # Loaded: different from another unloaded stretch; or, without any, above the drift of any amplifier, unless all other
-    # forces rise from it (seen: -212 N in c3d.org's sample 10).
+    # These frames are loaded if they differ from another unloaded stretch, or, without one, if they exceed the drift
+    # of any amplifier, unless all other forces rise from this level (seen: -212 N in c3d.org's sample 10).
     excess = level - (float(up[unloaded].mean()) if unloaded.any() else 0.0)
     limit = _LARGEST_OFFSET_N / 2 if unloaded.any() else _LARGEST_OFFSET_N
     if abs(excess) < limit or (not unloaded.any() and level < 0.0 and _is_unloaded_level(up, level, plate.rate_hz)):
-        # Both are unloaded: the longer one gives the better mean.
+        # Both stretches are unloaded, and the longer one has the more accurate mean.
         if np.count_nonzero(unloaded) >= np.count_nonzero(named):
             return unloaded, "force", ()
         return named, "file", ()
     note = Diagnostic(
         "plate-zero-loaded",
         "warning",
-        f"Plate {plate.number} carries {excess:.0f} N in the frames that FORCE_PLATFORM:ZERO names as unloaded; "
-        f"{'another unloaded stretch' if unloaded.any() else 'no offset'} is used instead.",
+        f"Plate {plate.number} carries {excess:.0f} N in the frames that FORCE_PLATFORM:ZERO states as unloaded; "
+        f"{('another unloaded stretch' if unloaded.any() else 'no offset')} is used instead.",
         value=excess,
         limit=limit,
         unit="N",
@@ -466,9 +469,9 @@ def _unloaded_by_force(
 
 
 def _lowest_level(up: FloatArray, rate_hz: float) -> BoolArray:
-    """Samples in which the plate is unloaded, by the force alone; all False without any.
+    """Return the samples in which the plate is unloaded according to the force alone; all False if there are none.
 
-    Blocks with hardly any variation, at the level nearest to no force, for long enough together.
+    These are blocks with almost no variation at the level nearest to zero force, if their total duration is sufficient.
     """
     shortest_unloaded_s = 0.25
     none = np.zeros(len(up), dtype=bool)
@@ -486,7 +489,7 @@ def _lowest_level(up: FloatArray, rate_hz: float) -> BoolArray:
 
 
 def _samples_named_in_file(plate: ForcePlate, up: FloatArray, marker_rate_hz: float) -> BoolArray:
-    """Return the mask of the finite samples in the frames named by FORCE_PLATFORM:ZERO; all False without any."""
+    """Return the mask of the finite samples in the frames stated in FORCE_PLATFORM:ZERO; all False if there are none."""
     mask = np.zeros(len(up), dtype=bool)
     if plate.zero_frames is not None:
         first, last = plate.zero_frames
@@ -496,12 +499,12 @@ def _samples_named_in_file(plate: ForcePlate, up: FloatArray, marker_rate_hz: fl
 
 
 def _is_unloaded_level(up: FloatArray, level: float, rate_hz: float) -> bool:
-    """Return whether `level` is the usual resting force, with forces far above it and hardly any below."""
+    """Return whether `level` is the typical unloaded force, with forces far above it and almost none below."""
     means, spreads = _block_statistics(up, rate_hz)
     resting = means[spreads < _STEADY_N]
     if not len(resting) or abs(float(np.median(resting)) - level) > 2.0 * _STEADY_N:
         return False
-    low, high = np.nanpercentile(up, [0.5, 99.5])  # without single samples
+    low, high = np.nanpercentile(up, [0.5, 99.5])  # excluding single samples
     return bool(high - level > 2.0 * _LARGEST_OFFSET_N and level - low < _LARGEST_OFFSET_N / 2)
 
 

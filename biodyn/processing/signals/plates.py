@@ -1,4 +1,4 @@
-"""Force plates: reaction wrench about the world origin from stored channels, C3D types 1 to 7.
+"""Reaction wrench of a force plate about the world origin from stored channels, C3D types 1 to 7.
 
 Formulas of the C3D manual (c3d.org), checked against BTK and recordings. In plate axes (x, y in the surface, z = x × y, usually
 pointing down), with r_SO the stored ORIGIN, which points from the origin of the sensor to the surface centre S:
@@ -33,12 +33,12 @@ from biodyn.processing.signals.plate_channels import (
 )
 from biodyn.recording import ForcePlate, PlateWrench
 
-# Force of a loaded plate for the decision about signs (not the contact threshold of the settings).
+# Force above which a plate is loaded, for the decision about signs (not the contact threshold of the settings).
 _LOADED_N = 50.0
 
 
 class PlateAxes(NamedTuple):
-    """Pose of the plate's surface: R_WP (3, 3) axes as columns, p_WS (3,) surface centre, half sides in m."""
+    """Pose of the plate surface: axes R_WP (3, 3) as columns, surface centre p_WS (3,) m, and half side lengths, m."""
 
     R_WP: FloatArray
     p_WS: FloatArray
@@ -50,16 +50,16 @@ def plate_wrench(
 ) -> PlateWrench:
     """Return the reaction of a plate on its load, as F_Wo_W [moment; force] at the analog rate.
 
-    `plate.corners` must already be in World (Y up). The offset is removed; the sign of the force and of ORIGIN are checked
-    against the data. frame_count, marker_rate_hz (Hz): of the markers. unloaded: (frame_count,) frames in which no foot is over
-    the plate, None where the feet are not known yet. Raises PlateError for an unsupported type or inconsistent channels.
+    `plate.corners` must already be in World (Y up). The offset is removed; the signs of the force and of ORIGIN are checked
+    against the data. unloaded: (frame_count,) marker frames in which no foot is above the plate, None if the feet are not known
+    yet. Raises PlateError for an unsupported type or inconsistent channels.
     """
     supported_types = (1, 2, 3, 4, 5, 6, 7)
-    fastest_hz = 1e7  # faster than any converter: such a number is damaged
+    fastest_hz = 1e7  # faster than any converter; a larger number is damaged
     if plate.type not in supported_types:
         raise PlateError(
             f"Force plate {plate.number} is of type {plate.type}; supported are {supported_types}.",
-            "Let the capture software export the plate as type 2 (forces and moments).",
+            "Export the plate as type 2 (forces and moments) from the capture software.",
         )
     rates = (plate.rate_hz, marker_rate_hz)
     if not all(np.isfinite(rate) and 0.0 < rate < fastest_hz for rate in rates):
@@ -112,14 +112,14 @@ def plate_wrench(
 def channel_contributions(
     plate: ForcePlate, smoothed: Callable[[FloatArray], FloatArray], marker_rate_hz: float
 ) -> FloatArray:
-    """Return the contribution of each channel to the reaction, F_Wo_W (C, T, 6): a gain g changes the reaction by g - 1 times
-    this.
+    """Return the contribution of each channel to the reaction, F_Wo_W (C, T, 6).
 
-    `plate.corners` must be in World. `smoothed` processes (Ta, C) channels without their offset to (T, C) at the marker frames,
-    as the wrench of the plate was processed. The signs of force and ORIGIN follow from the whole plate. Exact except for a
-    manufacturer's correction of the centre of pressure, which is linearised.
+    A gain g of a channel changes the reaction by g - 1 times its contribution. `plate.corners` must be in World. `smoothed`
+    filters offset-free channels (Ta, C) and resamples them to the marker frames (T, C), like the wrench of the plate. The signs
+    of force and ORIGIN follow from the whole plate. The result is exact except for a manufacturer's correction of the centre of
+    pressure, which is linearised.
     """
-    # Relative change of a channel for its contribution: too small to change a sign.
+    # Relative change of a channel for its contribution, too small to change a sign.
     gain_step = 1e-3
     axes = plate_axes(plate)
     plate, _ = remove_spikes(plate)
@@ -135,16 +135,16 @@ def channel_contributions(
 
 
 def resample_wrench(plate_wrench: PlateWrench, frame_count: int, marker_rate_hz: float) -> PlateWrench:
-    """Return the wrench at the marker frames: the first analog sample of each frame belongs to it.
+    """Return the wrench at the marker frames, i.e. the first analog sample of each frame.
 
-    Filter before: taking samples aliases higher frequencies. marker_rate_hz in Hz.
+    The wrench must be filtered before, because resampling aliases higher frequencies.
     """
     picked = at_marker_frames(plate_wrench.wrench, plate_wrench.rate_hz, frame_count, marker_rate_hz)
     return replace(plate_wrench, wrench=picked, rate_hz=marker_rate_hz)
 
 
 def at_marker_frames(samples: FloatArray, rate_hz: float, frame_count: int, marker_rate_hz: float) -> FloatArray:
-    """Return (Ta, C) samples at the marker frames, (T, C): see `resample_wrench`."""
+    """Return samples (Ta, C) at the marker frames, as (T, C); see `resample_wrench`."""
     ratio = rate_hz / marker_rate_hz
     step = round(ratio)
     if abs(ratio - step) < 1e-6 * ratio and samples.shape[0] >= (frame_count - 1) * step + 1:
@@ -156,7 +156,7 @@ def at_marker_frames(samples: FloatArray, rate_hz: float, frame_count: int, mark
 
 
 def plate_axes(plate: ForcePlate) -> PlateAxes:
-    """Return the axes from the corners (+x+y, -x+y, -x-y, +x-y); measured corners are not quite a rectangle."""
+    """Return the plate axes from the corners (+x+y, -x+y, -x-y, +x-y), which need not be an exact rectangle."""
     c = plate.corners
     x = (c[0] - c[1]) + (c[3] - c[2])
     y = (c[0] - c[3]) + (c[1] - c[2])
@@ -171,7 +171,7 @@ def plate_axes(plate: ForcePlate) -> PlateAxes:
 def _signed_reaction(
     plate: ForcePlate, axes: PlateAxes, channels: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-    """F_Wo_W (T, 6) of channels (T, C) without their offset, with the findings about its sign, and other findings."""
+    """Return F_Wo_W (T, 6) for offset-free channels (T, C), findings about its sign, and other findings."""
     force, moment_at_sensor, origin = _sensor_wrench(plate, channels)
     force, moment_at_sensor, sign_notes = _orient_reaction(plate, axes, force, moment_at_sensor)
     moment, origin_notes = _surface_moment(plate, axes, force, moment_at_sensor, origin)
@@ -184,7 +184,7 @@ def _signed_reaction(
 
 
 def _calibrated_channels(plate: ForcePlate, channels: FloatArray) -> FloatArray:
-    """(T, C) channels through the calibration matrix where the type has one."""
+    """Return the channels (T, C), multiplied by the calibration matrix if the plate type has one."""
     if plate.type not in (4, 5, 6, 7):
         return channels
     if plate.cal_matrix is None:
@@ -196,7 +196,7 @@ def _calibrated_channels(plate: ForcePlate, channels: FloatArray) -> FloatArray:
 
 
 def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the force, moment about the sensor origin (plate axes, (T, 3) each) and the ORIGIN to shift it by (3,)."""
+    """Return force and moment (T, 3) about the sensor origin in plate axes, and the vector ORIGIN (3,) to the surface centre."""
     c = _calibrated_channels(plate, channels)
     force = c[:, :3]
     if plate.type == 1:  # Fx Fy Fz, centre of pressure x y on the surface, free moment
@@ -222,8 +222,8 @@ def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray,
 def _sensor_forces(channels: FloatArray) -> FloatArray:
     """Return the forces (T, 4, 3) of the four sensors of a type 6 plate.
 
-    Descriptions of the type disagree: Fx1 Fy1 Fz1 Fx2 ... (Visual3D) or Fx1..4 Fy1..4 Fz1..4 (BTK). A person loads a plate
-    mainly downwards: the order with the larger vertical force is used.
+    Descriptions of the type disagree: Fx1 Fy1 Fz1 Fx2 ... (Visual3D) or Fx1..4 Fy1..4 Fz1..4 (BTK). The order with the larger
+    vertical force is used, because a person loads a plate mainly downwards.
     """
     interleaved = channels.reshape(-1, 4, 3)
     blocks = channels.reshape(-1, 3, 4).transpose(0, 2, 1)
@@ -234,7 +234,7 @@ def _sensor_forces(channels: FloatArray) -> FloatArray:
 def _orient_reaction(
     plate: ForcePlate, axes: PlateAxes, force: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, FloatArray, tuple[Diagnostic, ...]]:
-    """Reverse all signs where the loaded plate pulls down: a person can only push a plate down."""
+    """Reverse all signs if the stored force pulls the person down, because a person can only push a plate down."""
     up = (force @ axes.R_WP.T)[:, 1]
     up = up[np.isfinite(up)]
     low, high = np.percentile(up, [1.0, 99.0]) if up.size else (0.0, 0.0)
@@ -243,12 +243,12 @@ def _orient_reaction(
     note = Diagnostic(
         "plate-sign",
         "warning",
-        f"The stored force of plate {plate.number} pulls down on the person when loaded "
-        f"(down to {low:.0f} N, up to {high:.0f} N); its opposite is used as the reaction.",
+        f"The stored force of plate {plate.number} pulls the person down (range {low:.0f} to {high:.0f} N); its "
+        "opposite is used as the reaction.",
         value=float(low),
         limit=0.0,
         unit="N",
-        hint="The file stores the action on the plate, or its corners are in the wrong order.",
+        hint="The file stores the action on the plate, or the corners are in the wrong order.",
     )
     return -force, -moment, (note,)
 
@@ -256,10 +256,11 @@ def _orient_reaction(
 def _surface_moment(
     plate: ForcePlate, axes: PlateAxes, force: FloatArray, moment: FloatArray, origin: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
-    """Return the moment about the surface centre. Writers disagree on the sign of ORIGIN; the surface is above the sensor.
+    """Return the moment about the surface centre, after determining the sign of ORIGIN.
 
-    In the axes of the format, with z down, the z of ORIGIN is negative; with z up it is positive. Where this leaves the centre
-    of pressure outside the plate, the sign that brings it onto the plate is used, if exactly one does.
+    Exporters disagree on this sign. The surface is above the sensor, so that in the axes of the format (z down) the z of ORIGIN
+    is negative; with z up it is positive. If the centre of pressure is then outside the plate, the opposite sign is used if
+    only this sign moves it onto the plate.
     """
     by_rule = -origin if origin[2] * axes.R_WP[1, 2] < 0.0 else origin
     arm = cross(force, by_rule)
@@ -275,8 +276,8 @@ def _surface_moment(
             Diagnostic(
                 "plate-sign",
                 "warning",
-                f"FORCE_PLATFORM:ORIGIN of plate {plate.number} is used with the opposite sign, which brings the "
-                f"centre of pressure onto the plate in {100 * other:.0f} % of the loaded samples (otherwise "
+                f"FORCE_PLATFORM:ORIGIN of plate {plate.number} is used with the opposite sign: the centre of "
+                f"pressure is then on the plate in {100 * other:.0f} % of the loaded samples (otherwise in "
                 f"{100 * share:.0f} %).",
                 value=share,
                 limit=0.5,
@@ -300,8 +301,8 @@ def _surface_moment(
 def _corrected_moment(
     plate: ForcePlate, force: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
-    """Return the moment about the surface centre with the manufacturer's correction of the centre of pressure; its
-    vertical part is unchanged."""
+    """Apply the manufacturer's correction of the centre of pressure to the moment about the surface centre (not its vertical
+    part)."""
     if plate.cop_correction is None:
         return moment, ()
     vertical = force[:, 2:3]
@@ -326,7 +327,7 @@ def _corrected_moment(
 
 
 def _share_on_plate(axes: PlateAxes, force: FloatArray, moment: FloatArray) -> float:
-    """Return the share of the loaded samples whose centre of pressure is on the plate (2 cm tolerance); 1 if never loaded."""
+    """Return the fraction of loaded samples with the centre of pressure on the plate (2 cm tolerance); 1 if never loaded."""
     loaded = np.abs(force[:, 2]) > _LOADED_N
     if not loaded.any():
         return 1.0

@@ -1,8 +1,8 @@
-"""Signals of a trial: gaps filled, markers smoothed, low-pass filtered wrenches of the plates, and the choice of the method.
+"""Gap filling, smoothing of markers, low-pass filtering of plate wrenches, and the choice of the method.
 
-The estimate of motion and forces is at least as accurate as a filter wherever it is possible (docs/methods.md, section 2). It
-needs markers, because errors of measured segment poses differ from errors of single points. A cut-off or filter order in the
-settings selects the filter.
+The estimate of motion and forces is at least as accurate as a filter (docs/methods.md, section 2). It needs markers, because
+errors of measured segment poses differ from errors of single points. A cut-off or filter order in the settings selects the
+filter.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from biodyn.recording import ForcePlate, Markers, PlateWrench, Recording, person
 
 @dataclass(frozen=True)
 class MethodChoice:
-    """Smoothing method and the reason for it in words; "" where the settings name it."""
+    """Smoothing method, and a text with the reason for it ("" if the settings specify the method)."""
 
     name: str
     reason: str = ""
@@ -40,7 +40,7 @@ class MethodChoice:
 
     @property
     def description(self) -> str:
-        """Description of the smoothing for "smoothed by ..."."""
+        """Text that completes "smoothed by ..."."""
         return SMOOTHING.lookup(self.name).words
 
 
@@ -49,11 +49,13 @@ FILTERED = MethodChoice(BUTTERWORTH)
 
 
 def select_method(settings: SignalSettings, on_poses: bool) -> MethodChoice:
-    """Return the method of the settings, or the default for the trial."""
+    """Return the smoothing method of the settings, or the default method for the trial."""
     if settings.method != "auto":
         return MethodChoice(settings.method)
     if on_poses:
-        return MethodChoice(BUTTERWORTH, "the estimate of motion and forces needs markers; poses were measured")
+        return MethodChoice(
+            BUTTERWORTH, "segment poses were measured, but the estimate of motion and forces needs markers"
+        )
     named = settings.filter_entry
     if named:
         return MethodChoice(BUTTERWORTH, f"the settings select a filter ({named})")
@@ -61,25 +63,25 @@ def select_method(settings: SignalSettings, on_poses: bool) -> MethodChoice:
 
 
 def fall_back_to_filter(why: str) -> MethodChoice:
-    """Return the filter in place of an estimate that could not be made."""
+    """Return the filter as the method, with the reason why the estimate was not possible."""
     why = f"{why[:1].lower()}{why[1:]}"
     return MethodChoice(BUTTERWORTH, f"the estimate of motion and forces was not possible: {why}")
 
 
 def stored_method(record: Mapping[str, Any]) -> str:
-    """Return the method of a result from its run.json; older versions stored that in the settings, or had only the filter."""
+    """Return the method of a result from its run.json; older versions stored it in the settings or had only the filter."""
     name = str(record.get("method") or record["settings"].get("signals", {}).get("method", BUTTERWORTH))
     return BUTTERWORTH if name == "auto" else name
 
 
 def is_butterworth_filtered(record: Mapping[str, Any]) -> bool:
-    """Return whether motion and forces of a result passed a Butterworth filter, and nothing else."""
+    """Return whether motion and forces of a result were smoothed by a Butterworth filter only."""
     return stored_method(record) == BUTTERWORTH
 
 
-#: Bandwidth of the forces of walking and running, impacts included.
+#: Bandwidth of the forces of walking and running, including impacts.
 FULL_BANDWIDTH_HZ = 50.0
-#: Largest cut-off as a share of the sampling rate.
+#: Largest cut-off as a fraction of the sampling rate.
 MOST_OF_RATE = 0.45
 
 
@@ -88,13 +90,14 @@ class TrialSignals:
     """Signals of a walk in World.
 
     Attributes:
-        settings, mapping: of the processing; used again where a marker or a plate changes.
-        markers: gaps filled and smoothed. unfiltered: gaps filled only. recorded: neither. gaps: filled and open gaps.
-        cutoff_hz, order: of the smoothing of the markers, see `smoothing.Smoothed`.
-        raw_plates: at the analog rate, unfiltered. plates: filtered, at the marker rate.
+        settings, mapping: settings and marker mapping of the processing, used again if a marker or a plate changes.
+        markers: gap-filled and smoothed markers. unfiltered: gap-filled markers. recorded: recorded markers.
+        gaps: filled and open gaps.
+        cutoff_hz, order: cut-off and order of the smoothing of the markers, see `smoothing.Smoothed`.
+        raw_plates: unfiltered wrenches at the analog rate. plates: filtered wrenches at the marker rate.
         jump_m: (T, M) `gaps.distance_from_median` of all markers of the recording; None for poses.
-        automatic: automatic choice of the cut-off; `settings` then hold the chosen one.
-        method: smoothing method with its reason; `settings` hold its name.
+        automatic: automatic choice of the cut-off; `settings` then contain the chosen value.
+        method: smoothing method with its reason; `settings` contain its name.
     """
 
     settings: SignalSettings
@@ -128,7 +131,7 @@ class TrialSignals:
         return 0.5 / self.force_cutoff_hz if self.force_cutoff_hz else 0.0
 
     def filter_text(self, measured: str = "markers") -> str:
-        """Return filter and reason in words for the points `measured` (as they are called) and the forces."""
+        """Return a text with the cut-offs of the measured points (named `measured`) and the forces, and the reason."""
         if self.force_cutoff_hz != self.cutoff_hz:
             return f"{measured} {_format_hertz(self.cutoff_hz)}, forces {_format_hertz(self.force_cutoff_hz)}"
         chosen = "" if self.automatic is None else f": {self.automatic.reason}"
@@ -136,15 +139,15 @@ class TrialSignals:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Findings of the plates."""
+        """Findings about the plates."""
         return tuple(note for plate in self.raw_plates for note in plate.diagnostics)
 
     def tracked(self) -> frozenset[str]:
         """Return the labels of the markers visible in at least half of the frames with the person.
 
-        A recording may begin long before the person comes and end long after.
+        A recording may start long before the person is visible and end long after.
         """
-        # Least share of visible frames of a marker that determines a coordinate.
+        # Least fraction of frames in which a marker must be visible to determine a coordinate.
         tracked_share = 0.5
         labels = self.markers.labels
         seen = np.isfinite(self.markers.positions[..., 0])
@@ -160,7 +163,8 @@ def _format_hertz(cutoff_hz: float) -> str:
 
 
 def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: SignalSettings) -> TrialSignals:
-    """Fill gaps and smooth the markers of the marker set or attachable later; filter the wrenches of the plates."""
+    """Fill gaps and smooth the markers of the marker set and those that may be attached later; filter the wrenches of the
+    plates."""
     everything = recording.markers
     wanted = [i for i, label in enumerate(everything.labels) if mapping.role(label) or label in mapping.unknown]
     labels = tuple(everything.labels[i] for i in wanted)
@@ -178,7 +182,7 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
         settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})
     bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), jump_m, automatic, method)
     smoothed = with_markers(bare, markers)
-    if smoothed.cutoff_hz != settings.marker_cutoff_of_settings:  # a method with its own cut-off
+    if smoothed.cutoff_hz != settings.marker_cutoff_of_settings:  # methods that determine their cut-off
         smoothed = replace(smoothed, automatic=None)
     return with_plates(smoothed, raw)
 
@@ -190,7 +194,7 @@ def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSigna
 
 
 def with_method(signals: TrialSignals, method: MethodChoice) -> TrialSignals:
-    """Return the signals with the method that was finally used."""
+    """Return the signals with the method that was actually used."""
     settings = signals.settings.model_copy(update={"method": method.name})
     return replace(signals, settings=settings, method=method)
 
@@ -203,9 +207,9 @@ def plates_like_markers(signals: TrialSignals) -> tuple[FloatArray, ...]:
 
 
 def plates_unsmoothed(signals: TrialSignals) -> tuple[float, tuple[FloatArray, ...]]:
-    """Return the cut-off (Hz) that preserves a step, and the wrench (T, 6) of each plate at the marker frames with it.
+    """Return the wrench (T, 6) of each plate at the marker frames with nearly full bandwidth, and its cut-off (Hz).
 
-    Half the frame rate, so that sampling does not alias, but at least `FULL_BANDWIDTH_HZ`.
+    The cut-off is half the frame rate, so that resampling does not alias, but at least `FULL_BANDWIDTH_HZ`.
     """
     hz = max(FULL_BANDWIDTH_HZ, 0.5 * signals.markers.rate_hz)
     return hz, tuple(

@@ -10,14 +10,15 @@ from biodyn.processing.signals.smoothing.spline import LOWEST_AUTOMATIC_HZ
 
 
 class SignalSettings(Section):
-    """Filtering and gap filling."""
+    """Settings of filtering and gap filling."""
 
     method: Annotated[str, OneOf(SMOOTHING, besides=("auto",))] = Field(
         "auto",
-        description="processing of markers and forces (docs/methods.md). estimate: motion and forces are estimated together, "
-        "section [estimation]; a filter gives the initial motion. butterworth: filter with `cutoff_hz`. spline: spline per "
-        "marker with an automatic cut-off; forces are filtered. auto: the estimate; the filter for measured poses and OpenSim "
-        "models, where the estimate is not possible, and where `cutoff_hz`, `force_cutoff_hz` or `filter_order` is set",
+        description="processing of markers and forces (docs/methods.md). estimate: motion and forces are estimated "
+        "together, section [estimation]; a filter gives the initial motion. butterworth: filter with "
+        "`cutoff_hz`. spline: smoothing spline with an automatic cut-off for each marker; forces are "
+        "filtered. auto: the estimate, or the filter for measured poses and OpenSim models, if the "
+        "estimate is not possible, or if `cutoff_hz`, `force_cutoff_hz` or `filter_order` is set",
     )
     cutoff_hz: Annotated[float, Field(ge=0, le=1000)] | Literal["auto"] = Field(
         "auto",
@@ -39,27 +40,27 @@ class SignalSettings(Section):
     @field_validator("cutoff_hz", "force_cutoff_hz")
     @classmethod
     def _check_frequency(cls, hz: float | str | None) -> float | str | None:
-        # the slowest walkers have strides of 2 s with several harmonics
+        # the slowest strides last 2 s and have several harmonics
         if isinstance(hz, float) and 0.0 < hz < 1.0:
             raise ValueError(
-                f"expected 0 (no filter) or a number from 1 to 1000, found {hz:g}: "
-                "below 1 Hz the filter removes the signal of walking"
+                f"expected 0 (no filter) or a number from 1 to 1000, found {hz:g}; a cut-off below 1 Hz removes the "
+                "signal of walking"
             )
         return hz
 
     @property
     def filter_entry(self) -> str:
-        """Entries of the settings that select a filter; "" without any."""
+        """Text of the setting that selects a filter; "" if there is none."""
         usual = {name: field.default for name, field in type(self).model_fields.items()}
         entries = {name: getattr(self, name) for name in ("cutoff_hz", "force_cutoff_hz", "filter_order")}
         return ", ".join(f"{name} = {value:g}" for name, value in entries.items() if value != usual[name])
 
     @property
     def force_cutoff_of_settings(self) -> float:
-        """Cut-off of the plate forces, Hz, where the markers have the cut-off of the settings; 0 = none."""
+        """Cut-off of the plate forces, Hz, if the markers have the cut-off of the settings; 0 = none."""
         return self.marker_cutoff_of_settings if self.force_cutoff_hz is None else self.force_cutoff_hz
 
     @property
     def marker_cutoff_of_settings(self) -> float:
-        """Cut-off of the markers, Hz, in the settings; the lowest automatic one where it is chosen automatically."""
+        """Cut-off of the markers, Hz, in the settings; the lowest automatic cut-off for "auto"."""
         return LOWEST_AUTOMATIC_HZ if self.cutoff_hz == "auto" else float(self.cutoff_hz)

@@ -1,4 +1,4 @@
-"""Weighted least squares: in every frame the configuration with the smallest distances of the markers."""
+"""Weighted least squares: configuration with the smallest marker distances in every frame."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.rigid_body import InverseKinematics, inverse_kinematics
 from biodyn.rigid_body.marker_fit import UNDETERMINED
 
-# Interval of the analysis of visibility; postures change little in it.
+# Interval at which visibility is analysed; postures change little in this time.
 _JUDGED_EVERY_S = 0.04
 
 _Solve = Callable[..., InverseKinematics]
@@ -43,9 +43,9 @@ _Solve = Callable[..., InverseKinematics]
 def fit_least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
     """Fit the skeleton to all visible (smoothed) markers of every frame, starting from its static posture.
 
-    The weight of a marker fades next to its gaps, so that its (dis)appearance does not change the pose abruptly. A coordinate
-    without a visible marker is bridged for as long as gaps are filled at most (`signals.rigid_gap_s`), then it is lost. Where
-    the markers leave the root open, short stretches are bridged (`signals.spline_gap_s`); longer ones have no solution.
+    The weight of a marker fades next to its gaps, so that the pose does not change abruptly. A coordinate without a visible
+    marker is bridged for up to `signals.rigid_gap_s`; in longer stretches it is lost. If the markers do not determine the root,
+    stretches up to `signals.spline_gap_s` are bridged, and longer ones have no solution.
     """
     markers = signals.markers
     columns = [markers.labels.index(marker.label) for marker in model.markers]
@@ -58,7 +58,7 @@ def fit_least_squares(model: SubjectModel, signals: TrialSignals, settings: Inve
     start = model.static_configuration(np.eye(3), np.zeros(3))
 
     def solver(p_WM: FloatArray) -> tuple[_Solve, FloatArray]:
-        """Return the solver for the markers p_WM (T, M, 3), and the shares (T, M) of their weights."""
+        """Return the solver for the markers p_WM (T, M, 3), and the factors (T, M) of their weights."""
         ramp = visibility_weights(np.isfinite(p_WM[..., 0]), ramp_frames)
 
         def solve(
@@ -89,7 +89,7 @@ def fit_least_squares(model: SubjectModel, signals: TrialSignals, settings: Inve
     short, long = _frames_with_open_root(
         model, solution.q, np.isfinite(p_WM[..., 0]), markers.rate_hz, signals.settings.spline_gap_s
     )
-    if long.any():  # treated as frames without markers, so that nothing fades next to them
+    if long.any():  # treated as frames without markers, so that weights do not fade next to them
         solve, ramp = solver(np.where(long[:, None, None], np.nan, p_WM))
         solution = solve(*prior)
     longest_s = signals.settings.rigid_gap_s
@@ -104,9 +104,9 @@ def fit_least_squares(model: SubjectModel, signals: TrialSignals, settings: Inve
 def _frames_with_open_root(
     model: SubjectModel, q: FloatArray, seen: BoolArray, rate_hz: float, longest_bridge_s: float
 ) -> tuple[BoolArray, BoolArray]:
-    """Return where (T,) the markers seen (T, M) leave the root open: stretches that can be bridged, and those that cannot.
+    """Return the frames (T,) in which visible markers do not determine the root: those that can be bridged, and the others.
 
-    A short bridge follows a spline. Over longer times a pelvis rises and falls unpredictably.
+    seen: (T, M) visible markers. Only short stretches are bridged, because the pelvis moves unpredictably over longer times.
     """
     if seen.all():
         nowhere = np.zeros(len(q), dtype=np.bool_)
@@ -129,37 +129,37 @@ def _bridge_gaps(
     steady_lever_m: float,
     root_open: BoolArray,
 ) -> tuple[InverseKinematics, BoolArray]:
-    """Return the solution, solved again with bridges where a coordinate is not visible or poorly determined, and what is lost.
+    """Solve again with bridges over unobserved or poorly determined coordinates; return the solution and the lost coordinates.
 
-    Also return (T, C) the coordinates that are lost for too long. root_open: (T,) frames with a bridged root. ramp: (T, M)
-    share of the weight of each marker. held: (nv,) weights that hold coordinates at their static angle.
+    The lost coordinates are (T, C) bool. root_open: (T,) frames with a bridged root. ramp: (T, M) factor of the weight of each
+    marker. held: (nv,) weights that regularise coordinates towards their static angle.
     """
-    # Share of its weight below which a marker does not count as visible.
+    # Fraction of its weight below which a marker does not count as visible.
     half_faded = 0.5
-    # Smaller differences between fit and bridge need no new start.
+    # Largest difference between fit and bridge that needs no new initial configuration.
     restart_rad = np.radians(2.0)
     static = model.static_configuration(np.eye(3), np.zeros(3))
     step = max(round(_JUDGED_EVERY_S * rate_hz), 1)
     visible = ramp >= half_faded
-    # Determined by the posture, not by gaps, which fade and are bridged.
+    # This depends on the posture, not on gaps, which fade and are bridged.
     whole = sensitivity_by_frame(model, solution.q, np.ones_like(visible), step)
     unseen = whole < LEAST_LEVER_M if visible.all() else undetermined_coordinates(model, solution.q, visible, step)
     bad = include_jumps(model, solution.q, poorly_determined(model, whole, steady_lever_m), rate_hz)
     if not (unseen.any() or bad.any() or root_open.any()):
         return solution, np.zeros((len(ramp), len(model.coordinates)), dtype=bool)
-    # A coordinate hidden by the posture (straight elbow) affects no marker: it is bridged and never lost.
+    # A coordinate that the posture makes unobservable (straight elbow) affects no marker; it is bridged and never lost.
     lost = np.zeros_like(unseen)
     if unseen.any():
         hidden = unseen & ~(whole < LEAST_LEVER_M)
-        unsolved = np.asarray(np.isnan(solution.q).any(axis=1))  # unknown as at the ends of the trial
+        unsolved = np.asarray(np.isnan(solution.q).any(axis=1))  # unknown, as at the ends of the trial
         lost = hidden & long_stretches(hidden | unsolved[:, None], round(longest_bridge_s * rate_hz))
     bridges, q_prior = bridge_prior(model, solution.q, unseen, bad, ramp_frames, rate_hz)
-    # A bridged coordinate is held to its bridge only, which is the fit itself where markers determine it.
+    # A bridged coordinate is regularised towards its bridge only, which is the fit itself where markers determine it.
     others = [c for c in model.coordinates if not bridges[c.v_index]]
     q_prior[:, [c.q_index for c in others]] = static[[c.q_index for c in others]]
     if root_open.any():
         bridges[:ROOT_V], q_prior[:, :ROOT_Q] = root_bridge_prior(solution.q, root_open)
-    # Where the bridge differs from the fit, the solution starts from the previous frame.
+    # If the bridge differs from the fit, the solution starts from the previous frame.
     pulled = [c.q_index for c in model.coordinates if bridges[c.v_index]]
     elsewhere = (np.abs(q_prior[:, pulled] - solution.q[:, pulled]) > restart_rad).any(axis=1) | root_open
     q_near = np.where(elsewhere[:, None], np.nan, solution.q)

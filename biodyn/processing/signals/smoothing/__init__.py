@@ -3,10 +3,10 @@
 Input: positions with NaN where a marker is missing, the frame rate, and `cutoff_hz` and `filter_order` of [signals]. Output: a
 `Smoothed` of the same shape with the resulting cut-off.
 
-A method registers a `SmoothingMethod` under its name in the settings. It smooths every contiguous stretch of a marker
-separately, keeps NaN, depends on this marker only, and leaves the signal unchanged for `cutoff_hz` 0. A new method is a new
-file in this folder. `Smoothed.cutoff_hz` and `Smoothed.order` describe the most similar Butterworth filter: they determine the
-unreliable frames at the ends and the uncertainty of torques.
+A method registers a `SmoothingMethod` under its name in the settings. It smooths every contiguous stretch of each marker
+separately, keeps NaN, and leaves the signal unchanged for `cutoff_hz` 0. A new method is a new file in this folder.
+`Smoothed.cutoff_hz` and `Smoothed.order` describe the most similar Butterworth filter: they determine the unreliable frames at
+the ends, and the uncertainty of torques.
 
 Read `butterworth` first, then `spline`.
 """
@@ -23,12 +23,12 @@ from biodyn.library.registry import Registry
 
 @dataclass(frozen=True)
 class Smoothed:
-    """A smoothed signal.
+    """Smoothed signal.
 
     Attributes:
-        values: smoothed, NaN where the input is NaN.
+        values: smoothed values, NaN where the input is NaN.
         cutoff_hz: frequency at which 1/sqrt(2) of the amplitude remains, 0 without smoothing.
-        order: of the zero-lag Butterworth filter with the same slope above the cut-off.
+        order: order of the zero-lag Butterworth filter with the same slope above the cut-off.
     """
 
     values: FloatArray
@@ -37,7 +37,7 @@ class Smoothed:
 
 
 class Smooth(Protocol):
-    """Function of a method for positions (T, M, 3) m at `rate_hz`; cut-off and order as in [signals]."""
+    """Function that smooths positions (T, M, 3) m at `rate_hz`; cut-off and order as in [signals]."""
 
     def __call__(self, positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
         """Return the smoothed positions."""
@@ -46,7 +46,7 @@ class Smooth(Protocol):
 
 @dataclass(frozen=True)
 class SmoothingMethod:
-    """A method: its function, and its description for the report ("smoothed by ...")."""
+    """Smoothing method: its function, and its description for the report ("smoothed by ...")."""
 
     smooth: Smooth
     words: str

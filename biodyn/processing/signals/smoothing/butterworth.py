@@ -1,4 +1,4 @@
-"""The zero-lag Butterworth filter with one cut-off for all markers, and the initial filter of the estimate.
+"""Zero-lag Butterworth filter with one cut-off for all markers, also used as the initial filter of the estimate.
 
 The estimate of motion and forces uses recorded markers; its initial motion and the contacts follow from the same filter.
 """
@@ -13,7 +13,7 @@ BUTTERWORTH = "butterworth"
 
 
 def butterworth(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
-    """Return the low-pass filter forwards and backwards, see `filtering.butterworth_lowpass`."""
+    """Apply the low-pass filter forwards and backwards, see `filtering.butterworth_lowpass`."""
     return Smoothed(butterworth_lowpass(positions, rate_hz, cutoff_hz, order), cutoff_hz, order)
 
 

@@ -1,18 +1,18 @@
-"""A smoothing spline for each marker with automatic smoothness, and the automatic cut-off of a trial.
+"""Smoothing spline with automatic smoothness for each marker, and the automatic cut-off of a trial.
 
-Of all paths x near the samples y the spline minimises |y - x|^2 + lambda |D x|^2 with D the m-th difference: the smoothing
-spline of Woltring 1986 (doi 10.1016/0141-1195(86)90098-7) for equal time steps, quintic (m = 3), because torques need
-accelerations; a cubic one leaves three times their noise. Its gain 1 / (1 + lambda (2 sin(pi f / rate))^2m) is that of a
-zero-lag Butterworth filter of order 2 m up to high frequencies, so that each lambda has a cut-off. It is chosen for each marker
-over its three axes together, by generalised cross-validation (Craven & Wahba 1979, doi 10.1007/BF01404567), which assumes white
-noise.
+The spline x minimises |y - x|^2 + lambda |D x|^2 for the samples y, with D the m-th difference. This is the smoothing spline of
+Woltring 1986 (doi 10.1016/0141-1195(86)90098-7) for equal time steps. It is quintic (m = 3), because torques need
+accelerations; a cubic spline has three times their noise. Its gain 1 / (1 + lambda (2 sin(pi f / rate))^2m) is that of a
+zero-lag Butterworth filter of order 2 m up to high frequencies, so that each lambda has a cut-off. Lambda is chosen for the
+three axes of each marker together by generalised cross-validation (Craven & Wahba 1979, doi 10.1007/BF01404567), which assumes
+white noise.
 
 Automatic cut-off: for a marker with known error s the cut-off with the least squared error of its path follows from Mallows
 1973 (doi 10.1080/00401706.1973.10489103). s is the noise above the frequencies of walking, plus soft tissue in proportion to
-speed, which also covers markers that were smoothed before they were stored. Torques at the hip suffer first from a high
-cut-off: the lower quartile of the markers is used, as a whole number, so that walks of one session mostly share it. Quartile,
-soft tissue and bounds were chosen on simulated rough walks (`benchmarks/rough_walks.py`, seeds 0 to 19) and validated with
-other people (seeds 100 to 149): docs/methods.md, section 2.
+speed, which also covers markers that were smoothed before they were stored. Because hip torques are most sensitive to a high
+cut-off, the lower quartile of the markers is used. It is rounded to a whole number, so that most walks of a session have the
+same cut-off. Quartile, soft tissue and bounds were chosen on simulated rough walks (`benchmarks/rough_walks.py`, seeds 0 to 19)
+and validated with other people (seeds 100 to 149): docs/methods.md, section 2.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from biodyn.kernels.banded_filters import LANES, factorise_band, solve_factorise
 from biodyn.processing.signals.filtering import butterworth_lowpass, estimate_noise, finite_stretches, group_by_pattern
 from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
 
-# Bounds: several harmonics of a walking stride, and the highest frequency of bones under the skin.
+# Bounds of the cut-off: several harmonics of a walking stride, and the highest frequency of bone movement.
 LOWEST_HZ, HIGHEST_HZ = 2.0, 25.0
 _BENT = 3  # m: order of the penalised derivative
-_TRIED = 24  # cut-offs at equal logarithmic steps (a ninth each), refined by a parabola
+_TRIED = 24  # number of cut-offs at equal logarithmic steps (a ninth each), refined by a parabola
 
 
 def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
-    """Smooth every marker with its own automatic cut-off; `cutoff_hz` 0 = no smoothing.
+    """Smooth each marker with its automatic cut-off; `cutoff_hz` 0 = no smoothing.
 
-    Stretches too short for the spline are unchanged; all stretches of a marker have one cut-off. The returned cut-off is the
-    median of the markers. Other values of `cutoff_hz` and `order` are ignored.
+    Stretches that are too short for the spline are unchanged. All stretches of a marker have the same cut-off. The returned
+    cut-off is the median over the markers. Other values of `cutoff_hz`, and `order`, are ignored.
     """
     smooth = np.array(positions, dtype=np.float64)
     if cutoff_hz == 0:
@@ -67,9 +67,9 @@ def optimal_cutoffs(
 
     Args:
         positions: m, NaN where missing. rate_hz: frames per second.
-        noise_m: (M,) white noise of each marker, m per axis, if known: then the squared error is minimised, not the
-            cross-validation score; NaN excludes a marker.
-        lowest_hz, tried: begin of the search, and number of cut-offs.
+        noise_m: white noise (M,) of the markers, m per axis, if known; the squared error is then minimised instead of the
+            cross-validation score. NaN excludes a marker.
+        lowest_hz, tried: lowest cut-off of the search, and number of cut-offs.
     """
     most_of_rate = 0.4
     tried_hz = np.geomspace(lowest_hz, min(HIGHEST_HZ, most_of_rate * rate_hz), tried)
@@ -87,15 +87,16 @@ def _is_long_enough(seen: BoolArray) -> list[slice]:
 
 
 def stiffness_of_cutoff(cutoff_hz: float, rate_hz: float, m: int) -> float:
-    """Return lambda of the spline with 1/sqrt(2) of the amplitude at a cut-off."""
+    """Return the lambda of the spline whose gain at the cut-off is 1/sqrt(2)."""
     at_cutoff = np.sqrt(2.0) - 1.0  # gain 1 / (1 + this) = 1 / sqrt(2)
     return float(at_cutoff / (2.0 * np.sin(np.pi * cutoff_hz / rate_hz)) ** (2 * m))
 
 
 def spline_residual(samples: FloatArray, lam: float, m: int) -> FloatArray:
-    """Return the residual y - x of the spline for samples y (n, ...) at equal times.
+    """Return the residual y - x of the spline for samples y (n, ...) at equal time steps.
 
-    With w = lambda D x, (1 / lambda + D D^T) w = D y and y - x = D^T w (Reinsch 1967): no small difference of large numbers.
+    With w = lambda D x, (1 / lambda + D D^T) w = D y and y - x = D^T w (Reinsch 1967), which avoids small differences of large
+    numbers.
     """
     differences = np.ascontiguousarray(np.diff(samples.reshape(len(samples), -1), m, axis=0).T)
     w = _weighted_differences(differences, lam, m, np.empty_like(differences)).T
@@ -104,7 +105,7 @@ def spline_residual(samples: FloatArray, lam: float, m: int) -> FloatArray:
 
 
 def _weighted_differences(differences: FloatArray, lam: float, m: int, w: FloatArray) -> FloatArray:
-    """Compute the w of `spline_residual` from the m-th differences D y (columns, n - m)."""
+    """Compute w in `spline_residual` from the m-th differences D y (columns, n - m)."""
     # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m next to its diagonal.
     n = differences.shape[1]
     band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], n, axis=1)
@@ -115,7 +116,7 @@ def _weighted_differences(differences: FloatArray, lam: float, m: int, w: FloatA
 
 
 def _residual_squares(differences: FloatArray, lam: float, m: int, memory: FloatArray) -> FloatArray:
-    """Sum of squares of the `spline_residual` of each column: |D^T w|^2 = w^T (D y - w / lambda).
+    """Return the sum of squares of the `spline_residual` of each column: |D^T w|^2 = w^T (D y - w / lambda).
 
     memory: (2, columns, n - m), reused for many lambdas.
     """
@@ -125,17 +126,17 @@ def _residual_squares(differences: FloatArray, lam: float, m: int, memory: Float
 
 
 def difference_eigenvalues(count: int, m: int) -> FloatArray:
-    """Return the eigenvalues (n - m,) of D^T D for n = `count` samples except for the first m, which are 0.
+    """Return the non-zero eigenvalues (n - m,) of D^T D for n = `count` samples.
 
-    (2 sin(a / 2))^2m at a = pi (k - (m + 1) / 2) / n, as the frequencies of a free beam: exact for m = 1, otherwise with an
-    error of `residual_degrees_of_freedom` below half a sample.
+    They are (2 sin(a / 2))^2m at a = pi (k - (m + 1) / 2) / n, like the frequencies of a free beam. This is exact for m = 1;
+    for larger m the error of `residual_degrees_of_freedom` is below half a sample.
     """
     angle = np.pi * (np.arange(m + 1, count + 1) - 0.5 * (m + 1)) / count
     return np.asarray((2.0 * np.sin(0.5 * angle)) ** (2 * m))
 
 
 def residual_degrees_of_freedom(eigenvalues: FloatArray, lam: float) -> float:
-    """Return the trace of the matrix from samples to residuals: number of samples that the spline treats as noise."""
+    """Return the trace of the matrix from samples to residuals, i.e. the number of samples that the spline treats as noise."""
     bent = lam * eigenvalues
     return float(np.sum(bent / (1.0 + bent)))
 
@@ -148,10 +149,11 @@ def _best_cutoffs(
     m: int,
     noise_m: FloatArray | None,
 ) -> FloatArray:
-    """Return the cut-off (M,) Hz of each marker (T, M, 3), all visible in the same stretches, with the lowest score.
+    """Return the cut-off (M,) Hz of each marker (T, M, 3), with the lowest score.
 
-    The score is that of cross-validation, or, with known noise s, the expected squared error |x - truth|^2: |y - x|^2 - 2 s^2
-    (samples treated as noise), up to a constant (Mallows 1973; Craven & Wahba 1979, eq. 1.8).
+    All markers are visible in the same `stretches`. The score is that of cross-validation, or, for known noise s, the expected
+    squared error |x - truth|^2 = |y - x|^2 - 2 s^2 (samples treated as noise) plus a constant (Mallows 1973; Craven & Wahba
+    1979, eq. 1.8).
     """
     score = np.empty((len(tried_hz), positions.shape[1]))
     differences = [
@@ -191,7 +193,8 @@ SMOOTHING.add(
 )
 
 
-#: Bounds of the automatic cut-off: below, knee and ankle lose more than the hip gains; above, no torque gains.
+# : Bounds of the automatic cut-off: below them knee and ankle torques lose more accuracy than hip torques gain; above
+# them no torque gains accuracy.
 LOWEST_AUTOMATIC_HZ, HIGHEST_AUTOMATIC_HZ = 6.0, 25.0
 _MOST_OF_RATE = 0.4
 _NOISE_FROM_HZ, _ORDER = 20.0, 4
@@ -203,7 +206,7 @@ class AutomaticCutoff:
     """Automatic cut-off and its reason.
 
     Attributes:
-        cutoff_hz: for markers and forces.
+        cutoff_hz: cut-off for markers and forces.
         noise_m: white noise of the median marker, m per axis; NaN if unknown.
         speed_m_s: root mean square speed of the median marker relative to the mean of all.
         optimal_hz: lower quartile of the optimal cut-offs of the markers, before bounds and rounding; NaN if unknown.
@@ -218,15 +221,15 @@ class AutomaticCutoff:
 
     @property
     def reason(self) -> str:
-        """Reason for this cut-off, in words."""
-        least_noise_mm = 0.01  # lower noise: the markers were filtered before they were stored
+        """Text with the reason for this cut-off."""
+        least_noise_mm = 0.01  # if the noise is lower, the markers were filtered before they were stored
         if not np.isfinite(self.optimal_hz):
             return f"the lowest automatic cut-off: the {self.points} are visible too briefly for an estimate of their noise"
         noise_mm = 1000.0 * self.noise_m
         noise = (
             f"noise {noise_mm:.2f} mm"
             if noise_mm >= least_noise_mm
-            else f"noise below {least_noise_mm} mm, probably filtered before"
+            else f"noise below {least_noise_mm} mm, probably filtered before export"
         )
         quartile = f"25th percentile of the optimal cut-offs of the {self.points} ({noise}): {self.optimal_hz:.1f} Hz"
         if self.cutoff_hz > self.optimal_hz + 0.5:
@@ -237,8 +240,8 @@ class AutomaticCutoff:
 
 
 def choose_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
-    """Return the cut-off for markers (T, M, 3) m, NaN where missing; the lowest for short recordings."""
-    # Soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s.
+    """Return the automatic cut-off for markers (T, M, 3) m, NaN where missing; the lowest bound for short recordings."""
+    # Ratio of the soft-tissue error of a marker to its speed relative to the mean of all markers: 0.2 mm at 1 m/s.
     skin_s = 0.0002  # soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s
     noise, speed = estimate_noise(positions, rate_hz, _NOISE_FROM_HZ, _ORDER), relative_speed(positions, rate_hz)
     error = np.hypot(noise, skin_s * speed)
@@ -253,7 +256,7 @@ def choose_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
 
 
 def relative_speed(positions: FloatArray, rate_hz: float) -> FloatArray:
-    """Return the root mean square speed (M,) m/s of markers (T, M, 3) relative to the mean of all; NaN without visible frames."""
+    """Return the RMS speed (M,) m/s of markers (T, M, 3) relative to the mean of all; NaN for markers that are never visible."""
     speed_cutoff_hz = 6.0
     if len(positions) < 2:
         return np.full(positions.shape[1], np.nan)
