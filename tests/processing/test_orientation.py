@@ -198,7 +198,7 @@ def test_no_position_left_is_refused_in_one_sentence(shape, value):
 
 @pytest.mark.parametrize("rate_hz", [np.nan, np.inf, 0.0, -1.0])
 def test_an_impossible_rate_is_refused_in_one_sentence(rate_hz):
-    with pytest.raises(InputFileError, match="a frame rate of .* Hz; expected a positive number"):
+    with pytest.raises(InputFileError, match=r"a frame rate of .* Hz; expected a positive number"):
         find_world(degenerate(np.ones((10, 4, 3)), rate_hz))
 
 

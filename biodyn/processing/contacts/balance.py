@@ -277,7 +277,7 @@ def _split_at_plate_edge(
         f"the {SIDE_NAMES[side]} foot extends {100 * item.contact.evidence['overhang_m']:.1f} cm beyond the plate"
     )
     difference = (
-        f"the plates carry {abs(mean_n):.0f} N {'less' if mean_n >= 0.0 else 'more'} than required by the motion"
+        f"the plates measure {abs(mean_n):.0f} N {'less' if mean_n >= 0.0 else 'more'} than required by the motion"
     )
     if abs(mean_n) > SUPPORTS * scale.weight_n:
         return [_reject(item, f"{overhang}, and {difference}")]

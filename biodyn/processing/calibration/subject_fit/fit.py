@@ -188,7 +188,7 @@ def _length_row(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArr
     return row
 
 
-# Limits of the scale of a segment's marker errors relative to the prior, and the number of errors equivalent to the prior.
+# Limits of the scale of a segment's marker errors relative to the prior, and number of errors equivalent to it.
 _PRIOR_ERRORS = 20.0
 
 
@@ -380,7 +380,7 @@ class _Problem:
         free: `free_columns` of each trial. The variance is the weighted mean of the prior variance, which counts as
         `_PRIOR_ERRORS` errors, and of the residual variance in independent frames.
         """
-        # Limits of the scale of a segment's marker errors relative to the prior, and the number of errors equivalent to the prior.
+        # Limits of the scale of a segment's marker errors relative to the prior, and number of errors equivalent to it.
         error_scale = (1.0, 2.5)
         believed = self.unknowns.marker_m
         squares, counts = np.zeros(len(believed)), np.zeros(len(believed))
