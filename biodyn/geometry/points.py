@@ -12,7 +12,7 @@ def signed_distance(points: FloatArray, polygon: FloatArray) -> FloatArray:
 
     The leading axes broadcast; the corners of a polygon are in order around it.
     """
-    # x and z by themselves: numpy is slow along an axis of two
+    # x and z are handled separately, because NumPy is slow along an axis of length two
     x, z = np.asarray(points)[..., None, 0], np.asarray(points)[..., None, 2]
     start_x, start_z = np.asarray(polygon)[..., 0], np.asarray(polygon)[..., 2]
     edge_x, edge_z = np.roll(start_x, -1, axis=-1) - start_x, np.roll(start_z, -1, axis=-1) - start_z
@@ -40,7 +40,7 @@ def rigid_fit(p_B: FloatArray, p_W: FloatArray, weights: FloatArray | None = Non
     centre_W = np.einsum("m,...mi->...i", share, p_W)
     covariance = np.einsum("m,...mi,mj->...ij", share, p_W - centre_W[..., None, :], p_B - centre_B)
     U, _, Vt = np.linalg.svd(covariance)
-    # A reflection is not a motion: rotate the least determined axis.
+    # Replace a reflection by a rotation: reverse the least determined axis.
     U[..., :, 2] *= np.sign(np.linalg.det(U @ Vt))[..., None]
     R = U @ Vt
     return R, centre_W - R @ centre_B

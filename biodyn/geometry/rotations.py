@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 _TO_SCIPY = [1, 2, 3, 0]  # w x y z -> x y z w
 _CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
-_W = 3  # place of w behind x y z
+_W = 3  # index of w after x y z
 
 
 def _rotation() -> type[Rotation]:
-    """Import SciPy's rotations on first use: loading them takes as long as loading all compiled kernels."""
+    """Return SciPy's Rotation class, imported on first use because its import is slow."""
     from scipy.spatial.transform import Rotation
 
     return Rotation
@@ -53,7 +53,7 @@ def quaternion_from_matrix(R: FloatArray) -> FloatArray:
         xyzw[k] = rows[k][i] + rows[i][k]
         xyzw[_W] = rows[k][j] - rows[j][k]
     x, y, z, w = xyzw
-    first = next(part for part in (w, x, y, z) if part)  # of a half turn w is zero
+    first = next(part for part in (w, x, y, z) if part)  # w is zero for a half turn
     length = math.copysign(math.sqrt(x * x + y * y + z * z + w * w), first)
     return np.array([w, x, y, z]) / length
 

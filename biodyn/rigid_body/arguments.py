@@ -1,4 +1,4 @@
-"""Checked arguments for the kernels: float64, C order, valid shapes, otherwise one clear error."""
+"""Checks of arguments for the kernels: float64, C order and valid shapes, or a clear error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from biodyn.rigid_body.multibody import Multibody
 def checked_array(values: ArrayLike, shape: tuple[int | None, ...], name: str) -> FloatArray:
     """Return `values` as a C-ordered float64 array of the given shape; None in `shape` stands for any length.
 
-    Raises ModelError naming the argument: wrong shape, not numbers, or infinite. NaN passes: it means missing.
+    Raises ModelError that names the argument if its shape is wrong or if it contains non-numbers or infinite numbers. NaN is
+    accepted and means missing.
     """
     try:
         array = np.ascontiguousarray(values, dtype=np.float64)
@@ -25,14 +26,15 @@ def checked_array(values: ArrayLike, shape: tuple[int | None, ...], name: str) -
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise ModelError(f"{name} must have shape ({wanted}), found {array.shape}.")
     if _holds_infinite(array):
-        raise ModelError(f"{name} holds infinite numbers.", "Use NaN for what is missing.")
+        raise ModelError(f"{name} contains infinite numbers.", "Use NaN for missing values.")
     if not array.flags.writeable:
-        array = array.copy()  # read-only arrays would be another type to numba, compiled again
+        # read-only arrays are another type in numba, for which the kernels would be compiled again
+        array = array.copy()
     return array
 
 
 def zero_workspace(numbers: int) -> FloatArray:
-    """Return an array of zeros that begins at a cache line, as working memory of a kernel."""
+    """Return an array of zeros aligned to a cache line, as working memory of a kernel."""
     line = 8
     memory = np.zeros(numbers + line)
     start = -(memory.ctypes.data // memory.itemsize) % line
@@ -65,7 +67,7 @@ def checked_wrenches(
         raise ModelError(f"wrench_bodies must be body indices (K,), found {bodies!r}.")
     bad = [int(b) for b in index if not 0 <= b < len(mb.bodies)]
     if bad:
-        raise ModelError(f"wrench_bodies names bodies {bad}, but the model has {len(mb.bodies)}.")
+        raise ModelError(f"wrench_bodies contains the indices {bad}, but the model has {len(mb.bodies)} bodies.")
     loads = checked_array(wrenches, (frames, len(index), 6), "wrenches")
     path: list[int] = []
     start = [0]

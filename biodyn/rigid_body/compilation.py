@@ -24,7 +24,7 @@ from biodyn.rigid_body.marker_fit import inverse_kinematics
 from biodyn.rigid_body.multibody import Body, Joint, Multibody
 
 Progress = Callable[[str], None]
-_COMPLETE: Final = "complete"  # a file in the cache folder: all kernels of a trial are in it
+_COMPLETE: Final = "complete"  # a file in the cache folder; it shows that the cache contains all kernels of a trial
 
 
 def is_compiled() -> bool:
@@ -40,9 +40,10 @@ def compilation_note() -> str:
         return ""
     if CACHE_FOLDER is None:
         return (
-            f"Compiling the kernels in every run: no folder can keep them; name a writable one with {FOLDER_VARIABLE}."
+            f"The kernels are compiled in every run, because no cache folder is writable. Set {FOLDER_VARIABLE} to "
+            "a writable folder."
         )
-    return f"Compiling the kernels of this command; they are kept in '{CACHE_FOLDER}' for later runs."
+    return f"Compiling the kernels of this command; they are stored in '{CACHE_FOLDER}' for later runs."
 
 
 def _tiny_model() -> tuple[Multibody, FloatArray, FloatArray]:
@@ -60,7 +61,8 @@ def _compilation_tasks() -> dict[str, Callable[[], object]]:
     p_BM = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
     loads = np.zeros((1, 1, 6))
     return {
-        "fit": lambda: inverse_kinematics(mb, np.array([0, 0, 0, 0, 1]), p_BM, p_BM[None], np.ones(5)),  # poses, too
+        # includes poses
+        "fit": lambda: inverse_kinematics(mb, np.array([0, 0, 0, 0, 1]), p_BM, p_BM[None], np.ones(5)),
         "derivatives": lambda: inverse_dynamics_derivatives(mb, q, v, v, loads, [1]),
         "forward": lambda: forward_dynamics(mb, q, v, v, loads, [1]),
         "inverse": lambda: inverse_dynamics(mb, q, v, v, loads, [1]),
@@ -119,7 +121,7 @@ def _run_marker_equations(mb: Multibody, q: FloatArray) -> None:
 def warm_up(progress: Progress | None = None) -> None:
     """Compile, or load from disk, the kernels of a trial by running each on one frame of a tiny model.
 
-    Parameters: `progress`: called with the name of each piece that is compiled.
+    progress: function that is called with a description of each group of kernels that is compiled.
     """
     compiled = is_compiled()
     for name, call in _compilation_tasks().items():
@@ -127,5 +129,5 @@ def warm_up(progress: Progress | None = None) -> None:
             progress(f"compiling kernels ({name})")
         call()
     if CACHE_FOLDER is not None:
-        with suppress(OSError):  # a folder that is filled and read-only
+        with suppress(OSError):  # the cache folder may be complete and read-only
             (CACHE_FOLDER / _COMPLETE).touch()

@@ -64,7 +64,7 @@ def _whole_body_sums(mb: Multibody, q: ArrayLike, v: ArrayLike | None) -> FloatA
     frames = np.shape(q)[0] if np.ndim(q) else 0
     positions, rates = checked_state(mb, q, v=np.zeros((frames, mb.nv)) if v is None else v)
     if not mb.total_mass_kg > 0.0:
-        raise ModelError("The bodies have no mass, so no centre of mass.")
+        raise ModelError("The centre of mass is undefined, because the bodies have no mass.")
     result = np.empty((positions.shape[0], kernels.COLUMNS))
     kernels.whole_body(mb.tree, positions, rates, result, zero_workspace(kernels.work_size(mb.tree)))
     return result
@@ -115,7 +115,7 @@ def _sweep_memory(tree: Tree) -> second_order.Sweep:
         carried=fields(6 * nv),
         twice=fields(6 * nv),
         origin=fields(3),
-        q=fields(nv + n),  # a joint has one number more than rates at most
+        q=fields(nv + n),  # a joint has at most one more coordinate than speeds
         qd=fields(nv),
         qdd=fields(nv),
         wrench=fields(6),
@@ -123,7 +123,8 @@ def _sweep_memory(tree: Tree) -> second_order.Sweep:
 
 
 def inertial_parameters(mb: Multibody) -> FloatArray:
-    """Return phi (10 B,): for each body [m, m c (3), I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the body origin]."""
+    """Return the inertial parameters phi (10 B,): [m, m c (3), I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] of each
+    body."""
     tree, rows = mb.tree, mb.link_of_body
     phi = np.concatenate([tree.mass[:, None], tree.first_moment, tree.inertia_origin], axis=1)
     return np.asarray(phi[rows].ravel())
@@ -187,7 +188,7 @@ def generalised_wrench_forces(
     still, result = np.zeros((len(positions), mb.nv)), np.empty((len(positions), mb.nv))
     unused, work = np.empty((0, tree.parent.shape[0], 6)), zero_workspace(kernels.work_size(tree))
     kernels.inverse_dynamics(tree, positions, still, still, loads, path, start, result, unused, work)
-    return -result  # at rest and without weight, inverse dynamics only undoes the wrenches
+    return -result  # at rest and without gravity, inverse dynamics returns minus the generalised forces of the wrenches
 
 
 def inverse_dynamics_derivatives(
@@ -198,7 +199,7 @@ def inverse_dynamics_derivatives(
     wrenches: ArrayLike | None = None,
     wrench_bodies: Sequence[int] | IntArray | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return dtau/dq, dtau/dv and dtau/dvdot = M, each (T, nv, nv), rows tau.
+    """Return dtau/dq, dtau/dv and dtau/dvdot = M, each (T, nv, nv); rows are tau.
 
     Derivatives with respect to q are taken along the steps of `integrate`. The wrenches (T, K, 6) are constant in World.
     Singh, Russell & Wensing 2022, doi 10.1109/LRA.2022.3141194.
@@ -254,15 +255,14 @@ def inverse_dynamics(
     """Return the generalised forces tau (T, nv) required for the motion (recursive Newton-Euler algorithm).
 
     Args:
-        q, v, vdot: (T, nq), (T, nv), (T, nv); a quaternion joint's vdot is the derivative of its v components.
+        q, v, vdot: (T, nq), (T, nv), (T, nv); for a quaternion joint, vdot is the derivative of the components of v.
         wrenches: (T, K, 6) F_Wo_W, [moment; force] about the world origin in world axes, N m and N, acting on the
             bodies with index wrench_bodies (K,).
         joint_wrenches: also return the wrenches (T, B, 6) that each parent exerts on its body through the joint,
             [moment; force] about the body origin in body axes.
 
-    Returns tau, dual to v: N m for angles, N for travel, [moment; force] in body axes for a free joint. NaN in a
-    frame gives NaN in that frame. Raises ModelError for wrong shapes, indices or infinite numbers.
-    Featherstone 2008, Table 5.1.
+    Returns tau, dual to v: N m for angles, N for travel, [moment; force] in body axes for a free joint. A frame with NaN has
+    the result NaN. Raises ModelError for wrong shapes, indices or infinite numbers. Featherstone 2008, Table 5.1.
     """
     positions, rates, accelerations = checked_state(mb, q, v=v, vdot=vdot)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
@@ -295,8 +295,8 @@ def forward_dynamics(
 ) -> FloatArray:
     """Return the accelerations vdot (T, nv) due to the generalised forces tau (T, nv) (articulated-body algorithm).
 
-    Arguments as for `inverse_dynamics`. A massless body at the end of a chain has no defined acceleration: its frame
-    gives NaN or infinity. Featherstone 2008, Table 7.1.
+    Arguments as for `inverse_dynamics`. A massless body at the end of a chain has no defined acceleration, so that the result
+    is NaN or infinite. Featherstone 2008, Table 7.1.
     """
     positions, rates, forces = checked_state(mb, q, v=v, tau=tau)
     loads, path, start = checked_wrenches(mb, positions.shape[0], wrenches, wrench_bodies)
@@ -321,7 +321,8 @@ def _lie_bracket(mb: Multibody, a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _step_rate(mb: Multibody, step: FloatArray, v: FloatArray) -> FloatArray:
-    """Return the rate of `step` for which q (+) step moves with v: dexp^-1 up to the order that a fourth-order method needs."""
+    """Return the rate of `step` for which q (+) step moves with v (dexp^-1 up to the order required by a fourth-order
+    method)."""
     once = _lie_bracket(mb, step, v)
     return v + 0.5 * once + _lie_bracket(mb, step, once) / 12.0
 
@@ -340,7 +341,7 @@ def simulate(
     Args:
         q0, v0: (nq,), (nv,) at times[0].
         forces: generalised forces (1, nv) at time t, q (1, nq), v (1, nv); None = the joints move freely.
-        wrenches, wrench_bodies: likewise, as for `forward_dynamics`.
+        wrenches, wrench_bodies: function of the same arguments, and bodies, as for `forward_dynamics`.
 
     Raises ModelError for times that do not increase, or wrong shapes. Munthe-Kaas 1998, doi 10.1007/BF02510919.
     """

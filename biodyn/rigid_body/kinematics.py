@@ -17,7 +17,7 @@ from biodyn.rigid_body.multibody import Multibody
 def body_poses(mb: Multibody, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return R_WB (T, B, 3, 3) and p_WB (T, B, 3) m of all bodies for q (T, nq).
 
-    Raises ModelError for a wrong shape or infinite numbers; NaN gives NaN in its frame.
+    Raises ModelError for a wrong shape or infinite numbers. A frame with NaN has the result NaN.
     """
     (positions,) = checked_state(mb, q)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
@@ -57,7 +57,7 @@ def body_accelerations(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLik
 def integrate(mb: Multibody, q: ArrayLike, v_dt: ArrayLike) -> FloatArray:
     """Return the configurations (T, nq) reached from q (T, nq) by steps v dt (T, nv) in body axes.
 
-    Rotations by the exponential map, free joints along the screw of the constant body-frame twist.
+    Rotations use the exponential map; free joints follow the screw motion of the constant body-frame twist.
     """
     positions, steps = checked_state(mb, q, v_dt=v_dt)
     result = np.empty_like(positions)
@@ -66,7 +66,7 @@ def integrate(mb: Multibody, q: ArrayLike, v_dt: ArrayLike) -> FloatArray:
 
 
 def difference(mb: Multibody, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
-    """Return the steps (T, nv) with integrate(q0, step) = q1 for q0, q1 (T, nq); rotations take the shorter way."""
+    """Return the steps (T, nv) with integrate(q0, step) = q1 for q0, q1 (T, nq); rotations are by at most half a turn."""
     (start,), (end,) = checked_state(mb, q0), checked_state(mb, q1)
     start, end = (np.ascontiguousarray(a) for a in np.broadcast_arrays(start, end))
     steps = np.empty((start.shape[0], mb.nv))
@@ -106,7 +106,7 @@ def jacobian(mb: Multibody, q: ArrayLike, body: int | str, point: ArrayLike | No
     """
     b = mb.body_index(body) if isinstance(body, str) else int(body)
     if not 0 <= b < len(mb.bodies):
-        raise ModelError(f"No body with index {b}; the model has {len(mb.bodies)}.")
+        raise ModelError(f"No body has the index {b}; the model has {len(mb.bodies)} bodies.")
     J = joint_jacobians(mb, q) * mb.paths[b]
     R_WB, p_WB = body_poses(mb, q)
     x = p_WB[:, b] if point is None else p_WB[:, b] + R_WB[:, b] @ checked_array(point, (3,), "point")
@@ -120,7 +120,7 @@ class StickFigure:
 
     Attributes:
         bodies: (B,) indices of the bodies in the tree, parents first. ends_m: (B, 3) distal ends in body axes.
-        carried: for each body the positions in `bodies` of its children; massless links are skipped.
+        carried: indices in `bodies` of the children of each body; massless links are skipped.
     """
 
     bodies: IntArray
@@ -131,7 +131,7 @@ class StickFigure:
     def from_posture(cls, mb: Multibody, q: FloatArray | None = None) -> StickFigure:
         """Return the figure of a tree; the posture q (nq,) should be realistic if joints also move along axes.
 
-        An end is the mean of the joints that the body carries, but at least as far beyond its mass centre as its own joint is
+        An end is the mean of the distal joints of the body, but at least as far beyond its mass centre as its proximal joint is
         before it.
         """
         heavy = [i for i, body in enumerate(mb.bodies) if body.mass_kg > 0.0]

@@ -1,4 +1,4 @@
-"""Fit the coordinates of a multibody to recorded markers, all markers and all coordinates of a frame at once."""
+"""Fit of the coordinates of a multibody to recorded markers, with all markers and coordinates of a frame at once."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from biodyn.rigid_body.multibody import Multibody
 
 # Status of a frame.
 CONVERGED: Final = ik.CONVERGED
-STOPPED: Final = ik.STOPPED  # at the largest number of iterations
-UNSEEN: Final = ik.UNSEEN  # not enough markers seen
-UNDETERMINED: Final = ik.UNDETERMINED  # converged, but the markers seen leave some coordinate undetermined
-# A coordinate this near to its limit lies at it, rad or m; frames in which the start's posture is looked for; the share of the
-# cost that another minimum has at most.
+STOPPED: Final = ik.STOPPED  # stopped at the largest number of iterations
+UNSEEN: Final = ik.UNSEEN  # not enough visible markers
+UNDETERMINED: Final = ik.UNDETERMINED  # converged, but the visible markers do not determine some coordinate
+# Distance (rad or m) within which a coordinate is at its limit; number of frames that are compared with the initial
+# posture; largest fraction of the cost of another minimum that replaces the first.
 _AT_LIMIT: Final = 1e-6
 _COMPARED_FRAMES: Final = 50
 _BETTER: Final = 0.98
-# A frame with fewer visible markers has no solution: three points fix a rigid body.
+# A frame with fewer visible markers has no solution, because three points determine a rigid body.
 MIN_MARKERS: Final = 3
-# 2 cm across: with less, marker noise of some mm would turn the base by tens of degrees.
+# 2 cm transverse extent; with a smaller one, marker noise of some mm would rotate the base by tens of degrees.
 _LEAST_SPREAD_M: Final = 0.02
-# Nobody turns by this from frame to frame; the root's markers are then as rigid as skin lets them be.
+# Least rotation that is not possible from one frame to the next, and largest deviation of the root markers from a rigid body.
 _TURNED_RAD: Final = np.pi / 3.0
 _RIGID_M: Final = 0.02
 
@@ -48,7 +48,7 @@ class InverseKinematics:
     Attributes:
         q: (T, nq) configurations, NaN in frames with status UNSEEN.
         marker_error: (T, M) distance of each marker from its position on the model, m, NaN if not visible or not fitted.
-        cost: (T,) weighted sum of squares, m^2, priors included.
+        cost: (T,) weighted sum of squares including priors, m^2.
         iterations: (T,) number of Newton steps.
         status: (T,) CONVERGED, STOPPED, UNSEEN or UNDETERMINED.
     """
@@ -74,7 +74,7 @@ def _align_base(
     weights: FloatArray,
     by_all: bool = False,
 ) -> FloatArray:
-    """Return q0 (nq,) for each frame (F, nq), with the free root body aligned with its markers p_WM (F, M, 3).
+    """Return q0 (nq,) repeated for each frame (F, nq), with the free root body aligned with its markers p_WM (F, M, 3).
 
     weights: (F, M). The markers of the root are used if they determine its pose, unless `by_all` is set; otherwise all markers.
     """
@@ -86,7 +86,7 @@ def _align_base(
     x_root = (x - p_WB[0, 0]) @ R_WB[0, 0]
     shown = np.where(all_finite(p_WM), weights, 0.0)
     R_PJ, p_PJ = tree.R_PJ[0].reshape(3, 3), tree.p_PJ[0]
-    kinds, kind_of = np.unique(shown, axis=0, return_inverse=True)  # frames that show the same markers alike
+    kinds, kind_of = np.unique(shown, axis=0, return_inverse=True)  # frames with the same visible markers
     for number, share in enumerate(kinds):
         frames, use = np.flatnonzero(kind_of.ravel() == number), share > 0
         of_root = use & (marker_body == 0)
@@ -98,10 +98,10 @@ def _align_base(
 
 
 def _frames_after_turns(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, p_WM: FloatArray) -> list[int]:
-    """Return the frames before which the free root body has turned by more than `_TURNED_RAD` since it was last visible.
+    """Return the frames in which the free root body is rotated by more than `_TURNED_RAD` since it was last visible.
 
-    This happens when a person leaves the volume and returns. Started from the previous pose, the fit may twist an arm. All root
-    markers must agree, as one rigid body: a swapped pair does not rotate it.
+    This happens if a person leaves the volume and returns. A fit that starts from the previous pose may then twist an arm. All
+    root markers must agree as one rigid body, so that a swapped pair is not taken for a rotation.
     """
     of_root = np.flatnonzero(marker_body == 0)
     if len(of_root) < MIN_MARKERS or not (mb.tree.kind[0] == FREE and mb.tree.parent[0] == -1):
@@ -162,10 +162,10 @@ def _checked_limits(mb: Multibody, lower: ArrayLike | None, upper: ArrayLike | N
     high = np.array(mb.upper if upper is None else upper, dtype=np.float64)
     for name, limits in (("lower", low), ("upper", high)):
         if limits.shape != (mb.nv,) or np.isnan(limits).any():
-            raise ModelError(f"{name} must hold {mb.nv} limits, -inf or inf where there is none.")
+            raise ModelError(f"{name} must have {mb.nv} limits; use -inf or inf for coordinates without a limit.")
     crossed = [mb.body_names[i] for i, body in enumerate(mb.bodies) if (low > high)[mb.v_slice(body.name)].any()]
     if crossed:
-        raise ModelError(f"The lower limit lies above the upper one in the joint of {', '.join(crossed)}.")
+        raise ModelError(f"The lower limit is above the upper limit in the joint of {', '.join(crossed)}.")
     return low, high
 
 
@@ -177,11 +177,15 @@ def checked_markers(
     markers = places.shape[0]
     body = np.asarray(marker_body)
     if body.shape != (markers,) or not np.issubdtype(body.dtype, np.integer):
-        raise ModelError(f"marker_body must hold {markers} body indices, found shape {body.shape} of {body.dtype}.")
+        raise ModelError(f"marker_body must have {markers} body indices, found shape {body.shape} of {body.dtype}.")
     if markers and not (int(body.min()) >= 0 and int(body.max()) < len(mb.bodies)):
-        raise ModelError(f"marker_body names bodies {body.min()} to {body.max()}, the model has {len(mb.bodies)}.")
+        raise ModelError(
+            f"marker_body has indices from {body.min()} to {body.max()}, but the model has {len(mb.bodies)} bodies."
+        )
     if not np.isfinite(places).all():
-        raise ModelError(f"Markers {np.flatnonzero(~np.isfinite(places).all(axis=1)).tolist()} have no place in p_BM.")
+        raise ModelError(
+            f"Markers {np.flatnonzero(~np.isfinite(places).all(axis=1)).tolist()} have no position in p_BM."
+        )
     recorded = checked_array(p_WM, (None, markers, 3), "p_WM")
     shares = _as_rows(weights, markers, len(recorded), "weights")
     if not (shares >= 0).all():
@@ -194,7 +198,7 @@ def _checked_priors(
 ) -> tuple[FloatArray, FloatArray]:
     """Return prior weights (nv,) and prior (0, 1 or T, nq); raise ModelError if only one of them is given."""
     if (prior_weights is None) != (q_prior is None):
-        raise ModelError("prior_weights and q_prior belong together; give both or none.")
+        raise ModelError("Specify both prior_weights and q_prior, or neither.")
     if prior_weights is None or q_prior is None:
         return np.zeros(mb.nv), np.zeros((0, mb.nq))
     return checked_array(prior_weights, (mb.nv,), "prior_weights"), _as_rows(q_prior, mb.nq, frames, "q_prior")
@@ -222,32 +226,33 @@ def inverse_kinematics(
     q_prior: ArrayLike | None = None,
     q_near: ArrayLike | None = None,
 ) -> InverseKinematics:
-    """Fit all coordinates to all visible markers of every frame: weighted nonlinear least squares.
+    """Fit all coordinates to all visible markers of every frame by weighted nonlinear least squares.
 
     Args:
         marker_body: (M,) index of the body that carries each marker.
         p_BM: (M, 3) marker position in body axes, m.
-        p_WM: (T, M, 3) recorded positions, m, NaN = unseen.
-        weights: (M,) or (T, M), >= 0; 0 leaves a marker out.
+        p_WM: (T, M, 3) recorded positions, m, NaN = not visible.
+        weights: (M,) or (T, M), >= 0; a marker with weight 0 is ignored.
         lower, upper: (nv,) limits of the one-axis coordinates, rad or m; those of the model if omitted.
         q0: (nq,) initial guess for the first frame, by default the neutral configuration. A free root body is aligned with
-            the markers first, so its position in q0 does not matter.
-        tolerance: a frame has converged when no coordinate would change by more, rad or m.
+            the markers first, so that its position in q0 is irrelevant.
+            tolerance: a frame has converged if no coordinate would change by more, rad or m.
         prior_weights, q_prior: (nv,) and (nq,) or (T, nq): adds sum_j prior_weights_j (q - q_prior)_j^2 to the cost
             (unit m^2 / rad^2 against markers of weight 1), for coordinates that the markers determine poorly or not at all.
             For quaternions the difference is the rotation vector to the prior in body axes, for positions of free joints as in q.
         q_near: (T, nq) initial guess of each frame from an earlier fit; NaN rows are ignored.
 
-    Every frame starts from the one before, with the root placed on the markers again where it has turned meanwhile. A first frame
-    with a posture far from q0 can end in a wrong minimum (an elbow bent backwards, with the upper arm turned round), and many
-    others with it: where a coordinate is at its limit in some frame, the first is also reached backwards from the frame that q0
-    resembles most; what fits all frames better and is less often at a limit is used.
+    Every frame starts from the previous frame, and the root is realigned with its markers if it has rotated while it was not
+    visible. If the posture of the first frame is far from q0, it can converge to a wrong minimum (e.g. an elbow bent backwards
+    with the upper arm rotated), followed by many other frames. Therefore, if a coordinate is at its limit in some frame, the
+    first frame is also computed backwards from the frame that is most similar to q0. The result that fits all frames better and
+    is less often at a limit is used.
 
-    Newton's method with exact curvature, damped where a step fails, limits by an active set. Coordinates that no visible
-    marker moves stay where they were; such frames are UNDETERMINED. Angles without limits are continuous from one determined
-    frame to the next, within half a turn.
+    The algorithm is Newton's method with exact curvature, damped if a step fails, with an active set for limits. Coordinates
+    that no visible marker determines keep their values; such frames are UNDETERMINED. Angles without limits are continuous from
+    one determined frame to the next, within half a turn.
 
-    Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.
+    Raises ModelError for wrong shapes, unknown bodies, negative weights, or a lower limit above its upper limit.
     """
     body, places, recorded, shares = checked_markers(mb, marker_body, p_BM, p_WM, weights)
     low, high = _checked_limits(mb, lower, upper)
@@ -297,9 +302,9 @@ def _count_at_limits(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatA
 
 @dataclass(frozen=True)
 class _Fit:
-    """The fit of all frames from a given start.
+    """Fit of all frames from a given start.
 
-    Attributes: marker_body: (M,) bodies. turned: frames before which the root has turned (`_coordinate_rates`), ascending.
+    Attributes: marker_body: (M,) bodies. turned: frames in which the root is rotated (`_frames_after_turns`), ascending.
     """
 
     mb: Multibody
@@ -310,7 +315,7 @@ class _Fit:
     max_iterations: int
 
     def fit_from(self, start: FloatArray) -> InverseKinematics:
-        """Fit all frames starting from q (nq,); realign the root with its markers in every frame before which it has turned."""
+        """Fit all frames starting from q (nq,); realign the root with its markers in the frames `turned`."""
         pieces: list[InverseKinematics] = []
         for first, stop in pairwise((0, *self.turned, len(self.problem.p_WM))):
             if pieces:
@@ -327,7 +332,7 @@ class _Fit:
     ) -> FloatArray | None:
         """Fit backwards to the first of the frames `usable` from the frame most similar to the posture (nq,); return its q (nq,).
 
-        Returns None if that is the first frame, or if the fit is not better than the given one.
+        Returns None if this is the first frame, or if the fit is not better than the given result.
         """
         if not len(usable):
             return None
@@ -351,7 +356,7 @@ class _Fit:
         return _align_base(self.mb, q, self.marker_body, places, whole.p_WM[frames], shown, by_all=by_all)
 
     def _run_kernel(self, rows: slice | IntArray, start: FloatArray) -> InverseKinematics:
-        """Run the kernel from `start` (nq,) over the given frames, in their order."""
+        """Run the kernel from `start` (nq,) over the given frames in this order."""
         whole, mb = self.problem, self.mb
         problem = whole._replace(
             p_WM=np.ascontiguousarray(whole.p_WM[rows]),

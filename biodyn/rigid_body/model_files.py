@@ -1,4 +1,4 @@
-"""Trees of bodies read from URDF, and written as URDF and MJCF (MuJoCo)."""
+"""Import of trees of bodies from URDF, and export to URDF and MJCF (MuJoCo)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KINDS = {
 }
 
 
-# No length, mass or inertia of a machine comes near; squares and sums of such numbers stay finite.
+# Larger than any length, mass or inertia of a machine; squares and sums of such numbers are finite.
 _LARGEST = 1e12
 
 
@@ -36,11 +36,11 @@ def _numbers(text: str | None, count: int, where: str, most: float = _LARGEST) -
     try:
         values = np.zeros(count) if text is None else np.array([float(x) for x in text.split()])
     except ValueError as error:
-        raise ModelError(f"{where} holds '{excerpt(str(text))}', which are not numbers.") from error
+        raise ModelError(f"{where} contains '{excerpt(str(text))}' instead of numbers.") from error
     if values.shape != (count,):
-        raise ModelError(f"{where} must hold {count} numbers, found '{excerpt(str(text))}'.")
-    if not (np.abs(values) <= most).all():  # nor not a number
-        raise ModelError(f"{where} must be a number of at most {most:.0e} either way, found '{excerpt(str(text))}'.")
+        raise ModelError(f"{where} must have {count} numbers, found '{excerpt(str(text))}'.")
+    if not (np.abs(values) <= most).all():  # this also rejects NaN
+        raise ModelError(f"{where} must have a magnitude of at most {most:.0e}, found '{excerpt(str(text))}'.")
     return values
 
 
@@ -72,7 +72,7 @@ def _inertial(link: ET.Element, name: str) -> tuple[float, FloatArray, FloatArra
 def _joint(element: ET.Element, name: str) -> Joint:
     kind = element.get("type", "")
     if kind not in _KINDS:
-        raise ModelError(f"Joint '{name}' is of type '{kind}'.", f"Known types: {', '.join(_KINDS)}.")
+        raise ModelError(f"Joint '{name}' has the unsupported type '{kind}'.", f"Supported types: {', '.join(_KINDS)}.")
     axis_element, limit = element.find("axis"), element.find("limit")
     if _KINDS[kind] in ("weld", "free"):
         return Joint(_KINDS[kind])
@@ -92,7 +92,7 @@ def from_urdf(
     """Return the model of a URDF file (a path) or of URDF text (starting with '<').
 
     base: type of the joint between world and root link. A root link named 'world' is the world itself. Meshes, sensors and
-    transmissions are ignored. Raises ModelError naming the link or joint that cannot be read.
+    transmissions are ignored. Raises ModelError that names the link or joint that cannot be read.
     """
     text = str(source)
     try:
@@ -102,11 +102,11 @@ def from_urdf(
     except OSError as error:
         raise ModelError(
             f"The URDF model '{excerpt(text)}' cannot be read: {error.strerror}.",
-            "Give the path of an URDF file or its text.",
+            "Specify the path of a URDF file or its text.",
         ) from error
-    except (ValueError, ET.ParseError) as error:  # text that is no Unicode, or declares entities
+    except (ValueError, ET.ParseError) as error:  # the text is not Unicode, or declares entities
         raise ModelError(
-            f"The URDF model cannot be read: {error}.", "Give the path of an URDF file or its text."
+            f"The URDF model cannot be read: {error}.", "Specify the path of a URDF file or its text."
         ) from error
     links = {link.get("name", ""): link for link in robot.findall("link")}
     carried = {}
@@ -115,7 +115,7 @@ def from_urdf(
         if child is None or parent is None:
             raise ModelError(f"Joint '{name}' needs <parent> and <child>.")
         if child.get("link") in carried:
-            raise ModelError(f"Link '{child.get('link')}' hangs on two joints; a URDF model is a tree.")
+            raise ModelError(f"Link '{child.get('link')}' is the child of two joints, but a URDF model must be a tree.")
         carried[child.get("link", "")] = (joint, parent.get("link", ""))
     bodies = []
     for name, link in links.items():
@@ -151,7 +151,7 @@ def _one_axis_parts(joint: Joint) -> list[tuple[str, Vector3]] | None:
 def to_urdf(mb: Multibody, name: str = "model") -> str:
     """Return the model as URDF text; joints with several axes become chains of massless links.
 
-    URDF has no spherical and no helical joint: ModelError names the body.
+    Raises ModelError that names the body for spherical and helical joints, which URDF does not have.
     """
     robot = ET.Element("robot", name=name)
     ET.SubElement(robot, "link", name="world")
@@ -162,7 +162,7 @@ def to_urdf(mb: Multibody, name: str = "model") -> str:
         if joint.kind in ("weld", "free"):
             steps = [("fixed" if joint.kind == "weld" else "floating", None)]
         elif parts is None:
-            raise ModelError(f"URDF has no {joint.kind} joint, which carries body '{body.name}'.")
+            raise ModelError(f"URDF does not support {joint.kind} joints (joint of body '{body.name}').")
         else:
             steps = [*parts]
         parent = body.parent or "world"
@@ -182,7 +182,7 @@ def to_urdf(mb: Multibody, name: str = "model") -> str:
             ET.SubElement(made, "child", link=link)
             if axis is not None:
                 ET.SubElement(made, "axis", xyz=_text(axis))
-                if bounded or kind == "prismatic":  # required there; 1e9 = none
+                if bounded or kind == "prismatic":  # required in URDF; 1e9 = no limit
                     ends = {"lower": repr(float(max(low, -1e9))), "upper": repr(float(min(high, 1e9)))}
                     ET.SubElement(made, "limit", {"effort": "1e9", "velocity": "1e9", **ends})
             parent = link
@@ -213,7 +213,7 @@ def _mjcf_joints(joint: Joint, name: str, root: bool) -> list[dict[str, str]]:
     parts = _one_axis_parts(joint)
     if parts is None:
         where = " away from the world" if joint.kind == "free" else ""
-        raise ModelError(f"MJCF has no {joint.kind} joint{where}, which carries body '{name}'.")
+        raise ModelError(f"MJCF does not support {joint.kind} joints{where} (joint of body '{name}').")
     result = []
     for k, (kind, axis) in enumerate(parts):
         made = {
@@ -232,8 +232,8 @@ class _Segment:
     """One MJCF body: a body of the tree with the massless links before it and their joints.
 
     Attributes:
-        body: the body; parent: the nearest body before it that is written.
-        R, p: pose of its joint frame in the parent's at q = 0. joints: attributes, from the parent outwards.
+        body: the body. parent: the nearest ancestor that is written.
+        R, p: pose of its joint frame in the frame of the parent at q = 0. joints: attributes, from the parent outwards.
     """
 
     body: Body
@@ -246,8 +246,8 @@ class _Segment:
 def _mjcf_segments(mb: Multibody) -> Iterator[_Segment]:
     """Return the bodies in topological order, with massless moving links merged into the body that each carries.
 
-    MuJoCo requires mass on everything that moves, and turns a body about several axes instead. It takes axes and
-    anchors in that body's own frame at q = 0.
+    MuJoCo requires that every moving body has mass; instead a body can have several joints. Axes and anchors are expressed in
+    the frame of this body at q = 0.
     """
     folded: dict[str, _Segment] = {}
     children = Counter(body.parent for body in mb.bodies)
@@ -277,9 +277,9 @@ def _joint_on_body(joint: dict[str, str], R_LB: FloatArray, p_LB: FloatArray) ->
 def _require_foldable(link: _Segment, children: int) -> None:
     if children != 1 or any("axis" not in joint for joint in link.joints):
         raise ModelError(
-            f"MuJoCo needs mass on every body that moves; '{link.body.name}' has none, and carries {children} bodies "
-            f"behind a {link.body.joint.kind} joint.",
-            "Give it a mass, or exactly one body to carry, by joints that have axes.",
+            f"MuJoCo requires that every moving body has mass. '{link.body.name}' has none, and carries {children} "
+            f"bodies behind a {link.body.joint.kind} joint.",
+            "Add mass to it, or let it carry exactly one body, with joints that have axes.",
         )
 
 
@@ -287,24 +287,24 @@ def _require_one_rotation(segment: _Segment) -> None:
     kinds = [joint["type"] for joint in segment.joints]
     if "ball" in kinds and len(kinds) > 1:
         raise ModelError(
-            f"MuJoCo cannot turn body '{segment.body.name}' by a spherical joint behind massless links.",
-            "Give the links before it a mass.",
+            f"MuJoCo does not support a spherical joint behind massless links (body '{segment.body.name}').",
+            "Add mass to the links before it.",
         )
 
 
 def to_mjcf(mb: Multibody, name: str = "model") -> str:
-    """Return the model as MJCF text, SI and rad, with the model's own gravity; contacts and limits are switched off.
+    """Return the model as MJCF text (SI units and rad, gravity of the model), with contacts and limits switched off.
 
-    Massless links in between, as anatomical joints of several axes have them, become further joints of the body they
-    carry, since MuJoCo refuses moving bodies without mass. No armature, damping or friction is written: mass matrix and
-    inverse dynamics equal those of `mb`. Every joint keeps the name of its link (`NAME_1`, `NAME_2` ... for joints with
-    several axes), and a coordinate is to be found by it: MuJoCo's order is depth first, ours is that of `mb.bodies`.
-    Quaternions are w x y z in both. MuJoCo's free joint has the position's velocity first, in world axes, then the
-    angular velocity in body axes; forces likewise; ours is the body-frame twist [angular; linear]:
+    Massless links, for example of anatomical joints with several axes, become additional joints of the body that they carry,
+    because MuJoCo does not accept moving bodies without mass. Armature, damping and friction are not written, so that mass
+    matrix and inverse dynamics equal those of `mb`. Every joint has the name of its link (`NAME_1`, `NAME_2` ... for joints
+    with several axes), by which its coordinate is found: the order of MuJoCo is depth first, that of biodyn is the order of
+    `mb.bodies`. Quaternions are w x y z in both. The speeds (and forces) of a free joint in MuJoCo are the velocity in world
+    axes, then the angular velocity in body axes; in biodyn they are the body-frame twist [angular; linear]:
     ``qvel = [R_WB v_B, omega_B]``, ``qacc = [R_WB (vdot_B + omega_B x v_B), omegadot_B]``.
 
-    MJCF has no helical joint, and free joints to the world only: ModelError names the body, as it does for a massless
-    body that carries none or several.
+    Raises ModelError that names the body for helical joints, for free joints that are not attached to the world, and for a
+    massless body that does not carry exactly one body.
     """
     root = ET.Element("mujoco", model=name)
     ET.SubElement(root, "compiler", angle="radian", inertiafromgeom="false", balanceinertia="false")

@@ -1,4 +1,4 @@
-"""A tree of rigid bodies: joints and bodies as a user describes them, and the arrays of links for the kernels."""
+"""Tree of rigid bodies: joints and bodies as specified by a user, and the link arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from biodyn.kernels.tree import Tree
 
 Vector3 = tuple[float, float, float]
 
-#: Velocity coordinates of each kind of joint.
+#: Number of velocity coordinates of each kind of joint.
 VELOCITY_COUNT: Final[dict[str, int]] = {
     "weld": 0,
     "revolute": 1,
@@ -31,7 +31,7 @@ VELOCITY_COUNT: Final[dict[str, int]] = {
     "spherical": 3,
     "free": 6,
 }
-#: How many axes each kind needs; the others have none.
+#: Number of axes that each kind needs; the other kinds have none.
 AXES_NEEDED: Final[dict[str, int]] = {
     "revolute": 1,
     "prismatic": 1,
@@ -42,10 +42,10 @@ AXES_NEEDED: Final[dict[str, int]] = {
     "cardan": 3,
 }
 _QUATERNION_KINDS: Final = ("spherical", "free")
-# Symmetry and triangle inequality of an inertia may fail by this fraction of its trace: tables are printed with
-# three digits or more, and rotating an exact inertia costs 1e-16.
+# Largest violation of symmetry and triangle inequality of an inertia, as a fraction of its trace. Published tables
+# have three or more digits, and rotation of an exact inertia has errors of 1e-16.
 INERTIA_TOLERANCE: Final = 1e-6
-# How far rows of a rotation may be from length one and from right angles.
+# Largest deviation of the rows of a rotation matrix from unit length and orthogonality.
 _LENGTH_SLACK: Final = 1e-9 + 1e-5
 _ANGLE_SLACK: Final = 1e-9
 
@@ -61,16 +61,16 @@ def unit_axis(axis: object, name: str) -> Vector3:
 
 @dataclass(frozen=True)
 class Joint:
-    """How a body moves relative to its parent.
+    """Joint: motion of a body relative to its parent.
 
     Attributes:
-        kind: weld, free (q = x y z and quaternion w x y z; v = body-frame twist [omega_B; v_B]), spherical (q =
-            quaternion; v = omega in the body's axes), revolute (angle about `axis`), prismatic (travel along `axis`),
-            helical (angle about `axis`, advancing `pitch` m/rad along it), cylindrical (angle about, then travel
-            along `axis`), universal (angles about the two `axes`, the second carried by the first), cardan (angles
-            about the three `axes`, each carried by those before: clinical angles), planar (travel along the two
-            `axes`, which must be perpendicular, then angle about their normal).
-        axis, axes: directions in the joint frame at q = 0 (m, any length; stored with length one).
+        kind: weld, free (q = x y z and quaternion w x y z; v = body-frame twist [omega_B; v_B]), spherical (q = quaternion; v =
+            omega in the body's axes), revolute (angle about `axis`), prismatic (travel along `axis`), helical (angle about
+            `axis`, advancing `pitch` m/rad along it), cylindrical (angle about, then travel along `axis`), universal (angles
+            about the two `axes`, the second moves with the first), cardan (angles about the three `axes`, each of which moves
+            with the previous ones, as for clinical angles), planar (travel along the two `axes`, which must be perpendicular,
+            then angle about their normal).
+        axis, axes: directions in the joint frame at q = 0 (of any length; stored with unit length).
         pitch: advance of a helical joint, m/rad.
         lower, upper: limits of the joint's coordinates, empty = none; rad or m. Quaternion joints have no limits.
     """
@@ -100,12 +100,14 @@ class Joint:
             limits = tuple(float(x) for x in getattr(self, name))
             if limits and (self.kind in _QUATERNION_KINDS or len(limits) != self.nv or np.isnan(limits).any()):
                 raise ModelError(
-                    f"A {self.kind} joint takes {0 if self.kind in _QUATERNION_KINDS else self.nv} {name} limits, "
+                    f"A {self.kind} joint needs {(0 if self.kind in _QUATERNION_KINDS else self.nv)} {name} limits, "
                     f"found {limits!r}."
                 )
             object.__setattr__(self, name, limits)
         if self.lower and self.upper and any(a > b for a, b in zip(self.lower, self.upper, strict=True)):
-            raise ModelError(f"A {self.kind} joint has lower limits {self.lower!r} above its upper {self.upper!r}.")
+            raise ModelError(
+                f"A {self.kind} joint has lower limits {self.lower!r} above its upper limits {self.upper!r}."
+            )
 
     @property
     def nv(self) -> int:
@@ -114,12 +116,12 @@ class Joint:
 
     @property
     def nq(self) -> int:
-        """Number of position coordinates: one more with a quaternion."""
+        """Number of position coordinates: `nv`, plus one for a quaternion."""
         return self.nv + (self.kind in _QUATERNION_KINDS)
 
 
 def _is_rotation(R: FloatArray) -> bool:
-    """Return whether R (3, 3) is a right-handed rotation, with plain floats: this is faster for thousands of small bodies."""
+    """Return whether R (3, 3) is a right-handed rotation; uses Python floats, which are faster for thousands of matrices."""
     (a, b, c), (d, e, f), (g, h, i) = R.tolist()
     lengths = a * a + b * b + c * c, d * d + e * e + f * f, g * g + h * h + i * i
     angles = a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i
@@ -133,22 +135,22 @@ def _is_rotation(R: FloatArray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A rigid body and the joint that carries it.
+    """Rigid body and the joint that connects it to its parent.
 
     Attributes:
         name: unique in its Multibody.
         parent: name of the parent body, None = the world.
-        joint: how it moves; the body frame is the joint frame after the joint motion.
-        R_PJ, p_PJ: (3, 3), (3,) m, the joint frame in the parent: x_P = R_PJ x_J + p_PJ at q = 0.
-        mass_kg: >= 0; massless bodies are links of a chain.
+        joint: joint to the parent; the body frame is the joint frame after the joint motion.
+        R_PJ, p_PJ: (3, 3), (3,) m, pose of the joint frame in the parent: x_P = R_PJ x_J + p_PJ at q = 0.
+        mass_kg: mass >= 0; massless bodies are links of a chain.
         com_m: (3,) centre of mass in body axes from the body origin, m.
-        inertia_com: (3, 3) about the centre of mass in body axes, kg m^2.
-        any_inertia: accept an inertia that violates the triangle inequality. Published models contain such inertias,
+        inertia_com: (3, 3) inertia about the centre of mass in body axes, kg m^2.
+        any_inertia: True to accept an inertia that violates the triangle inequality. Published models contain such inertias,
             and their results must be reproduced.
 
-    Raises ModelError naming the body: non-finite numbers, R_PJ not a rotation, negative mass, inertia not symmetric,
-    not positive semidefinite or against the triangle inequality (by more than 1e-6 of its trace), inertia of a
-    massless body.
+    Raises ModelError that names the body for non-finite numbers, an R_PJ that is not a rotation, a negative mass, an inertia of
+    a massless body, or an inertia that is not symmetric, not positive semidefinite, or violates the triangle inequality (by
+    more than 1e-6 of its trace).
     """
 
     name: str
@@ -169,13 +171,13 @@ class Body:
                 raise ModelError(f"{name} of body '{self.name}' must be numbers: {error}.") from error
             if values.shape != shape:
                 raise ModelError(f"{name} of body '{self.name}' must have shape {shape}, found {values.shape}.")
-            # a finite sum tells it in half the time; where it is not, the numbers may still be finite and large
+            # a finite sum is a faster test; if it is not finite, the numbers may still be finite and large
             if not math.isfinite(values.sum()) and not np.isfinite(values).all():
-                raise ModelError(f"{name} of body '{self.name}' holds a number that is not finite.")
+                raise ModelError(f"{name} of body '{self.name}' contains a number that is not finite.")
             values.setflags(write=False)
             object.__setattr__(self, name, values)
         if not _is_rotation(self.R_PJ):
-            raise ModelError(f"R_PJ of body '{self.name}' is not a right-handed rotation matrix (to 1e-9).")
+            raise ModelError(f"R_PJ of body '{self.name}' is not a right-handed rotation matrix (tolerance 1e-9).")
         if not np.isfinite(self.mass_kg) or self.mass_kg < 0:
             raise ModelError(f"The mass of body '{self.name}' must be finite and >= 0 kg, found {self.mass_kg!r}.")
         object.__setattr__(self, "mass_kg", float(self.mass_kg))
@@ -185,7 +187,7 @@ class Body:
         inertia = self.inertia_com
         if self.mass_kg == 0.0:
             if inertia.any():
-                raise ModelError(f"Body '{self.name}' has no mass but an inertia; give it a mass or no inertia.")
+                raise ModelError(f"Body '{self.name}' has an inertia but no mass; specify a mass, or no inertia.")
             return
         slack = INERTIA_TOLERANCE * max(float(np.trace(inertia)), 0.0)
         if np.abs(inertia - inertia.T).max() > slack:
@@ -195,9 +197,9 @@ class Body:
             raise ModelError(f"The inertia of body '{self.name}' has a negative principal moment, {a:.6g} kg m^2.")
         if a + b < c - slack and not self.any_inertia:
             raise ModelError(
-                f"The inertia of body '{self.name}' breaks the triangle inequality: "
-                f"{a:.6g} + {b:.6g} < {c:.6g} kg m^2.",
-                "No mass distribution has such principal moments; check units, and the point it is taken about.",
+                f"The inertia of body '{self.name}' violates the triangle inequality: {a:.6g} + {b:.6g} < {c:.6g} "
+                "kg m^2.",
+                "No mass distribution has such principal moments. Check the units and the reference point.",
             )
 
 
@@ -205,7 +207,7 @@ _NQ = {kinds.WELD: 0, kinds.REVOLUTE: 1, kinds.SCREW: 1, kinds.SPHERICAL: 4, kin
 _NV = {kinds.WELD: 0, kinds.REVOLUTE: 1, kinds.SCREW: 1, kinds.SPHERICAL: 3, kinds.FREE: 6}
 
 
-#: The joint of one link: kernel kind, angular and linear part of its motion.
+#: Joint of one link: kernel kind, and angular and linear part of its motion axis.
 _Step = tuple[int, FloatArray, FloatArray]
 
 
@@ -247,10 +249,11 @@ def _upper_triangles(S: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _dof_tree(parent: tuple[int, ...], nv: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return for each velocity coordinate its predecessor towards the root (-1 = none), its depth, and its path.
+    """Return for each velocity coordinate its predecessor towards the root (-1 = none), its depth and its path, and the mass
+    blocks.
 
-    Last the `_dof_blocks` of the mass matrix. Featherstone 2008, section 6.4: the expanded parent array of branch-induced
-    sparsity. Trials build the same trees again and again, with other sizes.
+    The predecessors are the expanded parent array of branch-induced sparsity (Featherstone 2008, section 6.4); the blocks are
+    `_dof_blocks`. The result is cached, because trials build trees of the same structure.
     """
     before: list[int] = []
     depth: list[int] = []
@@ -293,7 +296,7 @@ def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray
     """
     parent: list[int] = []
     steps: list[_Step] = []
-    owners: list[Body | None] = []  # the body of the link's mass
+    owners: list[Body | None] = []  # the body that has the mass of the link
     placements: list[tuple[FloatArray, FloatArray]] = []
     link_of_body = np.zeros(len(bodies), dtype=np.int64)
     for b, body in enumerate(bodies):
@@ -313,7 +316,7 @@ def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray
     R = np.array([placement[0] for placement in placements])
     axis = np.array([step[1] for step in steps])
     slide = np.array([step[2] for step in steps])
-    # Rodrigues: exp(q [a]) = a a^T + sin(q) [a] + cos(q) (1 - a a^T), here behind the placement R
+    # Rodrigues: exp(q [a]) = a a^T + sin(q) [a] + cos(q) (1 - a a^T), multiplied from the left by the placement R
     turning = axis.any(axis=1)
     along = np.einsum("ni,nj->nij", axis, axis)
     along[~turning] = np.eye(3)
@@ -357,7 +360,7 @@ def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray
 
 
 def _topological_order(bodies: Sequence[Body]) -> tuple[Body, ...]:
-    """Return the order the bodies so that parents come first, otherwise as given."""
+    """Sort the bodies so that parents come before their children, otherwise in the given order."""
     names = [body.name for body in bodies]
     known = set(names)
     if len(known) < len(names):
@@ -370,7 +373,7 @@ def _topological_order(bodies: Sequence[Body]) -> tuple[Body, ...]:
             )
     ordered: list[Body] = []
     placed: set[str | None] = {None}
-    for body in bodies:  # as a rule parents come first already
+    for body in bodies:  # usually parents are already before their children
         if body.parent not in placed:
             break
         placed.add(body.name)
@@ -395,10 +398,10 @@ class Multibody:
     Attributes:
         bodies: in topological order (sorted on creation, otherwise as given); q and v follow this order.
         gravity_W: (3,) m/s^2 in world axes.
-        tree: the kernels' arrays; a joint with several axes is a chain of massless links there.
+        tree: arrays for the kernels, in which a joint with several axes is a chain of massless links.
         link_of_body: (B,) index in `tree` of each body.
 
-    Raises ModelError: repeated name, unknown parent, cycle, no body, gravity not finite.
+    Raises ModelError for a repeated name, an unknown parent, a cycle, no bodies, or gravity that is not finite.
     """
 
     bodies: tuple[Body, ...]
@@ -481,7 +484,8 @@ class Multibody:
 
     @cached_property
     def paths(self) -> BoolArray:
-        """Return a mask (B, nv) of the velocity coordinates that move each body: its own and those of its ancestors."""
+        """Return a mask (B, nv) of the velocity coordinates that move each body, i.e. those of its joint and of its
+        ancestors."""
         result = np.zeros((len(self.bodies), self.nv), dtype=np.bool_)
         for body, (parent, own) in enumerate(zip(self.parents.tolist(), self._v_slices, strict=True)):
             if parent >= 0:

@@ -196,15 +196,15 @@ def test_wrong_input_is_named():
     bodies, p_BM = on_every_body(mb)
     p_WM = markers_at(mb, walk(mb, 1, 2), bodies, p_BM)
     ones = np.ones(len(bodies))
-    with pytest.raises(ModelError, match="names bodies 0 to 7"):
+    with pytest.raises(ModelError, match="indices from 0 to 7"):
         inverse_kinematics(mb, np.where(bodies == 2, 7, bodies), p_BM, p_WM, ones)
     with pytest.raises(ModelError, match="weights must be"):
         inverse_kinematics(mb, bodies, p_BM, p_WM, -ones)
     with pytest.raises(ModelError, match="p_WM must have shape"):
         inverse_kinematics(mb, bodies, p_BM, p_WM[:, :5], ones)
-    with pytest.raises(ModelError, match="above the upper one in the joint of shank"):
+    with pytest.raises(ModelError, match="above the upper limit in the joint of shank"):
         inverse_kinematics(mb, bodies, p_BM, p_WM, ones, lower=np.r_[[-np.inf] * 9, 1.0], upper=np.zeros(10))
-    with pytest.raises(ModelError, match=r"Markers \[3\] have no place"):
+    with pytest.raises(ModelError, match=r"Markers \[3\] have no position"):
         inverse_kinematics(mb, bodies, np.where(np.arange(12)[:, None] == 3, np.nan, p_BM), p_WM, ones)
 
 

@@ -177,10 +177,10 @@ class InPinocchioOrder:
 
 def test_what_a_format_cannot_say_is_refused():
     ball = Multibody((Body("hip", None, Joint("spherical"), mass_kg=1.0, inertia_com=np.eye(3)),))
-    with pytest.raises(ModelError, match="no spherical joint, which carries body 'hip'"):
+    with pytest.raises(ModelError, match=r"spherical joints \(joint of body 'hip'\)"):
         to_urdf(ball)
     screw = Multibody((Body("nut", None, Joint("helical", (0, 0, 1), pitch=0.1), mass_kg=1.0, inertia_com=np.eye(3)),))
-    with pytest.raises(ModelError, match="no helical joint, which carries body 'nut'"):
+    with pytest.raises(ModelError, match=r"helical joints \(joint of body 'nut'\)"):
         to_mjcf(screw)
 
 

@@ -20,7 +20,7 @@ from biodyn.rigid_body.kinematics import body_poses
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, InverseKinematics, allocate_fit_memory, checked_markers
 from biodyn.rigid_body.multibody import Multibody
 
-#: Frames handled at once: memory stays the same however long a motion is.
+#: Number of frames processed at once, which bounds the memory for long motions.
 BLOCK = 20_000
 
 
@@ -29,8 +29,8 @@ class CoupledMultibody:
     """A tree of one-axis joints, driven by the coordinates of one or more layers.
 
     Attributes:
-        multibody: the tree beneath, coordinates z.
-        layers: from the coordinates q at the top down to z.
+        multibody: the underlying tree with coordinates z.
+        layers: coordinate maps from the coordinates q of the top layer down to z.
     """
 
     multibody: Multibody
@@ -140,13 +140,13 @@ class CoupledMultibody:
         return q, v, vdot, passed
 
 
-#: Step of differences, rad or m: half the digits of a double.
+#: Step of finite differences, rad or m: half the digits of a double.
 STEP: Final = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class FollowedMarkers:
-    """Markers to be followed: bodies (M,), positions (M, 3) m on the bodies, weights (T, M), 0 if a marker is not visible."""
+    """Markers to be tracked: bodies (M,), positions (M, 3) m on the bodies, weights (T, M), 0 if a marker is not visible."""
 
     bodies: IntArray
     places: FloatArray
@@ -187,18 +187,19 @@ def fit_coordinates(
     tolerance: float = 1e-8,
     max_iterations: int = 100,
 ) -> InverseKinematics:
-    """Fit all coordinates q (n,) at the top to all visible markers of every frame: weighted nonlinear least squares.
+    """Fit the coordinates q (n,) of the top layer to all visible markers of every frame by weighted nonlinear least squares.
 
     Args:
         marker_body, p_BM, p_WM, weights: as for `rigid_body.inverse_kinematics`: (M,), (M, 3) m, (T, M, 3) m, (M,) or (T, M).
-        lower, upper: (n,) or (T, n) limits, rad or m; where both are equal the coordinate is given.
-        starts: (K, n) configurations the first frame is tried from, and frames behind one that failed; the best one counts.
-        base: (n,) coordinates that place the whole body; they are fitted first there.
+        lower, upper: (n,) or (T, n) limits, rad or m; a coordinate with equal limits is given.
+        starts: (K, n) initial configurations of the first frame and of frames after a failed one; the best result is used.
+        base: (n,) coordinates that place the whole body; in these frames they are fitted first.
         pulls, targets: (n,) and (n,) or (T, n): adds W sum_j pulls_j (q - targets)_j^2 to the cost, W the summed weight of the
-            markers seen: OpenSim's coordinate tasks besides its marker tasks, with weights divided by their sum.
-        tolerance: a frame has converged when no coordinate would change by more, rad or m.
+            visible markers. These are the coordinate tasks of OpenSim, which divides marker weights by their sum.
+        tolerance: a frame has converged if no coordinate would change by more, rad or m.
 
-    Each frame starts from the one before. Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.
+    Each frame starts from the previous one. Raises ModelError for wrong shapes, unknown bodies, negative weights, or a lower
+    limit above its upper limit.
     """
     body, places, recorded, shares = checked_markers(coupled.multibody, marker_body, p_BM, p_WM, weights)
     tree, n, frames = coupled.multibody.tree, coupled.nq, len(recorded)
@@ -211,9 +212,9 @@ def fit_coordinates(
         base=np.ascontiguousarray(base, dtype=np.bool_),
     )
     if len(goal.lower) != len(goal.upper):
-        raise ModelError("lower and upper must both hold for all frames, or both for each.")
+        raise ModelError("lower and upper must both have shape (n,) or both (T, n).")
     if (goal.lower > goal.upper).any():
-        raise ModelError("A lower limit lies above the upper one.")
+        raise ModelError("A lower limit is above its upper limit.")
     laws = kernel_functions(coupled.layers)
     passed, room = evaluation_memory(laws), _working_memory(n)
     work = allocate_fit_memory(tree, coupled.multibody.nq, len(places))
@@ -241,12 +242,10 @@ def fit_coordinates(
 
 
 def _coordinate_rows(values: ArrayLike, n: int, frames: int, name: str) -> FloatArray:
-    """Return one number per coordinate as (1, n), or as (T, n) if the numbers vary; infinity is allowed, NaN is not."""
+    """Return one number per coordinate as (1, n), or as (T, n) if the numbers vary; infinity is valid, NaN is not."""
     rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
     if rows.shape not in ((1, n), (frames, n)) or np.isnan(rows).any():
-        raise ModelError(
-            f"{name} must hold {n} numbers for all frames or for each of {frames}, found shape {rows.shape}."
-        )
+        raise ModelError(f"{name} must have shape ({n},) or ({frames}, {n}), found {rows.shape}.")
     return np.ascontiguousarray(rows)
 
 

@@ -1,4 +1,4 @@
-"""Scalar functions z = f(q), layers of such functions above a tree, and all layers as a list for the kernels."""
+"""Scalar functions z = f(q), layers of such functions above a tree, and their encoding for the kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biodyn.errors import ModelError
 from biodyn.kernels import coupled as kinds
 from biodyn.kernels.coupled import Laws, Passed
 
-#: A value (T,), its gradient (m, T) and, of one argument, its curvature (T,); None = zero everywhere.
+#: Value (T,), gradient (m, T) and, for one argument, curvature (T,); None = zero everywhere.
 Derivatives = tuple[FloatArray, FloatArray, FloatArray | None]
 
 
@@ -31,7 +31,7 @@ class Linear:
         return len(self.slopes)
 
     def at(self, x: FloatArray) -> Derivatives:
-        """Return value, gradient and (no) curvature at x (m, T)."""
+        """Return value, gradient and curvature (None) at x (m, T)."""
         slopes = np.array(self.slopes)
         value = np.full(x.shape[1], self.offset) + slopes @ x
         return value, np.repeat(slopes[:, None], x.shape[1], axis=1), None
@@ -117,10 +117,11 @@ def _knots(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if x.shape != y.shape or len(x) < 2 or not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise ModelError(
-            f"A function through points needs at least two finite x and as many y; found {len(x)} and {len(y)}."
+            "A function through points needs at least two finite x values and the same number of y values; found "
+            f"{len(x)} and {len(y)}."
         )
     if (np.diff(x) <= 0.0).any():
-        raise ModelError("A function through points needs x that increase.")
+        raise ModelError("A function through points needs strictly increasing x values.")
     return x, y
 
 
@@ -138,11 +139,11 @@ class CoordinateMap:
     """The map from q and its rates to z (T, nz).
 
     Attributes:
-        nq, nz: how many coordinates are above and beneath.
-        same: pairs (out, source) of coordinates that pass unchanged.
-        terms: the others; every z has exactly one entry in `same` or `terms`.
-        turning: per triple of q (angles about body-fixed X, Y, Z) with three speeds that are the angular velocity in the axes
-            of the parent: the index of the first.
+        nq, nz: number of coordinates q and z.
+        same: pairs (out, source) of coordinates z that equal a coordinate q.
+        terms: functions of the other coordinates; every z has exactly one entry in `same` or `terms`.
+        turning: index of the first coordinate of each triple of q (angles about body-fixed X, Y, Z) whose three speeds are the
+            angular velocity in the axes of the parent.
     """
 
     nq: int
@@ -169,7 +170,7 @@ class CoordinateMap:
                 bias[:, term.out] = curvature * qdot[:, sources[0]] ** 2
         layer = Layer(self, z, gradients, turns, bias)
         if qdot is not None and turns:
-            # qddot = N vdot + Ndot v: the second part passes through df/dq
+            # qddot = N vdot + Ndot v; the second part is multiplied by df/dq
             extra = np.zeros_like(qdot)
             for first, N in turns.items():
                 at = slice(first, first + 3)
@@ -183,7 +184,7 @@ class CoordinateMap:
 class Layer:
     """A coordinate map evaluated at given coordinates: z (T, nz) and products with its Jacobian G. Created by `CoordinateMap.at`.
 
-    bias (T, nz): the part of zddot that does not depend on the accelerations.
+    bias: the part (T, nz) of zddot that does not depend on the accelerations.
     """
 
     map: CoordinateMap

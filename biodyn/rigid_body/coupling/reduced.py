@@ -2,8 +2,8 @@
 
     z = f(u),  v_z = G v_u,  vdot_z = G vdot_u + g          M_u = G^T M_z G,  tau_u = G^T tau_z
 
-with the free base as it is. A knee with a shift that depends on its angle has one equation then, and no constraint force is
-needed.
+The free base is unchanged. A knee with a translation that depends on its angle then has one equation, and no constraint force
+is needed.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _FROM_SCIPY = [3, 0, 1, 2]  # x y z w -> w x y z
 
 @dataclass(frozen=True, eq=False)
 class FloatingTree:
-    """The bodies of a coupled multibody below a free root.
+    """Bodies of a coupled multibody with a free root.
 
     Attributes:
-        coupled: the multibody it is made of. multibody: its first body is the root, on a free joint.
-        columns: (nv - 6,) indices, in the joint coordinates z of `coupled`, of the coordinates that follow the base.
+        coupled: the original multibody. multibody: the tree whose first body is the root, on a free joint.
+        columns: (nv - 6,) indices, in the joint coordinates z of `coupled`, of the coordinates after the base.
     """
 
     coupled: CoupledMultibody
@@ -110,7 +110,7 @@ class FloatingTree:
 
 
 def floating_tree(coupled: CoupledMultibody) -> FloatingTree | None:
-    """Return the bodies below a free root; None unless exactly one body is attached to ground."""
+    """Return the tree with a free root; None unless exactly one body is attached to ground."""
     beneath = coupled.multibody
     roots = _bodies_on_ground(beneath)
     if len(roots) != 1:
@@ -160,13 +160,12 @@ _BASE_Q, _BASE_V = 7, 6
 
 @dataclass(frozen=True, eq=False)
 class ReducedTree:
-    """A floating tree with its independent coordinates.
+    """Floating tree with independent coordinates.
 
     Attributes:
-        tree: the bodies below a free root. layers: from all independent coordinates of the model down to its joints.
+        tree: the bodies with a free root. layers: coordinate maps from all independent coordinates of the model to its joints.
         names: names of the free coordinates. places: their indices among the independent coordinates.
-        held: (n,) values of the independent coordinates;
-            those that are not free keep it.
+        held: (n,) values of the independent coordinates; coordinates that are not free keep these values.
     """
 
     tree: FloatingTree
@@ -177,12 +176,12 @@ class ReducedTree:
 
     @property
     def nq(self) -> int:
-        """Number of position coordinates: seven of the base plus the free coordinates."""
+        """Number of position coordinates: seven for the base plus the free coordinates."""
         return _BASE_Q + len(self.names)
 
     @property
     def nv(self) -> int:
-        """Number of speeds: six of the base plus those of the free coordinates."""
+        """Number of speeds: six for the base plus the free coordinates."""
         return _BASE_V + len(self.names)
 
     @property
@@ -228,7 +227,7 @@ class ReducedTree:
         return np.hstack([forces[:, :_BASE_V], reduced])
 
     def _reduced_inertia(self, M: FloatArray, G: FloatArray) -> FloatArray:
-        """Return G^T M G (T, nv, nv) with the base as it is."""
+        """Return G^T M G (T, nv, nv), leaving the base unchanged."""
         right = np.concatenate([M[:, :, :_BASE_V], M[:, :, _BASE_V:] @ G], axis=2)
         return np.concatenate([right[:, :_BASE_V], np.swapaxes(G, 1, 2) @ right[:, _BASE_V:]], axis=1)
 
@@ -242,7 +241,7 @@ class ReducedTree:
     ) -> FloatArray:
         """Return vdot (T, nv) for tau (T, nv) and wrenches (T, K, 6) about the world origin on the bodies (K,).
 
-        NaN where the coordinates leave a mass matrix that is not positive definite.
+        The result is NaN if the mass matrix is not positive definite.
         """
         zq, zv, G, bias = self.tree_state(q, v)
         M = mass_matrix(self.tree.multibody, zq)
@@ -259,7 +258,7 @@ class ReducedTree:
     def inverse_dynamics(
         self, q: FloatArray, v: FloatArray, vdot: FloatArray, wrenches: FloatArray, bodies: IntArray
     ) -> FloatArray:
-        """Return tau (T, nv)."""
+        """Return the generalised forces tau (T, nv) for the motion and the wrenches (T, K, 6) on the bodies (K,)."""
         zq, zv, G, bias = self.tree_state(q, v)
         zdd = np.hstack([vdot[:, :_BASE_V], (G @ vdot[:, _BASE_V:, None])[..., 0] + bias])
         return self.reduced_forces(inverse_dynamics(self.tree.multibody, zq, zv, zdd, wrenches, bodies), G)
@@ -288,5 +287,6 @@ def require_coordinate_rates(layers: tuple[CoordinateMap, ...]) -> None:
     """Raise ModelError if the speeds of a joint are not rates of its coordinates (ball and free joints between bodies)."""
     if any(layer.turning for layer in layers):
         raise ModelError(
-            "The model has a ball or free joint whose speeds are an angular velocity: its motion is not replayed forwards."
+            "The motion of this model cannot be replayed by forward dynamics, because the speeds of a ball or free "
+            "joint are an angular velocity."
         )

@@ -1,4 +1,4 @@
-"""Read OpenSim XML safely: no entities, limited depth and size, tolerant of common defects of real files."""
+"""Safe reader of OpenSim XML: no entities, limited depth and size, tolerant of common defects of real files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from defusedxml.ElementTree import XMLParser
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
 
-#: The largest model of 4.x with 2,000 muscles has 30 MB and 20 levels.
+#: Limits of the size and depth of a file; the largest model of 4.x, with 2,000 muscles, has 30 MB and 20 levels.
 MOST_BYTES: Final = 200_000_000
 MOST_LEVELS: Final = 100
 MOST_ELEMENTS: Final = 5_000_000
-# C++ names that were written as tags, as SimTK::Function: a colon would be a name space
+# C++ names written as tags, e.g. SimTK::Function; a colon would denote a namespace
 _QUALIFIED: Final = re.compile(rb"(</?\s*)([A-Za-z_]\w*(?:::?[A-Za-z_]\w*)+)")
 _DOTTED: Final = re.compile(rb"(</?)([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)")
-# bytes that no XML 1.0 file may hold
+# bytes that are invalid in XML 1.0
 _STRAY: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
@@ -55,19 +55,23 @@ class _Bounded(ET.TreeBuilder):
 def read_document(path: str | Path, also: tuple[str, ...] = ()) -> ET.Element:
     """Return the root element of an OpenSim XML file: <OpenSimDocument>, or one of the tags in `also`.
 
-    Bytes that are not text are ignored, tags such as `SimTK::Function` become `SimTK.Function`. Raises ModelError in one
-    sentence if the file cannot be opened, is not a regular file, is empty, is not XML, has entities, is too large or
-    deep, or is not an OpenSim document.
+    Bytes that are not text are ignored, and tags such as `SimTK::Function` become `SimTK.Function`. Raises ModelError if the
+    file cannot be opened, is not a regular file, is empty, is not XML, has entities, is too large or deep, or is not an OpenSim
+    document.
     """
     path = Path(path)
     try:
-        if path.exists() and not path.is_dir() and not path.is_file():  # opening a pipe would wait for ever
-            raise ModelError(f"'{path}' is no regular file (a pipe, a device or a socket).", "Name a file.")
+        if path.exists() and not path.is_dir() and not path.is_file():  # opening a pipe would block
+            raise ModelError(f"'{path}' is not a regular file (but a pipe, a device or a socket).", "Specify a file.")
         size = path.stat().st_size
         if size == 0:
-            raise ModelError(f"'{path.name}' is empty (0 bytes): no XML file.", "Copy the original file again.")
+            raise ModelError(
+                f"'{path.name}' is empty (0 bytes) and therefore not an XML file.", "Copy the original file again."
+            )
         if size > MOST_BYTES:
-            raise ModelError(f"'{path.name}' has {size / 1e6:.0f} MB: no OpenSim model is larger than 200 MB.")
+            raise ModelError(
+                f"'{path.name}' has {size / 1000000.0:.0f} MB; expected an OpenSim model of at most 200 MB."
+            )
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(f"'{path.name}' cannot be opened: {error.strerror or error}.") from error
@@ -78,7 +82,9 @@ def parse_document(content: bytes, name: str, also: tuple[str, ...] = ()) -> ET.
     """Return the root element of the content of an OpenSim XML file, called `name` in errors; see `read_document`."""
     root = _parse_xml(_clean_xml(content), name)
     if root.tag not in ("OpenSimDocument", *also):
-        raise ModelError(f"'{name}' is no OpenSim file: its first element is <{root.tag[:40]}>, not <OpenSimDocument>.")
+        raise ModelError(
+            f"'{name}' is not an OpenSim file: its first element is <{root.tag[:40]}>, not <OpenSimDocument>."
+        )
     return root
 
 
@@ -87,7 +93,7 @@ def _clean_xml(content: bytes) -> bytes:
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         content = content.decode("utf-16", errors="replace").encode()
     content = content[max(content.find(b"<"), 0) : content.rfind(b">") + 1]
-    if b"<OpenSimDocument" not in content:  # task sets of OpenSim 2 end with a tag that they never opened
+    if b"<OpenSimDocument" not in content:  # task sets of OpenSim 2 end with a closing tag without an opening tag
         content = content.removesuffix(b"</OpenSimDocument>")
     text = content.decode("utf-8", errors="replace").encode()
     text = _STRAY.sub(b"", text)
@@ -102,16 +108,17 @@ def _parse_xml(content: bytes, name: str) -> ET.Element:
         root: ET.Element = parser.close()
     except (_TooMuch, DefusedXmlException) as error:
         what = str(error) if isinstance(error, _TooMuch) else "it declares entities or a document type"
-        raise ModelError(f"'{name}' is not read: {what}, which no OpenSim model does.") from error
+        raise ModelError(f"'{name}' is not read, because {what}, unlike any OpenSim model.") from error
     except (ET.ParseError, ValueError, LookupError) as error:
         raise ModelError(
-            f"'{name}' is no XML file: {error}.", "Give a file of OpenSim: a model (.osim), forces or a set-up (.xml)."
+            f"'{name}' is not an XML file: {error}.",
+            "Specify an OpenSim file: a model (.osim), or forces or a set-up (.xml).",
         ) from error
     return root
 
 
 def model_bytes(model: ET.Element, version: str) -> bytes:
-    """Return the content of an .osim file that holds a <Model> element of a version of the format."""
+    """Return the content of an .osim file with the given <Model> element and version of the format."""
     root = ET.Element("OpenSimDocument", {"Version": version})
     root.append(model)
     content: bytes = ET.tostring(root, encoding="UTF-8", xml_declaration=True)
@@ -150,11 +157,11 @@ def read_numbers(
     try:
         values = np.array([float(word) for word in text.replace(",", " ").split()])
     except ValueError as error:
-        raise ModelError(f"<{tag}> of {_describe(parent)} holds '{excerpt(text)}', which are not numbers.") from error
+        raise ModelError(f"<{tag}> of {_describe(parent)} contains '{excerpt(text)}' instead of numbers.") from error
     if count is not None and values.shape != (count,):
-        raise ModelError(f"<{tag}> of {_describe(parent)} must hold {count} numbers, found '{excerpt(text)}'.")
+        raise ModelError(f"<{tag}> of {_describe(parent)} must have {count} numbers, found '{excerpt(text)}'.")
     if not np.isfinite(values).all():
-        raise ModelError(f"<{tag}> of {_describe(parent)} holds a number that is not finite: '{excerpt(text)}'.")
+        raise ModelError(f"<{tag}> of {_describe(parent)} contains a number that is not finite: '{excerpt(text)}'.")
     return values
 
 
@@ -164,7 +171,7 @@ def read_number(parent: ET.Element, tag: str, otherwise: float) -> float:
 
 
 def read_flag(parent: ET.Element, tag: str, otherwise: bool = False) -> bool:
-    """Return whether the tag says true; raise ModelError if it says neither true nor false."""
+    """Return whether the text of the tag is true; raise ModelError if it is neither true nor false."""
     text = text_of(parent, tag).lower()
     if text and text not in _TRUTH:
         raise ModelError(f"<{tag}> of {_describe(parent)} must be true or false, found '{excerpt(text)}'.")
@@ -172,12 +179,13 @@ def read_flag(parent: ET.Element, tag: str, otherwise: bool = False) -> bool:
 
 
 def excerpt(text: str) -> str:
-    """Return the beginning of the printable text on one line, for a message."""
+    """Return the beginning of the text as one printable line, for a message."""
     return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())[:_SHOWN]
 
 
 def members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
-    """Return the iterate over the objects of the first set that exists, e.g. <BodySet><objects>, in all versions."""
+    """Iterate over the objects of the first of the given sets that exists, e.g. <BodySet><objects>, in all versions of the
+    format."""
     for tag in sets:
         holder = parent.find(tag)
         if holder is None:

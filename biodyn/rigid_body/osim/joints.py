@@ -1,4 +1,4 @@
-"""OpenSim joints as one-axis steps from the parent outwards, each driven by a function of the joint's coordinates."""
+"""Reader of OpenSim joints as one-axis steps from the parent outwards, each driven by a function of the joint's coordinates."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def _linear_function(element: ET.Element) -> Function:
 def _polynomial_coefficients(element: ET.Element) -> tuple[float, ...]:
     coefficients = read_numbers(element, "coefficients")
     if not len(coefficients):
-        raise ModelError(f"A {element.tag} holds no coefficients.")
+        raise ModelError(f"A {element.tag} has no coefficients.")
     return tuple(map(float, coefficients))
 
 
 def _multiplier_function(element: ET.Element) -> Function:
     inside = element.find("function")
     if inside is None or not len(inside):
-        raise ModelError("A MultiplierFunction holds no function.")
+        raise ModelError("A MultiplierFunction contains no function.")
     return scale_function(read_function(inside[0]), read_number(element, "scale", 1.0))
 
 
@@ -51,7 +51,7 @@ _READERS: dict[str, Callable[[ET.Element], Function]] = {
     "PolynomialFunction": lambda element: Polynomial(_polynomial_coefficients(element)),
     "MultiplierFunction": _multiplier_function,
 }
-# names of earlier versions for the same spline
+# names of the same spline in earlier versions
 _EARLIER = {"NaturalCubicSpline": "SimmSpline", "natCubicSpline": "SimmSpline"}
 
 
@@ -59,7 +59,9 @@ def read_function(element: ET.Element) -> Function:
     """Return the function that an element describes; raise ModelError naming the kind if it is not supported."""
     kind = _EARLIER.get(element.tag, element.tag)
     if kind not in _READERS:
-        raise ModelError(f"A function of kind '{element.tag}' is not read.", f"Known kinds: {', '.join(_READERS)}.")
+        raise ModelError(
+            f"Functions of kind '{element.tag}' are not supported.", f"Supported kinds: {', '.join(_READERS)}."
+        )
     return _READERS[kind](element)
 
 
@@ -82,13 +84,13 @@ class Frame:
 
     @property
     def is_offset(self) -> bool:
-        """Whether it differs from the body's own frame."""
+        """Whether it differs from the frame of the body."""
         return bool(self.p.any()) or not np.array_equal(self.R, np.eye(3))
 
 
 @dataclass(frozen=True, eq=False)
 class JointElement:
-    """A joint with its frames on the two bodies."""
+    """Joint element with its frames on the two bodies."""
 
     element: ET.Element
     name: str
@@ -138,9 +140,9 @@ def read_inertia(body: ET.Element) -> FloatArray:
 
 
 def iterate_joints(model: ET.Element) -> Iterator[JointElement]:
-    """Return the iterate over the joints: in a separate set (4.x) or inside the body that each carries (older versions).
+    """Iterate over the joints, which are in a separate set (4.x) or in the element of their child body (older versions).
 
-    Raises ModelError for a frame that does not exist, or for frames that refer to each other in a circle.
+    Raises ModelError for a frame that does not exist, or for frames with circular references.
     """
     bodies = {name_of(body) for body in members(model, "BodySet")}
     shared = _offset_frames(model)
@@ -160,7 +162,7 @@ def iterate_joints(model: ET.Element) -> Iterator[JointElement]:
             parent_name = text_of(joint, "parent_body")
             if parent_name not in bodies and parent_name.lower() != GROUND:
                 raise ModelError(
-                    f"Body '{name_of(body)}' hangs on '{parent_name}', which is no body of the model.",
+                    f"The parent '{parent_name}' of body '{name_of(body)}' is not a body of the model.",
                     f"Bodies: {', '.join(sorted(bodies))}.",
                 )
             holder_name = None if parent_name.lower() == GROUND else parent_name
@@ -187,7 +189,7 @@ def coordinates_down_the_tree(model: ET.Element) -> tuple[str, ...]:
 
 
 def iterate_markers(model: ET.Element) -> Iterator[tuple[str, Frame]]:
-    """Return the iterate over the markers: the name of each, its body, and its position on the body as `p`."""
+    """Iterate over the markers: name, and frame with its body and its position `p` on the body."""
     bodies, offsets = {name_of(body) for body in members(model, "BodySet")}, _offset_frames(model)
     for element in members(model, "MarkerSet"):
         if element.tag == "Marker":
@@ -198,8 +200,7 @@ def iterate_markers(model: ET.Element) -> Iterator[tuple[str, Frame]]:
 
 
 def iterate_offsets(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | None]]:
-    """Return the iterate over the elements attached to a body: the element, the tag of its position, and the body
-    (None = ground).
+    """Iterate over the elements attached to a body: the element, the tag of its position, and the body (None = ground).
 
     These are markers, offset frames of joints and model (4.x), and joint positions on parent and child (older versions).
     """
@@ -233,7 +234,7 @@ def _frame_on_body(body: str | None, element: ET.Element, place: str, turn: str)
 
 
 def _body_fixed_rotation(angles: FloatArray) -> FloatArray:
-    """Return the rotation of body-fixed X, Y, Z angles; exactly the unit matrix for zeros."""
+    """Return the rotation matrix of body-fixed X, Y, Z angles; exactly the identity for zeros."""
     return np.eye(3) if not angles.any() else Rotation.from_euler("XYZ", angles).as_matrix()
 
 
@@ -265,7 +266,7 @@ def _resolve_frame(path: str, offsets: dict[str, ET.Element], bodies: set[str], 
     name = path.strip().rstrip("/").split("/")[-1]
     while name in offsets and "bodyset/" not in path:
         if name in seen:
-            raise ModelError(f"The frames of {where} hang on each other in a circle: {' -> '.join([*seen, name])}.")
+            raise ModelError(f"The frames of {where} have circular references: {' -> '.join([*seen, name])}.")
         seen.append(name)
         frame = offsets[name]
         R_out, p_out = (
@@ -278,7 +279,7 @@ def _resolve_frame(path: str, offsets: dict[str, ET.Element], bodies: set[str], 
     if name.lower() == GROUND:
         return Frame(None, R, p)
     if name not in bodies:
-        raise ModelError(f"The frame '{path or '(none)'}' of {where} is on no body of the model.")
+        raise ModelError(f"The frame '{path or '(none)'}' of {where} is not on a body of the model.")
     return Frame(name, R, p)
 
 
@@ -286,7 +287,7 @@ _X: Final[Vector3] = (1.0, 0.0, 0.0)
 _Y: Final[Vector3] = (0.0, 1.0, 0.0)
 _Z: Final[Vector3] = (0.0, 0.0, 1.0)
 _TURN, _SLIDE = "revolute", "prismatic"
-#: Per kind: its steps from the parent outwards, each with the coordinate that moves it, counted in the file's order.
+#: Steps of each kind of joint from the parent outwards, each with the index of its coordinate in the order of the file.
 _STEPS: Final[dict[str, tuple[tuple[str, Vector3, int], ...]]] = {
     "WeldJoint": (),
     "PinJoint": ((_TURN, _Z, 0),),
@@ -304,7 +305,7 @@ _STEPS: Final[dict[str, tuple[tuple[str, Vector3, int], ...]]] = {
         (_TURN, _Z, 2),
     ),
 }
-#: Kinds with an angular velocity in the parent's axes as rotational speeds.
+#: Kinds of joints whose rotational speeds are the angular velocity in the axes of the parent.
 _ANGULAR_VELOCITY: Final = frozenset({"BallJoint", "FreeJoint"})
 KNOWN: Final = (*_STEPS, "CustomJoint")
 
@@ -320,7 +321,7 @@ class Step:
 
     @property
     def constant(self) -> float | None:
-        """Value of a step that no coordinate drives."""
+        """Value of a step without coordinates; else None."""
         if isinstance(self.function, Linear) and not any(self.function.slopes):
             return self.function.offset
         return None
@@ -329,14 +330,15 @@ class Step:
 def joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
     """Return the steps of a joint; `coordinates` are the names of its coordinates in file order.
 
-    Raises ModelError for an unsupported kind, a wrong number of coordinates, a coordinate of another
-    joint, or a function of another number of coordinates.
+    Raises ModelError for an unsupported kind, a wrong number of coordinates, a coordinate of another joint, or a function with
+    a different number of arguments.
     """
     if joint.tag == "CustomJoint":
         return _custom_joint_steps(joint, coordinates)
     if joint.tag not in KNOWN:
         raise ModelError(
-            f"Joint '{name_of(joint)}' is a {joint.tag}, which is not read.", f"Known kinds: {', '.join(KNOWN)}."
+            f"Joint '{name_of(joint)}' is a {joint.tag}, which is not supported.",
+            f"Supported kinds: {', '.join(KNOWN)}.",
         )
     needed = len(_STEPS[joint.tag])
     if len(coordinates) != needed:
@@ -355,12 +357,12 @@ def _custom_joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[S
     if transform is not None:
         axes = [axis for axis in transform if axis.tag == "TransformAxis"]
         if len(axes) > 6:
-            raise ModelError(f"The spatial transform of joint '{name_of(joint)}' has {len(axes)} axes, not six.")
+            raise ModelError(f"The spatial transform of joint '{name_of(joint)}' has {len(axes)} axes instead of six.")
         turns = [axis for axis in axes if name_of(axis).startswith("rotation")]
         slides = [axis for axis in axes if name_of(axis).startswith("translation")]
         if len(turns) + len(slides) != len(axes):
             turns, slides = axes[:3], axes[3:]
-    else:  # version 1.9: any number of axes in a set, each with its own word for what it is
+    else:  # version 1.9: a set of any number of axes, each with a tag for its kind
         axes = list(members(joint, "TransformAxisSet"))
         turns = [axis for axis in axes if text_of(axis, "is_rotation").lower() == "true"]
         slides = [axis for axis in axes if axis not in turns]
@@ -368,7 +370,9 @@ def _custom_joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[S
     for step in steps:
         foreign = [name for name in step.coordinates if name not in coordinates]
         if foreign:
-            raise ModelError(f"Joint '{name_of(joint)}' is moved by '{foreign[0]}', which is none of its coordinates.")
+            raise ModelError(
+                f"Joint '{name_of(joint)}' depends on '{foreign[0]}', which is not one of its coordinates."
+            )
     return steps
 
 
@@ -380,14 +384,16 @@ def _axis_step(kind: str, axis: ET.Element, joint: ET.Element) -> Step:
     described = [
         child for child in (axis if inside is None else inside) if is_function(child) or _has_function_tag(child)
     ]
-    # without a function the coordinate moves the axis itself (version 1.9)
+    # without a function, the coordinate is the value of the axis (version 1.9)
     function = read_function(described[0]) if described else Linear((1.0,) if names else ())
     constant = isinstance(function, Linear) and not any(function.slopes)
     if constant:
         value = float(function.at(np.zeros((function.arguments, 1)))[0][0])
         return Step(kind, direction, Linear((), value), ())
     if function.arguments != len(names):
-        raise ModelError(f"The function of {where} takes {function.arguments} coordinates, but it names {len(names)}.")
+        raise ModelError(
+            f"The function of {where} has {function.arguments} arguments, but {len(names)} coordinates are listed."
+        )
     return Step(kind, direction, function, names)
 
 

@@ -1,4 +1,4 @@
-"""An OpenSim model as a coupled multibody with coordinates and markers."""
+"""OpenSim model as a coupled multibody with coordinates and markers."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _GRAVITY: Final = np.array([0.0, -9.80665, 0.0])
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One coordinate of the model: rad or m, and the joint it belongs to.
+    """One coordinate of the model, rad or m, and its joint.
 
-    rotational: its unit is rad. to_ground: its joint hangs on ground. lower, upper: its range, whether or not the model keeps
-    to it (clamped). prescription: of a prescribed coordinate its value through time, s; None = its default.
+    rotational: True if its unit is rad. to_ground: True if its joint is attached to ground. lower, upper: its range, whether or
+    not it is clamped. prescription: value of a prescribed coordinate as a function of time (s); None = its default.
     """
 
     name: str
@@ -85,15 +85,15 @@ class Coupling:
 
 @dataclass(frozen=True, eq=False)
 class OpenSimModel:
-    """What the mechanics need of an .osim file.
+    """Mechanical content of an .osim file.
 
     Attributes:
-        name: of the model. coordinates: in the order of q, v and tau. markers: in the file's order.
-        coupled: the tree of bodies and its layer; q (T, n) in the order of `coordinates`. Speeds are rates, except for
-            ball and free joints, where the three rotational ones are the angular velocity in parent axes.
-        couplings: coordinates that a constraint ties to others. Inverse dynamics of `coupled` passes over them, as
-            OpenSim's does; `independent()` lets the tied ones follow.
-        notes: what of the file is not used, and what it costs.
+        name: name of the model. coordinates: in the order of q, v and tau. markers: in the order of the file.
+        coupled: the tree of bodies and its layer; q (T, n) is in the order of `coordinates`. Speeds are rates of q, except for
+            ball and free joints, whose three rotational speeds are the angular velocity in parent axes.
+        couplings: coordinates that depend on others by a constraint. Inverse dynamics of `coupled` ignores them, as in OpenSim;
+            `independent()` includes them.
+        notes: findings about unused elements of the file and their effect.
     """
 
     name: str
@@ -105,21 +105,21 @@ class OpenSimModel:
 
     @property
     def multibody(self) -> Multibody:
-        """The tree of one-axis joints beneath; bodies have their names of the file, axes before them a '/'."""
+        """Underlying tree of one-axis joints. Bodies have their names in the file; names of intermediate axes contain '/'."""
         return self.coupled.multibody
 
     def default_configuration(self) -> FloatArray:
-        """Return q (n,) with every coordinate at its default; couplings hold."""
+        """Return q (n,) with every coordinate at its default value and the couplings satisfied."""
         q = np.array([[entry.default for entry in self.coordinates]])
         return self.with_couplings(q)[0]
 
     def with_couplings(self, q: FloatArray) -> FloatArray:
-        """Return q (T, n) with the tied coordinates where the others put them."""
+        """Return q (T, n) with the coupled coordinates computed from the others."""
         names, free = [entry.name for entry in self.coordinates], self._free()
         return self._tied().at(q[:, [names.index(name) for name in free]]).z if self.couplings else q
 
     def independent(self) -> tuple[tuple[str, ...], CoupledMultibody]:
-        """Return the coordinates that no coupling ties, and the multibody reached through them alone."""
+        """Return the independent coordinates, and the multibody driven by these coordinates alone."""
         return self._free(), self.coupled.with_layer(self._tied()) if self.couplings else self.coupled
 
     def _free(self) -> tuple[str, ...]:
@@ -141,8 +141,8 @@ class OpenSimModel:
 def from_osim(path: str | Path) -> OpenSimModel:
     """Return the model of an .osim file, versions 1.9 to 4.x.
 
-    Muscles, geometry, contact and controllers are passed over (notes count them). Raises ModelError in one sentence: not
-    OpenSim's file, joints or functions of a kind that is not read, no tree, masses that no body has.
+    Muscles, geometry, contact and controllers are ignored (`notes` counts them). Raises ModelError if the file is not an
+    OpenSim file, if joints or functions are not supported, if the bodies are not a tree, or if a mass belongs to no body.
     """
     return model_of(model_document(path)[0])
 
@@ -154,10 +154,10 @@ def model_document(path: str | Path) -> tuple[ET.Element, str]:
 
 
 def model_element(root: ET.Element, name: str) -> ET.Element:
-    """Return the <Model> of an OpenSim document called `name` in errors; ModelError where it holds none."""
+    """Return the <Model> of an OpenSim document called `name` in errors; ModelError if it contains none."""
     model = root.find("Model")
     if model is None:
-        raise ModelError(f"'{name}' is an OpenSim file, but holds no <Model>: {_holds(root)}.")
+        raise ModelError(f"'{name}' is an OpenSim file but contains no <Model>: {_holds(root)}.")
     return model
 
 
@@ -188,18 +188,18 @@ def _holds(root: ET.Element) -> str:
 def _coordinates_and_steps(
     elements: Sequence[JointElement],
 ) -> tuple[tuple[Coordinate, ...], dict[str, list[Step]], tuple[str, ...]]:
-    """Return the coordinates, the steps of the joint that carries each body, and the first of each angular velocity."""
+    """Return the coordinates, the joint steps of each body, and the first coordinate of each angular velocity."""
     coordinates: list[Coordinate] = []
     steps: dict[str, list[Step]] = {}
     turning: list[str] = []
     for joint in elements:
         child = joint.child.body
         if child is None:
-            raise ModelError(f"Joint '{joint.name}' carries ground itself: joints turned round are not read.")
+            raise ModelError(f"Joint '{joint.name}' has ground as its child; reversed joints are not supported.")
         if child in steps:
-            raise ModelError(f"Body '{child}' hangs on two joints: a model with closed chains of joints is not read.")
+            raise ModelError(f"Body '{child}' is the child of two joints; models with closed chains are not supported.")
         if read_flag(joint.element, "reverse"):
-            raise ModelError(f"Joint '{joint.name}' is turned round (<reverse>), which is not read.")
+            raise ModelError(f"Joint '{joint.name}' is reversed (<reverse>), which is not supported.")
         names = [name_of(entry) for entry in joint.coordinate_elements]
         steps[child] = joint_steps(joint.element, names)
         turning += angular_velocity_coordinates(joint.element, names)[:1]
@@ -230,7 +230,7 @@ def _coordinate(element: ET.Element, joint: JointElement, turns: bool) -> Coordi
 
 
 def _prescription(element: ET.Element) -> Function | None:
-    """Return the function of time of a prescribed coordinate; one that is not read would only matter where it is used."""
+    """Return the function of time of a prescribed coordinate; None if there is none or if its kind is not supported."""
     holder = element.find("prescribed_function")
     if not read_flag(element, "prescribed") or holder is None:
         return None
@@ -241,18 +241,19 @@ def _prescription(element: ET.Element) -> Function | None:
 def _bodies(
     elements: Sequence[JointElement], steps: dict[str, list[Step]], body_masses: dict[str, Mass]
 ) -> tuple[tuple[Body, ...], dict[str, Step]]:
-    """Return the bodies with the axes before them, and the step that moves each one-axis body."""
+    """Return the bodies with their intermediate axes, and the step that moves each one-axis body."""
     carried = {joint.child.body: joint for joint in elements}
     loose = [name for name in body_masses if name not in carried]
     if loose:
         raise ModelError(
-            f"Body '{loose[0]}' hangs on no joint.", "OpenSim would let it float; give it a FreeJoint to ground."
+            f"Body '{loose[0]}' is not the child of any joint.",
+            "OpenSim would leave it free; add a FreeJoint to ground.",
         )
     bodies: list[Body] = []
     sources: dict[str, Step] = {}
     for child, joint in carried.items():
         if child not in body_masses:
-            raise ModelError(f"Joint '{joint.name}' carries '{child}', which is no body of the model.")
+            raise ModelError(f"The child '{child}' of joint '{joint.name}' is not a body of the model.")
         holder, frame = joint.parent.body, Frame(None, joint.parent.R, joint.parent.p)
         for k, step in enumerate(steps[str(child)]):
             constant = step.constant
@@ -269,7 +270,7 @@ def _bodies(
 
 
 def _after(frame: Frame, step: Step, value: float) -> Frame:
-    """Return the frame behind a step with a constant value."""
+    """Return the frame after a step with a constant value."""
     axis = np.array(step.axis)
     if step.kind == "prismatic":
         return replace(frame, p=frame.p + frame.R @ (value * axis))
@@ -277,14 +278,14 @@ def _after(frame: Frame, step: Step, value: float) -> Frame:
 
 
 def _with_mass(name: str, holder: str | None, frame: Frame, R: FloatArray, p: FloatArray, mass: Mass) -> Body:
-    """Return the body, welded where its last axis ends."""
+    """Return the body, welded to its last axis."""
     inertia = mass.inertia if mass.mass_kg > 0.0 else np.zeros((3, 3))
     place = frame.p + frame.R @ p
     return Body(name, holder, Joint("weld"), frame.R @ R, place, mass.mass_kg, mass.com_m, inertia, any_inertia=True)
 
 
 def _joined(bodies: Sequence[Body], sources: dict[str, Step]) -> tuple[tuple[Body, ...], dict[str, Step]]:
-    """Merge each body with its last axis where their frames coincide, so that the tree has one link less."""
+    """Merge each body with its last axis if their frames coincide, so that the tree has one link less."""
     by_name = {body.name: body for body in bodies}
     taken: dict[str, Step] = {}
     dropped: set[str] = set()
@@ -325,7 +326,7 @@ def _markers(model: ET.Element) -> tuple[Marker, ...]:
 
 
 def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling, ...], list[Diagnostic]]:
-    """Return the coordinate couplings that are enforced; other constraints are named."""
+    """Return the enforced coordinate couplings, and findings about other constraints."""
     couplings, notes = [], []
     for element in members(model, "ConstraintSet"):
         off = read_flag(element, "isDisabled") or not read_flag(element, "isEnforced", True)
@@ -336,8 +337,8 @@ def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling,
                 Diagnostic(
                     "osim-not-used",
                     "warning",
-                    f"The {element.tag} '{name_of(element)}' is not held: inverse dynamics leaves its force in the joint "
-                    "torques, as OpenSim's does; inverse kinematics does not keep it.",
+                    f"The {element.tag} '{name_of(element)}' is not enforced. Inverse dynamics includes its force "
+                    "in the joint torques, as in OpenSim, and inverse kinematics ignores it.",
                     about=name_of(element),
                 )
             )
@@ -348,9 +349,9 @@ def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling,
         unknown = [name for name in (dependent, *sources) if name not in names]
         if inside is None or not len(inside) or unknown:
             raise ModelError(
-                f"The coupling '{name_of(element)}' names '{unknown[0]}', which is no coordinate."
+                f"The coupling '{name_of(element)}' refers to '{unknown[0]}', which is not a coordinate."
                 if unknown
-                else f"The coupling '{name_of(element)}' holds no function."
+                else f"The coupling '{name_of(element)}' contains no function."
             )
         function = scale_function(read_function(inside[0]), read_number(element, "scale_factor", 1.0))
         couplings.append(Coupling(dependent, sources, function))
@@ -358,13 +359,13 @@ def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling,
     chained = [coupling for coupling in couplings if tied & set(coupling.sources)]
     if chained:
         raise ModelError(
-            f"The coupling of '{chained[0].dependent}' depends on a coupled coordinate, which is not read."
+            f"The coupling of '{chained[0].dependent}' depends on a coupled coordinate, which is not supported."
         )
     return tuple(couplings), notes
 
 
 def _unphysical(body_masses: dict[str, Mass]) -> list[Diagnostic]:
-    """Report the bodies with an inertia of no possible mass distribution; they are used unchanged."""
+    """Return a finding about bodies with physically impossible inertias, which are used unchanged."""
     beyond = []
     for name, mass in body_masses.items():
         if mass.mass_kg > 0.0:
@@ -373,22 +374,25 @@ def _unphysical(body_masses: dict[str, Mass]) -> list[Diagnostic]:
                 beyond.append(name)
     if not beyond:
         return []
-    message = f"The inertia of {', '.join(beyond)} is one that no mass distribution has; it is used as it is."
+    message = (
+        f"The inertia of {', '.join(beyond)} is physically impossible (no mass distribution has it); it is used "
+        "unchanged."
+    )
     return [Diagnostic("osim-not-used", "info", message)]
 
 
 def _passed_over(model: ET.Element) -> list[Diagnostic]:
-    """Count what the mechanics here do not use."""
+    """Return a finding with the number of unused elements of the model."""
     notes = []
     for tag, words in (
-        ("ForceSet", "forces (muscles, springs, actuators): they apply no load"),
-        ("ContactGeometrySet", "contact shapes: measured ground forces are used"),
+        ("ForceSet", "forces (muscles, springs, actuators), which apply no load"),
+        ("ContactGeometrySet", "contact shapes, because measured ground forces are used"),
         ("ControllerSet", "controllers"),
     ):
         kinds = Counter(element.tag for element in members(model, tag) if element.tag not in ("objects", "groups"))
         if kinds:
             listed = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(3))
             notes.append(
-                Diagnostic("osim-not-used", "info", f"Not used of the model: {sum(kinds.values())} {words} ({listed}).")
+                Diagnostic("osim-not-used", "info", f"The model has {sum(kinds.values())} unused {words} ({listed}).")
             )
     return notes

@@ -1,8 +1,8 @@
-"""An OpenSim model scaled body by body, as OpenSim's Model::scale does it, on the elements of its file.
+"""Scaling of the bodies of an OpenSim model in its file elements, as in OpenSim's Model::scale.
 
-Points on a body (centre of mass, frames of joints, markers) scale with the body's three factors; translations that a joint's
-functions give with the factors of its parent. Inertias: squared factor where all three are equal,
-otherwise as of a cylinder along the axis of the least moment (OpenSim, Body::scaleInertialProperties).
+Points on a body (centre of mass, frames of joints, markers) scale with the three factors of the body, and translations by the
+functions of a joint with the factors of its parent. Inertias scale with the squared factor if the three factors are equal, and
+otherwise like a cylinder along the axis of the least moment (OpenSim, Body::scaleInertialProperties).
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ _KEYS = ("xx", "yy", "zz", "xy", "xz", "yz")
 def scaled(
     model: ET.Element, factors: Mapping[str, FloatArray], mass_kg: float | None = None, keep_shares: bool = True
 ) -> ET.Element:
-    """Return the <Model> with its bodies scaled by `factors` (3,) along their axes; bodies not named keep their size.
+    """Return the <Model> with its bodies scaled by `factors` (3,) along their axes; other bodies keep their size.
 
-    mass_kg: of all bodies together, None = as they come. keep_shares: every body keeps its share of the mass; else the shares
-    follow the volumes. Muscles, geometry and contact shapes are left as they are: nothing here uses them.
+    mass_kg: total mass of all bodies; None = sum of the scaled masses. keep_shares: True if every body keeps its fraction of
+    the mass; otherwise masses scale with volumes. Muscles, geometry and contact shapes are unchanged, because they are not
+    used.
     Raises ModelError for factors that are not positive.
     """
     for name, factor in factors.items():
@@ -50,7 +51,7 @@ def scaled(
     total = sum(read_number(body, "mass", 0.0) for body in bodies)
     if mass_kg is not None:
         if not (np.isfinite(mass_kg) and mass_kg > 0.0 and total > 0.0):
-            raise ModelError(f"A model of {total:g} kg cannot be given the mass {mass_kg:g} kg.")
+            raise ModelError(f"A model with a mass of {total:g} kg cannot be scaled to {mass_kg:g} kg.")
         for body in bodies:
             _set(body, "mass", [read_number(body, "mass", 0.0) * mass_kg / total])
             _set_inertia(body, read_inertia(body) * mass_kg / total)
@@ -58,7 +59,7 @@ def scaled(
 
 
 def with_markers(model: ET.Element, markers: Mapping[str, ET.Element]) -> ET.Element:
-    """Return the <Model> with other <Marker> elements: same names are replaced, others added."""
+    """Return the <Model> with additional <Marker> elements; markers of the same name are replaced."""
     made = copy.deepcopy(model)
     holder = made.find("MarkerSet")
     if holder is None:
@@ -73,7 +74,7 @@ def with_markers(model: ET.Element, markers: Mapping[str, ET.Element]) -> ET.Ele
 
 
 def move_markers(model: ET.Element, places: Mapping[str, FloatArray]) -> None:
-    """Set places (3,) m on their bodies of the markers named, in place; other markers are removed."""
+    """Set the positions (3,) m of the named markers on their bodies, in place, and remove the other markers."""
     for element in list(members(model, "MarkerSet")):
         if name_of(element) in places:
             _set(element, "location", list(places[name_of(element)]))
@@ -95,7 +96,7 @@ def _set(element: ET.Element, tag: str, values: list[float]) -> None:
 
 
 def _scale_translations(joint: ET.Element, factor: FloatArray) -> None:
-    """Return the put the parent's factor along each axis before the functions of a custom joint's translations."""
+    """Multiply the translation functions of a custom joint by the parent's factor along each axis."""
     transform = joint.find("SpatialTransform")
     axes = list(members(joint, "TransformAxisSet")) if transform is None else list(transform)
     for k, axis in enumerate(axes):
@@ -118,7 +119,7 @@ def _scale_translations(joint: ET.Element, factor: FloatArray) -> None:
 
 
 def _sliding(joint: ET.Element) -> list[str]:
-    """Return the coordinates of a custom joint that turn nothing: they are lengths."""
+    """Return the coordinates of a custom joint that drive no rotation and are therefore lengths."""
     transform = joint.find("SpatialTransform")
     axes = list(members(joint, "TransformAxisSet")) if transform is None else list(transform)
     moved: dict[bool, set[str]] = {True: set(), False: set()}
@@ -131,9 +132,9 @@ def _sliding(joint: ET.Element) -> list[str]:
 
 
 def _scale_couplings(model: ET.Element, sliding: Mapping[str, FloatArray]) -> None:
-    """Scale what couplings give to coordinates that are lengths, by the factor of their joint's parent.
+    """Scale the coupling functions of coordinates that are lengths by the factor of the parent of their joint.
 
-    Raises ModelError where that body has three different factors: the coupling does not say along which axis it goes.
+    Raises ModelError if this body has three different factors, because the coupling does not specify the axis of the length.
     """
     for element in members(model, "ConstraintSet"):
         name = text_of(element, "dependent_coordinate_name")
@@ -142,8 +143,8 @@ def _scale_couplings(model: ET.Element, sliding: Mapping[str, FloatArray]) -> No
             continue
         if not np.allclose(factor, factor[0], rtol=1e-12, atol=0.0):
             raise ModelError(
-                f"The coupled coordinate '{name}' is a length on a body that is scaled by {factor}: which of the three it takes "
-                "is not said; scale that body by one factor."
+                f"The coupled coordinate '{name}' is a length on a body with the scale factors {factor}, and its "
+                "axis is unknown. Scale this body by one factor."
             )
         _set(element, "scale_factor", [read_number(element, "scale_factor", 1.0) * float(factor[0])])
 

@@ -1,6 +1,6 @@
-"""An OpenSim model as a file of version 4: bodies, joints, coordinates, couplings, markers.
+"""Export of an OpenSim model to a file of version 4: bodies, joints, coordinates, couplings, markers.
 
-What the mechanics here do not hold (muscles, geometry, contact, the function of a prescribed coordinate) is not written.
+Muscles, geometry, contact and the functions of prescribed coordinates are not written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from biodyn.rigid_body.multibody import Body, Joint, Multibody, Vector3
 from biodyn.rigid_body.osim.joints import Step
 from biodyn.rigid_body.osim.model import Coordinate, Marker, OpenSimModel
 
-#: In the names of bodies that are only axes of the body at the beginning of their name.
+#: Separator in the names of massless bodies that are axes of the body at the beginning of their name.
 AXIS_MARK: Final = "/"
 _MOST: Final = 3
 _PARALLEL: Final = 1e-6
@@ -34,12 +34,12 @@ _PARALLEL: Final = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A joint as OpenSim has it: x_parent = R_P (slides, then turns) (R_C x_child + p_C) + p_P.
+    """Joint in the form of OpenSim: x_parent = R_P (translations, then rotations) (R_C x_child + p_C) + p_P.
 
     Attributes:
-        child, parent: bodies; None = ground.
-        R_P, p_P: (3, 3), (3,) m, where it sits on the parent. R_C, p_C: the child's frame in the joint's.
-        slides, turns: at most three each.
+        child, parent: names of the bodies; None = ground.
+        R_P, p_P: (3, 3), (3,) m, pose of the joint in the parent. R_C, p_C: pose of the child in the joint.
+        slides, turns: at most three translations and three rotations.
     """
 
     child: str
@@ -52,20 +52,20 @@ class Chain:
     turns: tuple[Step, ...] = ()
 
     def placed(self, R: FloatArray, p: FloatArray) -> Chain:
-        """Return the chain behind one more placement."""
+        """Return the chain followed by a fixed displacement."""
         if not (self.slides or self.turns):
             return replace(self, R_P=self.R_P @ R, p_P=self.p_P + self.R_P @ p)
         return replace(self, R_C=self.R_C @ R, p_C=self.p_C + self.R_C @ p)
 
     def moved(self, step: Step) -> Chain | None:
-        """Return the chain behind one more step; None where no joint of OpenSim has it."""
+        """Return the chain followed by a step; None if no OpenSim joint has this form."""
         axis = _vector(self.R_C @ np.array(step.axis))
         if step.kind == "prismatic":
             fits = not self.turns and not self.p_C.any() and _independent(self.slides, axis)
             return replace(self, slides=(*self.slides, replace(step, axis=axis))) if fits else None
         if self.turns and (self.p_C.any() or not _follows(self.turns, axis)):
             return None
-        # translations commute: the one between slides and the first turn belongs to the parent
+        # translations commute, so that a translation between the slides and the first rotation belongs to the parent
         p_P = self.p_P + self.R_P @ self.p_C
         return replace(self, p_P=p_P, p_C=np.zeros(3), turns=(*self.turns, replace(step, axis=axis)))
 
@@ -73,7 +73,7 @@ class Chain:
 def chains_of(multibody: Multibody, steps: Mapping[str, Step]) -> list[Chain]:
     """Return the joints of a tree, one for each body that is not only an axis, parents first.
 
-    steps: what moves each one-axis body. Axes that no joint of OpenSim unites stay bodies of their own, without mass.
+    steps: step of each one-axis body. Axes that no OpenSim joint can combine remain massless bodies.
     """
     by_name = {body.name: body for body in multibody.bodies}
     found: list[Chain] = []
@@ -84,7 +84,7 @@ def chains_of(multibody: Multibody, steps: Mapping[str, Step]) -> list[Chain]:
 
 
 def _before(body: Body, by_name: Mapping[str, Body]) -> list[Body]:
-    """Return the axes before a body, and it, from the parent outwards."""
+    """Return the axes before a body, and the body, from the parent outwards."""
     line = [body]
     while line[0].parent is not None and AXIS_MARK in line[0].parent:
         line.insert(0, by_name[line[0].parent])
@@ -114,7 +114,7 @@ def _independent(steps: Sequence[Step], axis: Vector3) -> bool:
 
 
 def _follows(turns: Sequence[Step], axis: Vector3) -> bool:
-    """Return whether a turn about `axis` may come next: neighbours must not be parallel."""
+    """Return whether a rotation about `axis` may follow, i.e. is not parallel to the last one."""
     return len(turns) < _MOST and float(np.linalg.norm(np.cross(turns[-1].axis, axis))) > _PARALLEL
 
 
@@ -122,14 +122,14 @@ def _vector(values: FloatArray) -> Vector3:
     return (float(values[0]), float(values[1]), float(values[2]))
 
 
-#: The base's angles: R_WB = Rz(first) Rx(second) Ry(third), as in ISB's pelvis and OpenSim's gait models.
+#: Angles of the base: R_WB = Rz(first) Rx(second) Ry(third), as for the ISB pelvis and OpenSim gait models.
 BASE_AXES: tuple[Vector3, Vector3, Vector3] = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 _SLIDES: tuple[Vector3, Vector3, Vector3] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
 class NamedCoordinate:
-    """A coordinate of the tree: its name, its joint's, its place in v; default and range in rad."""
+    """Coordinate of the tree: its name, the name of its joint, its index in v; default value and range in rad."""
 
     name: str
     joint: str
@@ -146,17 +146,17 @@ def with_cardan_base(
     markers: Sequence[Marker] = (),
     name: str = "model",
 ) -> OpenSimModel:
-    """Return a tree of one-axis joints on a free base as an OpenSim model with the same values of its coordinates.
+    """Return a tree of one-axis joints with a free base as an OpenSim model with the same coordinate values.
 
     Parameters:
-        base: of the first body: three angles in the order of `BASE_AXES`, then x, y, z of its origin in World, m.
-        coordinates: of all other joints; their order is kept. markers: by body of the tree.
+        base: coordinates of the first body: three angles in the order of `BASE_AXES`, then x, y, z of its origin in World, m.
+        coordinates: coordinates of all other joints, whose order is preserved. markers: markers on bodies of the tree.
 
-    Raises ModelError for a tree with another free body than the first, or a joint without a named coordinate.
+    Raises ModelError if a body other than the first is free, or if a joint has no named coordinate.
     """
     root, *others = multibody.bodies
     if root.joint.kind != "free" or any(body.joint.kind not in ("revolute", "weld") for body in others):
-        raise ModelError("Only a tree of one-axis joints on one free base is written as an OpenSim model.")
+        raise ModelError("Only a tree of one-axis joints with a free base can be written as an OpenSim model.")
     titles = _titles(multibody, coordinates)
     bodies = _base(root, base[0].joint, titles[root.name])
     bodies += [_renamed(body, titles) for body in _turned_before(others)]
@@ -183,7 +183,7 @@ def _named_coordinate(entry: NamedCoordinate, rotational: bool, to_ground: bool)
 
 
 def _titles(multibody: Multibody, coordinates: Sequence[NamedCoordinate]) -> dict[str, str]:
-    """Return the new names: bodies without mass that carry one other are axes of its joint, marked as such."""
+    """Return the new names of the bodies, in which massless bodies with one child are marked as axes of its joint."""
     names = {body.name: body.name.replace(AXIS_MARK, "_") for body in multibody.bodies}
     carried: dict[str, list[Body]] = {body.name: [] for body in multibody.bodies}
     for body in multibody.bodies:
@@ -203,7 +203,7 @@ def _renamed(body: Body, titles: Mapping[str, str]) -> Body:
 
 
 def _base(root: Body, joint: str, name: str) -> list[Body]:
-    """Return the free base as six axes: slides along the world's, then turns."""
+    """Return the free base as six one-axis bodies: translations along the world axes, then rotations."""
     steps = [("prismatic", axis) for axis in _SLIDES] + [("revolute", axis) for axis in BASE_AXES]
     names = [f"{name}{AXIS_MARK}{joint}{AXIS_MARK}{k}" for k in range(5)] + [name]
     line: list[Body] = []
@@ -217,9 +217,8 @@ def _base(root: Body, joint: str, name: str) -> list[Body]:
 
 
 def _turned_before(bodies: Sequence[Body]) -> list[Body]:
-    """Return the let fixed rotations between the axes of one joint stand before all of them: the joint's axes are its
-    body's then."""
-    after: dict[str, FloatArray] = {}  # the rotation that a body's frame gave to those before it
+    """Move fixed rotations between the axes of a joint before all its axes, which then coincide with the axes of its body."""
+    after: dict[str, FloatArray] = {}  # accumulated rotation that is moved to preceding bodies
     carries: dict[str, list[Body]] = {}
     for body in bodies:
         carries.setdefault(body.parent or "", []).append(body)
@@ -241,28 +240,28 @@ def _turned_before(bodies: Sequence[Body]) -> list[Body]:
     return turned
 
 
-#: Files of this version are read by every OpenSim 4.
+#: Version of the format that every OpenSim 4 reads.
 VERSION: Final = "40000"
-# Characters that names of components must not have (they are paths).
+# Characters that names of components must not contain, because the names are parts of paths.
 _FORBIDDEN: Final = str.maketrans(dict.fromkeys("/\\*+ \t\n:", "_"))
 _IDENTITY: Final = Linear((1.0,))
-# Nearer than this to a right angle of the second angle the first takes the turn of the third.
+# If the second angle is closer than this to a right angle, the third angle is set to zero.
 _GIMBAL: Final = 1e-9
 
 
 def component_name(name: str) -> str:
-    """Return a name as OpenSim's components may have it."""
+    """Return a name that is valid for OpenSim components."""
     return name.translate(_FORBIDDEN) or "_"
 
 
 def osim_text(model: OpenSimModel, credits: str = "") -> str:
     """Return the text of an .osim file (version 4) with the mechanics of a model and its markers.
 
-    Joints become Weld, Pin, Ball, Free or Custom joints with the same coordinates, in the same order. Raises
-    ModelError for more than one layer of coordinates over the joints.
+    Joints become Weld, Pin, Ball, Free or Custom joints with the same coordinates, in the same order. Raises ModelError for
+    more than one layer of coordinates above the joints.
     """
     if len(model.coupled.layers) != 1:
-        raise ModelError("Only a model with one layer of coordinates over its joints can be written.")
+        raise ModelError("Only a model with one layer of coordinates above its joints can be written.")
     root = ET.Element("OpenSimDocument", Version=VERSION)
     top = ET.SubElement(root, "Model", name=component_name(model.name))
     if credits:
@@ -288,7 +287,7 @@ def osim_text(model: OpenSimModel, credits: str = "") -> str:
 
 
 def _steps(model: OpenSimModel) -> dict[str, Step]:
-    """Return the what moves each one-axis body."""
+    """Return the step that moves each one-axis body."""
     layer, names = model.coupled.layers[0], [entry.name for entry in model.coordinates]
     moved: dict[int, tuple[Function, tuple[str, ...]]] = {out: (_IDENTITY, (names[at],)) for out, at in layer.same}
     moved |= {term.out: (term.function, tuple(names[at] for at in term.sources)) for term in layer.terms}
@@ -301,7 +300,8 @@ def _steps(model: OpenSimModel) -> dict[str, Step]:
 
 
 def _in_order(model: OpenSimModel, chains: Sequence[Chain]) -> list[Chain]:
-    """Return the joints in the order of their coordinates, those without one first: so the file's order is the model's."""
+    """Return the joints in the order of their coordinates (joints without coordinates first), which preserves the coordinate
+    order."""
     at = {entry.name: k for k, entry in enumerate(model.coordinates)}
 
     def first(chain: Chain) -> int:
@@ -396,20 +396,20 @@ def _transform(chain: Chain) -> ET.Element:
 
 
 def _filled(axes: list[FloatArray]) -> list[FloatArray]:
-    """Return the three independent axes: the given ones first."""
+    """Return three independent axes, starting with the given ones."""
     for unit in (*np.eye(3)[[2, 0, 1]],) * 2:
         if len(axes) == 3:
             break
         trial = np.array([*axes, unit])
         if float(np.linalg.svd(trial, compute_uv=False)[-1]) > 0.3:
             axes = [*axes, unit]
-    while len(axes) < 3:  # skew ones: the direction perpendicular to both
+    while len(axes) < 3:  # for two axes, add the direction perpendicular to both
         axes = [*axes, np.linalg.svd(np.array(axes))[2][-1]]
     return axes
 
 
 def _body_xyz(R: FloatArray) -> FloatArray:
-    """Return the angles (3,) about body-fixed X, Y, Z, rad; at a right angle of the second the third is zero."""
+    """Return the angles (3,) about body-fixed X, Y, Z, rad; the third is zero if the second is a right angle."""
     level = float(np.hypot(R[0, 0], R[0, 1]))
     second = np.arctan2(R[0, 2], level)
     if level < _GIMBAL:
@@ -433,7 +433,7 @@ def _couplings(holder: ET.Element, model: OpenSimModel) -> None:
 
 
 def function_element(function: Function) -> ET.Element:
-    """Return a function as OpenSim writes it."""
+    """Return the OpenSim element of a function."""
     if isinstance(function, Piecewise):
         x = function.pieces.x
         points = {"x": _numbers(x), "y": _numbers(function.at(x[None])[0])}
