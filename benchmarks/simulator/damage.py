@@ -145,14 +145,14 @@ def _hanging(content: _Content, rng: np.random.Generator, number: int) -> None:
 KINDS = (
     Damage("truncated", ("truncated", "damaged"), _truncated),
     Damage("random header", ("not a C3D file", "truncated", "damaged", "could not be read"), _random_header),
-    Damage("random parameters", ("could not be read", "damaged", "holds no marker"), _random_parameters),
+    Damage("random parameters", ("could not be read", "damaged", "contains no marker"), _random_parameters),
     Damage("random data", ("damaged",), _random_data),
     Damage("zero bytes", ("is empty", "not a C3D file"), _zero_bytes),
     Damage("10 GB claimed", ("truncated", "could not be read"), _huge),
     Damage("wrong units", ("in kN", "wrong unit"), _wrong_units),
     Damage(
         "no markers",
-        ("neither marker trajectories", "no marker among", "holds no marker", "no marker is seen"),
+        ("neither marker trajectories", "no marker among", "contains no marker", "no marker is seen"),
         _no_markers,
     ),
     Damage("hanging input", ("not a regular file",), _hanging),

@@ -1,4 +1,4 @@
-"""The estimate of a whole trial: every unbroken stretch of the fitted motion separately."""
+"""Estimate of a whole trial, computed separately for each continuous stretch of the fitted motion."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
 from biodyn.uncertainty.parameter_sensitivities import ParameterEffects
 from biodyn.uncertainty.settings import UncertaintySettings
 
-#: Plate forces are used up to this share of the marker rate: frames represent half of it at most.
+#: Plate forces are used up to this fraction of the marker rate; frames represent frequencies up to half of it.
 WIDEST_SHARE_OF_RATE = 0.4
 
 
@@ -61,10 +61,10 @@ def estimate_bands(
     summary: EstimateSummary,
     settings: UncertaintySettings,
 ) -> TorqueUncertainty | None:
-    """Return the uncertainty of an estimate's torques; None where the settings switch it off, or the estimate has no posterior.
+    """Return the uncertainty of the torques of an estimate; None if it is switched off or the estimate has no posterior.
 
-    Random errors come from the posterior of the estimate and of its parameters; there is no cut-off. The points of the joints
-    keep the noise of the fitted motion, an upper bound of that of the estimate: centres and soft tissue are nearly all of it.
+    Random errors are from the posterior of the estimate and of its parameters; there is no cut-off. For joint centres the noise
+    of the fitted motion is used, which is an upper bound of that of the estimate; errors of centres and soft tissue dominate.
     """
     if summary.random is None:
         return None
@@ -86,8 +86,8 @@ class Estimate:
     """Joint estimate of motion and forces of a trial.
 
     Attributes:
-        fit, dynamics: of the estimated motion, on the model with the estimated inertias.
-        reaction: the ground reaction without the estimated errors of the plates.
+        fit, dynamics: estimated motion and its dynamics, with the estimated inertias of the model.
+        reaction: ground reaction without the estimated errors of the plates.
         summary: residuals, changes and parameters.
         shared_parameters: information of this trial alone on inertias and plates, for the other walks of its session.
     """
@@ -109,17 +109,18 @@ def estimate_trial(
     R_WL: FloatArray | None = None,
     others: tuple[InformationForm, ...] = (),
 ) -> Estimate:
-    """Return the estimate of a trial; `reaction` is the ground reaction up to `force_cutoff_hz`, `inputs` the trial as fitted.
+    """Estimate motion and forces of a trial.
 
-    bands: compute the `posterior` too, which takes about as long again.
-    R_WL: (3, 3) rotation from the laboratory's axes to World; None = they are the same.
-    others: information of other walks of the session on inertias and plates, each from `Estimate.shared_parameters`.
+    inputs: the fitted trial. reaction: ground reaction with the bandwidth `force_cutoff_hz`.
+    bands: True to compute the posterior, which doubles the computing time.
+    R_WL: (3, 3) rotation from laboratory axes to World; None = identity.
+    others: information of other walks of the session on inertias and plates, from `Estimate.shared_parameters` of each walk.
 
-    The window with most frames in balance estimates the inertias, the errors of the plates and the error of the balance; the
-    other windows use them.
+    Inertias, plate errors and the error of the balance are estimated in the window with most frames in balance, and used in the
+    other windows.
 
-    Raises EstimateError where there are too few frames, where the equations have no solution, and where their solution is far
-    from the fitted motion or requires an impossible plate or body mass.
+    Raises EstimateError if there are too few frames, if the equations have no solution, or if the solution is far from the
+    fitted motion or requires an implausible plate or body mass.
     """
     loads = known_loads(inputs.fit, reaction)
     trial = _Trial.of(inputs, reaction, loads, noise_model_of(inputs, magnitudes))
@@ -148,7 +149,7 @@ def estimate_trial(
         try:
             elimination = eliminate_residual(problem, solution)
         except np.linalg.LinAlgError as error:
-            raise EstimateError(f"The elimination of the residual has no solution ({error}).") from error
+            raise EstimateError(f"The residual could not be eliminated ({error}).") from error
         update[window.rows] += window.weights[:, None] * elimination.deviation
         unbalanced[window.kept] = elimination.unbalanced[window.inner]
         if solution.parameters is not None:
@@ -156,7 +157,7 @@ def estimate_trial(
             precision[window.rows] = problem.balanced[:, None] / (sizes.alike_frames * sizes.balance**2)
             corrected = replace(loads, wrenches=plates.corrected(loads.wrenches, parameters.plates.values))
             trial = replace(trial, model=solution.model, loads=corrected, sizes=sizes)
-    assert parameters is not None  # there is a window
+    assert parameters is not None  # there is at least one window
     q = motion.q.copy()
     q[trial.moving] = integrate(trial.model.multibody, q[trial.moving], update[trial.moving])
     fit = _fit_of(inputs, trial.model, q)
@@ -187,9 +188,9 @@ def estimate_trial(
 
 @dataclass(frozen=True)
 class _Trial:
-    """Inputs that all windows share, and the current model, loads and noise model.
+    """Inputs that are common to all windows, and the current model, loads and noise model.
 
-    moving: (T,) frames with accelerations. to_close, since_strike_s: of `Problem`, for all frames.
+    moving: (T,) frames with accelerations. to_close, since_strike_s: as in `Problem`, for all frames.
     """
 
     inputs: TrialInputs
@@ -203,7 +204,7 @@ class _Trial:
 
     @classmethod
     def of(cls, inputs: TrialInputs, reaction: GroundReaction, loads: Loads, sizes: NoiseModel) -> _Trial:
-        """Return the trial as given."""
+        """Create the trial from the inputs."""
         moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
         to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
         since_s = since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
@@ -211,17 +212,18 @@ class _Trial:
         return cls(inputs, torques, moving, to_close, since_s, inputs.model, loads, sizes)
 
     def windows(self, balanced: BoolArray, least_frames: int = 10) -> list[TimeWindow]:
-        """Return the windows to solve, the one with most frames in balance first; EstimateError without any."""
+        """Return the windows to solve, starting with the one with most frames in balance; raise EstimateError if there are
+        none."""
         stretches = [slice(a, b) for a, b in finite_stretches(self.moving) if b - a >= least_frames]
         windows = [window for rows in stretches for window in windows_of(rows, self.inputs.rate_hz)]
         if not windows:
             raise EstimateError(
-                f"No {least_frames} consecutive frames have a motion with accelerations.", "Use a longer recording."
+                f"There are no {least_frames} consecutive frames with known accelerations.", "Use a longer recording."
             )
         return sorted(windows, key=lambda window: -int(balanced[window.rows].sum()))
 
     def problem(self, rows: slice) -> Problem:
-        """Return the problem of some frames with known inertias and plates."""
+        """Return the problem of the frames `rows` with known inertias and plates."""
         inputs, loads = self.inputs, self.loads
         motion, raw = inputs.fit.motion, inputs.fitted(inputs.raw)
         seen = np.isfinite(raw[..., 0])
@@ -247,14 +249,15 @@ class _Trial:
         )
 
     def mean_information(self, stretch: slice, most_frames: int = 1000) -> FloatArray:
-        """Return the mean information (nv, nv) of the markers in a frame of a stretch, from at most some of the frames."""
+        """Return the mean information (nv, nv) of the markers per frame of a stretch, from a sample of at most `most_frames`
+        frames."""
         some = slice(stretch.start, stretch.stop, 1 + (stretch.stop - stretch.start - 1) // most_frames)
         problem = self.problem(some)
         return np.asarray(marker_information(problem, problem.start.q)[0].mean(axis=0))
 
 
 def _keep_posterior(random: Posterior, window: TimeWindow, problem: Problem, solution: Solution) -> None:
-    """Copy the posterior of a window to the trial's."""
+    """Copy the posterior of a window to that of the trial."""
     columns = [coordinate.v_index for coordinate in problem.model.coordinates]
     of_joint = joint_rows(problem.model)[1]
     joints = np.zeros((len(of_joint), problem.model.multibody.nv))
@@ -272,7 +275,8 @@ def _parameter_effects(
     rate_hz: float,
     walks: int,
 ) -> ParameterEffects | None:
-    """Return the parameters for the uncertainty of torques: other walks are assumed to have as much information as this one."""
+    """Return the parameter effects for the uncertainty of torques, assuming that other walks have as much information as this
+    walk."""
     if not unknowns.count:
         return None
     return ParameterEffects(
@@ -288,20 +292,20 @@ def _solve_window(
     certainty: bool,
     others: tuple[InformationForm, ...],
 ) -> Solution:
-    """Return the solution of a window; EstimateError where its equations have none."""
+    """Return the solution of a window; raise EstimateError if its equations have none."""
     try:
         solution = solve(problem, mean_information=mean_information, certainty=certainty, others=others)
     except np.linalg.LinAlgError as error:
-        raise EstimateError(f"Its equations have no solution ({error}).") from error
+        raise EstimateError(f"The equations of the estimate have no solution ({error}).") from error
     except ModelError as error:
-        raise EstimateError(f"It requires an impossible body: {error.message}") from error
+        raise EstimateError(f"The estimate requires an impossible body: {error.message}") from error
     if not np.isfinite(solution.path.q).all():
-        raise EstimateError("Its equations have no solution (numbers that are not finite).")
+        raise EstimateError("The equations of the estimate have no solution (numbers are not finite).")
     return solution
 
 
 def _fit_of(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
-    """Return the fit with the estimated motion q (T, nq); frames without an estimate stay as fitted."""
+    """Return the fit with the estimated motion q (T, nq); other frames keep the fitted motion."""
     raw = inputs.fit
     mb = model.multibody
     R, p = body_poses(mb, np.where(raw.solved[:, None], q, mb.neutral_q()))

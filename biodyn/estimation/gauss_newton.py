@@ -1,8 +1,8 @@
 """Gauss-Newton estimation of a trajectory over all frames of a stretch, its covariance, and the elimination of the residual.
 
-Torques may change at foot strikes by a template that is common to all strikes of the trial: it is an unknown of its own, with the
-limits of a single strike, and each strike's torques are drawn to it. Motion and forces are made to agree to within a small share
-of their error by a last step with all parameters fixed.
+Torques may change at foot strikes by a template that is common to all strikes of the trial. The template is a separate unknown
+with the limits of a single strike, and the torques of each strike have it as their prior mean. A last step with fixed
+parameters makes motion and forces agree within a small fraction of their error.
 """
 
 from __future__ import annotations
@@ -45,33 +45,34 @@ from biodyn.rigid_body import Multibody, inverse_dynamics
 
 # -- Template of the torques at foot strikes
 #
-# The prior that torques change little applies to what cannot be predicted. A person's strikes are similar: only the difference of
-# a single strike from the template is held small, with the limits of one strike for the template itself.
+# The prior of small torque changes applies to what cannot be predicted. Because strikes of a person are similar, only
+# the difference of a single strike from the template is regularised; the template has the limits of one strike.
 
-# Conjugate-gradient steps: the torques of nineteen simulated people have the same error (.5707 of 6 Hz) as with twenty (.5705).
+# Number of conjugate-gradient steps: the torques of nineteen simulated people have the same error (.5707 of that of a
+# 6 Hz filter) as with twenty steps (.5705).
 _SOLUTIONS = 5
 
 
 def impact_template(kinds: Kinds, since_s: FloatArray) -> Shares:
-    """Return the map from the template's numbers to all strikes; since_s: (K, 2) of `since_strikes` at the knots.
+    """Return the map from the values of the template to all strikes; since_s: (K, 2) `since_strikes` at the knots.
 
-    The template is piecewise linear with a number every hundredth of a second, and 0 away from strikes. Both sides of the body
-    share it, separately for own strikes and strikes of the other side; coordinates without a side have separate numbers for
-    strikes of the right and of the left.
+    The template is piecewise linear with a value every hundredth of a second, and 0 away from strikes. It is common to both
+    sides of the body, with separate values for ipsilateral and contralateral strikes. Midline coordinates have separate values
+    for strikes of the right and the left foot.
     """
     at, of, weight = strike_shares(kinds, since_s, kinds.number * 2 * OF_A_STRIKE, SIDES[0])
-    used, places = np.unique(of, return_inverse=True)  # a number without weight has no equation
+    used, places = np.unique(of, return_inverse=True)  # a value without weight has no equation
     return Shares(at, np.asarray(places, dtype=np.int64), weight, (len(since_s), len(kinds.side)), len(used))
 
 
 def template_step(
     problem: Problem, mb: Multibody, path: Path, torques: Sequence[TorqueRows], factor: CholeskyFactor, step: FloatArray
 ) -> FloatArray:
-    """Return the change (count, nv) of a step where torques are held to the template of all strikes instead of to 0.
+    """Return the change (count, nv) of a step if the prior mean of torque changes is the template of all strikes instead of 0.
 
     Parameters:
-        path: where the equations of `factor` and of the step (count, nv) were made; it shows the torques' changes.
-        torques: the rows in them that hold second differences of torques near 0.
+        path: motion at which the equations of `factor` and of the step (count, nv) are linearised.
+        torques: the rows of these equations with the second differences of torques.
 
     Inertias and plate errors do not change.
     """
@@ -90,13 +91,13 @@ def step_to_template(
 ) -> FloatArray:
     """Return the change (count, nv) of `template_step`; sd: (K, R) prior standard deviations of the template, Nm.
 
-    The numbers m of the template are unknowns besides the coefficients. With the rows D of the torques, divided by their standard
-    deviations S, and the matrix A of all equations, elimination of the coefficients leaves
+    The numbers m of the template are unknowns besides the coefficients. With the rows D of the torques, divided by their
+    standard deviations S, and the matrix A of all equations, eliminating the coefficients yields
 
         (W^T S (1 - D A^-1 D^T) S W + 1 / sd^2) m = W^T S d,
 
-    d the changes of the torques that remain after the step. Conjugate gradients (Hestenes & Stiefel 1952) solve it, each step by
-    one solution with the factor.
+    with d the torque changes after the step. The system is solved by conjugate gradients (Hestenes & Stiefel 1952), which need
+    one solution with the factor per iteration.
     """
     near = np.unique(template.at // template.shape[1])
     scale, remaining = np.zeros(template.shape), np.zeros(template.shape)
@@ -152,16 +153,16 @@ def step_to_template(
 
 @dataclass(frozen=True)
 class Solution:
-    """The estimate of a stretch.
+    """Estimate of a stretch.
 
     Attributes:
-        coefficients: (count, nv) of the trajectory update, see `problem`; path: the motion itself.
-        factor, derivatives: of the last equations, and the `torque_derivatives` in them. For `certainty` the factor is that of
-            foot strikes without a common template.
+        coefficients: (count, nv) coefficients of the trajectory update, see `problem`. path: the estimated motion.
+        factor, derivatives: Cholesky factor of the last equations, and their `torque_derivatives`. With `certainty`, the factor
+            is that of equations without a common template of foot strikes.
         stiff, fit_prior: precisions (nv,) of `terms.smoothness_precision` and (T, nv) of `noise_model.fit_precision`.
-        model: with the estimated inertias.
-        problem: with the estimated error of the balance, and wrenches without the estimated errors of the plates.
-        parameters: inertias and plate errors; None where the problem does not estimate them.
+        model: model with the estimated inertias.
+        problem: problem with the estimated error of the balance, and wrenches without the estimated errors of the plates.
+        parameters: inertias and plate errors; None if the problem does not estimate them.
     """
 
     coefficients: FloatArray
@@ -182,15 +183,16 @@ def solve(
     certainty: bool = False,
     others: tuple[InformationForm, ...] = (),
 ) -> Solution:
-    """Return the motion, the inertias and the errors of the plates that fit all measurements best.
+    """Estimate the motion, the inertias and the plate errors that best fit all measurements.
 
-    The first step estimates the error of the balance, the second one inertias and plates with it (they hardly respond to later
-    ones), the last one also the template of the torques at foot strikes.
+    The first step estimates the error of the balance, the second step inertias and plate errors with it (they change little in
+    later steps), and the last step also the template of the torques at foot strikes.
 
     Args:
-        mean_information: (nv, nv) of the markers in a frame, for a window of a longer stretch; None = the mean of these frames.
-        certainty: whether the covariance is needed. The last equations hold a single strike to the template as if that were
-            known. It is estimated, with an error that is equal in all strikes, so the covariance is that of equations without it.
+        mean_information: (nv, nv) information of the markers per frame, for a window of a longer stretch; None = the mean of
+            these frames.
+        certainty: True if the covariance is needed. It is computed from equations without the template, because the last
+            equations treat the template as known, although its error is common to all strikes.
         others: information of other walks of the session on the parameters.
     """
     model, first, last = problem.model, 0, iterations - 1
@@ -202,7 +204,7 @@ def solve(
     c, path, parameters = np.zeros((count, mb.nv)), problem.start, None
 
     def equations(strikes_alike: bool = True) -> tuple[NormalEquations, list[Rows], list[TorqueRows]]:
-        """Return all terms at the present motion, and the rows of balance and torques."""
+        """Return the normal equations at the current motion, and the rows of balance and torques."""
         sizes = problem.sizes if strikes_alike else replace(problem.sizes, strikes_alike_share=0.0)
         normal, shown = NormalEquations(count, REACH, mb.nv), number > first
         add_markers(normal, problem, *information)
@@ -246,7 +248,8 @@ def solve(
 
 @dataclass(frozen=True)
 class Posterior:
-    """Standard deviation (T, nv) of coordinates along v, rad or m, and of generalised forces, Nm or N; (T, J) of powers, W."""
+    """Standard deviations (T, nv) of coordinates along v (rad or m) and of generalised forces (Nm or N), and (T, J) of powers
+    (W)."""
 
     place: FloatArray
     force: FloatArray
@@ -256,7 +259,7 @@ class Posterior:
 def power_derivatives(solution: Solution, joints: FloatArray) -> FloatArray:
     """Return the derivatives (T, J, 3 nv) of joint powers by coordinates, rates and accelerations.
 
-    joints: (J, nv) 1 for the coordinates of each joint; the power is the sum of their torques times rates.
+    joints: (J, nv), 1 for the coordinates of each joint. The power is the sum of torque times rate over these coordinates.
     """
     path, problem = solution.path, solution.problem
     tau = inverse_dynamics(solution.model.multibody, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
@@ -271,7 +274,7 @@ def posterior_sd(
 ) -> Posterior:
     """Return the standard deviations of motion, torques and powers, given the inertias.
 
-    parts: derivatives in the factor's equations. powers: `power_derivatives`; None = no powers.
+    parts: torque derivatives in the equations of the factor. powers: `power_derivatives`; None = no powers.
     """
     knots, n, reach = problem.knots, factor.n, factor.reach
     if powers is None:
@@ -284,7 +287,7 @@ def posterior_sd(
         blocks = near.reshape(reach, n, reach, n)
         for t in range(k * knots.step, min((k + 1) * knots.step, knots.frames)):
             w = weights[t - k * knots.step]
-            # covariance of (place, rate, acceleration) in frame t
+            # covariance of (position, rate, acceleration) in frame t
             half = np.tensordot(w, blocks, (1, 0))
             covariance = np.tensordot(half, w, (2, 1)).transpose(0, 1, 3, 2).reshape(3 * n, 3 * n)
             by_motion = np.concatenate([np.concatenate([part[t] for part in parts], axis=1), powers[t]])
@@ -296,15 +299,16 @@ def posterior_sd(
 
 # -- Elimination of the residual
 #
-# A difference of motion and forces counts as an error of the body model: that keeps wrong inertias and plates out of the torques.
-# A motion in balance is needed for simulations and where residuals are compared. It changes the motion by some tenths of a
-# millimetre, which is below the error of the markers. All parameters keep their estimates, the joint torques nearly so, and the
-# residual is moved into accelerations of the trunk on its legs.
+# In the estimate, differences between motion and forces are errors of the body model, so that wrong inertias and
+# plates do not affect the torques. Simulations and comparisons of residuals need a motion in balance. The elimination
+# changes the motion by some tenths of a millimetre, less than the error of the markers. All parameters keep their
+# estimates, joint torques change very little, and the residual is converted to accelerations of the trunk relative to
+# the legs.
 
-# Error of the balance that may remain, times the estimated error.
+# Remaining error of the balance, as a fraction of the estimated error.
 _BALANCE_SHARE = 0.075
-# The change of motion fades out within this time: otherwise torques of real walks jump by up to 0.11 Nm/kg from one frame to the
-# next where the forces of a plate become known, compared with 0.04 without the elimination.
+# The change of motion fades out within this time. Otherwise torques of real walks jump by up to 0.11 Nm/kg between
+# frames when the forces of a plate become known, compared with 0.04 without the elimination.
 _FADE_S = 0.1
 
 
@@ -313,8 +317,8 @@ class ResidualElimination:
     """Result of the elimination.
 
     Attributes:
-        deviation: (T, nv) update from the start of the problem. share: of the step that was used, 0 to 1.
-        unbalanced: (T, 6) [moment; force] Nm and N, residual before it; NaN where not all contacts are known.
+        deviation: (T, nv) update from the start of the problem. share: fraction of the step that was used, 0 to 1.
+        unbalanced: (T, 6) residual before the elimination [moment; force], Nm and N; NaN where not all contacts are known.
     """
 
     deviation: FloatArray
@@ -323,25 +327,25 @@ class ResidualElimination:
 
 
 def eliminate_residual(problem: Problem, solution: Solution) -> ResidualElimination:
-    """Return the motion in balance to within 7.5 % of the estimated error of the balance; `solution`: of the problem.
+    """Eliminate the residual of the solution to within 7.5 % of the estimated error of the balance.
 
-    A Gauss-Newton step from the solution with all terms of the estimate, with a larger weight of the balance in every frame of
-    `problem.to_close`, and with fixed torques of legs and trunk, arms and head. The step may change accelerations 20 times less
-    than the motion itself: otherwise they jump where the weight of the balance begins. It is shortened so that it changes the
-    markers by at most half of their standard deviation (RMS): a larger change indicates a force that was not measured, or plates
-    that disagree with the body's weight.
+    This is a Gauss-Newton step from the solution with all terms of the estimate, a larger weight of the balance in every frame
+    of `problem.to_close`, and fixed torques of legs and trunk, arms and head. Accelerations are constrained 20 times more than
+    in the estimate; otherwise they jump where the weight of the balance starts. The step is shortened so that it changes the
+    markers by at most half of their standard deviation (RMS), because a larger change indicates an unmeasured force, or plates
+    that disagree with the body weight.
     """
     firmness, most_marker_change_sd = 20.0, 0.5
     mb, coefficients = solution.model.multibody, solution.coefficients
     tight = replace(
         solution.problem,
         sizes=replace(solution.problem.sizes, balance=_BALANCE_SHARE * solution.problem.sizes.balance),
-        torque_change_nm=np.full_like(problem.torque_change_nm, np.inf),  # they are fixed, however fast they change
+        torque_change_nm=np.full_like(problem.torque_change_nm, np.inf),  # they are fixed, even if they change rapidly
     )
     free = _free_coordinates(tight)
     information, right = marker_information(tight, solution.path.q)
     information = np.ascontiguousarray(information[:, free[:, None], free])
-    # no term reaches beyond the coefficients of one frame; at a knot the last of them is zero
+    # no term extends beyond the coefficients of one frame, the last of which is zero at a knot
     reach = DEGREE if problem.knots.step > 1 else DEGREE - 1
     normal = NormalEquations(problem.knots.count, reach, len(free))
     add_markers(normal, tight, information, right[:, free])
@@ -358,7 +362,7 @@ def eliminate_residual(problem: Problem, solution: Solution) -> ResidualEliminat
     step = np.zeros_like(coefficients)
     step[:, free] = CholeskyFactor(normal).solve(normal.right)
     change = problem.knots.values(step)[0]
-    # squared change of the markers in their standard deviations, three numbers a marker
+    # squared change of the markers in their standard deviations, with three components per marker
     squares = np.einsum("ti,tij,tj->t", change[:, free], information, change[:, free])
     count = max(3 * int(np.count_nonzero(problem.weights)), 1)
     share = min(1.0, most_marker_change_sd / max(float(np.sqrt(squares.sum() / count)), 1e-12))
@@ -369,15 +373,15 @@ def eliminate_residual(problem: Problem, solution: Solution) -> ResidualEliminat
 def _add_balance(
     normal: NormalEquations, problem: Problem, residual: FloatArray, parts: Derivatives, free: IntArray
 ) -> None:
-    """Add the balance of the whole body; its residual (T, 6) [moment; force] is never NaN.
+    """Add the balance of the whole body; its residual (T, 6) [moment; force] must not contain NaN.
 
-    Beyond the frames of `problem.to_close` the change fades out within `_FADE_S`: ended from one frame to the next it would be an
-    impact. A load may be unknown there, so the balance itself is not used: the force on the root changes as in the nearest frame
-    of `to_close`, times a factor from 1 to 0, with decreasing weight.
+    Outside `problem.to_close` the change fades out within `_FADE_S`, because a change that ends abruptly is an impact. Loads
+    may be unknown in these frames, so that the balance is not used: the force on the root changes as in the nearest frame of
+    `to_close`, times a factor that decreases from 1 to 0, with decreasing weight.
     """
     distance, (nearest,) = distance_transform_edt(~problem.to_close, return_indices=True)
     share = smooth_step(1.0 - distance / (_FADE_S * problem.knots.rate_hz))
-    # the weight ends with it: holding the factor to 0 as firmly as to 1 would be a discontinuity of its own
+    # the weight decreases with the factor, because a constant weight would cause another discontinuity
     scale = share[:, None] ** 2 / problem.sizes.balance
     rest = -share[:, None] * residual[nearest] * scale
     for offset in range(problem.knots.step):
@@ -386,10 +390,9 @@ def _add_balance(
 
 
 def _free_coordinates(problem: Problem) -> IntArray:
-    """Return the places in v, ascending, that the elimination may change: the root, legs and trunk.
+    """Return the ascending indices in v of the coordinates that the elimination may change: root, legs and trunk.
 
-    Arms and head are fixed to the trunk, and coordinates without markers are fixed: light segments would move far for a few
-    newtons.
+    Arms, head and coordinates without markers are fixed, because light segments would move far for a few newtons.
     """
     assumed = [coordinate.v_index for coordinate in problem.model.assumed]
     return np.union1d(np.arange(ROOT), np.setdiff1d(problem.torque_rows, assumed))
@@ -400,7 +403,7 @@ def _fix_torques(
 ) -> None:
     """Fix the joint torques of legs and trunk in every frame in which they are known.
 
-    free: (F,) places in v of the unknowns. sd_nm_kg: well below the uncertainty by noise and soft tissue.
+    free: (F,) indices in v of the unknowns. sd_nm_kg: far below the uncertainty from noise and soft tissue.
     """
     sd, step = sd_nm_kg * problem.model.mass_kg, problem.knots.step
     for rows_at, columns in problem.torque_groups:

@@ -1,4 +1,4 @@
-"""Noise of markers and balance, smoothness of the motion, and how fast joint torques change, also about foot strikes."""
+"""Noise of markers and balance, smoothness of the motion, and rate of change of joint torques, also near foot strikes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from biodyn.rigid_body import inverse_dynamics
 from biodyn.rigid_body.kinematics import supporting_coordinates
 from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
 
-#: Errors are stated for a frame of this length; the variance of the error of other frames is in proportion.
+#: Errors are stated for frames of this length; the error variance of other frames is proportional to their rate.
 FRAME_S = 0.01
-# A coordinate is held to its fitted value within this SD where its markers determine it well, and more firmly otherwise.
+# SD of the prior of a coordinate relative to its fitted value if markers determine it well; otherwise the SD is smaller.
 _FIT_SD_RAD = np.radians(2.0)
-#: Expected error of the balance in a hundredth of a second: of moments, Nm, and of forces, N.
+#: Expected error of the balance in a hundredth of a second: moments, Nm, and forces, N.
 MOMENT_SD_NM, FORCE_SD_N = 1.5, 3.0
 #: Knots of the estimated trajectory, 1/s.
 KNOTS_HZ = 100.0
-# Share of the variance of the torques' changes at foot strikes that all strikes of a person have in common.
+# Fraction of the variance of torque changes at foot strikes that is common to all strikes of a person.
 _STRIKES_ALIKE = 0.9
 
 
@@ -37,12 +37,12 @@ class NoiseModel:
     """Standard deviations and weights of one trial.
 
     Attributes:
-        marker_sd_m: (M,) error of each fitted marker in a frame, an axis.
-        stiffness: (nv,) of the smoothing spline with the optimal cut-off of the segment's markers.
+        marker_sd_m: (M,) error of each fitted marker per frame and axis.
+        stiffness: (nv,) lambda of the smoothing spline with the optimal cut-off of the segment's markers.
         balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame: expected, later estimated.
-        strikes_alike_share: of the variance of the torques' changes at strikes, that all strikes have in common.
-        alike_frames: for how many frames a model's error is correlated.
-        unseen_sd_rad: (nv,) of coordinates with assumed motion; infinite for others.
+        strikes_alike_share: fraction of the variance of torque changes at strikes that is common to all strikes.
+        alike_frames: number of frames over which the model error is correlated.
+        unseen_sd_rad: (nv,) SD of coordinates with assumed motion; infinite for others.
     """
 
     marker_sd_m: FloatArray
@@ -59,9 +59,9 @@ def knot_step(rate_hz: float) -> int:
 
 
 def noise_model_of(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m: float = 1e-3) -> NoiseModel:
-    """Return the noise model of a trial: noise and smoothness are estimated from its markers.
+    """Return the noise model of a trial, with noise and smoothness estimated from its markers.
 
-    skin_sd_m: error of a marker of weight 1 in a hundredth of a second besides its noise, by movement of the skin.
+    skin_sd_m: error of a marker of weight 1 in a hundredth of a second caused by skin movement, in addition to its noise.
     """
     model, rate_hz = inputs.model, inputs.rate_hz
     raw = inputs.fitted(inputs.raw)
@@ -73,8 +73,8 @@ def noise_model_of(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m: float
     smoothness, derivative = (
         5.0,
         3,
-    )  # factor on the smoothness of the markers; the derivative that is small, as in the spline
-    correlation_s = 0.07  # of errors of the body model
+    )  # factor on the smoothness of the markers; order of the derivative that is penalised, as in the spline
+    correlation_s = 0.07  # correlation time of errors of the body model
     return NoiseModel(
         marker_sd_m=np.hypot(noise, skin_sd_m * frame),
         stiffness=smoothness * np.array([stiffness_of_cutoff(hz, rate_hz, derivative) for hz in cutoffs]),
@@ -109,15 +109,15 @@ def coordinate_cutoffs(model: SubjectModel, marker_hz: FloatArray, otherwise_hz:
     for coordinate in model.coordinates:
         result[coordinate.v_index] = cutoff(coordinate.body)
     for coordinate in model.assumed:
-        result[coordinate.v_index] = 3.0  # the second harmonic of a fast stride, little above
+        result[coordinate.v_index] = 3.0  # slightly above the second harmonic of a fast stride
     return result
 
 
 def fit_precision(model: SubjectModel, q: FloatArray, lever_m: FloatArray, sizes: NoiseModel) -> FloatArray:
     """Return the precision (T, nv) of the prior that coordinates equal their fitted values, 1/rad^2 and 1/m^2.
 
-    lever_m: (T, nv) change of the markers for one radian of a coordinate with all others free. A coordinate at its limit is held
-    there; an assumed one is held to its assumption within the variation among people.
+    lever_m: (T, nv) change of the markers for one radian of a coordinate with all others free. A coordinate at its limit has a
+    very large precision. The precision of an assumed coordinate corresponds to the variation between people.
     """
     at_limit_rad, lever_half_m = np.radians(0.1), 0.06
     sd = np.full(q.shape[:1] + (model.multibody.nv,), 1e3)
@@ -144,26 +144,28 @@ def _assumed_sd(model: SubjectModel, magnitudes: Magnitudes) -> FloatArray:
     return result
 
 
-# -- How fast torques and motion change about foot strikes, estimated from the trial itself
+# -- Rate of change of torques and motion near foot strikes, estimated from the trial
 #
-# Muscles respond to the ground with bursts: within a tenth of a second of a strike the curvature of the torques of hip, knee and
-# trunk is five to ten times as large as in the rest of the stride. One limit for the whole stride flattens them. So the first
-# step of the estimate leaves motion and torques nearly free at a strike. A person's strikes are similar: the changes of the first
-# step at the same time after all strikes, of both sides, determine the limits of the next step.
+# Muscles respond to foot strikes with bursts: within a tenth of a second of a strike the curvature of the torques of
+# hip, knee and trunk is five to ten times as large as in the rest of the stride. A single limit for the whole stride
+# flattens them. Therefore the first step of the estimate constrains motion and torques only weakly at a strike.
+# Because strikes of a person are similar, the changes of the first step at the same time after all strikes, of both
+# sides, determine the limits of the next step.
 
-# A strike has effects from before it, since muscles anticipate it, until the forefoot is down; s.
+# Time range (s) of the effects of a strike, from muscle anticipation before it until the forefoot is down.
 _BEFORE_S, _AFTER_S = 0.08, 0.15
 #: Duration of a strike in hundredths of a second.
 OF_A_STRIKE = round((_BEFORE_S + _AFTER_S) / FRAME_S) + 1
-# Numbers of a kind of coordinate: the rest of the stride, times after a strike of its own side, then of the other side.
+# Number of values of a kind of coordinate: one for the rest of the stride, then the times after an ipsilateral strike
+# and after a contralateral strike.
 _OF_A_KIND = 1 + 2 * OF_A_STRIKE
 
 
 def since_strikes(contacts: Sequence[Contact], frames: int, rate_hz: float) -> FloatArray:
     """Return the times (frames, 2) s since the nearest strike of each of `SIDES`, negative before it; infinite without one.
 
-    A strike is a foot contact that begins in the air: not a foot on a plate at the first frame, nor one that steps from one plate
-    to the next.
+    A strike is a foot contact after swing. A foot on a plate in the first frame and a foot that moves from one plate to the
+    next do not strike.
     """
     events = plate_events(contacts, frames / rate_hz, 1.0 / rate_hz)
     strikes_s = [[e.time_s for e in events if e.kind == "foot_strike" and e.side == side] for side in SIDES]
@@ -181,27 +183,28 @@ def _since_nearest(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray
 def midway_since_strike(before_s: FloatArray, after_s: FloatArray) -> FloatArray:
     """Return the times since a strike, s, midway between two knots, from `since_strikes` (..., 2) at both of them.
 
-    Where another strike becomes the nearest between them, the earlier value is used.
+    If the nearest strike changes between the knots, the earlier value is used.
     """
     return np.where(after_s < before_s, before_s, 0.5 * (before_s + after_s))
 
 
 def strike_nearness(since_s: FloatArray) -> FloatArray:
-    """Return how near each time (T,) is to a strike of either side, 1 at it and 0 beyond the burst; since_s: (T, 2)."""
-    burst_s = 0.04  # heel and shank are stopped, and muscles respond, within some hundredths of a second
+    """Return a weight (T,) for the proximity to a strike of either side: 1 at the strike, 0 beyond the burst; since_s: (T,
+    2)."""
+    burst_s = 0.04  # heel and shank decelerate, and muscles respond, within some hundredths of a second
     distance_s = np.minimum(np.abs(since_s).min(axis=1), burst_s)
     return np.asarray(np.cos(0.5 * np.pi * distance_s / burst_s) ** 2)
 
 
 class Kinds(NamedTuple):
-    """Kinds of coordinates at places in v: a number (R,) common to both sides, and the side, "" in the middle."""
+    """Kinds of R coordinates: a number (R,) that is the same for both sides, and the side ("" for the midline)."""
 
     number: IntArray
     side: tuple[str, ...]
 
 
 def kinds_of(model: SubjectModel, places: IntArray) -> Kinds:
-    """Return the kinds of the coordinates at `places` (R,) in v; each coordinate of the root is its own kind."""
+    """Return the kinds of the coordinates with indices `places` (R,) in v; each coordinate of the root is a separate kind."""
     names = {c.v_index: (c.gait_variable, c.side) for c in (*model.coordinates, *model.assumed)}
     kinds = [names.get(at, (f"root {at}", "")) for at in places.tolist()]
     order = sorted({plain for plain, _ in kinds})
@@ -210,10 +213,10 @@ def kinds_of(model: SubjectModel, places: IntArray) -> Kinds:
 
 @dataclass(frozen=True)
 class Shares:
-    """Linear map from P numbers, by the time after strikes, to values (K, R) at knots.
+    """Linear map from P parameters, one for each time after strikes, to values (K, R) at knots.
 
     Attributes:
-        at, of, weight: (N,) entries: place in the flat values, number, and weight.
+        at, of, weight: (N,) entries: index of the flattened values, index of the parameter, and weight.
         shape: (K, R). count: P.
     """
 
@@ -224,17 +227,17 @@ class Shares:
     count: int
 
     def values(self, numbers: FloatArray) -> FloatArray:
-        """Return the values (K, R) of the numbers (P,); 0 where no number has a weight."""
+        """Return the values (K, R) for parameters (P,); 0 if no parameter has a weight."""
         parts = self.weight * numbers[self.of]
         flat = np.bincount(self.at, weights=parts, minlength=self.shape[0] * self.shape[1])
         return np.asarray(flat.reshape(self.shape), dtype=np.float64)
 
     def gathered(self, values: FloatArray) -> FloatArray:
-        """Apply the transpose of `values` to values (K, R): (P,)."""
+        """Apply the transpose of `values` to values (K, R); the result is (P,)."""
         return self._summed(self.weight * values.ravel()[self.at])
 
     def squares(self, values: FloatArray) -> FloatArray:
-        """Return the sums (P,) of the squares of all weights on a number, each times its value (K, R)."""
+        """Return for each parameter the sum (P,) of its squared weights times the values (K, R)."""
         return self._summed(self.weight**2 * values.ravel()[self.at])
 
     def _summed(self, parts: FloatArray) -> FloatArray:
@@ -242,10 +245,11 @@ class Shares:
 
 
 def near_strikes(since_s: FloatArray) -> Iterator[tuple[Side, IntArray, IntArray, FloatArray]]:
-    """Yield a side, frames (N,), hundredths of a second (N,) since the effects of its strike begin, and the frames' weights (N,).
+    """Yield a side, frames (N,), hundredths of a second (N,) since the start of its strike's effects, and weights (N,).
 
-    since_s: (T, 2) of `since_strikes`. A frame is interpolated between the two nearest hundredths, with weights that fade out
-    beyond the first and the last one; near strikes of both sides it belongs to both. So the result is continuous in the times.
+    since_s: (T, 2) from `since_strikes`. A frame is interpolated between the two nearest hundredths, with weights that fade out
+    beyond the first and the last one. A frame near strikes of both sides has entries for both, so that the result is continuous
+    in time.
     """
     elapsed = (since_s + _BEFORE_S) / FRAME_S
     within = np.clip(np.minimum(elapsed + 1.0, OF_A_STRIKE - elapsed), 0.0, 1.0)
@@ -262,10 +266,10 @@ def near_strikes(since_s: FloatArray) -> Iterator[tuple[Side, IntArray, IntArray
 def strike_shares(
     kinds: Kinds, since_s: FloatArray, first: IntArray, middle: Side | None = None
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the entries of `Shares` at strikes, since_s (T, 2): places, numbers and weights (N,).
+    """Return the entries of `Shares` at strikes, since_s (T, 2): value indices, parameter indices and weights (N,).
 
-    first: (R,) number of the first hundredth of a strike of a value's own side, before the ones of the other side. middle: the
-    side that coordinates without a side have; None = both, as one.
+    first: (R,) parameter index of the first hundredth of an ipsilateral strike, followed by those of a contralateral strike.
+    middle: side to which midline coordinates are assigned; None = strikes of both sides are ipsilateral.
     """
     flat = np.arange(since_s.shape[0] * len(kinds.side)).reshape(-1, len(kinds.side))
     parts = []
@@ -280,10 +284,10 @@ def strike_shares(
 
 
 def similar_times(kinds: Kinds, since_s: FloatArray) -> Shares:
-    """Return the map to values (T, R) from one number for each kind and time after a strike; since_s (T, 2).
+    """Return the map to values (T, R) from one parameter for each kind and time after a strike; since_s (T, 2).
 
-    Both sides count as one, and all strikes are own ones of coordinates without a side. The nearest known strike counts. The
-    weights of a value sum to 1, including the one of the rest of the stride.
+    Both sides share parameters, and all strikes are ipsilateral for midline coordinates. The nearest known strike is used. The
+    weights of a value, including the weight of the rest of the stride, sum to 1.
     """
     shape, first = (len(since_s), len(kinds.side)), kinds.number * _OF_A_KIND
     at, of, weight = strike_shares(kinds, since_s, first + 1)
@@ -301,9 +305,9 @@ def similar_times(kinds: Kinds, since_s: FloatArray) -> Shares:
 def shown_sizes(values: FloatArray, known: BoolArray, shares: Shares, knot_s: float) -> FloatArray:
     """Return the root mean square (K, R) of values (K, R) at knots over all strikes, see `similar_times`.
 
-    known: (K, R) values that count. Smoothed over a hundredth of a second; 0 where nothing is known.
+    known: (K, R) mask of the known values. The result is smoothed over a hundredth of a second, and 0 if no value is known.
     """
-    least_weight = 1e-3  # of known values
+    least_weight = 1e-3  # sums over known values
     squares = shares.gathered(np.where(known, values**2, 0.0))
     mean = squares / np.maximum(shares.gathered(known.astype(np.float64)), least_weight)
     return np.asarray(np.sqrt(gaussian_filter1d(shares.values(mean), FRAME_S / knot_s, axis=0)))
@@ -312,15 +316,15 @@ def shown_sizes(values: FloatArray, known: BoolArray, shares: Shares, knot_s: fl
 def shown_changes(tau: FloatArray, known: BoolArray, shares: Shares, knot_s: float) -> FloatArray:
     """Return the `shown_sizes` (K - 2, R) of the second differences of torques tau (K, R) at knots; known: (K, R).
 
-    shares: of the knots between the first and the last one.
+    shares: map for the knots between the first and the last one.
     """
     return shown_sizes(np.diff(tau, 2, axis=0), known[:-2] & known[1:-1] & known[2:], shares, knot_s)
 
 
-# -- Smooth torques: which, where they are known, and how fast each of them may change
+# -- Smooth torques: their indices, the frames in which they are known, and their rates of change
 #
-# Muscles cannot change their torque at once. How fast they do depends on the movement: a runner's hip changes its torque ten
-# times as fast as that of a slow walker, and his ankle a fifth as fast as his hip.
+# Muscles cannot change their torque instantaneously. The rate depends on the movement: hip torques change ten times as
+# fast in running as in slow walking, and the ankle torque of a runner changes a fifth as fast as the hip torque.
 
 
 @dataclass(frozen=True)
@@ -328,8 +332,8 @@ class SmoothTorques:
     """Torques with a smoothness prior.
 
     Attributes:
-        places: (R,) in v. known: (T, R) where the loads are known.
-        change_nm: (R,) standard deviation of the second difference of each from knot to knot, Nm; infinite = no limit.
+        places: (R,) indices in v. known: (T, R) True where the loads are known.
+        change_nm: (R,) standard deviation of the second difference between knots, Nm; infinite = no limit.
     """
 
     places: IntArray
@@ -338,11 +342,11 @@ class SmoothTorques:
 
 
 def smooth_torques(inputs: TrialInputs, loads: Loads) -> SmoothTorques:
-    """Return the torques of legs and trunk, and how fast they change in the fitted motion.
+    """Return the torques of legs and trunk, and the size of their changes in the fitted motion.
 
-    Both sides count as one torque; one with fewer than 20 known second differences has no limit. Strikes are among the largest
-    fifth of the changes, so the size of the others is estimated from the 80th percentile, 1.28 standard deviations. The slope of
-    a torque may change, as a random walk, by twice that size, and by at least 1 Nm/kg per s^1.5: some axes hardly move.
+    Both sides are combined. A torque with fewer than 20 known second differences has no limit. The largest fifth of the changes
+    includes the strikes, so that the size of the others is estimated from the 80th percentile (1.28 standard deviations). The
+    slope of a torque is a random walk with twice that size, and at least 1 Nm/kg per s^1.5, because some axes hardly move.
     """
     least_count, quantile, deviations, factor, least_roughness = 20, 0.8, 1.2816, 2.0, 1.0
     model = inputs.model
@@ -364,7 +368,8 @@ def smooth_torques(inputs: TrialInputs, loads: Loads) -> SmoothTorques:
 
 
 def torque_places(model: SubjectModel, trunk_share: float = 0.15) -> IntArray:
-    """Return the places in v of the coordinates of the legs and of the trunk: those that carry more than a share of the body."""
+    """Return the indices in v of the leg coordinates, and of the trunk coordinates that carry more than `trunk_share` of the
+    body."""
     mb = model.multibody
     soles = [supporting_coordinates(mb, model.frames[body].link) for body in model.sole_body.values()]
     carried = np.zeros(mb.nv)
@@ -377,7 +382,7 @@ def torque_places(model: SubjectModel, trunk_share: float = 0.15) -> IntArray:
 
 
 def _known_torques(model: SubjectModel, loads: Loads, places: IntArray) -> BoolArray:
-    """Return where (T, R) each torque is known; of assumed coordinates where the whole body is in balance."""
+    """Return a mask (T, R) of known torques; those of assumed coordinates are known if the whole body is in balance."""
     columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
     result = np.zeros((len(loads.balanced), len(places)), dtype=bool)
     for row, at in enumerate(places.tolist()):
@@ -386,7 +391,7 @@ def _known_torques(model: SubjectModel, loads: Loads, places: IntArray) -> BoolA
 
 
 def _second_differences(inputs: TrialInputs, loads: Loads, places: IntArray, known: BoolArray, step: int) -> FloatArray:
-    """Return the sizes (K - 2, R) of the second differences of the torques from knot to knot, Nm; NaN where not known."""
+    """Return the absolute second differences (K - 2, R) of the torques between knots, Nm; NaN where unknown."""
     motion = inputs.fit.motion
     moving = np.isfinite(motion.vdot).all(axis=1)
     tau = np.full((len(motion.q), len(places)), np.nan)

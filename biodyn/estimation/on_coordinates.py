@@ -1,9 +1,10 @@
 """Joint estimate of motion and inertias for an OpenSim model.
 
-Its coordinates, or the markers they were fitted to, are measurements with correlated errors, and so is the balance of the whole
-body with the measured forces; the trunk's mass centre and the bodies' masses are unknowns with priors. The motion is the given
-one plus a quintic spline; Gauss-Newton over all rows at once finds it together with the inertias. OpenSim's residual reduction
-(Delp et al. 2007, doi 10.1109/TBME.2007.901024) solves the same problem by tracking forwards in time.
+The measurements, which have correlated errors, are its coordinates (or the markers to which they were fitted) and the balance
+of the whole body with the measured forces. The mass centre of the trunk and the masses of the bodies are unknowns with priors.
+The motion is the given one plus a quintic spline, estimated together with the inertias by Gauss-Newton steps over all rows.
+OpenSim's residual reduction (Delp et al. 2007, doi 10.1109/TBME.2007.901024) solves the same problem by tracking forwards in
+time.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ from biodyn.estimation.terms import THIRD, nonzero_weights, spread_on_coefficien
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.coupling.coupled import BLOCK, STEP, CoupledMultibody, FollowedMarkers
 
-#: Errors in a hundredth of a second: of a given coordinate, rad and m, and of a marker of weight 1 that it was fitted to, m.
+#: Errors in a hundredth of a second of a given coordinate (rad and m), and of a fitted marker of weight 1 (m).
 COORDINATE_SD_RAD, COORDINATE_SD_M, COORDINATE_MARKER_SD_M = 0.02, 0.01, 0.005
-#: Prior standard deviations: of the trunk's mass centre along an axis, m, and of each body's mass, share.
+#: Prior standard deviations of the trunk's mass centre along each axis (m), and of the mass of each body (relative).
 CENTRE_SD_M, MASS_SD_SHARE = 0.015, 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class FittedMarkers:
-    """Markers of a motion that was fitted to them.
+    """Markers to which a motion was fitted.
 
-    The error of a pose has the precision J^T W J of the fit. The misfit of the markers, including limits of coordinates, has no
-    effect.
+    The error of a pose has the precision J^T W J of the fit. Residuals of the markers, e.g. due to limits of coordinates, have
+    no effect.
 
     Attributes:
-        followed: the markers; weights (T, M), 0 in frames that were not fitted. places: (T, M, 3) m fitted positions.
-        pulls: (n,) weights of coordinate tasks relative to the summed weight of the markers. given: (T, n) fitted coordinates.
+        followed: tracked markers, with weights (T, M), 0 in frames without a fit. places: (T, M, 3) m fitted positions.
+        pulls: (n,) weights of coordinate tasks relative to the sum of marker weights. given: (T, n) fitted coordinates.
     """
 
     followed: FollowedMarkers
@@ -47,13 +48,14 @@ class FittedMarkers:
 
 @dataclass(frozen=True, eq=False)
 class CoordinateProblem:
-    """A motion of T rows at an even rate.
+    """Estimation problem of a motion with T equally spaced rows.
 
     Attributes:
-        body: with independent coordinates only. given: its motion, (T, n) rad, m. rate_hz: of rows.
-        rotational: (n,) coordinates in rad. free: (n,) unknown coordinates. root: (r,) coordinates of the joint to ground.
-        wrenches: (T, K, 6) about the world origin on `wrench_bodies` (K,), None = none. balanced: (T,) rows with known forces.
-        markers: of the fit; None = the coordinates themselves were measured.
+        body: model with independent coordinates only. given: motion (T, n), rad and m. rate_hz: rows per second.
+        rotational: (n,) mask of coordinates in rad. free: (n,) mask of unknown coordinates. root: (r,) coordinates of the joint
+            to ground.
+        wrenches: (T, K, 6) about the world origin on `wrench_bodies` (K,); None = none. balanced: (T,) rows with known forces.
+        markers: markers of the fit; None if the coordinates were measured directly.
     """
 
     body: CoupledMultibody
@@ -70,12 +72,12 @@ class CoordinateProblem:
 
 @dataclass(frozen=True, eq=False)
 class CoordinateEstimate:
-    """Motion and inertias that fit coordinates and forces best.
+    """Motion and inertias that best fit coordinates and forces.
 
     Attributes:
-        path: the motion. body: with the changed inertias.
-        mass_factors: (B,) of the bodies. centre_shift_m: (3,) of the mass centre of body `trunk` in its own axes.
-        steps: number of Gauss-Newton steps; settled: whether the last one hardly changed the cost.
+        path: estimated motion. body: model with the estimated inertias.
+        mass_factors: (B,) factors of the body masses. centre_shift_m: (3,) shift of the mass centre of `trunk` in its axes.
+        steps: number of Gauss-Newton steps. settled: True if the last step hardly changed the cost.
     """
 
     path: Path
@@ -88,9 +90,10 @@ class CoordinateEstimate:
 
 
 def estimate_coordinates(problem: CoordinateProblem) -> CoordinateEstimate:
-    """Return the motion and the inertias that fit given coordinates and measured forces best together.
+    """Estimate the motion and the inertias that best fit given coordinates and measured forces.
 
-    A step is halved at most five times to lower the cost; the first one that lowers it by less than a thousandth is the last.
+    A step is halved at most five times to reduce the cost. The iteration ends when a step reduces the cost by less than a
+    thousandth.
     """
     most_steps, halvings, least_decrease = 20, 6, 1e-3
     step = max(1, round(problem.rate_hz / KNOTS_HZ))
@@ -117,7 +120,7 @@ def estimate_coordinates(problem: CoordinateProblem) -> CoordinateEstimate:
 
 @dataclass(frozen=True)
 class _Inertias:
-    """Unknowns of standard deviation 1: the position of the trunk's mass centre, then the mass of every body that has one."""
+    """Unknowns with unit prior SD: position of the trunk's mass centre, then mass of every body with mass."""
 
     trunk: int
     heavy: tuple[int, ...]
@@ -151,29 +154,29 @@ class _Inertias:
 
 
 class _Search:
-    """Cost and Gauss-Newton step of one problem; the balance is counted in its standard deviations."""
+    """Cost and Gauss-Newton step of a problem; the balance is expressed in its standard deviations."""
 
     def __init__(self, problem: CoordinateProblem, knots: Knots) -> None:
         self.problem, self.knots = problem, knots
         self.free = np.flatnonzero(problem.free)
         masses = np.array([body.mass_kg for body in problem.body.multibody.bodies])
         self.inertias = _Inertias(int(np.argmax(masses)), tuple(np.flatnonzero(masses > 0.0).tolist()), len(masses))
-        sample = problem.rate_hz * FRAME_S  # rows in a hundredth of a second
+        sample = problem.rate_hz * FRAME_S  # number of rows in a hundredth of a second
         turning = problem.rotational[self.free]
         sd = np.where(turning, COORDINATE_SD_RAD, COORDINATE_SD_M)
         self.precision = knots.step / sample / sd**2
         self.marked = 1.0 / (sample * COORDINATE_MARKER_SD_M**2)
         marked = problem.markers is not None
-        # faster updates of coordinates fitted to markers, and of given coordinates, are unlikely
+        # cut-offs above which updates of coordinates fitted to markers, and of given coordinates, are unlikely
         fastest_hz = 8.0 if marked else 3.0
         self.smooth = self.precision / ((2.0 * np.pi * fastest_hz) ** 3 * knots.knot_s**3) ** 2
-        if marked:  # coordinates that the markers do not determine may have five times the error of given ones
+        if marked:  # coordinates that the markers do not determine have five times the error of given ones
             self.precision = self.precision / 5.0**2
         by_axis = np.where(problem.rotational[problem.root], MOMENT_SD_NM, FORCE_SD_N)
         self.scale = problem.balanced[:, None] / (by_axis * np.sqrt(sample))
 
     def path(self, c: FloatArray) -> Path:
-        """Return the motion with coefficients c (count, n free) of the update."""
+        """Return the motion for the coefficients c (count, n free) of the update."""
         given, update = self.problem.given, self.knots.values(c)
         parts = [part.copy() for part in (given.q, given.v, given.vdot)]
         for part, change in zip(parts, update, strict=True):
@@ -187,7 +190,7 @@ class _Search:
         return np.asarray(tau[:, problem.root] * self.scale)
 
     def cost(self, c: FloatArray, p: FloatArray) -> float:
-        """Return the sum of squares of all terms in their SDs; infinite where a body would lose 90 % of its mass."""
+        """Return the sum of squares of all terms in their SDs; infinite if a body loses 90 % of its mass."""
         if self.inertias.mass_factors(p).min() < 0.1:
             return float("inf")
         path = self.path(c)
@@ -227,7 +230,7 @@ class _Search:
         return alone - through @ dp, dp
 
     def _marker_cost(self, path: Path) -> float:
-        """Return the sum of squares of the changes of markers, and of coordinates with tasks, from the fit."""
+        """Return the sum of squared changes of markers, and of coordinates with tasks, relative to the fit."""
         markers = self.problem.markers
         if markers is None:
             return 0.0
@@ -237,7 +240,7 @@ class _Search:
         return float(self.marked * (np.einsum("tm,tmi,tmi->", weights, change, change) + tasks))
 
     def _add_markers(self, normal: NormalEquations, path: Path) -> None:
-        """Add the markers, linearised in the coordinates."""
+        """Add the terms of the markers, linearised in the coordinates."""
         markers, knots = self.problem.markers, self.knots
         if markers is None:
             return
@@ -261,9 +264,10 @@ class _Search:
             normal.add_weighted(0, nonzero_weights(knots.weights[0][offset]), square[rows], gradient[rows])
 
     def _by_motion(self, path: Path, body: CoupledMultibody, residual: FloatArray) -> list[FloatArray]:
-        """Return derivatives (T, r, n free) of the residual by place, rate and acceleration of the free coordinates.
+        """Return derivatives (T, r, n free) of the residual by position, rate and acceleration of the free coordinates.
 
-        The residual is linear in accelerations and quadratic in rates: differences are exact there but for rounding.
+        The residual is linear in accelerations and quadratic in rates, so that these finite differences are exact up to
+        rounding.
         """
         at_once = max(1, BLOCK // len(residual))
         derivatives = [np.empty((*residual.shape, len(self.free))) for _ in range(3)]
@@ -276,7 +280,8 @@ class _Search:
         return derivatives
 
     def _changed(self, path: Path, body: CoupledMultibody, order: int, columns: IntArray, step: float) -> FloatArray:
-        """Return the residual (C, T, r) with one column (C,) of place (order 0), rate or acceleration changed by a step."""
+        """Return the residual (C, T, r) after changing one column (C,) of position (order 0), rate (1) or acceleration (2) by a
+        step."""
         problem, count = self.problem, len(columns)
         parts = [np.tile(values, (count, 1, 1)) for values in (path.q, path.v, path.vdot)]
         parts[order][np.arange(count), :, columns] += step
@@ -287,7 +292,7 @@ class _Search:
         return np.asarray(tau[:, problem.root].reshape(count, len(path.q), -1) * self.scale)
 
     def _by_inertia(self, path: Path, p: FloatArray, residual: FloatArray) -> FloatArray:
-        """Return derivatives (T, r, P) by the unknowns of the inertias, in which the residual is linear or nearly so."""
+        """Return derivatives (T, r, P) of the residual by the inertia unknowns, in which it is (nearly) linear."""
         derivatives, step = np.empty((*residual.shape, len(p))), 1e-3
         for k in range(len(p)):
             ahead = p.copy()

@@ -1,13 +1,13 @@
-"""Unknown parameters of an estimate: mass centres and masses of the body; plate position, gain and turn, delay of the forces.
+"""Unknown parameters of an estimate: mass centres and masses; position, gain and rotation of the plates; delay of the forces.
 
-Plates and delay stay as in the file, because one walk cannot distinguish their errors from those of the body model. What motion
-and forces suggest is reported, and corrected where walks in both directions show the same.
+Plates and delay are used as in the file, because one walk cannot distinguish their errors from those of the body model. The
+errors suggested by motion and forces are reported, and corrected if walks in both directions agree.
 
-All have prior standard deviation 1 in their own units. Errors of segment tables are similar on both sides: they have a part
-common to both sides and a part of each side. A plate offset by d adds d x F to the moment about the world's origin; one with a
-gain error g gives wrenches 1 + g times too large; one turned about the vertical by t gives wrenches that are turned by -t about
-its centre; forces delayed by s belong to the motion s earlier. All are small and taken to first order, so they enter the balance
-of the whole body linearly, as the inertias do.
+Each parameter is scaled to unit prior SD. Errors of segment tables are similar on both sides and therefore have a part that is
+common to both sides and a part of each side. A plate offset by d adds d x F to the moment about the world origin; a gain error
+g multiplies wrenches by 1 + g; a plate rotated about the vertical by t rotates wrenches by -t about its centre; forces delayed
+by s belong to the motion at a time s earlier. All errors are small and linearised, so that they enter the balance of the whole
+body linearly, like the inertias.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ _BODY_MASS = "body mass"
 
 @dataclass(frozen=True)
 class InertiaUnknowns:
-    """Unknowns x (P,) of standard deviation 1.
+    """Inertia unknowns x (P,) with unit prior SD.
 
     Attributes:
-        names: (P,) of the unknowns.
-        segments: (S,) with unknown mass centres; centre_m: (S, 3, P), x shifts them by centre_m @ x along the segment's axes.
-        bodies: (B,) all segments; mass_share: (B, P), x changes their masses by mass_share @ x, shares of themselves.
-        mass_share_sd: of the body's mass; 0 = known. segment_share_sd: (B,) the same of each segment's mass.
+        names: (P,) names of the unknowns.
+        segments: (S,) segments with unknown mass centres. centre_m: (S, 3, P); mass centres shift by centre_m @ x in segment
+            axes.
+        bodies: (B,) all segments. mass_share: (B, P); masses change by the factor 1 + mass_share @ x.
+        mass_share_sd: prior SD of the body mass, relative; 0 = known. segment_share_sd: (B,) prior SD of each segment mass,
+            relative.
     """
 
     names: tuple[str, ...]
@@ -48,7 +50,7 @@ class InertiaUnknowns:
 
     @classmethod
     def none(cls) -> InertiaUnknowns:
-        """Return known inertias."""
+        """Return an instance without unknowns."""
         return cls((), (), np.zeros((0, 3, 0)), (), np.zeros((0, 0)), 0.0, np.zeros(0))
 
     @property
@@ -58,7 +60,7 @@ class InertiaUnknowns:
 
     @property
     def gross_groups(self) -> tuple[tuple[str, ...], ...]:
-        """Names of the unknown that may be grossly wrong: the body's mass."""
+        """Groups of unknowns that may be grossly wrong: the body mass."""
         return ((_BODY_MASS,),) if self.mass_share_sd else ()
 
     @property
@@ -67,23 +69,23 @@ class InertiaUnknowns:
         return np.asarray(np.sqrt(np.sum(self.centre_m**2, axis=2)).max(axis=1, initial=0.0))
 
     def centre_shifts_m(self, values: FloatArray) -> dict[str, FloatArray]:
-        """Return the shift (3,) m of each segment's mass centre in its own axes."""
+        """Return the shift (3,) m of each segment's mass centre in segment axes."""
         return dict(zip(self.segments, self.centre_m @ values, strict=True))
 
     def body_share(self, values: FloatArray) -> float:
-        """Return the change of the body's mass, share."""
+        """Return the relative change of the body mass."""
         return float(self.of_body @ values)
 
     @property
     def of_body(self) -> FloatArray:
-        """Change (P,) of the body's mass by one standard deviation of each unknown, share."""
+        """Relative change (P,) of the body mass by one SD of each unknown."""
         result = np.zeros(self.count)
         if self.mass_share_sd:
             result[-1] = self.mass_share_sd
         return result
 
     def mass_changes(self, values: FloatArray) -> dict[str, float]:
-        """Return the change of each segment's mass, share of itself."""
+        """Return the relative change of each segment mass."""
         return dict(zip(self.bodies, (self.mass_share @ values).tolist(), strict=True))
 
     def parameter_changes(self, model: SubjectModel) -> FloatArray:
@@ -111,15 +113,15 @@ def _point_inertia(p: FloatArray) -> FloatArray:
     return np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y])
 
 
-#: An unknown: its name, shifts (S, 3) m of the mass centres and changes (B,) of the masses by one standard deviation.
+#: Unknown: name, and shifts (S, 3) m of the mass centres and relative changes (B,) of the masses by one SD.
 _Unknown = tuple[str, FloatArray, FloatArray]
 
 
 def inertia_unknowns(model: SubjectModel, settings: EstimationSettings) -> InertiaUnknowns:
-    """Return the unknown inertias of a model by the settings.
+    """Return the unknown inertias of a model, scaled by the settings.
 
-    Prior standard deviations: mass centres 1 cm, that of the trunk, the heaviest segment, 1.3 cm including its unmeasured
-    posture. Mass centres of segments below 2 % of the body's mass are not observable, so they are taken as known.
+    The prior SD of a mass centre is 1 cm, and 1.3 cm for the trunk (the heaviest segment), including its unmeasured posture.
+    Mass centres of segments below 2 % of the body mass are not observable and are treated as known.
     """
     factor, least_share, centre_sd_m, trunk_sd_m = settings.inertia_sd_factor, 0.02, 0.01, 0.013
     if not factor:
@@ -147,7 +149,7 @@ def _mass_centre_unknowns(
 ) -> Iterator[_Unknown]:
     """Return the mass centres of the segments `sd_m`: a part common to both sides as mirror images, and one of each side alone.
 
-    common_share: of the variance, that both sides have in common.
+    common_share: fraction of the variance that is common to both sides.
     """
     sides = {body.definition.name: body.definition.side for body in model.bodies}
     segments = tuple(sd_m)
@@ -175,7 +177,7 @@ def _mass_unknowns(model: SubjectModel, centres: int, factor: float) -> Iterator
     weights, no_shift = np.array([body.inertia.mass for body in model.bodies]), np.zeros((centres, 3))
     for group in segment_groups(model):
         more = factor * _segment_mass_sd(model, group[0]) * np.array([float(name in group) for name in sides])
-        # the others lose what this group gains
+        # the other segments lose the mass that this group gains
         yield (
             f"mass of {without_side(group[0], sides[group[0]])}",
             no_shift,
@@ -185,7 +187,7 @@ def _mass_unknowns(model: SubjectModel, centres: int, factor: float) -> Iterator
 
 
 def _segment_mass_sd(model: SubjectModel, name: str) -> float:
-    """Return the prior standard deviation of a segment's mass, share of itself: tables differ by 8 %, shoes add a third."""
+    """Return the relative prior SD of a segment mass; tables differ by 8 %, and shoes add a third to the foot."""
     return 0.16 if name in model.sole_body.values() else 0.08
 
 
@@ -206,28 +208,28 @@ def with_changed_inertias(model: SubjectModel, unknowns: InertiaUnknowns, values
 # -- Force plates
 
 
-#: Name of the delay of all forces among the unknowns.
+#: Name of the unknown delay of all forces.
 DELAY = "delay of the forces"
 _MOMENT, _FORCE = slice(0, 3), slice(3, 6)
 _NO_PLATE, _UP = -1, np.array([0.0, 1.0, 0.0])
-_PER_PLATE = 4  # unknowns: its position along two axes, its gain, its turn about the vertical
+_PER_PLATE = 4  # number of unknowns of a plate: position along two axes, gain, rotation about the vertical
 
 
-# Prior standard deviations of plates that nobody checked: position along each axis of the floor, m, gain, share, turn about the
-# vertical, rad, and the delay of all forces, s, which are up to 9 ms late in some laboratories.
+# Prior SDs of unchecked plates: position along each axis of the floor (m), gain (relative), rotation about the
+# vertical (rad); and of the delay of all forces (s), which is up to 9 ms in some laboratories.
 PLACE_SD_M, GAIN_SD, TURN_SD_RAD, _DELAY_SD_S = 0.005, 0.01, np.radians(1.0), 0.005
 
 
 @dataclass(frozen=True)
 class PlateErrors:
-    """Errors of one plate that motion and forces suggest.
+    """Errors of one plate suggested by motion and forces.
 
     Attributes:
-        number: of the plate in the file.
-        shift_m: (2,) offset of the plate from its position in the file, along the floor's axes of the laboratory.
-        shift_sd_m: (2,) posterior standard deviation. gain, gain_sd: gain error, share, and its posterior standard deviation.
-        turn_rad, turn_sd_rad: turn of the plate about World's vertical, and its posterior standard deviation.
-        corrected_m: (2,) part of `shift_m` that the torques are corrected for. corrected_gain, corrected_turn_rad: of the others.
+        number: number of the plate in the file.
+        shift_m, shift_sd_m: (2,) offset from the position in the file along the laboratory axes of the floor, and posterior SD.
+        gain, gain_sd: relative gain error and its posterior SD.
+        turn_rad, turn_sd_rad: rotation of the plate about the vertical of World, and its posterior SD.
+        corrected_m, corrected_gain, corrected_turn_rad: parts of these errors for which the torques are corrected.
     """
 
     number: int
@@ -244,11 +246,11 @@ class PlateErrors:
 
 @dataclass(frozen=True)
 class PlateSummary:
-    """Errors of the plates that motion and forces suggest, and what of them is corrected.
+    """Errors of the plates suggested by motion and forces, and the corrected parts.
 
     Attributes:
-        axes: names of the laboratory's axes of `shift_m`. errors: of every plate with a foot contact.
-        delay_s, delay_sd_s: suggested delay of the forces, and its posterior standard deviation.
+        axes: names of the laboratory axes of `shift_m`. errors: errors of every plate with a foot contact.
+        delay_s, delay_sd_s: suggested delay of the forces, and its posterior SD.
     """
 
     axes: tuple[str, ...] = ()
@@ -259,13 +261,13 @@ class PlateSummary:
 
 @dataclass(frozen=True)
 class PlateUnknowns:
-    """Unknowns of standard deviation 1: for each plate its position along two axes, gain and turn, then the delay of all forces.
+    """Unknowns with unit prior SD: position along two axes, gain and rotation of each plate, then the delay of all forces.
 
     Attributes:
-        numbers: (N,) of the plates in the file. plate_of_foot: (T, K) index in `numbers` of each foot's plate, -1 = none.
-        known: (T, K) frames in which a foot's wrench is known; elsewhere its values are not used.
-        axes_W: (2, 3) the laboratory's axes on the floor, in World; axes: their names. centres_W: (N, 3) of the plates, m.
-        rate_hz: of the frames.
+        numbers: (N,) numbers of the plates in the file. plate_of_foot: (T, K) index in `numbers` of each foot's plate, -1 = none.
+        known: (T, K) frames in which the wrench of each foot is known; other values are not used.
+        axes_W: (2, 3) laboratory axes of the floor, in World; axes: their names.
+        centres_W: (N, 3) m centres of the plates. rate_hz: marker rate.
     """
 
     numbers: tuple[int, ...]
@@ -278,7 +280,7 @@ class PlateUnknowns:
 
     @classmethod
     def none(cls, rate_hz: float) -> PlateUnknowns:
-        """Return plates without errors."""
+        """Return an instance without plates."""
         nothing, no_plate = np.zeros((0, 0)), np.zeros((0, 3))
         return cls((), nothing.astype(np.int64), nothing.astype(np.bool_), no_plate, (), no_plate, rate_hz)
 
@@ -289,7 +291,7 @@ class PlateUnknowns:
 
     @property
     def scales(self) -> FloatArray:
-        """Prior standard deviation (P,) of each unknown, m, share, rad, s."""
+        """Prior SD (P,) of each unknown, in m, relative, rad and s."""
         per_plate = [PLACE_SD_M, PLACE_SD_M, GAIN_SD, TURN_SD_RAD]
         return np.array([*(per_plate * len(self.numbers)), _DELAY_SD_S])[: self.count]
 
@@ -303,17 +305,17 @@ class PlateUnknowns:
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Names of the unknowns of one kind each: the position of a plate along both axes, its gain, its turn, and the delay."""
+        """Names of the unknowns grouped by kind: position of a plate along both axes, its gain, its rotation, and the delay."""
         starts = (_PER_PLATE * n for n in range(len(self.numbers)))
         parts = (self.names[a:b] for at in starts for a, b in ((at, at + 2), (at + 2, at + 3), (at + 3, at + 4)))
         return (*parts, self.names[-1:]) if self.count else ()
 
     def of_frames(self, rows: slice) -> PlateUnknowns:
-        """Return the unknowns for some of the frames."""
+        """Return the unknowns for the frames `rows`."""
         return replace(self, plate_of_foot=self.plate_of_foot[rows], known=self.known[rows])
 
     def changes(self, wrenches: FloatArray) -> FloatArray:
-        """Return the change of the feet's wrenches (T, K, 6) by correcting one SD of each unknown, (T, K, 6, P)."""
+        """Return the change (T, K, 6, P) of the foot wrenches (T, K, 6) by correcting one SD of each unknown."""
         result = np.zeros((*wrenches.shape, self.count))
         if not self.count:
             return result
@@ -340,7 +342,8 @@ class PlateUnknowns:
         for i, axis in enumerate(self.axes_W):
             result[..., _MOMENT, i] = np.cross(PLACE_SD_M * axis, wrenches[..., _FORCE])
         result[..., 2] = -GAIN_SD * wrenches
-        centre = np.concatenate([self.centres_W, np.zeros((1, 3))])[self.plate_of_foot]  # the last row for no plate
+        # the last row is used for feet without a plate
+        centre = np.concatenate([self.centres_W, np.zeros((1, 3))])[self.plate_of_foot]
         moment, force = wrenches[..., _MOMENT], wrenches[..., _FORCE]
         turned = np.cross(TURN_SD_RAD * _UP, force)
         about_centre = np.cross(TURN_SD_RAD * _UP, moment - np.cross(centre, force))
@@ -353,7 +356,7 @@ class PlateUnknowns:
         return np.asarray(scaled[:, :2] @ self.axes_W)
 
     def summary(self, values: FloatArray, suggested: FloatArray, suggested_sd: FloatArray) -> PlateSummary:
-        """Return the errors: corrected values (P,), suggested ones and their posterior SDs, in units of the prior SDs."""
+        """Return the summary for corrected values (P,), suggested values and their posterior SDs, in units of the prior SDs."""
         if not self.count:
             return PlateSummary()
         corrected, mean, posterior = (self.scales * part for part in (values, suggested, suggested_sd))
@@ -386,13 +389,11 @@ def plate_unknowns(
 ) -> PlateUnknowns:
     """Return the unknown errors of the plates with foot contacts.
 
-    centres_W: (3,) m of each plate, by its number.
-
-    R_WL: (3, 3) rotation from laboratory axes to World. known: (frames, K) where the wrenches of `sides` are known; None =
-    everywhere.
+    centres_W: centre (3,) m of each plate by number. R_WL: (3, 3) rotation from laboratory axes to World. known: (frames, K)
+    mask of known wrenches of `sides`; None = all are known.
     """
     numbers = tuple(sorted({contact.plate for contact in contacts if contact.decision == "assigned"}))
-    floor = np.sort(np.argsort(np.abs(R_WL[1]))[:2])  # axes nearest to horizontal: y of World points up
+    floor = np.sort(np.argsort(np.abs(R_WL[1]))[:2])  # the two most horizontal axes; y of World points up
     return PlateUnknowns(
         numbers,
         _plate_of_foot(contacts, sides, frames, rate_hz, numbers),
@@ -407,7 +408,7 @@ def plate_unknowns(
 def _plate_of_foot(
     contacts: Sequence[Contact], sides: Sequence[Side], frames: int, rate_hz: float, numbers: Sequence[int]
 ) -> IntArray:
-    """Return the index (T, K) of each foot's plate, from the contact nearest in time; none where it has two at once."""
+    """Return the index (T, K) of each foot's plate from the contact nearest in time; -1 if the foot is on two plates."""
     result = np.full((frames, len(sides)), _NO_PLATE, dtype=np.int64)
     time_s = np.arange(frames) / rate_hz
     for column, side in enumerate(sides):
@@ -435,12 +436,13 @@ def _wrench_rates(wrenches: FloatArray, known: BoolArray, rate_hz: float) -> Flo
 def correct_reaction(
     reaction: GroundReaction, sides: Sequence[Side], unknowns: PlateUnknowns, values: FloatArray
 ) -> GroundReaction:
-    """Return the ground reaction without the errors `values`; the full-bandwidth forces for figures stay as measured."""
+    """Return the ground reaction without the errors `values`; the full-bandwidth forces for figures are unchanged."""
     if not unknowns.count:
         return reaction
     wrenches = np.stack([reaction.wrench[side] for side in sides], axis=1)
     corrected = np.where(np.isnan(wrenches), np.nan, unknowns.corrected(np.nan_to_num(wrenches), values))
-    shifts = np.concatenate([unknowns.shifts_W(values), np.zeros((1, 3))])  # the last row for no plate
+    # the last row is used for feet without a plate
+    shifts = np.concatenate([unknowns.shifts_W(values), np.zeros((1, 3))])
     wrench, points = dict(reaction.wrench), dict(reaction.centre_of_pressure)
     for k, side in enumerate(sides):
         wrench[side] = corrected[:, k]

@@ -41,7 +41,7 @@ def noisy(p: np.ndarray, noise_m: float, seed: int = 2) -> np.ndarray:
 def test_the_reason_tells_the_noise_where_there_is_any() -> None:
     filtered = butterworth_lowpass(noisy(paths(0.9), 0.0005), RATE_HZ, 6.0)
     assert "(noise 0.5" in choose_cutoff(noisy(paths(0.9), 0.0005), RATE_HZ).reason
-    assert "(noise below 0.01 mm, probably filtered before)" in choose_cutoff(filtered, RATE_HZ).reason
+    assert "(noise below 0.01 mm, probably filtered before export)" in choose_cutoff(filtered, RATE_HZ).reason
 
 
 @pytest.mark.parametrize(("cadence", "noise_m"), [(0.6, 0.0005), (0.9, 0.0005), (0.9, 0.001), (1.4, 0.001)])

@@ -192,7 +192,7 @@ def test_what_a_format_cannot_say_is_refused():
         ("<robot><link name='a'><inertial><mass value='1'/></inertial></link></robot>", "link 'a' needs"),
         (
             "<robot><link name='a'/><joint name='j' type='magic'><parent link='world'/><child link='a'/></joint></robot>",
-            "'j' is of",
+            "'j' has the unsupported type",
         ),
         ("<robot><link name='a'><inertial><mass value='x'/><inertia/></inertial></link></robot>", "not numbers"),
         (
