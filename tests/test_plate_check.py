@@ -112,7 +112,7 @@ def test_crosstalk_is_found(tmp_path: Path) -> None:
     ("options", "sentence"),
     [
         ({"places": 1}, "Plate 1 was loaded at 1 place"),
-        ({"tilt_deg": 4.0, "places": 2}, "degrees (RMS): at least"),
+        ({"tilt_deg": 4.0, "places": 2}, "degrees (RMS). At least"),
         ({"push_n": 20.0, "places": 1}, "is loaded by more than 40 N"),
     ],
 )

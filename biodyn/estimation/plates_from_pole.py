@@ -1,15 +1,16 @@
 """Errors of force plates from pole trials: a pointed rigid pole with markers, pushed onto a plate and tilted (docs/methods.md).
 
-The tip rests in one place during each placement; the rigid motion of the markers gives that place c and the direction u of the
-pole. A pointed tip transmits no moment, and a light pole that is pushed at its other end transmits force along its axis. With
-the corrected reaction F, M_Wo of a plate (`recording.plate_calibration`), in every sample:
+During each placement the tip rests at a point. The rigid motion of the markers determines this point c and the direction u of
+the pole. A pointed tip transmits no moment, and a light pole that is pushed at its other end transmits force along its axis.
+With the corrected reaction F, M_Wo of a plate (`recording.plate_calibration`), in every sample:
 
     M_Wo - c x F = 0                                                    the line of action passes through the tip
     u x F + m/2 u x g - m L/6 u x u'' = 0                               uniform pole of mass m, length L, tip fixed
 
-Both are homogeneous in F and M: a common gain of all channels needs a known load. Everything else is estimated by least squares
-with prior distributions: shift and turn of the plate, gains, crosstalk, and as nuisance parameters the places of the tip, the
-axis of the pole among its markers, and its mass. Crosstalk that equals a displacement of the plate counts as displacement.
+Both equations are homogeneous in F and M, so that a common gain of all channels can be estimated only with a known load. All
+other parameters are estimated by least squares with priors: shift and rotation of the plate, gains, crosstalk, and, as nuisance
+parameters, the tip positions, the axis of the pole relative to its markers, and its mass. Crosstalk that is equivalent to a
+displacement of the plate counts as displacement.
 
 Holden et al. 2003, Gait & Posture 17:205-213 (pole against plates); Collins et al. 2009, doi 10.1016/j.gaitpost.2008.06.010
 (least squares of a sensitivity matrix).
@@ -32,14 +33,14 @@ from biodyn.geometry.rotations import cross, skew_matrix
 from biodyn.processing.signals.filtering import finite_rms, finite_stretches
 from biodyn.recording.plate_calibration import PlateCorrection, rotation_matrix
 
-_LOADED_N = 40.0  # least force of a placement: below it the centre of pressure is noise
+_LOADED_N = 40.0  # least force of a placement; below it the centre of pressure is noise
 _MOMENT = slice(3, 6)
 
 
 class PlateSignal(NamedTuple):
-    """Reaction of a plate in its own axes about its surface centre, [F; M] (T, 6) at the marker frames; laboratory axes else.
+    """Reaction [F; M] (T, 6) of a plate at the marker frames, in plate axes about its surface centre.
 
-    R_LP (3, 3), centre (3,), half_sides (2,) and corners (4, 3) as stored, m.
+    R_LP (3, 3), centre (3,), half_sides (2,) and corners (4, 3), m, are in laboratory axes as stored.
     """
 
     number: int
@@ -50,14 +51,14 @@ class PlateSignal(NamedTuple):
     wrench: FloatArray
 
     def on_plate(self, points: FloatArray, margin_m: float) -> BoolArray:
-        """Return whether points (..., 3) are above the plate, or at most a margin beside it."""
+        """Return whether points (..., 3) are above the plate, or at most `margin_m` outside its edges."""
         local = (points - self.centre) @ self.R_LP
         return np.asarray((np.abs(local[..., :2]) <= self.half_sides + margin_m).all(axis=-1))
 
 
 @dataclass(frozen=True, eq=False)
 class PoleRecording:
-    """A recording with a pole: low-passed positions (T, M, 3) m of its points, laboratory axes, and the plates under it."""
+    """Recording with a pole: low-pass filtered positions (T, M, 3) m of its points in laboratory axes, and the plates."""
 
     name: str
     labels: tuple[str, ...]
@@ -69,7 +70,7 @@ class PoleRecording:
 
 @dataclass(frozen=True, eq=False)
 class Pole:
-    """A rigid pole: marker labels, their places (M, 3) m with the tip as origin, its axis (3,) and the error of the axis, rad."""
+    """Rigid pole: marker labels, positions (M, 3) m relative to the tip, axis (3,), and error of the axis, rad."""
 
     labels: tuple[str, ...]
     markers: FloatArray
@@ -83,13 +84,14 @@ class Pole:
 
     @property
     def is_line(self) -> bool:
-        """Whether all markers are on one line, so that turns about it are not seen."""
+        """Whether all markers are collinear, so that rotations about the line are not observable."""
         return _is_line(self.markers)
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Samples of one plate while the tip rests at `tip` (3,): pole directions (N, 3), their rates, body axes, [F; M] (N, 6)."""
+    """Samples of one plate while the tip rests at `tip` (3,): pole directions (N, 3), their rates, pole axes, and [F; M] (N,
+    6)."""
 
     plate: PlateSignal
     tip: FloatArray
@@ -102,9 +104,9 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class PlateResult:
-    """Correction of one plate and how it was found: number of placements, largest tilt (rad), whether a load was known.
+    """Correction of one plate, with number of placements, largest tilt (rad), and whether a load was known.
 
-    nuisance: (3,) two small turns of the pole's axis (rad), and its mass against the assumed one (kg).
+    nuisance: (3,) two small rotations of the pole axis (rad), and its mass minus the assumed mass (kg).
     """
 
     correction: PlateCorrection
@@ -120,12 +122,12 @@ class PlateResult:
 def find_pole(recordings: Sequence[PoleRecording]) -> tuple[Pole, tuple[Placement, ...]]:
     """Return the pole of the recordings, and its placements on the plates.
 
-    Raises PlateError where no group of markers moves as one rigid body about a point that rests on a loaded plate.
+    Raises PlateError if no group of markers moves as a rigid body about a point that rests on a loaded plate.
     """
     loaded = [r for r in recordings if any(_loaded_stretches(r, plate) for plate in r.plates)]
     if not loaded:
         raise PlateError(
-            f"No force plate of {_recording_names(recordings)} is loaded by more than {_LOADED_N:g} N for a second.",
+            f"No force plate in {_recording_names(recordings)} is loaded by more than {_LOADED_N:g} N for a second.",
             "Push the pole onto each plate, and check the channels with 'biodyn check FILE'.",
         )
     tried: list[tuple[float, str]] = []
@@ -136,17 +138,18 @@ def find_pole(recordings: Sequence[PoleRecording]) -> tuple[Pole, tuple[Placemen
             tried.append((0.0, error.message))
     if tried:
         raise PlateError(
-            tried[0][1], "Rest the tip of the pole in one place, push, and tilt the pole in all directions."
+            tried[0][1], "Keep the tip of the pole at one point, push, and tilt the pole in all directions."
         )
     raise PlateError(
-        f"{_recording_names(recordings)} shows no pole: no two markers at least 0.2 m apart keep their distance while they move.",
-        "Attach at least three markers to a rigid pole, better some at both ends.",
+        f"No pole was found in {_recording_names(recordings)}: no two moving markers at least 0.2 m apart have a "
+        "constant distance.",
+        "Attach at least three markers to a rigid pole, if possible at both ends.",
     )
 
 
 def _recording_names(recordings: Sequence[PoleRecording]) -> str:
     shown = ", ".join(f"'{recording.name}'" for recording in recordings[:3])
-    return f"{shown} and {len(recordings) - 3} more" if len(recordings) > 3 else shown
+    return f"{shown} and {len(recordings) - 3} others" if len(recordings) > 3 else shown
 
 
 def _rigid_groups(recordings: Sequence[PoleRecording]) -> list[tuple[str, ...]]:
@@ -183,7 +186,7 @@ def _is_line(points: FloatArray, off_line_m: float = 0.01) -> bool:
 
 
 def _loaded_stretches(recording: PoleRecording, plate: PlateSignal) -> list[slice]:
-    """Return the frames in which a plate is loaded, without the first and last moments."""
+    """Return the frames in which a plate is loaded, excluding the start and end of each load."""
     trim = round(0.2 * recording.rate_hz)
     force = plate.wrench[:, :3] @ plate.R_LP.T @ recording.up
     with np.errstate(invalid="ignore"):
@@ -201,7 +204,7 @@ class _Stretch(NamedTuple):
 
     @property
     def seen(self) -> BoolArray:
-        """Frames with all markers."""
+        """Frames in which all markers are visible."""
         return np.asarray(all_finite(self.positions).all(axis=1))
 
 
@@ -216,7 +219,7 @@ def _pole_of(recordings: Sequence[PoleRecording], labels: tuple[str, ...]) -> tu
     stretches = [stretch for stretch in stretches if np.count_nonzero(stretch.seen) > 0.5 * stretch.recording.rate_hz]
     if not stretches:
         raise PlateError(
-            f"{_recording_names(recordings)} shows no pole: its markers are not visible while a plate is loaded."
+            f"No pole was found in {_recording_names(recordings)}: its markers are not visible while a plate is loaded."
         )
     pole, stretches = _rigid_pole(recordings, stretches, labels)
     bend = _pole_sag(pole, stretches)
@@ -230,8 +233,8 @@ def _rigid_pole(
     recordings: Sequence[PoleRecording], stretches: Sequence[_Stretch], labels: tuple[str, ...]
 ) -> tuple[Pole, list[_Stretch]]:
     """Return the pole as a rigid body, and the stretches in which its tip rests."""
-    fixed_m = 6e-3  # RMS movement of a resting tip: marker noise and a pole that bends
-    least_turn = 0.05  # of a pole that is tilted, rad
+    fixed_m = 6e-3  # RMS movement of a resting tip, caused by marker noise and bending of the pole
+    least_turn = 0.05  # least tilt of a pole that is tilted, rad
     shape = _marker_shape(np.concatenate([stretch.positions for stretch in stretches]))
     axis = np.linalg.svd(shape - shape.mean(axis=0))[2][0] if _is_line(shape) else None
     motions = [rigid_fit(shape, stretch.positions[stretch.seen]) for stretch in stretches]
@@ -241,14 +244,16 @@ def _rigid_pole(
     steady = [r for r, off in pivots if off < fixed_m]
     if not steady:
         raise PlateError(
-            f"{_recording_names(recordings)} shows no pole: no group of markers moves about a resting tip while "
-            "a plate is loaded."
+            f"No pole was found in {_recording_names(recordings)}: no group of markers moves about a resting tip "
+            "while a plate is loaded."
         )
-    tip = np.median(steady, axis=0)  # stretches of another plate, on which the person stands, do not share it
+    tip = np.median(steady, axis=0)  # stretches of another plate, on which the person stands, do not have this pivot
     for _ in range(3):
         resting = [n for n in tilted if _off_pivot(motions[n], tip) < fixed_m]
         if not resting:
-            raise PlateError(f"{_recording_names(recordings)} shows no pole whose tip rests while a plate is loaded.")
+            raise PlateError(
+                f"No pole was found in {_recording_names(recordings)} whose tip rests while a plate is loaded."
+            )
         tip, _ = _find_pivot([motions[n] for n in resting], axis)
     markers = shape - tip
     direction = np.linalg.svd(markers)[2][0]
@@ -262,11 +267,11 @@ def _rigid_pole(
 def _pole_sag(pole: Pole, stretches: Sequence[_Stretch], trial_m: float = 1e-3) -> float:
     """Return the sag (m) of the middle of the pole under its weight, estimated from the residuals of its markers.
 
-    The squared disagreement with a rigid pole about a resting tip is a parabola in this unknown. 0 where it is not seen.
+    The squared residuals of a rigid pole about a resting tip are a parabola in this unknown. Returns 0 if it is not observable.
     """
     if len(pole.labels) < 3:
         return 0.0
-    usual_m, correlated = 2e-3, 5.0  # size of the prior; errors of neighbouring frames and markers are alike
+    usual_m, correlated = 2e-3, 5.0  # size of the prior; errors of neighbouring frames and markers are correlated
     low, now, high = (
         _rigidity_error(pole, [_remove_sag(s, pole, bend) for s in stretches]) for bend in (-trial_m, 0.0, trial_m)
     )
@@ -293,7 +298,7 @@ def _remove_sag(stretch: _Stretch, pole: Pole, bend: float) -> _Stretch:
 
 
 def _rigidity_error(pole: Pole, stretches: Sequence[_Stretch]) -> float:
-    """Sum of squares (m²) of markers against a rigid pole whose tip rests in each stretch."""
+    """Return the sum of squared residuals (m²) of the markers for a rigid pole whose tip rests in each stretch."""
     shape = _marker_shape(np.concatenate([stretch.positions for stretch in stretches]))
     total, motions = 0.0, []
     for stretch in stretches:
@@ -319,9 +324,9 @@ def _marker_shape(points: FloatArray) -> FloatArray:
 def _find_pivot(motions: Sequence[tuple[FloatArray, FloatArray]], axis: FloatArray | None) -> tuple[FloatArray, float]:
     """Return the body-fixed point r (3,) that is at rest in each motion (R, p), and its RMS movement, m.
 
-    axis: r is on this axis through the origin (markers on a line); None: anywhere.
+    axis: if given, r is on this axis through the origin (collinear markers).
     """
-    least_turn = 0.02  # tilts of about a degree tell nothing
+    least_turn = 0.02  # tilts of about a degree contain no information
     A = np.concatenate([(R - R.mean(axis=0)).reshape(-1, 3) for R, _ in motions])
     b = np.concatenate([(p - p.mean(axis=0)).reshape(-1) for _, p in motions])
     if axis is not None:
@@ -358,7 +363,7 @@ def _sample_placement(pole: Pole, stretch: _Stretch) -> Placement:
 
 def _on_their_plates(placements: Sequence[Placement], recordings: Sequence[PoleRecording]) -> tuple[Placement, ...]:
     """Return the placements whose tip is on the loaded plate; raise PlateError if there is none."""
-    margin_m = 0.1  # errors of corners are smaller
+    margin_m = 0.1  # larger than errors of the corners
     right = tuple(q for q in placements if q.plate.on_plate(q.tip, margin_m))
     if right or not placements:
         return right
@@ -366,16 +371,16 @@ def _on_their_plates(placements: Sequence[Placement], recordings: Sequence[PoleR
     under = [plate.number for r in recordings for plate in r.plates if plate.on_plate(wrong.tip, 0.0)]
     where = f"on plate {under[0]}" if under else "on no plate"
     raise PlateError(
-        f"Plate {wrong.plate.number} of {_recording_names(recordings)} is loaded while the tip of the pole is {where}: numbers, "
-        "channels or corners of the plates are exchanged."
+        f"Plate {wrong.plate.number} of {_recording_names(recordings)} is loaded while the tip of the pole is "
+        f"{where}. Numbers, channels or corners of the plates are exchanged."
     )
 
 
 # -- the plates ---------------------------------------------------------------------------------------------------------
 
-# Standard deviations of the prior: shift (m), turn (rad), gains, crosstalk (share of full scale).
+# Prior standard deviations: shift (m), rotation (rad), gains, crosstalk (fraction of full scale).
 _PRIOR = {"shift": 0.1, "turn": 0.2, "gain": 0.1, "crosstalk": 0.005}
-_LEVER_M = 0.3  # of the moments, to compare them with forces
+_LEVER_M = 0.3  # length that scales moments for comparison with forces
 
 
 def estimate_plates(
@@ -385,10 +390,10 @@ def estimate_plates(
     resting: dict[int, FloatArray],
     load_n: float,
 ) -> tuple[tuple[PlateResult, ...], tuple[str, ...]]:
-    """Return the errors of each plate with enough placements, and a sentence for each plate without.
+    """Return the errors of each plate with sufficient placements, and a sentence for each other plate.
 
-    resting: by plate, mean reactions (K, 6) under a resting load of `load_n`, see `resting_loads`. Raises PlateError where no
-    plate has enough placements.
+    resting: mean reactions (K, 6) under a resting load of `load_n` by plate, see `resting_loads`. Raises PlateError if no plate
+    has sufficient placements.
     """
     results, refused = [], []
     for number in sorted({q.plate.number for q in placements}):
@@ -401,14 +406,15 @@ def estimate_plates(
     if not results:
         raise PlateError(
             refused[0] if refused else "No placement of the pole can be used.",
-            "Push the pole onto at least four places of the plate, and tilt it by 20 degrees in all directions at each.",
+            "Push the pole onto at least four points of the plate, and tilt it by 20 degrees in all directions at "
+            "each point.",
         )
     return tuple(results), tuple(refused)
 
 
 def resting_loads(recordings: Sequence[PoleRecording], load_n: float) -> dict[int, FloatArray]:
-    """Return by plate the mean reactions (K, 6) of stretches in which a load of about `load_n` (N) rests on it."""
-    near, steady = 0.2, 0.01  # shares of the load: errors of gain; movement of a hand or a person
+    """Return, by plate, the mean reactions (K, 6) in stretches in which a load of about `load_n` (N) rests on it."""
+    near, steady = 0.2, 0.01  # fractions of the load: limit of gain errors; limit of movement by a hand or a person
     found: dict[int, list[FloatArray]] = {}
     for recording in recordings:
         for plate in recording.plates:
@@ -433,17 +439,18 @@ def _too_little(number: int, placements: Sequence[Placement]) -> str:
     if len(tips) >= least_places and spread >= least_spread_m and tilt >= least_tilt:
         return ""
     return (
-        f"Plate {number} was loaded at {len(tips)} place{'s' if len(tips) != 1 else ''}, {1e3 * spread:.0f} mm apart in the "
-        f"narrower direction, with tilts of {math.degrees(tilt):.1f} degrees (RMS): at least {least_places} places, "
-        f"{1e3 * least_spread_m:.0f} mm and {math.degrees(least_tilt):.0f} degrees are needed."
+        f"Plate {number} was loaded at {len(tips)} point{('s' if len(tips) != 1 else '')}, {1000.0 * spread:.0f} mm "
+        f"apart in the narrower direction, with tilts of {math.degrees(tilt):.1f} degrees (RMS). At least "
+        f"{least_places} points, {1000.0 * least_spread_m:.0f} mm and {math.degrees(least_tilt):.0f} degrees are "
+        "needed."
     )
 
 
 class _Samples:
     """All samples of one plate as arrays, and the residuals of the two equations for a vector of unknowns.
 
-    Unknowns: shift (3), turn (3), entries of C - I in units of their prior (36, see `spread`), axis of the pole (2), mass of the
-    pole (1), places of the tip (3 each).
+    Unknowns: shift (3), rotation (3), entries of C - I in units of their prior SDs (36, see `spread`), axis of the pole (2),
+    mass of the pole (1), tip positions (3 each).
     """
 
     def __init__(self, placements: Sequence[Placement], pole: Pole, mass_kg: float | None) -> None:
@@ -462,7 +469,7 @@ class _Samples:
         entries = _PRIOR["crosstalk"] * np.outer(scale, 1.0 / scale)
         entries[np.diag_indices(6)] = _PRIOR["gain"]
         entries[2, 2] = 0.0
-        # the entries without those that a displacement of the plate explains
+        # the entries that are not equivalent to a displacement of the plate
         rigid = np.zeros((6, 6, 6))
         for n in range(3):
             S = skew_matrix(np.eye(3)[n])
@@ -471,10 +478,11 @@ class _Samples:
         inverse = np.divide(1.0, entries, out=np.zeros((6, 6)), where=entries > 0.0)
         directions = np.linalg.qr((rigid * inverse).reshape(6, 36).T)[0]
         self.spread = entries.reshape(36, 1) * (np.eye(36) - directions @ directions.T)
-        usual_kg, known_share = 1.0, 0.1  # a pole of unknown mass; the mass centre of a pole of known mass
+        # prior SDs for a pole of unknown mass, and for the mass centre of a pole of known mass
+        usual_kg, known_share = 1.0, 0.1
         self.mass = (usual_kg, usual_kg) if mass_kg is None else (mass_kg, max(known_share * mass_kg, 0.02))
         axis_sd = 1e-6 if pole.is_line else pole.axis_sd
-        tip_sd = 5e-4  # of a resting tip in a placement
+        tip_sd = 5e-4  # prior SD of the tip position in a placement
         self.prior_sd = np.concatenate(
             [
                 np.full(3, _PRIOR["shift"]),
@@ -487,7 +495,7 @@ class _Samples:
         )
 
     def sensitivity(self, x: FloatArray) -> FloatArray:
-        """Return C (6, 6)."""
+        """Return the sensitivity matrix C (6, 6)."""
         return np.eye(6) + (self.spread @ x[6:42]).reshape(6, 6)
 
     def reaction(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -523,7 +531,7 @@ def _estimate(
 ) -> PlateResult:
     """Estimate by least squares with priors; the weights follow from the size and temporal correlation of the residuals."""
     samples = _Samples(placements, pole, mass_kg)
-    if resting is not None:  # the weight of the pole is compared with the forces
+    if resting is not None:  # lower limit, relative to the weight of the pole
         common = load_n / float((resting[:, :3] @ samples.plate.R_LP.T @ samples.up).mean())
         samples.wrench, samples.size = common * samples.wrench, common * samples.size
     prior = samples.prior_sd
@@ -549,11 +557,12 @@ def _estimate(
     C, entry_sd = samples.sensitivity(x), np.sqrt(np.diag(spread @ covariance[6:42, 6:42] @ spread.T)).reshape(6, 6)
     entry_sd = np.where(
         entry_sd >= 0.95 * np.linalg.norm(spread, axis=1).reshape(6, 6), np.nan, entry_sd
-    )  # the prior alone
+    )  # contribution of the prior alone
     if resting is not None:
         shown = common * resting @ C[:3].T @ (rotation_matrix(x[3:6]) @ samples.plate.R_LP).T @ samples.up
         gain = float(load_n / shown.mean())
-        gain_sd = math.hypot(float(shown.std()) / math.sqrt(len(shown)) / load_n, 1e-3)  # scales weigh to 0.1 %
+        # scales have an accuracy of 0.1 %
+        gain_sd = math.hypot(float(shown.std()) / math.sqrt(len(shown)) / load_n, 1e-3)
         C, entry_sd = common * gain * C, np.hypot(entry_sd, gain_sd * np.eye(6))
         entry_sd[2, 2] = gain_sd
     before, after = samples.errors(np.where(np.arange(len(x)) // 3 == 14, x, 0.0)), samples.errors(x)
@@ -603,7 +612,8 @@ def corrected_errors(
     nuisance: FloatArray,
     correction: PlateCorrection,
 ) -> tuple[float, float]:
-    """Return the RMS errors of centre of pressure (m) and direction (rad) that a correction leaves in placements of its plate."""
+    """Return the RMS errors of centre of pressure (m) and direction (rad) that remain after a correction in placements of its
+    plate."""
     samples = _Samples(placements, pole, mass_kg)
     x = np.zeros(len(samples.prior_sd))
     x[42:45] = nuisance

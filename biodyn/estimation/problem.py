@@ -1,9 +1,9 @@
 """Inputs of the estimate of one stretch of a trial: the unknown trajectory update, the data, and time windows.
 
-The update of the coordinates along v is a quintic spline with knots at every r-th frame, d(t) = sum_k c_k B_k(t), as the fitted
-motion is (`signals.derivatives`), with fewer knots. A frame u knots behind knot k depends on the coefficients k .. k + 5. The
-update of the root is along its own axes: for q = q0 exp(d) its velocity is Ad(exp(-d)) v0 + J(d) d', with J the right Jacobian
-of the rigid motions (Barfoot 2017, ch. 7).
+The update of the coordinates along v is a quintic spline d(t) = sum_k c_k B_k(t), like the fitted motion
+(`signals.derivatives`) but with knots at every r-th frame only. A frame u knots after knot k depends on the coefficients k .. k
++ 5. The update of the root is along its body axes: for q = q0 exp(d) its velocity is Ad(exp(-d)) v0 + J(d) d', with J the right
+Jacobian of the rigid motions (Barfoot 2017, ch. 7).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ROOT = slice(0, 6)
 
 @dataclass(frozen=True)
 class Path:
-    """A motion: q (T, nq), v, vdot (T, nv)."""
+    """Motion: q (T, nq), v and vdot (T, nv)."""
 
     q: FloatArray
     v: FloatArray
@@ -37,10 +37,10 @@ class Path:
 
 @dataclass(frozen=True)
 class Knots:
-    """A uniform quintic spline over T frames, a knot at every `step`-th of them.
+    """Uniform quintic spline over T frames with a knot at every `step`-th frame.
 
     Attributes:
-        frames, step, rate_hz: number of frames, frames a knot, frames a second.
+        frames, step, rate_hz: number of frames, frames per knot interval, frames per second.
     """
 
     frames: int
@@ -64,15 +64,16 @@ class Knots:
 
     @cached_property
     def weights(self) -> tuple[FloatArray, ...]:
-        """Weights (step, 6) of place, rate and acceleration of frames behind a knot, on the coefficients from the knot's on."""
+        """Weights (step, 6) of position, rate and acceleration in the frames after a knot, for the coefficients from this knot
+        on."""
         basis = BSpline.basis_element(np.arange(-DEGREE, 2.0), extrapolate=False)
-        # At u behind its knot the basis of the coefficient k + j has been non-zero for u + 5 - j knots.
+        # At u after its knot, the basis function of the coefficient k + j has been non-zero for u + 5 - j knots.
         at = np.arange(self.step)[:, None] / self.step - np.arange(DEGREE + 1.0)
         scales = (1.0, 1.0 / self.knot_s, 1.0 / self.knot_s**2)
         return tuple(np.nan_to_num(basis(at, nu=nu)) * scale for nu, scale in enumerate(scales))
 
     def values(self, c: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return place, rate and acceleration (T, n) of the spline with coefficients c (count, n)."""
+        """Return position, rate and acceleration (T, n) of the spline with coefficients c (count, n)."""
         results = tuple(np.zeros((self.frames, c.shape[1])) for _ in range(3))
         for offset in range(self.step):
             for order, result in enumerate(results):
@@ -83,7 +84,7 @@ class Knots:
 
 
 def apply_update(mb: Multibody, start: Path, knots: Knots, c: FloatArray) -> Path:
-    """Return the motion `start` updated by coefficients c (count, nv); the root's terms to the third order."""
+    """Return the motion `start` updated by coefficients c (count, nv); terms of the root are to third order."""
     whole, d1, d2 = knots.values(c)
     v, vdot = start.v + d1, start.vdot + d2
     if _has_free_root(mb):
@@ -107,7 +108,7 @@ def chain_to_update(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Convert derivatives (T, m, nv) by q, v and vdot to those by the update, its rate and its acceleration, in place.
 
-    The root's axes rotate with it: dv = d' + [v, d] and dvdot = d'' + [v, d'] + [vdot, d].
+    Because the axes of the root rotate with it, dv = d' + [v, d] and dvdot = d'' + [v, d'] + [vdot, d].
     """
     if not _has_free_root(mb):
         return by_q, by_v, by_vdot
@@ -126,7 +127,7 @@ def bracket_matrix(twist: FloatArray) -> FloatArray:
 
 
 def inverse_adjoint(d: FloatArray) -> FloatArray:
-    """Return Ad(exp(-d)) (T, 6, 6) of twists d (T, 6): it expresses a twist in axes moved by exp(d)."""
+    """Return Ad(exp(-d)) (T, 6, 6) of twists d (T, 6), which expresses a twist in axes displaced by exp(d)."""
     w = cross_matrix(d[:, :3])
     square = w @ w
     angle2 = np.sum(d[:, :3] ** 2, axis=1)[:, None, None]
@@ -163,8 +164,8 @@ def cross_matrix(x: FloatArray) -> FloatArray:
     return result
 
 
-# Longer stretches are solved in windows. Frames beyond the overlap have hardly any effect, and neighbours fade into each other
-# over it.
+# Longer stretches are solved in windows. Frames beyond the overlap have almost no effect, and neighbouring windows are
+# blended over it.
 _LONGEST_S = 10.5
 _WINDOW_S = 5.0
 _OVERLAP_S = 1.0
@@ -172,7 +173,7 @@ _OVERLAP_S = 1.0
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """Frames `rows` of a stretch that are solved at once, and the frames `kept` of the result."""
+    """Frames `rows` of a stretch that are solved together, and the frames `kept` of the result."""
 
     stretch: slice
     rows: slice
@@ -180,15 +181,15 @@ class TimeWindow:
 
     @property
     def inner(self) -> slice:
-        """The kept frames, counted from the first solved one."""
+        """The kept frames, relative to the first solved frame."""
         return slice(self.kept.start - self.rows.start, self.kept.stop - self.rows.start)
 
     @property
     def weights(self) -> FloatArray:
-        """Weights (rows,) of the frames against the same ones of the neighbours: windows fade into each other smoothly.
+        """Weights (rows,) of the frames for smooth blending with the neighbouring windows.
 
-        Two windows eliminate the same residual by motions that differ by some micrometres, or by more where one of them uses only
-        a part of its last step; without fading that is an impact.
+        Two windows eliminate the same residual by motions that differ by some micrometres, or by more if one of them uses only
+        a part of its last step. Without blending this is an impact.
         """
         frames = np.arange(self.rows.start, self.rows.stop)
         result = np.ones(len(frames))
@@ -208,7 +209,7 @@ def smooth_step(x: FloatArray) -> FloatArray:
 
 
 def windows_of(rows: slice, rate_hz: float) -> list[TimeWindow]:
-    """Return the windows of a stretch: itself, or overlapping ones of equal length."""
+    """Split a stretch into overlapping windows of equal length, or return it as one window."""
     frames = rows.stop - rows.start
     if frames <= _LONGEST_S * rate_hz:
         return [TimeWindow(rows, rows, rows)]
@@ -222,17 +223,17 @@ def windows_of(rows: slice, rate_hz: float) -> list[TimeWindow]:
 
 @dataclass(frozen=True)
 class Problem:
-    """One stretch of T frames.
+    """Estimation problem of one stretch of T frames.
 
     Attributes:
-        model: the body; start: the motion that is updated; knots: of the spline of the update.
-        seen_at: (T, M, 3) m markers as measured, gaps filled; weights: (T, M) of the fit, 0 where unseen.
-        wrenches: (T, K, 6) on the links `wrench_links` (K,), about the world's origin.
-        balanced: (T,) frames in which every contact is known, so that the whole body must be in balance; to_close: the same, and
-            frames at the ends of the recording where the accelerations of the start are unreliable.
-        torque_rows: (R,) places in v of the torques with a smoothness prior; torque_known: (T, R) where they are known;
-            torque_change_nm: (R,) of `noise_model.SmoothTorques`.
-        since_strike_s: (T, 2) of `noise_model.since_strikes`.
+        model: the body. start: the motion that is updated. knots: spline of the update.
+        seen_at: (T, M, 3) m measured markers with filled gaps. weights: (T, M) weights of the fit, 0 if not visible.
+        wrenches: (T, K, 6) on the links `wrench_links` (K,), about the world origin.
+        balanced: (T,) frames in which every contact is known, so that the whole body must be in balance. to_close: these
+            frames, and frames at the ends of the recording in which the accelerations of the start are unreliable.
+        torque_rows: (R,) indices in v of the torques with a smoothness prior. torque_known: (T, R) True where they are known.
+        torque_change_nm: (R,) from `noise_model.SmoothTorques`.
+        since_strike_s: (T, 2) from `noise_model.since_strikes`.
         inertias, plates: the unknown inertias and plate errors.
         estimates_parameters: whether inertias, plates and the error of the balance are estimated from this stretch.
     """
@@ -262,10 +263,9 @@ class Problem:
 
     @cached_property
     def torque_groups(self) -> tuple[tuple[IntArray, IntArray], ...]:
-        """Groups of torques that depend on the same coordinates: their places in `torque_rows`, and places of the coordinates in
-        v.
+        """Groups of torques that depend on the same coordinates: indices in `torque_rows`, and indices of the coordinates in v.
 
-        A torque depends on the coordinates that move the bodies beyond its joint: on the path to them, and of joints among them.
+        A torque depends on the coordinates that move the bodies distal to its joint.
         """
         mb = self.model.multibody
         moves = np.stack([supporting_coordinates(mb, body) for body in range(len(mb.bodies))])

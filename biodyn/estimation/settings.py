@@ -6,7 +6,8 @@ from biodyn.library.section import Field, Section
 
 
 class EstimationSettings(Section):
-    """Estimate of motion and forces, used where `signals.method` is "estimate", or "auto" and chooses it."""
+    """Settings of the estimate of motion and forces, used if `signals.method` is "estimate", or "auto" and the estimate is
+    possible."""
 
     force_cutoff_hz: float = Field(
         50.0, ge=10, le=1000, description="cut-off of the plate forces, Hz, at most 0.4 of the marker rate"
@@ -15,10 +16,10 @@ class EstimationSettings(Section):
         1.0,
         ge=0,
         le=5,
-        description="factor on the expected errors of masses and mass centres; 0 = inertias stay as in the model",
+        description="factor on the prior SDs of masses and mass centres; 0 = the inertias of the model are used",
     )
     session: bool = Field(
         True,
-        description="masses, mass centres and plate errors are estimated from all walks of the session together, where "
-        'model.fit is "session"; each walk is analysed once more for the others',
+        description="masses, mass centres and plate errors are estimated from all walks of the session together if "
+        'model.fit is "session"; each walk is then analysed twice',
     )

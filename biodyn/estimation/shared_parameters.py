@@ -1,9 +1,8 @@
-"""Parameters that are constant in a trial (inertias, plate errors, error of the balance), estimated from one or several walks.
+"""Estimate of parameters that are constant in a trial (inertias, plate errors, error of the balance) from one or several walks.
 
-Errors of a body model and of plates are correlated in time: a trial of T frames contains as many independent samples as its
-errors change. If frames were treated as independent, mass centres would diverge. Each walk of a session contributes an
-information matrix and an information vector with its motion eliminated; their sum with the prior gives the parameters of all
-walks.
+Errors of a body model and of plates are correlated in time, so that a trial of T frames contains fewer independent samples. If
+frames were treated as independent, mass centres would diverge. Each walk of a session contributes an information matrix and an
+information vector with its motion eliminated; their sum with the prior gives the parameters of all walks.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ class ParameterPosterior:
     """Posterior of parameters (P,) in units of their prior standard deviations.
 
     Attributes:
-        values: mean, with plates as in the file but for errors that walks of both directions show alike.
-        suggested, suggested_sd: mean and standard deviation with unknown plates.
+        values: mean with plates as in the file, except for errors on which walks of both directions agree.
+        suggested, suggested_sd: mean and standard deviation if all plate errors are unknown.
     """
 
     values: FloatArray
@@ -41,10 +40,11 @@ class InformationForm:
     """Information of a stretch on parameters in units of their prior standard deviations, with the motion eliminated.
 
     Attributes:
-        names: (P,) of the parameters. information: (P, P) matrix, vector: (P,); the estimate solves information @ x = vector.
-        gross_groups: groups of parameters with errors that are gross all together or not at all.
-        plate_groups: groups of parameters of the plates, of one plate and kind each; one is the delay.
-        heading: (2,) direction of walking along the laboratory's axes on the floor; zeros where it is not known.
+        names: (P,) names of the parameters.
+        information, vector: (P, P) and (P,); the estimate solves information @ x = vector.
+        gross_groups: groups of parameters whose errors are all gross or all small.
+        plate_groups: groups of plate parameters, one for each plate and kind, and one for the delay.
+        heading: (2,) walking direction along the laboratory axes of the floor; zeros if unknown.
     """
 
     names: tuple[str, ...]
@@ -57,10 +57,10 @@ class InformationForm:
     def combine(self, others: Sequence[InformationForm]) -> ParameterPosterior:
         """Return the posterior of these parameters from all information and the prior.
 
-        Inertias are those of one person in all walks. A walk alone cannot distinguish a shifted plate from a leaning trunk, so
-        plates stay as in the file, unless `plate_tests` find the same error in walks of both directions. Forces are never moved
-        in time: what looks like a delay may be soft tissue that lags behind the bones. What the walks suggest otherwise is
-        returned beside it.
+        Inertias are the same in all walks of a person. Because a single walk cannot distinguish a shifted plate from a leaning
+        trunk, plates are used as in the file, unless `plate_tests` finds the same error in walks of both directions. Forces are
+        never shifted in time, because an apparent delay may be caused by soft tissue that lags behind the bones. The values
+        suggested by the walks are returned separately.
         """
         forms = (self, *others)
         rejected = {name for test in plate_tests(forms) if test.verdict for name in test.names}
@@ -68,7 +68,8 @@ class InformationForm:
         return ParameterPosterior(*(part[: len(self.names)] for part in (used, *_combined_posterior(forms))))
 
     def of_person(self, person: str) -> InformationForm:
-        """Return the information with the names of the inertias marked as a person's; plates and delay are of the laboratory."""
+        """Return the information with the person added to the names of the inertias; plates and delay belong to the
+        laboratory."""
         shared = {name for group in self.plate_groups for name in group}
 
         def named(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -77,7 +78,7 @@ class InformationForm:
         return replace(self, names=named(self.names), gross_groups=tuple(map(named, self.gross_groups)))
 
     def given(self, name: str, values: Mapping[str, float]) -> tuple[float, float]:
-        """Return what this information says of a parameter where all others have `values`, and its precision."""
+        """Return the estimate of a parameter for given `values` of all others, and its precision."""
         at = self.names.index(name)
         precision = max(float(self.information[at, at]), 1e-9)
         others = np.array([0.0 if other == name else values[other] for other in self.names])
@@ -86,13 +87,13 @@ class InformationForm:
 
 @dataclass(frozen=True)
 class PlateTest:
-    """Whether walks show the same error of a plate.
+    """Test whether walks agree on an error of a plate.
 
     Attributes:
-        names: (n,) of the parameters of one plate and kind. walks: number of walks in one direction and in the other.
-        scatter: Q per degree of freedom (Cochran) of all walks, the largest of the parameters.
-        between: squared difference of the two directions over its variance, the largest.
-        significance: common estimate over its standard deviation, the largest.
+        names: (n,) names of the parameters of one plate and kind. walks: number of walks in each of the two directions.
+        scatter: largest Q per degree of freedom (Cochran) of all walks over the parameters.
+        between: largest squared difference between the two directions divided by its variance.
+        significance: largest ratio of the common estimate to its standard deviation.
     """
 
     names: tuple[str, ...]
@@ -103,25 +104,25 @@ class PlateTest:
 
     @property
     def verdict(self) -> str:
-        """Return "" where the error is accepted, otherwise why not."""
+        """Return "" if the error is accepted, otherwise the reason for its rejection."""
         if min(self.walks) < 2:
             return "fewer than two walks in each of two opposite directions"
         if self.scatter >= 1.5:
-            return f"differs from walk to walk (Q/dof {self.scatter:.1f}, limit 1.5)"
+            return f"differs between walks (Q/dof {self.scatter:.1f}, limit 1.5)"
         if self.between >= 2.25:
-            return f"follows the direction of walking (squared difference {self.between:.1f} variances, limit 2.25)"
+            return f"depends on the walking direction (squared difference {self.between:.1f} variances, limit 2.25)"
         if self.significance <= 3.0:
-            return f"no error shown ({self.significance:.1f} standard deviations from zero, limit 3)"
+            return f"not significant ({self.significance:.1f} standard deviations from zero, limit 3)"
         return ""
 
 
 def plate_tests(forms: Sequence[InformationForm]) -> list[PlateTest]:
-    """Return the test of each plate and kind of error.
+    """Test each kind of error of each plate.
 
-    A plate's error belongs to the laboratory and is the same in every walk; the lean of a trunk and errors of segment masses turn
-    with the person. So at least two walks in each of two opposite directions are needed. All walks are fitted together, with
-    inertias of each person and errors of plates of all; then each walk's value of an error, with all others as fitted, must
-    scatter by no more than its standard deviation allows, also between the two directions.
+    The error of a plate belongs to the laboratory and is the same in every walk, whereas a trunk lean and errors of segment
+    masses turn with the person. Therefore at least two walks in each of two opposite directions are needed. All walks are
+    fitted together, with inertias of each person and common plate errors. Then the value of an error in each walk, with all
+    others as fitted, must scatter within its standard deviation, also between the two directions.
     """
     first = next((form.heading for form in forms if form.heading.any()), np.zeros(2))
     ways = [form.heading @ first for form in forms]
@@ -141,9 +142,9 @@ def plate_tests(forms: Sequence[InformationForm]) -> list[PlateTest]:
 
 
 def plate_errors(forms: Sequence[InformationForm]) -> tuple[list[PlateTest], dict[str, tuple[float, float]]]:
-    """Return the tests, and mean and standard deviation of each accepted error, in units of the prior standard deviations.
+    """Return the tests, and mean and standard deviation of each accepted error in units of the prior SDs.
 
-    Forms of one person share the names of inertias, those of different persons do not.
+    The inertias of different persons must have different names.
     """
     tests = plate_tests(forms)
     fixed = {DELAY, *(name for test in tests if test.verdict for name in test.names)}
@@ -168,9 +169,9 @@ def _combined_posterior(
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of all parameters, those of the first form first.
 
-    fixed: names of parameters that are 0. The prior of a group that may be grossly wrong, with probability `gross_share`, is a
-    mixture of two normal densities: small errors are shrunk towards 0 and gross ones hardly. Expectation and maximisation
-    (Dempster et al. 1977) finds the component.
+    fixed: names of parameters that are 0. The prior of a group that is grossly wrong with probability `gross_share` is a
+    mixture of two normal densities, which shrinks small errors towards 0 but hardly affects gross errors. The component is
+    determined by expectation maximisation (Dempster et al. 1977).
     """
     names = list(dict.fromkeys(name for form in forms for name in form.names))
     information, vector = np.zeros((len(names), len(names))), np.zeros(len(names))
@@ -196,24 +197,24 @@ def _combined_posterior(
 
 
 def _prior_precision(square: float, count: int, gross_share: float, gross_sd: float = 8.0) -> float:
-    """Return the expected prior precision of `count` parameters with this sum of squares; gross_sd: in prior SDs."""
+    """Return the expected prior precision of `count` parameters with the sum of squares `square`; gross_sd: in prior SDs."""
     log_odds = 0.5 * square * (1.0 - gross_sd**-2) - count * np.log(gross_sd) + logit(gross_share)
     gross = expit(log_odds)
     return float(1.0 - gross + gross / gross_sd**2)
 
 
 _FORCE = slice(3, 6)
-_PROBES = 4  # vectors of random signs: the trace to some per cent
+_PROBES = 4  # number of vectors of random signs, for an accuracy of the trace of some per cent
 
 
 @dataclass(frozen=True)
 class EstimatedParameters:
-    """Estimate of the parameters, with the step of the motion.
+    """Estimate of the parameters, and the corresponding step of the motion.
 
     Attributes:
-        step: (count, nv) of the coefficients of the motion. inertias: parameters in units of their prior SDs.
+        step: (count, nv) change of the coefficients of the motion. inertias: parameters in units of their prior SDs.
         plates: posterior of the parameters of the plates; its `values` are the corrections.
-        balance: (6,) error of the balance in a frame. unbalanced: (T, 6) Nm and N, residual of the balance.
+        balance: (6,) error of the balance per frame. unbalanced: (T, 6) residual of the balance, Nm and N.
         shared_parameters: information of this stretch alone on inertias and plates.
     """
 
@@ -234,10 +235,10 @@ def estimate_parameters(
     earlier: EstimatedParameters | None = None,
     others: tuple[InformationForm, ...] = (),
 ) -> EstimatedParameters:
-    """Return the parameters and the step of the motion for given equations: `right` (count, nv), rows of the balance.
+    """Estimate the parameters and the step of the motion from equations with the right side `right` (count, nv).
 
-    others: information from other walks of the session on the parameters.
-    earlier: estimate from earlier equations; the error of the balance is then kept, otherwise it is estimated too.
+    others: information from other walks of the session on the parameters. earlier: estimate from earlier equations, whose error
+    of the balance is kept; None = the error of the balance is also estimated.
     """
     effect, residual, estimate_balance = (
         _parameter_rows(problem, path),
@@ -296,17 +297,18 @@ def _parameter_rows(problem: Problem, path: Path) -> FloatArray:
 
 
 def _effect_of_scale(problem: Problem, residual: FloatArray) -> FloatArray:
-    """Return the effect of one SD of each inertia on the balance (T, 6, P) through the scale of the balance's error.
+    """Return the effect (T, 6, P) of one SD of each inertia on the balance through the scale of the balance error.
 
-    A model's error is a share of the body: the balance of a body that weighs (1 + m) times as much has errors (1 + m) times as
-    large, and a residual r (T, 6) counts as r / (1 + m), to first order r - r m. Otherwise a lighter body on plates that all read
-    too much would always fit better, since every residual would decrease with the scale of everything.
+    Errors of a model are proportional to the body: a body with (1 + m) times the mass has (1 + m) times the error of the
+    balance. A residual r (T, 6) is therefore divided by 1 + m, to first order r - r m. Otherwise a lighter body on plates with
+    too large gains would always fit better, because all residuals decrease with the scale.
     """
     return np.asarray(residual[:, :, None] * problem.inertias.of_body)
 
 
 def _random_signs(problem: Problem) -> FloatArray:
-    """Return signs z (T, 6, P) on the forces of balanced frames: z^T A z is the trace of A on average (Hutchinson 1989)."""
+    """Return random signs z (T, 6, P) for the forces of balanced frames; the mean of z^T A z is the trace of A (Hutchinson
+    1989)."""
     result = np.zeros((len(problem.balanced), 6, _PROBES))
     result[:, _FORCE] = np.random.default_rng(0).choice([-1.0, 1.0], result[:, _FORCE].shape)
     return result * problem.balanced[:, None, None]
@@ -332,12 +334,12 @@ def _residual_after(
 
 
 def _balance_error(problem: Problem, residual: FloatArray, trace: float) -> FloatArray:
-    """Return the error (6,) of the balance in a frame: for the forces a mean of the expected one and the trial's own.
+    """Return the error (6,) of the balance per frame; for forces it combines the expected error and the residual of the trial.
 
-    One step of expectation and maximisation (Dempster et al. 1977): the mean square of the residual (T, 3), plus the `trace` that
-    the uncertain motion adds to it, weighted by the number of independent samples; the expected error counts as four of them. The
-    result is limited to a quarter and ten times the expected error. The error of the moments is kept: what plates and mass
-    centres do not explain of them affects the hips in any case.
+    This is one step of expectation maximisation (Dempster et al. 1977): the mean square of the residual (T, 3), plus the
+    `trace` due to the uncertain motion, is weighted by the number of independent samples; the expected error counts as four
+    samples. The result is limited to between a quarter of and ten times the expected error. The error of the moments is
+    unchanged, because moments that plates and mass centres do not explain affect the hips in any case.
     """
     result, values = problem.sizes.balance.copy(), residual[problem.balanced]
     if len(values):
@@ -349,7 +351,7 @@ def _balance_error(problem: Problem, residual: FloatArray, trace: float) -> Floa
 
 
 def correlation_length(values: FloatArray, least_correlation: float = 0.05) -> float:
-    """Return for how many frames values (T, K) are correlated: the sum of correlations up to the first below the least one."""
+    """Return the correlation length of values (T, K) in frames: the sum of correlations before the first below the least one."""
     total, power = 1.0, float(np.sum(values**2))
     for lag in range(1, len(values) // 2):
         correlation = float(np.sum(values[lag:] * values[:-lag])) / max(power, 1e-12)

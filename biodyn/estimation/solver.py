@@ -21,8 +21,8 @@ class NormalEquations:
     """Normal equations A x = right of n unknowns at each of T knots.
 
     Attributes:
-        band: (T n, (reach + 1) n) lower band of A: band[j, i - j] = A[i, j], the transposed of LAPACK's.
-        right: (T, n).
+        band: (T n, (reach + 1) n) lower band of A: band[j, i - j] = A[i, j], the transpose of LAPACK's format.
+        right: right side (T, n).
     """
 
     def __init__(self, knots: int, reach: int, n: int) -> None:
@@ -66,7 +66,7 @@ class NormalEquations:
 class CholeskyFactor:
     """Cholesky factor L of normal equations, A = L L^T; it overwrites their band.
 
-    Raises LinAlgError where A is not positive definite.
+    Raises LinAlgError if A is not positive definite.
     """
 
     def __init__(self, equations: NormalEquations) -> None:
@@ -122,7 +122,8 @@ class CholeskyFactor:
             crossed = -gain @ near
             diagonal = inverse.T @ inverse - crossed @ gain.T
             before, near = near, np.empty_like(near)
-            near[:n, :n] = 0.5 * (diagonal + diagonal.T)  # unless symmetric, the recursion grows without bound
+            # without this symmetrisation, errors of the recursion grow without bound
+            near[:n, :n] = 0.5 * (diagonal + diagonal.T)
             near[:n, n:] = crossed[:, :-n]
             near[n:, :n] = near[:n, n:].T
             near[n:, n:] = before[:-n, :-n]

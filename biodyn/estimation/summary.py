@@ -1,4 +1,4 @@
-"""Summary of an estimate: residuals before and after, changes of motion and parameters; its plausibility and its findings."""
+"""Summary of an estimate: residuals before and after, changes of motion and parameters, plausibility, and findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from biodyn.rigid_body import difference
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.parameter_sensitivities import ParameterEffects
 
-#: A parameter more than so many prior standard deviations from 0 is outside of how people and plates differ.
+#: Number of prior SDs beyond which a parameter is outside the variation between people or plates.
 FAR_SD = 3.0
 
 
@@ -30,22 +30,22 @@ class EstimateSummary:
     """Changes made by an estimate.
 
     Attributes:
-        raw_fit, raw_dynamics, raw_reaction: before it: the motion as fitted, its torques, the ground reaction filtered alike.
-        force_cutoff_hz: of the plate forces in the estimate.
-        residual_before, residual_after: RMS of the base residual's force N and moment Nm, each over its own frames.
-        residual_unclosed: the same before the residual is eliminated.
-        balance_sd: estimated error of the balance of forces N and of moments Nm in a hundredth of a second.
-        coordinates: names; moved_rms_rad, moved_max_rad: (C,) change of each.
-        marker_rms_m, marker_max_m: change of the model's markers.
-        centre_shifts_m: (3,) of the mass centres by segment, in its own axes; centre_sd_m: (3,) prior standard deviations.
-        mass_change_kg: of the whole body; mass_sd_kg: prior standard deviation.
-        segment_mass_changes: of each segment, share of its own mass, including the change of the body's; segment_mass_sd: prior
-            standard deviations.
-        plates: errors of the force plates that motion and forces suggest, and what of them is corrected.
-        torque_change: (C,) Nm RMS where the torque is known before and after.
-        random: one standard deviation (T, C) of angles and torques from random errors; None if not computed.
+        raw_fit, raw_dynamics, raw_reaction: fitted motion before the estimate, its dynamics, and the ground reaction with the
+            same filter.
+        force_cutoff_hz: cut-off of the plate forces in the estimate.
+        residual_before, residual_after: RMS of the base residual, force (N) and moment (Nm), each over its known frames.
+        residual_unclosed: RMS residual of the estimate before its elimination.
+        balance_sd: estimated error of the balance of forces (N) and moments (Nm) in a hundredth of a second.
+        coordinates: names of the coordinates. moved_rms_rad, moved_max_rad: (C,) change of each coordinate.
+        marker_rms_m, marker_max_m: change of the positions of the model's markers.
+        centre_shifts_m: shift (3,) of each mass centre in segment axes. centre_sd_m: prior SDs (3,).
+        mass_change_kg: change of the body mass. mass_sd_kg: its prior SD.
+        segment_mass_changes: relative change of each segment mass, including that of the body mass. segment_mass_sd: prior SDs.
+        plates: errors of the force plates suggested by motion and forces, and the corrected parts.
+        torque_change: (C,) RMS change, Nm, in frames with a torque known before and after.
+        random: standard deviations (T, C) of angles and torques from random errors; None if not computed.
         walks: number of walks of the session that contribute to mass centres, mass and plates, including this one.
-        constants: the parameters for the uncertainty of the torques; None if not computed, or where there are none.
+        constants: parameters for the uncertainty of the torques; None if not computed or if there are none.
     """
 
     raw_fit: Fit
@@ -130,21 +130,26 @@ def _residual_rms(dynamics: Dynamics) -> tuple[float, float]:
     return float(vector_rms(dynamics.residual_force)), float(vector_rms(dynamics.residual_moment))
 
 
-# -- Plausibility: an implausible estimate has not converged, the model does not belong to these markers, or a force was not
-# measured (a crutch, a hand on a rail, a helping person), which appears as another mass and as plates that read too much.
+# -- Plausibility: an estimate is implausible if it has not converged, if the model does not belong to these markers,
+# or if a force was not measured (crutch, hand on a rail, helping person), which appears as a different mass and as
+# plates with a too large gain.
 
-# An estimate changes the model's markers by half a millimetre; this is the limit of a sound fit itself, m.
+# Limit (m) of the change of the model's markers, which is also the limit of a valid fit; estimates change them by half
+# a millimetre.
 _MOST_MARKER_CHANGE_M = 0.02
-_LOOK = "Look for a force that was not measured (an aid, a hand on a rail), a foot on two plates, a wrong body mass or plate."
+_LOOK = (
+    "Check for an unmeasured force (walking aid, hand on a rail), a foot on two plates, a wrong body mass or a "
+    "wrong plate."
+)
 
 
 def require_plausible(summary: EstimateSummary) -> None:
-    """Raise EstimateError where the estimate is far from the markers, or requires an impossible plate or body.
+    """Raise EstimateError if the estimate is far from the markers, or requires an implausible plate or body.
 
-    Errors of plates and of the body's mass are computed to first order; beyond 15 % or 15 cm the second order is some per cent of
-    a force. An aid that carries a tenth of the body all the time appears as another mass: the estimate is then as good as the
-    filter, and half as good at the hip where it carries a fifth. Segment tables differ by 8 %; a prosthesis weighs half of the
-    segment it replaces, a boot as much as a foot.
+    Errors of plates and of the body mass are linearised; beyond 15 % or 15 cm the second-order terms are some per cent of a
+    force. A walking aid that always carries a tenth of body weight appears as a different mass; the estimate is then as
+    accurate as the filter (and half as accurate at the hip if the aid carries a fifth). Segment tables differ by 8 %. A
+    prosthesis has half the mass of the segment that it replaces, and a boot the mass of a foot.
     """
     most_share, most_shift_m, most_segment_share, most_foot_share = 0.15, 0.15, 0.6, 1.2
     if summary.marker_rms_m > _MOST_MARKER_CHANGE_M:
@@ -157,21 +162,21 @@ def require_plausible(summary: EstimateSummary) -> None:
         if abs(plate.gain) > most_share:
             amount = "high" if plate.gain > 0 else "low"
             raise _implausible_note(
-                f"a gain of plate {plate.number} that is {100 * abs(plate.gain):.0f} % too {amount}"
+                f"that the gain of plate {plate.number} is {100 * abs(plate.gain):.0f} % too {amount}"
             )
         if shift_m > most_shift_m:
-            raise _implausible_note(f"plate {plate.number} to be offset by {100 * shift_m:.0f} cm")
+            raise _implausible_note(f"that plate {plate.number} is offset by {100 * shift_m:.0f} cm")
     mass_kg, change_kg = summary.raw_fit.model.mass_kg, summary.mass_change_kg
     if abs(change_kg) > most_share * mass_kg:
-        # the prior of the mass shrinks the change: the true one is larger
+        # the prior of the mass shrinks the change, so that the true change is larger
         amount = f"at least {abs(change_kg):.0f} kg {'less' if change_kg < 0.0 else 'more'}"
-        raise _implausible_note(f"a body mass of {amount} than the {mass_kg:.0f} kg that are used")
+        raise _implausible_note(f"that the body mass is {amount} than the {mass_kg:.0f} kg that are used")
     feet = summary.raw_fit.model.sole_body.values()
     for segment, share in summary.segment_mass_changes.items():
         if abs(share) > (most_foot_share if segment in feet and share > 0.0 else most_segment_share):
-            raise _implausible_note(f"the mass of {segment} to change by {100 * share:+.0f} %")
-    # Another body mass is possible where motion and forces agree with it. The error of the balance of real walks is 1 to 2.5
-    # times the expected one; with crutches next to the plates it is 3 times and more.
+            raise _implausible_note(f"that the mass of {segment} changes by {100 * share:+.0f} %")
+    # A different body mass is plausible if motion and forces agree with it. The error of the balance of real walks is
+    # 1 to 2.5 times the expected error; with crutches next to the plates it is at least 3 times.
     if abs(change_kg) > FAR_SD * summary.mass_sd_kg and summary.balance_sd[0] > 3.0 * FORCE_SD_N:
         raise EstimateError(
             f"Motion and forces disagree by {summary.residual_unclosed[0]:.0f} N even with the body mass changed by "
@@ -181,17 +186,17 @@ def require_plausible(summary: EstimateSummary) -> None:
 
 
 def _implausible_note(what: str) -> EstimateError:
-    return EstimateError(f"Agreement of motion and forces would require {what}.", _LOOK)
+    return EstimateError(f"Motion and forces agree only if it is assumed {what}.", _LOOK)
 
 
 # -- Findings
 
 
 def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collection[str] = ()) -> list[Diagnostic]:
-    """Return a warning for every mass centre, mass, plate and delay outside of how people and plates differ.
+    """Return a warning for every mass centre, mass, plate error and delay outside the variation between people or plates.
 
-    late_s: largest delay of forces in sound recordings. assumed: segments with assumed motion; the shifts of their mass
-    centres also compensate their unknown posture and are not reported.
+    late_s: largest delay of forces in valid recordings. assumed: segments with assumed motion, for which shifts of mass centres
+    are not reported, because these also compensate the unknown posture.
     """
     notes = _plate_notes(summary.plates, leaning=_heaviest_segment(summary) in assumed)
     notes += _delay_notes(summary.plates, late_s)
@@ -202,20 +207,21 @@ def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collecti
                 Diagnostic(
                     "estimate-segment-mass",
                     "warning",
-                    f"The estimate shifted the mass centre of {segment} by {100 * size:.1f} cm, more than people differ from the "
-                    "tables.",
+                    f"The estimate shifted the mass centre of {segment} by {100 * size:.1f} cm, which exceeds the "
+                    "differences between people and the tables.",
                     value=size,
                     limit=FAR_SD * sd,
                     unit="m",
-                    hint="Look for a shifted plate, a wrong body mass, or a posture that differs from the static trial; the "
-                    "residual before the estimate shows the possible effect.",
+                    hint="Check for a shifted plate, a wrong body mass, or a posture that differs from the static "
+                    "trial. The residual before the estimate indicates the possible effect.",
                     about=segment,
                 )
             )
     feet = tuple(summary.raw_fit.model.sole_body.values())
-    heaviest_shoe = 1.0  # a boot: the mass of an adult's foot
+    heaviest_shoe = 1.0  # a boot has the mass of an adult's foot
     notes += _shoe_note(summary, feet, heaviest_shoe)
-    unseen = {*assumed, *summary.raw_fit.model.locked_segments}  # without markers: their masses compensate other errors
+    # excluded, because the masses of segments without markers compensate other errors
+    unseen = {*assumed, *summary.raw_fit.model.locked_segments}
     for segment, share in summary.segment_mass_changes.items():
         if segment in unseen:
             continue
@@ -225,12 +231,12 @@ def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collecti
                 Diagnostic(
                     "estimate-segment-mass",
                     "warning",
-                    f"The estimate changed the mass of {segment} by {100 * share:+.0f} %, more than people differ from the "
-                    "tables.",
+                    f"The estimate changed the mass of {segment} by {100 * share:+.0f} %, which exceeds the "
+                    "differences between people and the tables.",
                     value=100.0 * abs(share),
                     limit=100.0 * limit,
                     unit="%",
-                    hint="Look for a prosthesis or a carried load, otherwise for misplaced markers.",
+                    hint="Check for a prosthesis, a carried load, or misplaced markers.",
                     about=segment,
                 )
             )
@@ -252,7 +258,7 @@ def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collecti
 def _shoe_note(
     summary: EstimateSummary, feet: Collection[str], heaviest: float, lightest: float = 0.2
 ) -> list[Diagnostic]:
-    """Report feet with the mass of shoes, both alike; shoes weigh 0.2 to 0.5 kg, an adult's foot one."""
+    """Return a finding if both feet are heavier by the mass of shoes (0.2 to 0.5 kg; an adult's foot has 1 kg)."""
     foot = next((name for name in feet if name in summary.segment_mass_changes), None)
     share = summary.segment_mass_changes[foot] if foot else 0.0
     if foot is None or not lightest < share <= heaviest:
@@ -278,9 +284,9 @@ def estimate_failed(error: EstimateError) -> Diagnostic:
     return Diagnostic(
         "estimate-not-made",
         "warning",
-        f"No joint estimate of motion and forces; the filtered result is used: {why}",
-        hint=f"{look}Torques of this trial come from another method than in other trials: average both with care. "
-        'signals.method = "butterworth" for all trials makes them comparable.',
+        f"No joint estimate of motion and forces was possible; the filtered result is used. {why}",
+        hint=f"{look}The torques of this trial were computed with a different method than those of other trials. "
+        'Set signals.method = "butterworth" for all trials to make them comparable.',
     )
 
 
@@ -290,9 +296,10 @@ def _heaviest_segment(summary: EstimateSummary) -> str:
 
 
 def _plate_notes(plates: PlateSummary, leaning: bool) -> list[Diagnostic]:
-    """Report a plate of which motion and forces suggest a gross error: it is hardly corrected.
+    """Return findings about plates for which motion and forces suggest a gross error, most of which is not corrected.
 
-    leaning: the trunk has no markers. Its lean by 5 degrees is an offset of all plates by 15 to 20 mm to the balance.
+    leaning: True if the trunk has no markers. In the balance, a trunk lean of 5 degrees is equivalent to an offset of all
+    plates by 15 to 20 mm.
     """
     limit_m = 0.04 if leaning else 3.0 * PLACE_SD_M
     notes = []
@@ -311,13 +318,14 @@ def _plate_notes(plates: PlateSummary, leaning: bool) -> list[Diagnostic]:
                 Diagnostic(
                     "estimate-plate-gain",
                     "warning",
-                    f"Motion and forces suggest that plate {error.number} reads {abs(100 * error.gain):.1f} % too "
-                    f"{'much' if error.gain > 0 else 'little'}; {100 * abs(error.corrected_gain):.1f} % are corrected.",
+                    f"Motion and forces suggest that the forces of plate {error.number} are "
+                    f"{abs(100 * error.gain):.1f} % too {('large' if error.gain > 0 else 'small')}; "
+                    f"{100 * abs(error.corrected_gain):.1f} % were corrected.",
                     value=100.0 * abs(error.gain),
                     limit=100.0 * FAR_SD * GAIN_SD,
                     unit="%",
-                    hint="Moments of the foot on this plate are wrong by about the same share. Check the plate's sensitivity and "
-                    "the body mass (--mass).",
+                    hint="Moments of the foot on this plate have about the same relative error. Check the "
+                    "sensitivity of the plate and the body mass (--mass).",
                     about=about,
                 )
             )
@@ -327,7 +335,7 @@ def _plate_notes(plates: PlateSummary, leaning: bool) -> list[Diagnostic]:
 def _place_note(
     axes: tuple[str, ...], shift_m: FloatArray, left_m: FloatArray, limit_m: float, about: str, leaning: bool
 ) -> Diagnostic:
-    """Return the finding on the position of a plate or of all plates; left_m: (2,) part of the shift that is not corrected."""
+    """Return the finding on the position of a plate or of all plates; left_m: (2,) uncorrected part of the shift."""
     offset = " and ".join(f"{100 * shift:+.1f} cm along {axis}" for shift, axis in zip(shift_m, axes, strict=True))
     plural = about == "all plates"
     causes = ["the axes of cameras and plates"] if plural else ["the corners of the plate"]
@@ -349,9 +357,10 @@ def _place_note(
 
 
 def _delay_notes(plates: PlateSummary, late_s: float) -> list[Diagnostic]:
-    """Report forces later or earlier than markers.
+    """Return a finding about forces that are late or early relative to the markers.
 
-    Real walks of six laboratories give 2 ms early to 11 ms late: delays, or soft tissue that lags behind the bones.
+    In real walks of six laboratories, forces are between 2 ms early and 11 ms late, because of delays or of soft tissue that
+    lags behind the bones.
     """
     limit_s = max(late_s, FAR_SD * plates.delay_sd_s)
     if abs(plates.delay_s) <= limit_s:
@@ -360,12 +369,12 @@ def _delay_notes(plates: PlateSummary, late_s: float) -> list[Diagnostic]:
         Diagnostic(
             "estimate-force-delay",
             "warning",
-            f"Motion and forces agree best with all forces shifted: they seem {abs(1e3 * plates.delay_s):.1f} ms "
-            f"{'late' if plates.delay_s > 0 else 'early'} against the markers.",
+            f"Motion and forces suggest that all forces are {abs(1000.0 * plates.delay_s):.1f} ms "
+            f"{('late' if plates.delay_s > 0 else 'early')} relative to the markers.",
             value=abs(plates.delay_s),
             limit=limit_s,
             unit="s",
-            hint="The forces are used as recorded. Check how cameras and plates were synchronised; soft tissue that lags behind "
-            "the bones looks the same.",
+            hint="The forces are used as recorded. Check the synchronisation of cameras and plates. Soft tissue "
+            "that lags behind the bones has the same effect.",
         )
     ]

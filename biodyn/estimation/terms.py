@@ -1,4 +1,4 @@
-"""Terms of the normal equations: markers, smoothness, prior of the fit, balance of the whole body, smooth torques."""
+"""Terms of the normal equations: markers, smoothness, prior from the fit, balance of the whole body, and smooth torques."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ _SECOND = np.array([1.0, -2.0, 1.0])
 _ITSELF = np.ones(1)
 #: Generalised forces of the free root: the balance of the whole body.
 ROOT = 6
-#: How many coefficients ahead the widest term couples: the second difference of torques at knots, each of five coefficients.
+# : Number of subsequent coefficients coupled by the widest term, the second difference of torques at knots (five
+# coefficients each).
 REACH = len(_SECOND) + DEGREE - 2
-#: In steps after the first: factors on the changes of torques and accelerations of the previous step at the same time after a
-#: strike.
+#: Factors, in steps after the first, on the changes of torques and accelerations of the previous step at the same time after
+#: a strike.
 TORQUE_SHOWN, _MOTION_SHOWN = 2.0, 1.5
 
 
@@ -47,7 +48,7 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
         row[: len(path)] = path
     joints, (R, p) = joint_jacobians(mb, q), body_poses(mb, q)
     lengths, on_links = np.array([len(path) for path in on_paths]), np.asarray(links, dtype=np.int64)
-    # another layout in memory would be another kernel to compile
+    # a different memory layout would require compiling another kernel
     scale = np.ascontiguousarray(np.sqrt(problem.weights) / problem.sizes.marker_sd_m)
     seen_at = np.ascontiguousarray(problem.seen_at)
     square, pull, work = np.zeros((len(q), mb.nv, mb.nv)), np.zeros((len(q), mb.nv)), np.zeros((paths.shape[1], 3))
@@ -56,9 +57,9 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
 
 
 def marker_changes(problem: Problem, information: FloatArray) -> FloatArray:
-    """Return the change (T, nv) of the markers for one unit of a coordinate with all others free, m a radian or m a m."""
+    """Return the change (T, nv) of the markers per unit of a coordinate with all others free, m/rad or m/m."""
     n = information.shape[1]
-    # scaled to a diagonal of ones: one coordinate may have a million times the information of another
+    # scaled to unit diagonal, because one coordinate may have a million times the information of another
     scale = np.sqrt(np.diagonal(information, axis1=1, axis2=2) + 1e-3)
     scaled = (information + 1e-3 * np.eye(n)) / (scale[:, :, None] * scale[:, None, :])
     variance = np.diagonal(np.linalg.inv(scaled), axis1=1, axis2=2) / scale**2
@@ -67,10 +68,10 @@ def marker_changes(problem: Problem, information: FloatArray) -> FloatArray:
 
 
 def smoothness_precision(problem: Problem, information: FloatArray) -> FloatArray:
-    """Return the precision (nv,) of the third difference of each coordinate; information (nv, nv): of the markers in a frame.
+    """Return the precision (nv,) of the third difference of each coordinate; information (nv, nv): of the markers per frame.
 
-    As of the smoothing spline: its stiffness times the information of the markers on the coordinate with the others free. A joint
-    coordinate has at least the information of a standard deviation of 3 degrees.
+    It is that of the smoothing spline: stiffness times the information of the markers on the coordinate with the others free. A
+    joint coordinate has at least the information of a standard deviation of 3 degrees.
     """
     mean = information + 1e-3 * np.eye(len(information))
     marginal = 1.0 / np.diag(np.linalg.inv(mean))
@@ -79,7 +80,7 @@ def smoothness_precision(problem: Problem, information: FloatArray) -> FloatArra
 
 
 def add_markers(normal: NormalEquations, problem: Problem, information: FloatArray, right: FloatArray) -> None:
-    """Add the markers: their `marker_information`."""
+    """Add the terms of the markers, given their `marker_information`."""
     step = problem.knots.step
     for offset, weights in enumerate(problem.knots.weights[0]):
         normal.add_weighted(0, nonzero_weights(weights), information[offset::step], right[offset::step])
@@ -88,7 +89,7 @@ def add_markers(normal: NormalEquations, problem: Problem, information: FloatArr
 def add_smoothness(
     normal: NormalEquations, problem: Problem, c: FloatArray, precision: FloatArray, shown: bool = False
 ) -> None:
-    """Add the smoothness: the third derivative of the motion is small (`smooth_thirds`)."""
+    """Add the smoothness terms, which penalise the third derivative of the motion (`smooth_thirds`)."""
     weights, third = smooth_thirds(problem, c, precision, shown)
     normal.add_diagonal(0, THIRD, weights, -weights * third)
 
@@ -96,10 +97,11 @@ def add_smoothness(
 def smooth_thirds(
     problem: Problem, c: FloatArray, precision: FloatArray, shown: bool = False
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the precisions of the third differences of the motion, and these (count - 3, nv); c: (count, nv) coefficients.
+    """Return the precisions of the third differences of the motion, and the differences, both (count - 3, nv).
 
-    precision: (nv,) a frame, see `smoothness_precision`. shown: the motion comes from an earlier step, which shows how fast
-    accelerations change about strikes; in the first step they may change 16 times as fast at a strike.
+    c: (count, nv) coefficients. precision: (nv,) per frame, see `smoothness_precision`. shown: True if the motion is from an
+    earlier step, which determines the rates of change of accelerations near strikes; in the first step the rates may be 16
+    times larger at a strike.
     """
     strike_factor = 16.0
     knots = problem.knots
@@ -124,12 +126,12 @@ def _shown_thirds(problem: Problem, third: FloatArray) -> FloatArray:
     middle = midway_since_strike(since_s[between - 1], since_s[between])
     shares = similar_times(kinds_of(problem.model, np.arange(third.shape[1])), middle)
     known = np.zeros(third.shape, dtype=np.bool_)
-    known[1 : knots.knots] = True  # outside of the first and the last knot they do not describe motion
+    known[1 : knots.knots] = True  # before the first and after the last knot they do not describe motion
     return shown_sizes(third, known, shares, knots.knot_s)
 
 
 def add_fit_prior(normal: NormalEquations, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
-    """Add the prior that coordinates equal their fitted values. precision: (T, nv) a frame."""
+    """Add the prior with the fitted values as mean; precision: (T, nv)."""
     step = problem.knots.step
     of_knots = step * precision[::step]
     update = problem.knots.values(c)[0][::step]
@@ -138,10 +140,10 @@ def add_fit_prior(normal: NormalEquations, problem: Problem, c: FloatArray, prec
 
 @dataclass(frozen=True)
 class Rows:
-    """A part of the balance: rows (count, 6, W, nv) on the coefficients from the k-th on, and minus its residual (count, 6), in
+    """Part of the balance: rows (count, 6, W, nv) for the coefficients k, k + 1, ..., and minus its residual (count, 6), in
     SDs.
 
-    frames: of the part.
+    frames: frames of the part.
     """
 
     frames: slice
@@ -153,8 +155,8 @@ class Rows:
 class TorqueRows:
     """Second differences of some torques from knot to knot, divided by their standard deviations.
 
-    rows_at: (m,) of them among the `Problem.torque_rows`; columns: (n,) in v that they depend on. rows: (count, m, W, n) on the
-    coefficients from the k-th on; rest: (count, m); scale: (count, m) reciprocal standard deviations, 0 where not known.
+    rows_at: (m,) indices in `Problem.torque_rows`. columns: (n,) indices in v on which they depend. rows: (count, m, W, n) for
+    the coefficients k, k + 1, .... rest: (count, m) minus the values. scale: (count, m) reciprocal SDs, 0 if unknown.
     """
 
     rows_at: IntArray
@@ -168,7 +170,7 @@ Derivatives = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def torque_derivatives(problem: Problem, mb: Multibody, path: Path) -> Derivatives:
-    """Return the derivatives (T, nv, nv) of all generalised forces by place, rate and acceleration of the update."""
+    """Return the derivatives (T, nv, nv) of all generalised forces by position, rate and acceleration of the update."""
     by_motion = inverse_dynamics_derivatives(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
     return chain_to_update(mb, path, *by_motion)
 
@@ -178,7 +180,7 @@ def add_dynamics(
 ) -> tuple[list[Rows], list[TorqueRows]]:
     """Add the balance of the whole body and smooth torques by their `torque_derivatives`; return the rows of both.
 
-    shown: the path comes from an earlier step, whose torques show how fast they change.
+    shown: True if the path is from an earlier step, whose torques determine their rates of change.
     """
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
     scale = problem.balanced[:, None] / problem.sizes.balance
@@ -206,7 +208,7 @@ def balance_rows(
     offset: int,
     columns: IntArray | None = None,
 ) -> Rows:
-    """Return the balance in the frames `offset` behind a knot; rest, scale: (T, 6); columns: as of `coefficient_rows`."""
+    """Return the balance in the frames `offset` after a knot; rest, scale: (T, 6); columns: as in `coefficient_rows`."""
     frames = slice(offset, None, problem.knots.step)
     rows = coefficient_rows(problem.knots, parts, np.arange(ROOT), columns, scale[frames], offset)
     return Rows(frames, rows, rest[frames])
@@ -221,10 +223,10 @@ def coefficient_rows(
     offset: int,
     differences: FloatArray = _ITSELF,
 ) -> FloatArray:
-    """Return derivatives (T', m, W, n) by the coefficients of forces in frames `offset` behind a knot, times scale (T', m).
+    """Return derivatives (T', m, W, n) by the coefficients of forces in frames `offset` after a knot, times scale (T', m).
 
-    parts: derivatives (T, nv, nv) by place, rate and acceleration. places: (m,) in v of the forces; columns: (n,) in v of the
-    coordinates, None = all. differences: weights of the forces at successive knots.
+    parts: derivatives (T, nv, nv) by position, rate and acceleration. places: (m,) indices in v of the forces. columns: (n,)
+    indices in v of the coordinates, None = all. differences: weights of the forces at successive knots.
     """
     used = np.ascontiguousarray(nonzero_weights(np.stack([weights[offset] for weights in knots.weights])))
     among = np.arange(parts[0].shape[2]) if columns is None else columns
@@ -237,8 +239,8 @@ def coefficient_rows(
 def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
     """Return the standard deviations (knots - 2, R) of the second differences of the torques from knot to knot, Nm.
 
-    tau: (knots, R) of an earlier step; None = first step: at a strike the slope of a torque may change by 1 Nm/kg in a hundredth
-    of a second.
+    tau: (knots, R) torques of an earlier step; None = first step, in which the slope of a torque may change by 1 Nm/kg in a
+    hundredth of a second at a strike.
     """
     if tau is None:
         struck = strike_nearness(problem.since_strike_s[:: problem.knots.step][1:-1])
@@ -256,7 +258,7 @@ def shown_torques(problem: Problem, tau: FloatArray) -> FloatArray:
 
 
 def spread_on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:
-    """Return derivatives (T', m, W, n) by the coefficients for given ones (T', m, n) by place, rate and acceleration."""
+    """Return derivatives (T', m, W, n) by the coefficients, given derivatives (T', m, n) by position, rate and acceleration."""
     used = nonzero_weights(np.stack([weights[offset] for weights in knots.weights]))
     count, m, n = parts[0].shape
     result = np.empty((count, m, used.shape[1], n))
@@ -272,7 +274,7 @@ def third_differences(c: FloatArray) -> FloatArray:
 
 
 def nonzero_weights(weights: FloatArray) -> FloatArray:
-    """Return weights (..., 6) of a spline's coefficients without the last one where it is zero, as at a knot."""
+    """Return the weights (..., 6) of spline coefficients without the last one if it is zero, as at a knot."""
     return weights if weights[..., -1].any() else weights[..., :-1]
 
 
@@ -284,9 +286,9 @@ def _torque_rows(
     columns: IntArray,
     change: FloatArray,
 ) -> TorqueRows:
-    """Return the second differences of torques from knot to knot where the torque is known at all three knots.
+    """Return the second differences of torques between knots if the torque is known at all three knots.
 
-    tau: (knots, nv); change: (knots - 2, R) of `torque_changes`.
+    tau: (knots, nv). change: (knots - 2, R) from `torque_changes`.
     """
     places = problem.torque_rows[rows_at]
     tau = tau[:, places]

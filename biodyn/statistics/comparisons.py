@@ -24,7 +24,7 @@ CONFIDENCE: Final = 0.95
 
 @dataclass(frozen=True)
 class EffectSize:
-    """A difference in units of a standard deviation, with its confidence limits.
+    """Standardised difference with confidence limits.
 
     Attributes:
         name: ``Hedges g`` (independent) or ``dz`` (paired: of the differences).
@@ -71,7 +71,8 @@ def paired_dz(differences: ArrayLike, confidence: float = CONFIDENCE) -> EffectS
 def _require_variance(deviation: float, values: np.ndarray) -> None:
     if not deviation > 1e-12 * max(float(np.abs(values).max()), 1e-300):
         raise StatisticsError(
-            "The values do not vary, so a difference cannot be judged.", "Are they copies of each other?"
+            "The values do not vary, so that a difference cannot be tested.",
+            "Check whether they are copies of each other.",
         )
 
 
@@ -148,14 +149,14 @@ class GroupComparison:
 
 
 def compare_paired(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE) -> Comparison:
-    """Compare two conditions of the same subjects, (n,) and (n,); pairs with a missing value (NaN) are left out.
+    """Compare two conditions of the same subjects, (n,) and (n,); pairs with a missing value (NaN) are excluded.
 
     Raises:
         StatisticsError: unequal lengths, fewer than two pairs, or differences that do not vary.
     """
     a, b = _finite_numbers(first, "first"), _finite_numbers(second, "second")
     if a.shape != b.shape:
-        raise StatisticsError(f"Pairs need equally many values, found {len(a)} and {len(b)}.")
+        raise StatisticsError(f"Paired samples must have equal size, found {len(a)} and {len(b)} values.")
     valid = np.isfinite(a) & np.isfinite(b)
     a, b = a[valid], b[valid]
     _require_count(2, len(a), "pairs")
@@ -167,7 +168,7 @@ def compare_paired(first: ArrayLike, second: ArrayLike, confidence: float = CONF
 
 
 def compare_independent(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE) -> Comparison:
-    """Compare two independent samples (n1,) and (n2,) by Welch's t; missing values (NaN) are left out.
+    """Compare two independent samples (n1,) and (n2,) by Welch's t; missing values (NaN) are excluded.
 
     Raises:
         StatisticsError: fewer than two values in a sample, or values that do not vary.
@@ -223,7 +224,9 @@ def compare_groups(values: ArrayLike, groups: ArrayLike) -> GroupComparison:
     _require_count(2, len(parts), "groups")
     _require_count(2, min(len(part) for part in parts), "values in each group")
     if not any(np.ptp(part) > 0.0 for part in parts):
-        raise StatisticsError("The values do not vary within the groups.", "Are they copies of each other?")
+        raise StatisticsError(
+            "The values do not vary within the groups.", "Check whether they are copies of each other."
+        )
     test, ranks = scipy.stats.f_oneway(*parts), scipy.stats.kruskal(*parts)
     count, df = float(valid.sum()), float(len(parts) - 1)
     surplus = max(0.0, df * (float(test.statistic) - 1.0))
@@ -243,11 +246,12 @@ def holm_adjusted(p_values: ArrayLike) -> FloatArray:
     Sorted upwards, ``p'(i) = max over j <= i of min(1, (m - j + 1) p(j))``: rejecting all p' <= alpha controls the
     family-wise error rate.
     """
-    from statsmodels.stats.multitest import multipletests  # slow to import, and a single trial needs none of it
+    # imported here, because the import is slow and not needed for a single trial
+    from statsmodels.stats.multitest import multipletests
 
     p = np.asarray(p_values, dtype=float)
     if ((p < 0.0) | (p > 1.0)).any():
-        raise StatisticsError("p values must be between 0 and 1.")
+        raise StatisticsError("p-values must be between 0 and 1.")
     known = np.isfinite(p)
     adjusted = np.full(p.shape, np.nan)
     if known.any():

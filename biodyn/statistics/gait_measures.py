@@ -72,9 +72,11 @@ def multiple_correlation(sessions: Sequence[ArrayLike]) -> tuple[float, float]:
     """
     groups = [np.asarray(session, dtype=float) for session in sessions]
     if not groups or any(group.ndim != 2 or group.shape[1] != groups[0].shape[-1] for group in groups):
-        raise StatisticsError("Expected for each session an array (cycles, nodes), all with the same nodes.")
+        raise StatisticsError("Expected an array (cycles, nodes) for each session, with the same number of nodes.")
     if not all(np.isfinite(group).all() for group in groups):
-        raise StatisticsError("The curves have missing values.", "Leave such cycles out, or cut all curves alike.")
+        raise StatisticsError(
+            "The curves have missing values.", "Exclude these cycles, or truncate all curves to the same nodes."
+        )
     nodes = groups[0].shape[1]
     spare = sum(len(group) - 1 for group in groups)
     about_curve = sum(float(np.sum((group - group.mean(axis=0)) ** 2)) for group in groups)
@@ -103,7 +105,7 @@ def _correlation_coefficient(unexplained: float, total: float) -> float:
 
 @dataclass(frozen=True)
 class Typicality:
-    """The most typical of J cycles, and the outliers.
+    """Most typical of J cycles, and outliers.
 
     Attributes:
         representative: index of the cycle nearest to the median curve.
@@ -131,13 +133,13 @@ def find_typical_cycle(cycles: ArrayLike, sizes: ArrayLike) -> Typicality:
     Raises:
         StatisticsError: no cycle is complete.
     """
-    min_cycles = 5  # quartiles of fewer distances say nothing
+    min_cycles = 5  # quartiles of fewer distances are not meaningful
     curves = np.asarray(cycles, dtype=float)
     if curves.ndim != 3 or curves.shape[2] < 2:
         raise StatisticsError(f"Expected cycles (J, variables, nodes), found shape {curves.shape}.")
     complete = np.isfinite(curves).all(axis=(1, 2))
     if not complete.any():
-        raise StatisticsError("No cycle is complete.", "Cut the curves to where they were measured.")
+        raise StatisticsError("No cycle is complete.", "Truncate the curves to the measured part.")
     scale = np.asarray(sizes, dtype=float)
     if scale.shape != (curves.shape[1],) or not (scale > 0.0).all():
         raise StatisticsError(f"sizes: expected one positive number for each of {curves.shape[1]} variables.")

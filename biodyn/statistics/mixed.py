@@ -2,7 +2,7 @@
 
 ``y = X b + Z u + e``, u ~ N(0, D) for each subject, e ~ N(0, s2): fitted by restricted maximum likelihood (REML; Laird & Ware
 1982, Biometrics 38:963-974) with statsmodels (Seabold & Perktold 2010). Unlike a repeated-measures analysis of variance it
-takes several trials per condition and subjects with missing conditions.
+allows several trials per condition and subjects with missing conditions.
 """
 
 from __future__ import annotations
@@ -102,12 +102,12 @@ def mixed_model(
     """Fit values (n,) on factors and covariates with a random intercept for each subject.
 
     Parameters:
-        values: (n,) one per trial or cycle; NaN is left out.
+        values: (n,) one per trial or cycle; NaN is excluded.
         subjects: (n,) subject of each value.
         factors: labels (n,) by name, e.g. condition, group; coded as differences from a reference level.
-        covariates: numbers (n,) by name, e.g. speed. Centre them where zero means nothing.
+        covariates: numbers (n,) by name, e.g. speed. Centre them if zero is not meaningful.
         interactions: pairs of names of factors or covariates.
-        references: reference level by factor; by default the first that occurs.
+        references: reference level of each factor; by default the first one that occurs.
 
     Degrees of freedom: a term that changes within a subject has ``n - subjects - inner terms``, one that does not
     ``subjects - 1 - outer terms`` (Pinheiro & Bates 2000, 2.4.2, as R's nlme). Exact for balanced data, an approximation
@@ -129,7 +129,7 @@ def mixed_model(
     valid = np.isfinite(y) & np.all([np.isfinite(column) for column in numbers.values()] or [np.isfinite(y)], axis=0)
     missing, diagnostics = int((~valid).sum()), tuple[Diagnostic, ...]()
     if missing:
-        message = f"{missing} values that are missing, or whose covariate is, were left out."
+        message = f"{missing} values were excluded, because they or their covariates are missing."
         diagnostics = (Diagnostic("statistics-missing", "info", message, value=float(missing), unit="values"),)
     y, who = y[valid], np.unique(who[valid], return_inverse=True)[1].astype(np.int64)
     design = fixed_effects_design(
@@ -143,7 +143,7 @@ def mixed_model(
     if df.min() < 1.0:
         raise StatisticsError(
             f"{len(y)} values of {int(who.max()) + 1} subjects are too few for {len(df)} fixed effects.",
-            "A mixed model needs repeated values: for one value per subject compare the groups directly.",
+            "A mixed model needs repeated values. Compare the groups directly if there is one value per subject.",
         )
     fit = fit_reml(y, design.matrix, who)
     return MixedModel(
@@ -225,7 +225,7 @@ def fixed_effects_design(
     """
     both = set(factors) & set(covariates)
     if both:
-        raise StatisticsError(f"{sorted(both)} are factors and covariates at once.")
+        raise StatisticsError(f"{sorted(both)} are both factors and covariates.")
     blocks: dict[str, list[tuple[str, FloatArray]]] = {}
     used: dict[str, object] = {}
     for name, labels in factors.items():
@@ -233,7 +233,7 @@ def fixed_effects_design(
         reference = references.get(name, levels[0] if levels else None)
         if reference not in levels or len(levels) < 2:
             raise StatisticsError(
-                f"Factor {name!r} needs two levels or more, the reference {reference!r} among them; found {levels}."
+                f"Factor {name!r} needs at least two levels, including the reference {reference!r}; found {levels}."
             )
         used[name] = reference
         blocks[name] = [(f"{name}[{level}]", (labels == level).astype(float)) for level in levels if level != reference]
@@ -241,7 +241,9 @@ def fixed_effects_design(
     for first, second in interactions:
         missing = [name for name in (first, second) if name not in blocks]
         if missing:
-            raise StatisticsError(f"Interaction of unknown {missing} (there are: {', '.join(blocks) or 'none'}).")
+            raise StatisticsError(
+                f"An interaction contains unknown names: {missing} (known: {', '.join(blocks) or 'none'})."
+            )
         blocks[f"{first}:{second}"] = [(f"{a}:{b}", x * y) for a, x in blocks[first] for b, y in blocks[second]]
     names, columns, effects = ["intercept"], [np.ones(count)], {}
     for effect, block in blocks.items():
@@ -252,8 +254,8 @@ def fixed_effects_design(
     lengths = np.linalg.norm(matrix, axis=0)
     if (lengths == 0.0).any() or np.linalg.matrix_rank(matrix / lengths) < len(names):
         raise StatisticsError(
-            f"The data cannot tell these effects apart: {', '.join(names[1:])}.",
-            "Look for combinations of levels that never occur, or a covariate that is constant.",
+            f"The data do not distinguish these effects: {', '.join(names[1:])}.",
+            "Check for combinations of levels that never occur, or a constant covariate.",
         )
     return Design(matrix, tuple(names), effects, used)
 
@@ -267,7 +269,7 @@ def inner_outer_df(matrix: FloatArray, who: IntArray) -> FloatArray:
     ``n - subjects - inner`` for columns that change within some subject, and the intercept (as in R's nlme);
     ``subjects - 1 - outer`` for those that do not.
     """
-    round_off = 1e-9  # of a few hundred sums, relative to the column
+    round_off = 1e-9  # round-off of a few hundred sums, relative to the column
     subjects = np.unique(who)
     within_subject = np.empty_like(matrix)
     for subject in subjects:
@@ -283,7 +285,7 @@ def inner_outer_df(matrix: FloatArray, who: IntArray) -> FloatArray:
 # -- REML fit by statsmodels ----------------------------------------------------------------------------------------
 
 
-# statsmodels' optimisers, the next where one does not converge
+# optimisers of statsmodels; the next one is used if one does not converge
 _OPTIMISERS = ("bfgs", "lbfgs", "powell")
 
 
@@ -313,9 +315,9 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
         StatisticsError: the values do not vary about the fixed effects.
     """
     gradient_tolerance = (
-        1e-7  # of the likelihood for unit-variance values; the default 1e-5 leaves 4 digits of a variance
+        1e-7  # gradient tolerance for unit-variance values; the default 1e-5 yields only 4 digits of a variance
     )
-    from statsmodels.regression.mixed_linear_model import MixedLM  # slow to import, needed only here
+    from statsmodels.regression.mixed_linear_model import MixedLM  # imported here, because the import is slow
 
     spread = float(np.std(values - matrix @ np.linalg.lstsq(matrix, values, rcond=None)[0]))
     if not spread > 1e-12 * max(float(np.abs(values).max()), 1e-300):
@@ -330,7 +332,7 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
             try:
                 fit = model.fit(reml=True, method=optimiser, maxiter=1000, **options)
             except np.linalg.LinAlgError as error:
-                # a step beyond the edge of the possible variances; the next optimiser steps otherwise
+                # a step outside the range of valid variances; the next optimiser may avoid it
                 trouble.append(f"{optimiser}: {error}")
                 continue
         trouble += [f"{optimiser}: {entry.message}" for entry in caught]
@@ -353,23 +355,23 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
 
 def _fit_findings(converged: bool, ratio: float, trouble: list[str]) -> tuple[Diagnostic, ...]:
     """Return the findings about a fit; `ratio`: variance of the random intercept relative to the residual variance."""
-    least_ratio = 1e-6  # a random variance below it is on the edge (the estimate is zero)
+    least_ratio = 1e-6  # smaller random variances are at the boundary (the estimate is zero)
     message = "; ".join(trouble)
     doubts = []
     if not converged:
         message = f"The maximum of the likelihood was not found: {message}"
-        hint = "Do not use the numbers. Look for values of another size."
+        hint = "Do not use the results. Check for values of a different order of magnitude."
         doubts.append(Diagnostic("mixed-not-converged", "warning", message, hint=hint))
     elif trouble:
         doubts.append(
-            Diagnostic("mixed-trouble", "info", f"The fit converged, but the optimisers reported problems: {message}")
+            Diagnostic("mixed-trouble", "info", f"The fit converged, but an optimiser reported a problem: {message}")
         )
     if ratio < least_ratio:
         doubts.append(
             Diagnostic(
                 "mixed-singular",
                 "warning",
-                "A variance of the random effects is zero (singular fit): the subjects differ no more than by chance.",
+                "The variance of the random effects is zero (singular fit), so that subjects differ only by chance.",
                 value=ratio,
                 limit=least_ratio,
                 unit="of the residual variance",

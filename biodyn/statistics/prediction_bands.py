@@ -1,10 +1,10 @@
 """Prediction band for the whole curve of a new person, with a mean that depends on a covariate.
 
 Lenhoff et al. 1999 (Gait Posture 9:10-17) and Duhamel et al. 2004 (Gait Posture 20:204-212): the half width of the band is a
-multiple of the standard deviation at each instant, and the multiple is found by drawing people with replacement so that
-the required share of curves is entirely inside. The papers count all people, of whom two thirds also determined the mean: the
-band is too narrow for few people; counting only people not drawn makes it too wide. Here the two shares are weighted .368
-and .632 (Efron 1983, J Am Stat Assoc 78:316-331); benchmarks/own_norms.py prints the resulting coverage.
+multiple of the standard deviation at each instant, and the multiple is found by drawing people with replacement so that the
+required share of curves is entirely inside. The papers count all people, of whom two thirds also determined the mean: the band
+is too narrow for few people; counting only people not drawn makes it too wide. Here the two fractions have the weights .368 and
+.632 (Efron 1983, J Am Stat Assoc 78:316-331); benchmarks/own_norms.py prints the resulting coverage.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import StatisticsError
 
-#: Fewer people do not determine a 95 % band: the largest of 19 deviations bounds 95 %.
+#: Least number of people for a 95 % band, because the largest of 19 deviations bounds 95 %.
 LEAST_FOR_BAND: Final = 20
 LEAST_FOR_MEAN: Final = 5
 _HIGHEST_POWER = 2
@@ -77,7 +77,9 @@ def fit_curve_model(
     """
     count = int(people.max(initial=-1)) + 1
     if count < LEAST_FOR_MEAN:
-        raise StatisticsError(f"There are {count} people: norms need {LEAST_FOR_MEAN}.", "Measure more people.")
+        raise StatisticsError(
+            f"There are {count} people, but norms need at least {LEAST_FOR_MEAN}.", "Measure more people."
+        )
     reference = float(np.average(covariate, weights=weight))
     offset = covariate - reference
     powers = offset[:, None] ** np.arange(_HIGHEST_POWER + 1)
@@ -94,7 +96,7 @@ def _with_powers(data: _Data, powers: int) -> _Data:
 
 def _choose_powers(data: _Data, count: int) -> int:
     """Return the number of powers of the covariate that best predicts curves in leave-one-person-out cross-validation."""
-    # A power of the covariate stays where it makes the error for a new person smaller by more than chance does.
+    # A power of the covariate is kept if it reduces the error for a new person by more than chance.
     required_improvement = 0.99
     errors = []
     for powers in range(1, _HIGHEST_POWER + 2):
@@ -121,7 +123,7 @@ def _cross_validation_error(data: _Data, count: int) -> float:
 
 
 def _coefficients(data: _Data, drawn: FloatArray) -> FloatArray:
-    """Return weighted least-squares coefficients (P, Q); `drawn`: how often each person is counted."""
+    """Return weighted least-squares coefficients (P, Q); `drawn`: number of times that each person is counted."""
     weighted = data.powers * (data.weight * drawn[data.person])[:, None]
     return np.asarray(
         np.linalg.lstsq(weighted.T @ data.powers, weighted.T @ data.curves, rcond=None)[0], dtype=np.float64
@@ -133,7 +135,7 @@ def _mean_and_spread(data: _Data, drawn: FloatArray) -> tuple[FloatArray, FloatA
     mean = _coefficients(data, drawn)
     apart = data.curves - data.powers @ mean
     weight = data.weight * drawn[data.person]
-    # one person is one observation: what the coefficients took is given back
+    # each person is one observation; corrected for the degrees of freedom of the coefficients
     lost = max(1.0 - data.powers.shape[1] / max(float((drawn > 0).sum()), data.powers.shape[1] + 1.0), 0.1)
     size = np.sqrt(_weighted_mean(apart**2, weight))
     relative = np.sqrt(((apart / np.maximum(size, _spread_floor(size))) ** 2).mean(axis=1))
@@ -149,14 +151,14 @@ def _weighted_mean(values: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _spread_floor(sd: FloatArray) -> float:
-    # An instant at which people hardly differ (a moment in swing) must not decide how wide the band is everywhere.
+    # An instant at which people hardly differ (e.g. a moment in swing) must not determine the width of the band.
     least_share_of_sd = 0.10
     return max(least_share_of_sd * float(np.sqrt(np.mean(sd**2))), 1e-12)
 
 
 def _significant_slope(x: FloatArray, y: FloatArray, weight: FloatArray) -> float:
     """Return the weighted slope of y over x; 0 if it is smaller than two standard errors."""
-    clear_standard_errors = 2.0  # standard errors from which on the spread is taken to depend on the covariate
+    clear_standard_errors = 2.0  # number of standard errors above which the spread depends on the covariate
     x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
     square = float(weight @ x**2)
     if not square > 0.0:
@@ -167,7 +169,7 @@ def _significant_slope(x: FloatArray, y: FloatArray, weight: FloatArray) -> floa
 
 
 def _band_reach(data: _Data, count: int, coverage: float, seed: int) -> float:
-    """Return the multiple of the standard deviation that contains whole curves of the given share of people."""
+    """Return the multiple of the standard deviation that contains the whole curves of the given fraction of people."""
     new_share = 0.632  # weight of people who were not drawn in the coverage
     replicates = 400
     rng = np.random.default_rng(seed)

@@ -14,7 +14,7 @@ from biodyn.errors import StatisticsError
 
 @dataclass(frozen=True)
 class Intraclass:
-    """An intraclass correlation with its 95 % confidence limits."""
+    """Intraclass correlation with 95 % confidence limits."""
 
     value: float
     low: float
@@ -45,7 +45,7 @@ class Repeatability:
 
 
 def assess_repeatability(values: ArrayLike) -> Repeatability:
-    """Return the repeatability of values (n subjects, k sessions); subjects with a missing value are left out.
+    """Return the repeatability of values (n subjects, k sessions); subjects with a missing value are excluded.
 
     Mean squares of the two-way table give the coefficients (Shrout & Fleiss 1979) and their limits from F distributions (McGraw
     & Wong 1996, Psychol Methods 1:30-46, table 7; of (2,1) with Satterthwaite degrees of freedom, case 2A).
@@ -67,14 +67,16 @@ def assess_repeatability(values: ArrayLike) -> Repeatability:
     columns = float(n * np.sum((session - grand) ** 2) / (k - 1))
     error = float(np.sum((table - subject[:, None] - session + grand) ** 2) / ((n - 1) * (k - 1)))
     if not (rows > 0.0 and (table != subject[:, None]).any()):
-        raise StatisticsError("The values do not vary between subjects, or repeat exactly: nothing to estimate.")
+        raise StatisticsError(
+            "Repeatability cannot be estimated, because the values do not vary between subjects or repeat exactly."
+        )
     sem = math.sqrt(error + max(0.0, (columns - error) / n))
     mdc95 = float(scipy.stats.norm.ppf(_TAIL)) * math.sqrt(2.0) * sem
     agreement = _icc_agreement(rows, columns, error, n, k)
     return Repeatability(n, agreement, _icc_consistency(rows, error, n, k), sem, mdc95, (rows, columns, error))
 
 
-_TAIL = 0.975  # of 95 % limits
+_TAIL = 0.975  # quantile of 95 % limits
 
 
 def _icc_consistency(rows: float, error: float, n: int, k: int) -> Intraclass:

@@ -1,4 +1,4 @@
-"""One standard deviation of every joint torque and joint power in every frame, by source and in total."""
+"""Standard deviations of joint torques and joint powers in every frame, by source and in total."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
     "centre_of_pressure": error_sources.centre_of_pressure,
     "cutoff": error_sources.cutoff_columns,
 }
-# White noise and movement with the stride of single markers, or of measured poses.
+# White noise, and movement with the stride, of markers or of measured poses.
 _OF_MARKERS, _OF_POSES = ("marker_noise", "soft_tissue"), ("pose_noise", "pose_errors")
-#: Sources of error in the order of tables, of every trial with markers.
+#: Sources of error of every trial with markers, in the order of tables.
 SOURCES = (*_OF_MARKERS, *_BY_COLUMN)
-#: The source of trials in which the motion of some segment is assumed.
+#: Source of error of trials in which the motion of some segment is assumed.
 UNSEEN = "unseen_segments"
-#: Number of frames computed at a time: limits the memory for trials of any length.
+#: Number of frames computed at a time, which limits the memory for long trials.
 BLOCK_FRAMES = 256
-_MARGIN_FRAMES = 2  # of the difference formula on both sides
+_MARGIN_FRAMES = 2  # margin of the difference formula on both sides, frames
 _LEAST_FRAMES = 2 * _MARGIN_FRAMES + 1
 
 
@@ -77,11 +77,12 @@ class TorqueUncertainty:
 
     Attributes:
         coordinates: names (C,). joints: names (J,), with the side.
-        by_source: per source (T, C) Nm, NaN where there is no torque.
-        power_by_source: per source (T, J) W, NaN where there is no power; with the correlation of torques and angular velocities.
-        noise_m: noise of each fitted marker (M,), or of the origin of each segment with a measured pose (S,), m an axis.
-        turn_noise_rad: noise (S,) of these segments' attitudes, rad an axis; None of markers.
-        places: of joints and segments' ends, of all sources together; None where not computed.
+        by_source: (T, C) Nm for each source, NaN where there is no torque.
+        power_by_source: (T, J) W for each source, NaN where there is no power; includes the correlation of torques and angular
+            velocities.
+        noise_m: noise of each fitted marker (M,), or of the origin of each segment with a measured pose (S,), m per axis.
+        turn_noise_rad: noise (S,) of the attitudes of these segments, rad per axis; None for markers.
+        places: standard deviations of the positions of joints and segment ends, from all sources; None if not computed.
     """
 
     coordinates: tuple[str, ...]
@@ -94,17 +95,17 @@ class TorqueUncertainty:
 
     @property
     def total(self) -> FloatArray:
-        """All sources together (T, C) Nm: they are independent, so variances add."""
+        """Total (T, C) Nm of all sources, which are independent."""
         return root_sum_of_squares(self.by_source)
 
     @property
     def total_power(self) -> FloatArray:
-        """All sources together (T, J) W."""
+        """Total (T, J) W of all sources."""
         return root_sum_of_squares(self.power_by_source)
 
 
 def root_sum_of_squares(by_source: Mapping[str, FloatArray]) -> FloatArray:
-    """Return the standard deviations of independent sources together."""
+    """Return the total standard deviation of independent sources."""
     variance = np.zeros(next(iter(by_source.values())).shape)
     for sd in by_source.values():
         variance += sd**2
@@ -118,7 +119,7 @@ def torque_bands(
     constants: ParameterEffects | None = None,
     scale: Mapping[Any, float] | None = None,
 ) -> TorqueUncertainty | None:
-    """Return the uncertainty of a trial's torques, None where the settings switch it off; see `torque_uncertainty`."""
+    """Return the uncertainty of the torques of a trial, None if it is switched off; see `torque_uncertainty`."""
     if not settings.compute:
         return None
     magnitudes = load_magnitudes(settings.magnitudes)
@@ -137,14 +138,14 @@ def torque_uncertainty(
     """Propagate the errors of all inputs to the torques.
 
     Parameters:
-        scale: factor on the standard deviation of a source by its name (see `SOURCES`), 0 excludes it.
-        block_frames: frames computed at a time; affects memory and time only.
-        subtract_noise: the signal removed by the filter is estimated from noisy markers; subtract the known share of the noise
-            from its square. False for comparisons with repeated analyses, which cannot.
-        noise_in_torques: False where the caller has a better estimate of the effect of noise on the torques: 0 is returned for it
-            then. The positions of the joints include it in any case.
-        constants: parameters that were estimated with the motion and respond to all errors; the effect of noise on them counts as
-            noise.
+        scale: factor on the standard deviation of each source by name (see `SOURCES`); 0 excludes the source.
+        block_frames: number of frames computed at a time; affects only memory and time.
+        subtract_noise: the signal removed by the filter is estimated from noisy markers; True subtracts the known contribution
+            of the noise from its square. False for comparisons with repeated analyses, which cannot subtract it.
+        noise_in_torques: False if the caller has a better estimate of the effect of noise on the torques, which is then 0 in
+            the result. The joint positions always include it.
+        constants: parameters that were estimated with the motion and respond to all errors; the effect of noise on them counts
+            as noise.
     """
     names = error_sources_of(inputs)
     factor = {name: (scale or {}).get(name, 1.0) for name in names}
@@ -187,7 +188,8 @@ def torque_uncertainty(
 
 
 def joint_rows(model: SubjectModel) -> tuple[tuple[str, ...], FloatArray]:
-    """Return the names (J,) of the joints with free coordinates, and (J, C) 1 for the coordinates of each."""
+    """Return the names (J,) of the joints with free coordinates, and a matrix (J, C) with 1 for the coordinates of each
+    joint."""
     definitions = [body.definition for body in model.moving_segments]
     names = [with_side(without_side(each.joint, each.side), each.side) for each in definitions]
     of_body = {definition.name: row for row, definition in enumerate(definitions)}
@@ -200,10 +202,11 @@ def joint_rows(model: SubjectModel) -> tuple[tuple[str, ...], FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class _Errors:
-    """Errors of a trial, the same in every block of frames.
+    """Errors of a trial, which are the same in every block of frames.
 
-    `sources`: by columns. `factor`: on every source's standard deviation. `markers`: their random errors. `smoothed`: response of
-    regularised coordinates. `sensitivities`: of estimated parameters. The others: see `torque_uncertainty`.
+    `sources`: sources with columns. `factor`: factor on the standard deviation of every source. `markers`: random errors of the
+    markers. `smoothed`: response of regularised coordinates. `sensitivities`: those of estimated parameters. For the others see
+    `torque_uncertainty`.
     """
 
     sources: Mapping[str, Source]
@@ -223,7 +226,7 @@ def _prepare_errors(
     moving: BoolArray,
     constants: ParameterEffects | None,
 ) -> tuple[_Errors, Callable[[IntArray], Frames]]:
-    """Return the errors of a trial, and a function that returns some of its frames; `moving` (T,) have accelerations."""
+    """Return the errors of a trial, and a function that returns some of its frames; `moving` (T,): frames with accelerations."""
     model, motion = inputs.model, inputs.fit.motion
     rows = np.array([coordinate.v_index for coordinate in model.coordinates], dtype=np.int64)
     seen = np.isfinite(inputs.fit.marker_error)
@@ -287,9 +290,9 @@ def _error_columns(inputs: TrialInputs) -> dict[str, Callable[[TrialInputs, Magn
 
 
 def frame_blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
-    """Split the frames first .. stop - 1 into blocks of about `size`: their own frames, and with a margin for differences.
+    """Split the frames first .. stop - 1 into blocks of about `size`; return each block without and with margins.
 
-    The margin is wide enough for every block to differentiate as the whole stretch would.
+    With the margins, the finite differences of every block equal those of the whole stretch.
     """
     count = max(round((stop - first) / max(size, _LEAST_FRAMES)), 1)
     edges = np.linspace(first, stop, count + 1).round().astype(int).tolist()
@@ -302,12 +305,11 @@ def frame_blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
 def _propagate(
     frames: Frames, inner: slice, errors: _Errors, points: PointCovariances
 ) -> tuple[dict[str, FloatArray], FloatArray]:
-    """Return the variances (T, C) by source in a block of frames; the margins outside of `inner` serve the differences only.
+    """Return the variances (T, C) by source in a block of frames; margins outside `inner` are for differences only.
 
-    `points` collects the positions of the joints.
-
-    The second part (T, C) belongs to the source with a last column estimated from noisy markers: its square without the known
-    share of the noise. In one frame that is a poor estimate, near zero or negative; over a period of the filter it is a good one.
+    `points` collects the positions of the joints. The second result (T, C) is the square of the last column of the source that
+    is estimated from noisy markers, minus the known contribution of the noise. It is inaccurate in a single frame (near zero or
+    negative), but accurate on average over a period of the filter.
     """
     inputs, count = frames.inputs, len(frames.at)
     markers, smoothed, sensitivities = errors.markers, errors.smoothed, errors.sensitivities
@@ -332,7 +334,7 @@ def _propagate(
     known = {name: np.zeros_like(variance[name]) for name in columns}
     wanted, by_markers = points.wanted(frames.at), []
     wanted = wanted[(wanted >= inner.start) & (wanted < inner.stop)]
-    cached_frames = 64  # keeps the largest arrays in the processor's cache
+    cached_frames = 64  # block size with which the largest arrays fit in the processor cache
     for block, wide in frame_blocks(0, count, cached_frames):
         core = slice(block.start - wide.start, block.stop - wide.start)
         fit = fit_of(frames, wide, smoothed)
@@ -357,8 +359,8 @@ def _propagate(
     if sensitivities is not None:
         by_parameters, through_skin, through_noise = sensitivities.torques(frames)
         variance[random], variance[moving] = variance[random] + through_noise, variance[moving] + through_skin
-    # Over a period of the filter a square estimated from noise has one or two degrees of freedom: with noise as large as that of
-    # poses can be, only the excess over twice the known share is more than noise.
+    # Over a period of the filter a square estimated from noise has one or two degrees of freedom. Because the noise of
+    # poses can be large, only the excess over twice the known contribution is more than noise.
     noise_factor = 1.0 if markers.poses is None else 2.0
     of_filter = np.zeros(shape)
     at = 0
@@ -388,7 +390,7 @@ def _add_points(
     errors: _Errors,
     columns: Mapping[str, Columns],
 ) -> None:
-    """Add the points of the joints in the rows `at`; `by_markers`, `steps`: response of the fit to markers and parameters."""
+    """Add the joint positions in the rows `at`; `by_markers`, `steps`: responses of the fit to markers and parameters."""
     markers, factor = errors.markers, errors.factor
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     noise = markers.noise if len(markers.noise) == 1 else markers.noise[frames.at[at]]

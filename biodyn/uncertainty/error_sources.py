@@ -1,4 +1,4 @@
-"""Sources of error of the torques, each as columns or as random errors: centres, inertias, pressure, cut-off, markers, poses."""
+"""Sources of error of the torques: joint centres, inertias, centre of pressure, cut-off, markers, poses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from biodyn.rigid_body import Multibody, body_poses, generalised_wrench_forces, 
 from biodyn.rigid_body.kinematics import StickFigure
 from biodyn.uncertainty.inputs import PAIRS, Magnitudes, TrialInputs, filtered_noise, stride_movement, white_noise
 
-#: Lowest cut-off: below it nothing of a walk remains.
+#: Lowest cut-off; lower ones remove the signal of walking.
 LOWEST_CUTOFF_HZ = 1.0
 
 
@@ -29,10 +29,10 @@ class Columns:
 
     Attributes:
         torque: (T, C, P) change of the torques at the same motion, Nm.
-        gradient: (T, nv, P) change of the gradient of the fit's cost at the same configuration: it changes the motion.
-        noise: of the last columns, which were estimated from noisy markers, moments (T, M or 1, 6) of the white marker noise in a
-            unit of each: its known contribution to the column's square is subtracted.
-        models: of columns that are parameters of the model, the number of steps in one standard deviation and the model after one
+        gradient: (T, nv, P) change of the gradient of the fit's cost at the same configuration, which changes the motion.
+        noise: for the last columns, which were estimated from noisy markers, moments (T, M or 1, 6) of the white marker noise
+            per unit of each column; its known contribution is subtracted from the square of the column.
+        models: for columns that are model parameters, the number of steps in one standard deviation and the model after one
             step.
     """
 
@@ -44,13 +44,14 @@ class Columns:
 
 @dataclass(frozen=True)
 class Frames:
-    """Frames of a trial with known motion, for the columns.
+    """Frames of a trial with known motion, for the computation of columns.
 
     Attributes:
-        inputs: the trial. at: (T,) frame numbers. rows: (C,) places of the coordinates in v.
-        q, v, vdot, wrenches: (T, ...). seen_at: (T, M, 3) m; weights: (T, M), 0 where unseen.
-        held: (T, nv) see `responses.held_coordinates`.
-        joints: (J, C) 1 for the coordinates of each joint whose power is a row behind the torques, 0 for others.
+        inputs: the trial. at: (T,) frame numbers. rows: (C,) indices of the coordinates in v.
+        q, v, vdot, wrenches: (T, ...) motion and wrenches. seen_at: (T, M, 3) m measured markers. weights: (T, M), 0 if not
+            visible.
+        held: (T, nv), see `responses.held_coordinates`.
+        joints: (J, C), 1 for the coordinates of each joint whose power is a row after the torques, else 0.
     """
 
     inputs: TrialInputs
@@ -80,15 +81,15 @@ class Frames:
         return np.ascontiguousarray(w), (w * y).transpose(1, 0, 2).reshape(len(w), -1)
 
 
-#: The columns of a source of error of a trial, for some of its frames.
+#: Function that returns the columns of a source of error for some frames of a trial.
 Source = Callable[[Frames], Columns]
 
 
 def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Return a column for each axis of every joint centre with a known error, that of the fitted model if available."""
+    """Return columns for each axis of every joint centre with a known error (that of the fitted model if available)."""
     model = inputs.model
     fitted = Fitted.of(model)
-    step_m = 1e-4  # small compared with every joint, large compared with round-off
+    step_m = 1e-4  # small compared to every joint, large compared to round-off
     changed = []
     for body in model.moving_segments:
         sizes = inputs.centre_sd(body.definition.name, magnitudes)
@@ -99,7 +100,7 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
     def columns(frames: Frames) -> Columns:
         tau = recompute_torques(frames, fitted.tree)
-        # links at the same place have the same gradient
+        # links at the same position have the same gradient
         same = {some: fit_gradient(frames, fitted, some) for some in {some for _, _, some in changed}}
         result = stack_columns(
             frames,
@@ -112,7 +113,8 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
 
 def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Return columns for mass, centre of mass (forward, along) and moments of inertia of each kind of segment, both sides equal.
+    """Return columns for mass, centre of mass (forward, along) and moments of inertia of each kind of segment (both sides
+    equal).
 
     The torques are linear in the inertial parameters (Atkeson et al. 1986).
     """
@@ -123,7 +125,7 @@ def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         share = sum(inertia.mass for inertia in scaled.values()) / model.mass_kg
         if share == 0.0:
             continue
-        # The body's mass is known: all segments lose in proportion what the group gains.
+        # Because the body mass is known, all segments lose in proportion what the group gains.
         back = 1.0 / (1.0 + magnitudes.mass_share * share)
         more = (1.0 + magnitudes.mass_share) * back
         masses = {body.definition.name: more if body.definition.name in group else back for body in model.bodies}
@@ -144,7 +146,7 @@ def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
 
 def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Return columns for each foot's ground reaction: shifts forward and sideways, division of a plate, unmeasured strikes."""
+    """Return columns for the ground reaction of each foot: forward and sideways shifts, shared plates, unmeasured strikes."""
     shifts = magnitudes.centre_of_pressure_m * np.eye(3)[[0, 2]]
     others = [*shared_load_errors(inputs), *ahead_of_strikes(inputs)]
 
@@ -162,10 +164,11 @@ def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
 
 def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Return columns for another cut-off of markers and forces (slope and curvature of the torques), and for the filter's bias.
+    """Return columns for the cut-off of markers and forces (slope and curvature of the torques), and for the bias of the
+    filter.
 
-    The bias of a filter increases steeply as its cut-off decreases, so the curvature counts: for a standard normal z the variance
-    of a z + c z^2 is a^2 + 2 c^2. The bias itself (`filter_bias`) counts as one standard deviation.
+    The curvature is included, because the bias of a filter increases steeply as its cut-off decreases: for a standard normal z
+    the variance of a z + c z^2 is a^2 + 2 c^2. The bias (`filter_bias`) is treated as one standard deviation.
     """
     step = magnitudes.cutoff_sd_hz(inputs.cutoff_hz)
     if inputs.cutoff_hz == 0 or step == 0:
@@ -186,7 +189,7 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         low, middle, high = (signal(max(hz + sign * step, LOWEST_CUTOFF_HZ)) for sign in (-1.0, 0.0, 1.0))
         return [0.5 * (high - low), np.sqrt(2.0) * (0.5 * (high + low) - middle)]
 
-    # the bias is computed from filtered signals that the slope needs too
+    # the bias is computed from filtered signals that the slope also needs
     biases = [*slope_and_curvature(markers, inputs.cutoff_hz), _filter_loss(inputs, markers(inputs.cutoff_hz))]
     loads = [*slope_and_curvature(wrenches, inputs.force_cutoff_hz), _wrench_bias(inputs, wrenches)]
     fitted = Fitted.of(inputs.model)
@@ -194,7 +197,7 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     estimators = [
         lambda x: _filter_loss(inputs, butterworth_lowpass(x, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order))
     ]
-    if inputs.poses is not None:  # errors from frame to frame may be large there, and count separately
+    if inputs.poses is not None:  # errors may be large in these frames, and are counted separately
 
         def through(x: FloatArray) -> list[FloatArray]:
             def smoothed(hz: float) -> FloatArray:
@@ -217,11 +220,11 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     return columns
 
 
-# -- Parts of the sources, which repeated analyses with drawn errors use too
+# -- Parts of the sources that are also used by repeated analyses with random errors
 
 
 def segment_groups(model: SubjectModel) -> list[tuple[str, ...]]:
-    """Return the segments by kind: both sides of one together."""
+    """Return the segments grouped by kind, with both sides in one group."""
     groups: dict[str, list[str]] = {}
     for body in model.bodies:
         name, side = body.definition.name, body.definition.side
@@ -230,20 +233,20 @@ def segment_groups(model: SubjectModel) -> list[tuple[str, ...]]:
 
 
 def read_inertia(model: SubjectModel, name: str) -> Inertia:
-    """Return the inertia of a segment in its own axes."""
+    """Return the inertia of a segment in segment axes."""
     return next(body.inertia for body in model.bodies if body.definition.name == name)
 
 
 def with_mass_factor(inertia: Inertia, factor: float) -> Inertia:
-    """Return the inertia of a segment of the same shape and another mass."""
+    """Return the inertia of a segment with the same shape and its mass multiplied by a factor."""
     return Inertia(inertia.mass * factor, inertia.com, inertia.tensor * factor)
 
 
 def filter_bias(inputs: TrialInputs) -> tuple[FloatArray, FloatArray]:
-    """Return the bias of the filters F: of all raw markers (T, N, 3) m, of the wrenches on the feet (T, K, 6).
+    """Return the bias of the filters F for all raw markers (T, N, 3) m and for the wrenches on the feet (T, K, 6).
 
-    The record of a plate is accurate up to far above the cut-off. Accelerations of markers are dominated by noise there, but
-    x = F^-1 F x, and F^-1 = 1 + (1 - F) + (1 - F)^2 + ... (Neumann): the first terms of F x - x are well determined (one term is
+    Plate signals are accurate far above the cut-off. Accelerations of markers are dominated by noise at such frequencies, but x
+    = F^-1 F x, and F^-1 = 1 + (1 - F) + (1 - F)^2 + ... (Neumann): the first terms of F x - x are well determined (one term is
     the "twicing" of Tukey 1977).
     """
     markers = butterworth_lowpass(inputs.raw.positions, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
@@ -251,15 +254,14 @@ def filter_bias(inputs: TrialInputs) -> tuple[FloatArray, FloatArray]:
 
 
 def _wrench_bias(inputs: TrialInputs, wrenches: Callable[[float], FloatArray]) -> FloatArray:
-    hz, walking_hz = inputs.force_cutoff_hz, 30.0  # impacts included; noise and ringing are above
+    hz, walking_hz = inputs.force_cutoff_hz, 30.0  # includes impacts; noise and ringing have higher frequencies
     return wrenches(hz) - wrenches(max(walking_hz, hz)) if hz else np.zeros_like(inputs.dynamics.foot_wrenches)
 
 
 def _filter_loss(inputs: TrialInputs, filtered: FloatArray) -> FloatArray:
     """Return the first three terms of F x - x = -(1 - F) F x - (1 - F)^2 F x - ... for markers F x (T, ...).
 
-    At the cut-off one term restores a half, three restore seven eighths. Further terms add more noise, which increases with the
-    square of the frequency, than walking.
+    At the cut-off one term restores half of the signal, and three terms seven eighths. Further terms add more noise than signal.
     """
     total, term = np.zeros_like(filtered), filtered
     for _ in range(3):
@@ -274,7 +276,7 @@ def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
     sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
     total = np.zeros((frames, len(sides), 6))
     for plate in inputs.raw_plates:
-        hz = min(cutoff_hz, 0.45 * plate.rate_hz)  # a filter needs more than twice its frequency
+        hz = min(cutoff_hz, 0.45 * plate.rate_hz)  # the sampling rate of a filter must exceed twice its cut-off
 
         def smoothed(raw: FloatArray, plate: PlateWrench = plate, hz: float = hz) -> FloatArray:
             smooth = butterworth_lowpass(raw, plate.rate_hz, hz, inputs.signals.settings.filter_order)
@@ -306,7 +308,7 @@ def shared_load_errors(inputs: TrialInputs) -> FloatArray:
 
 
 def ahead_of_strikes(inputs: TrialInputs) -> FloatArray:
-    """Return one standard deviation (2, T, feet, 6) of the filtered force ahead of strikes off the plates."""
+    """Return one standard deviation (2, T, feet, 6) of the filtered force before strikes off the plates."""
     sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
     total = np.zeros((2, inputs.markers.frame_count, len(sides), 6))
     for foot, side in enumerate(sides):
@@ -316,7 +318,7 @@ def ahead_of_strikes(inputs: TrialInputs) -> FloatArray:
 
 
 def _assigned_side(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
-    """Return the side (T,) of the contact with the plate nearest in time, "" where that contact was not assigned."""
+    """Return the side (T,) of the contact of the plate that is nearest in time, "" if it was not assigned."""
     contacts = [contact for contact in inputs.contacts if contact.plate == plate]
     if not contacts:
         return np.full(frames, "")
@@ -333,7 +335,7 @@ def no_columns(frames: Frames) -> Columns:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A tree and the markers on it: links (M,), positions on them (M, 3) m."""
+    """Tree with markers: links (M,), and positions (M, 3) m on them."""
 
     tree: Multibody
     links: IntArray
@@ -352,26 +354,26 @@ class Fitted:
 
     @cached_property
     def figure(self) -> StickFigure:
-        """Joints and ends of its segments."""
+        """Stick figure of the tree, with joints and segment ends."""
         return StickFigure.from_posture(self.tree)
 
     @cached_property
     def carrying(self) -> IntArray:
-        """The links (K,) that carry markers."""
+        """Links (K,) that carry markers."""
         return np.unique(self.links)
 
     @cached_property
     def sums(self) -> FloatArray:
-        """Matrices that sum values of markers over the K links that carry them: weighted by position, and by 1 (4, K, M)."""
+        """Matrices (4, K, M) that sum marker values over the K links that carry them, weighted by position and by 1."""
         carries = (self.links == self.carrying[:, None]).astype(np.float64)
         return np.stack([carries * place for place in (*self.p_LM.T, 1.0)])
 
     def changed_links(self, other: Fitted) -> tuple[int, ...]:
-        """Return the places in `carrying` of links with another pose, or a marker elsewhere, in a model of the same joints."""
-        tree, changed, round_off = self.tree.tree, other.tree.tree, 1e-12  # steps are a hundred million times as large
+        """Return the indices in `carrying` of links whose pose or markers differ in another model with the same joints."""
+        tree, changed, round_off = self.tree.tree, other.tree.tree, 1e-12  # steps are 1e8 times larger
         pairs = ((tree.R_PJ, changed.R_PJ), (tree.p_PJ, changed.p_PJ))
         apart = np.any([np.abs(a - b).max(axis=1) > round_off for a, b in pairs], axis=0)
-        for link, parent in enumerate(tree.parent):  # parents come first
+        for link, parent in enumerate(tree.parent):  # parents precede children
             apart[link] |= parent >= 0 and apart[parent]
         with_marker = self.links[np.abs(self.p_LM - other.p_LM).max(axis=1) > round_off]
         result = apart[self.tree.link_of_body[self.carrying]] | np.isin(self.carrying, with_marker)
@@ -457,16 +459,16 @@ def stack_columns(
     return Columns(torque, np.zeros((shape[0], frames.v.shape[1], 0)))
 
 
-# -- Errors of measured poses: white noise, movement within the stride, and offsets
+# -- Errors of measured poses: white noise, movement with the stride, and offsets
 #
-# The virtual points of a segment have common errors: of its origin along an axis, and of its attitude about one. The response of
-# the fit then has six columns a segment, three of its origin and three of its attitude. Joint centres and fixed angles are means
-# of the same poses, so a constant offset also changes the model.
+# The virtual points of a segment have common errors: those of its origin and those of its attitude. The response of
+# the fit therefore has six columns per segment, three for its origin and three for its attitude. A constant offset
+# also changes the model, because joint centres and fixed angles are means of the same poses.
 
 
 @dataclass(frozen=True)
 class PosePoints:
-    """Fitted points of each segment's pose: `groups` (S, 4) columns of the fitted points."""
+    """Virtual points of the segment poses; `groups` (S, 4): indices of the fitted points of each segment."""
 
     groups: IntArray
 
@@ -477,10 +479,10 @@ class PosePoints:
         return cls(np.array([[m for m, b in enumerate(bodies) if b == body] for body in dict.fromkeys(bodies)]))
 
     def columns(self, A: FloatArray, places: FloatArray) -> FloatArray:
-        """Return the response (T, nv, 3, 2 S) to origins, then attitudes, from that to points A (T, nv, 3, M) at `places` (T, M,
-        3).
+        """Return the response (T, nv, 3, 2 S) to origins, then attitudes, given that to points A (T, nv, 3, M) at `places` (T,
+        M, 3).
 
-        Of dq = sum A_m . (d + theta x r_m) with the arms r_m from a segment's origin: d . sum A_m + theta . sum r_m x A_m.
+        dq = sum A_m . (d + theta x r_m) = d . sum A_m + theta . sum r_m x A_m, with r_m from the origin of the segment.
         """
         arms = places[:, self.groups]
         arms = (arms - arms.mean(axis=2, keepdims=True)).transpose(0, 3, 1, 2)[:, None]  # (T, 1, 3, S, 4)
@@ -495,14 +497,15 @@ class PosePoints:
         return np.concatenate([by_point.sum(axis=-1), by_attitude.sum(axis=-1)], axis=3)
 
     def of_each(self, values: FloatArray) -> FloatArray:
-        """Return values of points (..., M) for origins and attitudes (..., 2 S): those of a segment's first point."""
+        """Return values (..., 2 S) for origins and attitudes, taken from the first of each segment's points (..., M)."""
         first = values[..., self.groups[:, 0]]
         return np.concatenate([first, first], axis=-1)
 
     def noise(self, inputs: TrialInputs, magnitudes: Magnitudes) -> FloatArray:
-        """Return the white noise (2 S,) of origins, m, and attitudes, rad, that the trial shows, at least the usual one.
+        """Return the white noise (2 S,) of origins (m) and attitudes (rad) in the trial, at least the typical noise.
 
-        The variance of a corner of a tetrahedron at (a, a, a) along each axis is the origin's plus 2 a^2 times the attitude's.
+        The variance of a tetrahedron corner at (a, a, a) along each axis is that of the origin plus 2 a^2 times that of the
+        attitude.
         """
         raw, rate_hz, order = inputs.fitted(inputs.raw), inputs.rate_hz, inputs.filter_order
         corners = raw[:, self.groups]
@@ -515,7 +518,7 @@ class PosePoints:
 
 
 def pose_offsets(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Return columns for the constant errors of every segment's pose: six each, with the model rebuilt for each."""
+    """Return six columns for the constant errors of every segment pose, for each of which the model is rebuilt."""
     errors = inputs.poses
     if errors is None or not errors.shares[0]:
         return no_columns
@@ -545,15 +548,16 @@ def pose_offsets(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     return columns
 
 
-# -- Random errors of markers, noise and soft tissue, behind the filter, and the variance of a torque
+# -- Random errors of markers (noise and soft tissue) after the filter, and the variance of a torque
 
 
 @dataclass(frozen=True)
 class MarkerMoments:
-    """Variances of the markers' errors: noise_m, skin_m (M,) m, and the moments of their shapes (T, M or 1, 6) and (6,).
+    """Standard deviations of marker errors, noise_m and skin_m (M,) m, and the moments of their time courses, (T, M or 1, 6)
+    and (6,).
 
-    Where poses were measured, of their origins, m, and attitudes, rad, (2 S,) instead.
-    common_m: (M, S) movement that the markers of each of S segments make together, m; `skin_m` is the rest.
+    For measured poses the errors are those of origins (m) and attitudes (rad), (2 S,). common_m: (M, S) common movement of the
+    markers of each of S segments, m; `skin_m` is the remaining movement of single markers.
     """
 
     noise_m: FloatArray
@@ -564,7 +568,8 @@ class MarkerMoments:
     poses: PosePoints | None = None
 
     def together(self, response: FloatArray) -> FloatArray:
-        """Return the response (..., 3 S) to one standard deviation of the common movements, for one (..., 3 M) to markers."""
+        """Return the response (..., 3 S) to one standard deviation of the common movements, given the response (..., 3 M) to
+        markers."""
         parts = response.reshape(*response.shape[:-1], 3, -1) @ to_single_precision(self.common_m)
         return np.asarray(parts.reshape(*response.shape[:-1], -1))
 
@@ -577,14 +582,14 @@ class MarkerMoments:
         return total
 
     def moments_of(self, moments: FloatArray) -> FloatArray:
-        """Return moments (T, M or 1, 6) of single markers for the errors of `noise_m`."""
+        """Expand moments (T, M or 1, 6) of single markers to the errors of `noise_m`."""
         if self.poses is None or moments.shape[1] == 1:
             return moments
         return self.poses.of_each(moments.transpose(0, 2, 1)).transpose(0, 2, 1)
 
 
 def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments:
-    """Return the moments of a trial: its own noise, at least the usual one."""
+    """Return the moments for the noise of a trial, at least the typical noise."""
     rate_hz, cutoff_hz, order = inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order
     stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
     raw = inputs.fitted(inputs.raw)
@@ -615,7 +620,7 @@ def noise_variance(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArra
 
     moments: (T or 1, M or 1, 6) and sd: (M,) of n.
     """
-    round_off = 1e-7  # correlation: far from the ends an error and its rate have none
+    round_off = 1e-7  # correlation; far from the ends an error and its rate are uncorrelated
     total = np.zeros(g[0].shape[:2])
     for column, (i, j) in enumerate(PAIRS):
         size = np.sqrt(moments[..., PAIRS.index((i, i))] * moments[..., PAIRS.index((j, j))])
@@ -623,9 +628,9 @@ def noise_variance(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArra
             twice = 1.0 if i == j else 2.0
             weight = to_single_precision(np.tile(twice * moments[..., column] * sd**2, (1, 3)))
             total += ((g[i] * g[j]) @ weight[:, :, None])[..., 0]
-    return np.maximum(total, 0.0)  # round-off where nothing moves
+    return np.maximum(total, 0.0)  # round-off if there is no motion
 
 
 def to_single_precision(values: FloatArray) -> FloatArray:
-    """Return the values in single precision, in half the time: a standard deviation needs three digits."""
+    """Return the values in single precision, which is faster and sufficient for a standard deviation with three digits."""
     return values.astype(np.float32)  # type: ignore[return-value]

@@ -1,9 +1,10 @@
-"""One standard deviation of every torque of an imported model: the errors of its inputs, drawn and sent through fit and dynamics.
+"""Standard deviations of the torques of an imported model, by Monte Carlo propagation of the input errors through fit and
+dynamics.
 
-The fit of a model with couplings and clamped coordinates is a nonlinear problem, and fast; so an error is added, the coordinates
-are fitted and smoothed again, and the change of the torques is used. Sources of few independent errors (where a
-force acts, the cut-off) have one change each, and the squares add; of the others the spread over some draws is used. Variances
-are averaged over the time that the filter spreads an error, which steadies what so few draws give.
+The fit of a model with couplings and clamped coordinates is nonlinear, but fast. Therefore errors are added to the inputs, the
+coordinates are fitted and smoothed again, and the changes of the torques are evaluated. For sources with few independent errors
+(point of application, cut-off) each error is added once and the squared changes are summed; for the others the variance over
+some draws is used. Because the draws are few, variances are averaged over the time over which the filter spreads an error.
 """
 
 from __future__ import annotations
@@ -29,19 +30,20 @@ from biodyn.uncertainty.inputs import Magnitudes, TrialInputs, load_magnitudes
 from biodyn.uncertainty.parameter_sensitivities import RATE_HZ, PointUncertainty, largest_extent
 from biodyn.uncertainty.settings import UncertaintySettings
 
-#: Draws of a source: the spread of so few is known to 16 % in a frame, to some 5 % over the time of the filter and all sources.
+# : Number of draws per source: the accuracy of the SD is 16 % in a frame, and about 5 % over the time of the filter
+# and all sources.
 DRAWS: Final = 20
 
 
 @dataclass(frozen=True, eq=False)
 class ImportedInputs:
-    """A trial on an imported model as its bands need it, in the model's own ground.
+    """Trial on an imported model, in the ground frame of the model.
 
     Attributes:
-        model: the body model. inputs: of the trial, World; R_WG (3, 3) turns from the ground to World.
-        labels, positions: (T, M, 3) m of the markers as they were followed. time_s: (T,). tasks: of the fit.
-        cutoff_hz: of the coordinates.
-        wrenches: (T, K, 6) about the origin, on the bodies (K,) of the OpenSim model. tau: (T, n), NaN where not known.
+        model: the body model. inputs: inputs of the trial in World. R_WG: (3, 3) rotation from ground to World.
+        labels, positions: tracked markers, (T, M, 3) m. time_s: (T,). tasks: tasks of the fit. cutoff_hz: cut-off of the
+            coordinates.
+        wrenches: (T, K, 6) about the origin, on the bodies (K,) of the OpenSim model. tau: (T, n), NaN where unknown.
     """
 
     model: ImportedModel
@@ -59,7 +61,7 @@ class ImportedInputs:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """One draw: the model, the positions, the wrenches, the cut-off."""
+    """Inputs of one draw: model, marker positions, wrenches, and cut-off."""
 
     model: OpenSimModel
     positions: FloatArray
@@ -68,7 +70,7 @@ class Drawn:
 
 
 def imported_bands(trial: ImportedInputs, settings: UncertaintySettings) -> TorqueUncertainty | None:
-    """Return the bands of the torques of the coordinates behind the root, None where the settings switch them off."""
+    """Return the torque bands of the coordinates distal to the root; None if they are switched off."""
     if not settings.compute:
         return None
     magnitudes = load_magnitudes(settings.magnitudes)
@@ -92,11 +94,11 @@ def imported_bands(trial: ImportedInputs, settings: UncertaintySettings) -> Torq
 
 @dataclass(eq=False)
 class _DrawnPlaces:
-    """Gathers how far joints and segments' ends move with the draws, in some of the frames.
+    """Accumulator of the covariance of joints and segment ends over the draws, in some of the frames.
 
     Attributes:
-        frames: (K,). names: of the bodies of the model's figure. usual: (K, P, 3) m, points of the analysis.
-        covariance: (K, P, 3, 3) m^2 so far.
+        frames: (K,) frame numbers. names: bodies of the stick figure. usual: (K, P, 3) m points without errors.
+        covariance: (K, P, 3, 3) m^2, accumulated.
     """
 
     frames: IntArray
@@ -106,7 +108,7 @@ class _DrawnPlaces:
 
     @classmethod
     def of(cls, trial: ImportedInputs) -> _DrawnPlaces:
-        """Return the nothing drawn yet."""
+        """Create an empty accumulator."""
         every = max(round(trial.inputs.rate_hz / RATE_HZ), 1)
         q = recompute_draw(trial, unchanged_draw(trial))[0]
         frames = np.flatnonzero(np.isfinite(q).all(axis=1) & (np.arange(len(q)) % every == 0))
@@ -116,17 +118,17 @@ class _DrawnPlaces:
         return cls(frames, names, usual, np.zeros((*usual.shape, 3)))
 
     def add(self, model: OpenSimModel, q: FloatArray, share: float) -> None:
-        """Add a draw: the model and its coordinates (T, n); a frame that it lost tells nothing."""
+        """Add a draw with weight `share`: the model and its coordinates (T, n); frames without a fit are ignored."""
         apart = np.nan_to_num(_joints_and_ends(model, q[self.frames], self.names) - self.usual)[..., None]
         self.covariance += share * (apart @ apart.swapaxes(-1, -2))
 
     def found(self) -> PointUncertainty | None:
-        """Return the standard deviations; None where no frame has a motion."""
+        """Return the standard deviations; None if no frame has a motion."""
         return PointUncertainty(self.frames, largest_extent(self.covariance)) if len(self.frames) else None
 
 
 def _joints_and_ends(model: OpenSimModel, q: FloatArray, names: Sequence[str]) -> FloatArray:
-    """Return the joints, then ends (K, 2 B, 3) m, of the bodies by name."""
+    """Return the joints, then the ends (K, 2 B, 3) m of the named bodies."""
     mb = model.multibody
     figure = StickFigure.from_posture(mb, model.coupled.configuration(model.default_configuration()[None])[0])
     at = [[mb.bodies[body].name for body in figure.bodies].index(name) for name in names]
@@ -140,7 +142,7 @@ def unchanged_draw(trial: ImportedInputs) -> Drawn:
 
 
 def recompute_draw(trial: ImportedInputs, drawn: Drawn) -> tuple[FloatArray, FloatArray]:
-    """Return smoothed coordinates and torques (T, n) of one draw, from its markers on; NaN in frames without a motion."""
+    """Compute smoothed coordinates and torques (T, n) of a draw from its inputs; NaN in frames without a motion."""
     q = fit_model(drawn.model, trial.labels, drawn.positions, trial.time_s, trial.tasks, report=False).q
     smoothed, tau = np.full_like(q, np.nan), np.full_like(q, np.nan)
     for first, stop in finite_stretches(np.asarray(np.isfinite(q).all(axis=1))):
@@ -155,19 +157,20 @@ def recompute_draw(trial: ImportedInputs, drawn: Drawn) -> tuple[FloatArray, Flo
 
 
 def marker_noise(trial: ImportedInputs, magnitudes: Magnitudes) -> FloatArray:
-    """Return the white noise (M,) m of the markers that were followed: what they show, at least the usual one."""
+    """Return the white noise (M,) m of the tracked markers, estimated from the trial but at least the typical noise."""
     inputs = trial.inputs
     order = inputs.signals.settings.filter_order
-    raw = inputs.fitted(inputs.raw)  # not what fills gaps: it has no noise
+    raw = inputs.fitted(inputs.raw)  # excluding filled gaps, which have no noise
     return np.fmax(estimate_noise(raw, inputs.rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m)
 
 
 def perturbed_inputs(
     trial: ImportedInputs, magnitudes: Magnitudes, noise_m: FloatArray, seed: int = 0
 ) -> dict[str, Iterator[tuple[float, Drawn]]]:
-    """Return changed inputs by source of error, in the order of tables, each with its share of the source's variance.
+    """Return changed inputs for each source of error, in the order of tables, each with its weight in the variance of the
+    source.
 
-    Draws share the variance; independent errors of one standard deviation (where a force acts, the cut-off) add up.
+    Random draws have equal weights with sum 1; independent errors of one SD (point of application, cut-off) have weight 1 each.
     """
     bare = unchanged_draw(trial)
 
@@ -213,7 +216,8 @@ def perturbed_inputs(
 def skin_movement(
     inputs: TrialInputs, magnitudes: Magnitudes, segments: Sequence[str], rng: np.random.Generator
 ) -> FloatArray:
-    """Draw movements (T, M, 3) m, in World, of the fitted markers against the bone; segments: of each marker."""
+    """Draw random movements (T, M, 3) m in World of the fitted markers relative to the bone; segments: segment of each
+    marker."""
     own_m, common_m = magnitudes.skin_modes(segments)
     modes = np.column_stack([np.diag(own_m), common_m])
     stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
@@ -230,9 +234,9 @@ def skin_movement(
 
 
 def centre_sd_m(model: ImportedModel, magnitudes: Magnitudes) -> dict[str, FloatArray]:
-    """Return how uncertain a joint centre is, (3,) m along each axis, by the body beyond it, of the joints that the table knows.
+    """Return the SD (3,) m of the joint centres in the table along each axis, by distal body.
 
-    The row of the foot is the ankle's and the subtalar joint's; the toe joint has none.
+    The row of the foot applies to the ankle and the subtalar joint; the toe joint has no row.
     """
     return {
         name: magnitudes.joint_centre_m[model.segment_name(name)]
@@ -242,9 +246,9 @@ def centre_sd_m(model: ImportedModel, magnitudes: Magnitudes) -> dict[str, Float
 
 
 def with_moved_centres(model: ImportedModel, shifts: dict[str, FloatArray]) -> OpenSimModel:
-    """Return the model with joint centres elsewhere, (3,) m in the parent's axes by the body beyond.
+    """Return the model with joint centres shifted by (3,) m in the axes of the parent; shifts: by distal body.
 
-    Markers, mass centre and further joints of that body stay where they are in the standing model: the centre alone moves.
+    Markers, mass centre and distal joints of the body keep their positions in the standing model.
     """
     own = model.osim
     standing = own.coupled.body_poses(own.default_configuration()[None])[0][0]
@@ -271,7 +275,7 @@ def _shift_marker(marker: Marker, back: FloatArray) -> Marker:
 
 
 def with_drawn_inertias(model: ImportedModel, magnitudes: Magnitudes, rng: np.random.Generator) -> OpenSimModel:
-    """Return the model with other inertias: each kind of body gains or loses mass, the whole body keeps its own."""
+    """Return the model with randomly changed inertias and the same total mass."""
     own = model.osim
     drawn: dict[str, tuple[float, FloatArray, float]] = {}
     kinds: dict[str, tuple[float, FloatArray, float]] = {}
@@ -302,7 +306,7 @@ def with_drawn_inertias(model: ImportedModel, magnitudes: Magnitudes, rng: np.ra
 
 
 def _first_axis(mb: Multibody, name: str) -> str:
-    """Return the body of the tree, an axis or the body itself, with a joint on the parent of a body of the file."""
+    """Return the name of the first axis (or the body) of the tree that connects a body of the file to its parent."""
     body = mb.bodies[mb.body_index(name)]
     while body.parent is not None and "/" in body.parent:
         body = mb.bodies[mb.body_index(body.parent)]

@@ -1,4 +1,4 @@
-"""Inputs of the propagation: an analysed trial, and one standard deviation of every source of error."""
+"""Inputs of the error propagation: an analysed trial, and the standard deviation of every source of error."""
 
 from __future__ import annotations
 
@@ -27,27 +27,29 @@ from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, PlateWrench
 
 _KIND = "uncertainty"
-_CUTOFF_HZ = 6.0  # the standard deviation of the cut-off is that of this one
+_CUTOFF_HZ = 6.0  # cut-off to which its standard deviation refers
 
 
 @dataclass(frozen=True)
 class Magnitudes:
-    """Standard deviations, SI; per axis where there are axes.
+    """Standard deviations of the errors in SI units, per axis.
 
     Attributes:
-        marker_noise_m: white noise of a marker, at least; noise_from_hz: above this a trial shows its own noise.
-        soft_tissue_m: movement of a marker against the bone, by segment; soft_tissue_common: share of its variance that all
-            markers of the segment make together; shares: of its variance, offset first, then the harmonics of the stride;
-            stride_s: where no stride is known.
-        joint_centre_m: (3,) along each axis of the parent, by the segment beyond the joint.
-        mass_share, moment_share: of a segment's mass and moments of inertia; com_m: of its centre of mass.
-        centre_of_pressure_m, cutoff_hz.
-        unseen_rad: by segment, tilt, list and turn (3,) of a segment without markers against its assumed motion: mean, and
-            movement in the stride; unseen_harmonics: of the variance of the latter.
-        calibration_m: by what stood for the static trial, what that adds to `joint_centre_m`, by the segment beyond the joint.
-        pose_noise: white noise of a measured pose, at least: of its origin, m, and attitude, rad. pose_error: what else it is
-            off; pose_shares: of its variance, offset first, then the harmonics of the stride.
-        citations: by source.
+        marker_noise_m: least white noise of a marker. noise_from_hz: frequency above which the noise of a trial is estimated.
+        soft_tissue_m: movement of a marker relative to the bone, by segment. soft_tissue_common: fraction of its variance that
+            is common to all markers of the segment.
+        shares: fractions of this variance, first the offset, then the harmonics of the stride. stride_s: default stride time.
+        joint_centre_m: (3,) error along each axis of the parent, by distal segment.
+        mass_share, moment_share: relative errors of mass and moments of inertia of a segment. com_m: error of its centre of
+            mass.
+        centre_of_pressure_m, cutoff_hz: errors of the centre of pressure and of the cut-off.
+        unseen_rad: tilt, list and rotation (3,) of each segment without markers relative to its assumed motion: mean error, and
+            movement with the stride. unseen_harmonics: fractions of the variance of this movement.
+        calibration_m: additional joint centre errors by distal segment, for each substitute of the static trial.
+        pose_noise: least white noise of the origin (m) and attitude (rad) of a measured pose. pose_error: other errors of a
+            pose.
+        pose_shares: fractions of its variance, first the offset, then the harmonics of the stride.
+        citations: source of each magnitude.
     """
 
     marker_noise_m: float
@@ -71,9 +73,9 @@ class Magnitudes:
     pose_shares: tuple[float, ...] = (1.0,)
 
     def skin_modes(self, segments: Sequence[str]) -> tuple[FloatArray, FloatArray]:
-        """Return standard deviations of the skin movement of markers on `segments`: (M,) m of each alone, (M, S) m of S segments.
+        """Return standard deviations of the skin movement of markers on `segments`: (M,) m of single markers, (M, S) m common.
 
-        A segment without a size has the median one.
+        A segment without a value has the median value.
         """
         usual = float(np.median(list(self.soft_tissue_m.values())))
         sizes = np.array([self.soft_tissue_m.get(name, usual) for name in segments])
@@ -84,21 +86,21 @@ class Magnitudes:
         return np.sqrt(1.0 - common) * sizes, (np.sqrt(common) * sizes)[:, None] * belongs
 
     def cutoff_sd_hz(self, used_hz: float) -> float:
-        """Return the standard deviation of the cut-off: `cutoff_hz` at 6 Hz, in proportion above."""
+        """Return the standard deviation of the cut-off: `cutoff_hz` at 6 Hz, and proportional above."""
         return self.cutoff_hz * max(1.0, used_hz / _CUTOFF_HZ)
 
 
 def load_magnitudes(file: str | None = None) -> Magnitudes:
-    """Return the library's magnitudes, or the ones of a TOML file of the same layout.
+    """Load the magnitudes from the library, or from a TOML file of the same layout.
 
-    Raises TableError where the file cannot be read or an entry is not valid.
+    Raises TableError if the file cannot be read or an entry is invalid.
     """
     return _from_table(load_table("uncertainty/magnitudes") if file is None else user_table(_KIND, file).content)
 
 
 def _from_table(table: Mapping[str, Any]) -> Magnitudes:
     shares = tuple(float(share) for share in table["soft_tissue"]["shares"])
-    table = _pose_errors() | dict(table)  # a file of one's own may say nothing of poses
+    table = _pose_errors() | dict(table)  # a user's file may have no entries for poses
     return Magnitudes(
         marker_noise_m=1e-3 * float(table["marker_noise"]["sd_mm"]),
         noise_from_hz=float(table["marker_noise"]["from_hz"]),
@@ -140,13 +142,13 @@ def _unseen_magnitudes(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, 
 
 
 def _joint_centres(table: Mapping[str, Any]) -> dict[str, FloatArray]:
-    """(3,) m by segment: a number for all axes, or what the fit of the subject's model believes of it."""
+    """Return (3,) m by segment, from a number for all axes or from the priors of the subject fit."""
     fit = _index_by_name(load_table("body/subject_fit")["centre_mm"])
     believed = [name for pattern in table.get("believed", ()) for _, name in expand_sides(pattern)]
     unknown = [name for name in believed if name not in fit]
     if unknown:
         raise TableError(
-            f"'joint_centres.believed': the fit of the subject's model believes nothing of {', '.join(unknown)}.",
+            f"'joint_centres.believed': the fit of the subject model has no priors for {', '.join(unknown)}.",
             suggest_name(unknown[0], sorted(fit)),
         )
     millimetres = _index_by_name(table["sd_mm"]) | {name: fit[name] for name in believed}
@@ -165,30 +167,30 @@ def _index_by_segment(millimetres: Mapping[str, float]) -> dict[str, float]:
     return {name: 1e-3 * float(mm) for name, mm in _index_by_name(millimetres).items()}
 
 
-# -- Variances of a marker's error and of its first two derivatives: white noise behind a filter, and skin over the stride.
+# -- Variances of a marker error and of its first two derivatives: filtered white noise, and skin movement with the stride.
 #
-# An error n(t) reaches a torque as g0 n + g1 n' + g2 n''. All that is needed of n are the six second moments of (n, n', n'').
+# An error n(t) changes a torque by g0 n + g1 n' + g2 n''. Only the six second moments of (n, n', n'') are needed.
 
 # (order, order) of the derivatives in a row of moments.
 PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-# Beyond so many cut-off periods from an end the filter no longer feels it.
+# Number of cut-off periods from an end beyond which the filter is not affected by it.
 _END_PERIODS = 6
 _LEAST_FRAMES = 60
 
 
 def filtered_noise(seen: BoolArray, rate_hz: float, cutoff_hz: float, order: int) -> FloatArray:
-    """Return the moments (T, M or 1, 6) of unit white noise of markers seen (T, M) behind the filter and the spline of
-    the derivatives."""
+    """Return the moments (T, M or 1, 6) of unit white noise after the filter and the derivative spline; seen: (T, M) visible
+    markers."""
     return white_noise(seen, rate_hz, cutoff_hz, lambda x: butterworth_lowpass(x, rate_hz, cutoff_hz, order))
 
 
 def white_noise(
     seen: BoolArray, rate_hz: float, cutoff_hz: float, smooth: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Return the moments (T, M, 6) of unit white noise of markers seen (T, M), behind `smooth` (T, N) -> (T, N) and the spline.
+    """Return the moments (T, M, 6) of unit white noise after `smooth` (T, N) -> (T, N) and the derivative spline; seen: (T, M).
 
-    `smooth` consists of filters with the cut-off, which treat each unbroken stretch of a marker separately (and leave it
-    unchanged where it is too short). (T, 1, 6) where all markers are seen throughout.
+    `smooth` consists of filters with the cut-off, which treat each continuous stretch of a marker separately (and leave short
+    stretches unchanged). The result is (T, 1, 6) if all markers are always visible.
     """
     frames = len(seen)
     patterns = seen[:, :1] if seen.all() else seen
@@ -205,10 +207,10 @@ def white_noise(
 def _white_stretch(
     frames: int, rate_hz: float, cutoff_hz: float, smooth: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Return the moments (T, 6) over one stretch.
+    """Return the moments (T, 6) in one stretch.
 
-    All is linear, so the variance at a frame is the sum of the squares of its weights on all samples: exact, ends included.
-    Far from the ends the weights repeat themselves; they are computed for a short trial and its middle is stretched.
+    Because the filters are linear, the variance in a frame is the sum of the squared weights of all samples, which is exact
+    also at the ends. Far from the ends the weights are constant; they are computed for a short trial whose middle is repeated.
     """
     end = round(_END_PERIODS * rate_hz / cutoff_hz) if cutoff_hz else 0
     short = min(frames, max(2 * end + 1, _LEAST_FRAMES))
@@ -223,8 +225,8 @@ def _white_stretch(
 
 
 def _spline_derivatives(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
-    """Return the first and second derivative of samples (T, ...), of a spline with a lower degree for few samples."""
-    if len(x) == 1:  # a constant; SciPy 1.16 writes outside of its memory for the second derivative of degree 0
+    """Return the first and second derivative of samples (T, ...), from a spline, whose degree is lower for few samples."""
+    if len(x) == 1:  # a constant; SciPy 1.16 has a memory error for the second derivative of degree 0
         return np.zeros_like(x), np.zeros_like(x)
     time_s = np.arange(len(x)) / rate_hz
     spline = make_interp_spline(time_s, x, k=min(DEGREE, len(x) - 1))
@@ -234,11 +236,10 @@ def _spline_derivatives(x: FloatArray, rate_hz: float) -> tuple[FloatArray, Floa
 def stride_movement(
     shares: Sequence[float], stride_s: float, rate_hz: float, cutoff_hz: float, order: int
 ) -> FloatArray:
-    """Return the moments (6,) of a random curve of the gait cycle with variance 1: `shares` of it are an offset and
-    the harmonics.
+    """Return the moments (6,) of a random curve of the gait cycle with variance 1; `shares`: fractions of offset and harmonics.
 
-    Every harmonic k has a random phase, so its moments belong to a stationary process: <n n> = s, <n' n'> = w^2 s,
-    <n n''> = -w^2 s, <n'' n''> = w^4 s with w = 2 pi k / stride. The low-pass filter weakens it by its gain.
+    Because every harmonic k has a random phase, its moments are those of a stationary process: <n n> = s, <n' n'> = w^2 s,
+    <n n''> = -w^2 s, <n'' n''> = w^4 s with w = 2 pi k / stride. The low-pass filter multiplies it by its gain.
     """
     moments = np.zeros(len(PAIRS))
     for k, share in enumerate(shares):
@@ -253,17 +254,17 @@ def filter_gain(frequency_hz: float, rate_hz: float, cutoff_hz: float, order: in
     if not cutoff_hz or not frequency_hz:
         return 1.0
     ratio = np.tan(np.pi * frequency_hz / rate_hz) / np.tan(np.pi * cutoff_hz / rate_hz)
-    # Each pass has gain (1 + C^order ratio^order)^-1/2 with C such that two passes make 1/sqrt(2) at ratio 1.
+    # Each pass has the gain (1 + C^order ratio^order)^-1/2, with C such that two passes have the gain 1/sqrt(2) at ratio 1.
     return float(1.0 / (1.0 + (np.sqrt(2.0) - 1.0) * ratio**order))
 
 
 @dataclass(frozen=True)
 class PoseOffset:
-    """What the analysis would have made of poses of which one segment is off by a small constant step.
+    """Model that results from poses with a small constant error of one segment.
 
     Attributes:
-        body: that is off. turns: the step is about an axis, rad, else along it, m. step: its size.
-        model: made of these poses. moved_L: (M, 3) m, shift of each fitted point, axes of its link.
+        body: segment with the error. turns: True for a rotation (rad), False for a shift (m). step: size of the error.
+        model: model built from these poses. moved_L: (M, 3) m shift of each fitted point in link axes.
     """
 
     body: str
@@ -278,9 +279,9 @@ class PoseErrors:
     """Errors of measured poses.
 
     Attributes:
-        size: of a segment's origin along each axis, m, and of its attitude about each, rad: one standard deviation.
-        shares: of that variance, offset first, then the harmonics of the stride.
-        offsets: six a segment. assumed_centres: bodies without a joint centre from the poses.
+        size: SD of the origin (m) and of the attitude (rad) of a segment, per axis.
+        shares: fractions of this variance, first the offset, then the harmonics of the stride.
+        offsets: six offsets per segment. assumed_centres: bodies without a joint centre from the poses.
     """
 
     size: tuple[float, float]
@@ -291,17 +292,17 @@ class PoseErrors:
 
 @dataclass(frozen=True)
 class TrialInputs:
-    """A trial after its inverse dynamics.
+    """Trial after its inverse dynamics.
 
     Attributes:
-        fit, dynamics, reaction, contacts: of the analysis.
-        signals: as fitted, with the sections of the settings that they and the fit (`fit_settings`) were made with.
+        fit, dynamics, reaction, contacts: results of the analysis.
+        signals: fitted signals, with their settings and those of the fit (`fit_settings`).
         stride_s: measured stride time, NaN if unknown.
-        calibration: what the model rests on.
-        centre_sd_m: standard deviations (3,) m of joint centres by segment, in the axes of the parent, where the walk
-            determines them better than the variation among people.
-        poses: errors of measured poses, where the markers are virtual points of those.
-        curved: whether the motion answers to its markers as the fit does; False of an estimate, see `fit_response`.
+        calibration: source of the model.
+        centre_sd_m: SD (3,) m of joint centres by segment, in the axes of the parent, if the walk determines them more
+            accurately than the variation between people.
+        poses: errors of measured poses, if the markers are virtual points of poses.
+        curved: True if the response of the motion to its markers is that of the fit; False for an estimate, see `fit_response`.
     """
 
     fit: Fit
@@ -323,72 +324,71 @@ class TrialInputs:
 
     @property
     def markers(self) -> Markers:
-        """Markers as fitted (smoothed)."""
+        """Fitted (smoothed) markers."""
         return self.signals.markers
 
     @property
     def raw(self) -> Markers:
-        """The same markers with gaps filled, not smoothed."""
+        """The fitted markers with filled gaps, not smoothed."""
         return self.signals.unfiltered
 
     @property
     def raw_plates(self) -> Sequence[PlateWrench]:
-        """Wrenches of the plates at their own rate, not filtered."""
+        """Unfiltered wrenches of the plates at their sampling rates."""
         return self.signals.raw_plates
 
     @property
     def rate_hz(self) -> float:
-        """Frames a second."""
+        """Marker rate, Hz."""
         return self.markers.rate_hz
 
     @property
     def cutoff_hz(self) -> float:
-        """Cut-off of the markers' smoothing, 0 = none."""
+        """Cut-off of the smoothing of the markers, 0 = none."""
         return self.signals.cutoff_hz
 
     @property
     def filter_order(self) -> int:
-        """Order of the markers' smoothing."""
+        """Order of the smoothing of the markers."""
         return self.signals.order
 
     @property
     def force_cutoff_hz(self) -> float:
-        """Cut-off of the plates' filter, 0 = none."""
+        """Cut-off of the filter of the plates, 0 = none."""
         return self.signals.force_cutoff_hz
 
     @property
     def visibility_ramp_s(self) -> float:
-        """Time over which a marker's weight fades next to its gaps."""
+        """Time over which the weight of a marker fades next to its gaps, s."""
         return self.fit_settings.visibility_ramp_s
 
     def refit(self, model: SubjectModel, markers: Markers) -> Fit:
-        """Fit another skeleton to other smoothed markers, as the analysis did."""
+        """Fit another skeleton to other smoothed markers, in the same way as in the analysis."""
         return fit_once(model, replace(self.signals, markers=markers), self.fit_settings)
 
     def fitted(self, markers: Markers) -> FloatArray:
-        """Return the positions (T, M, 3) of the fitted markers, in the fit's order."""
+        """Return the positions (T, M, 3) of the fitted markers, in the order of the fit."""
         return markers.positions[:, [markers.labels.index(label) for label in self.fit.labels]]
 
     def centre_sd(self, body: str, magnitudes: Magnitudes) -> FloatArray:
-        """Return the standard deviation (3,) m of a segment's joint centre: as fitted, else the usual one; zero where
-        none is known.
+        """Return the standard deviation (3,) m of a segment's joint centre: from the fit, else the typical SD; zero if unknown.
 
-        The substitute of a static trial adds its own.
+        The error of a substitute of the static trial is added.
         """
         usual = magnitudes.joint_centre_m.get(body, np.zeros(3))
         if self.poses is not None and body not in self.poses.assumed_centres:
-            return np.zeros(3)  # the poses' own errors hold it
+            return np.zeros(3)  # already included in the errors of the poses
         added = magnitudes.calibration_m.get(self.calibration, {}).get(body, 0.0)
         return np.hypot(self.centre_sd_m.get(body, usual) if usual.any() else usual, added)
 
     def marker_weights(self, seen: BoolArray) -> FloatArray:
-        """Return the weights (T, M) that the fit gave to the markers seen (T, M)."""
+        """Return the weights (T, M) of the visible markers `seen` (T, M) in the fit."""
         given = self.fit_settings.marker_weights
         base = np.array([given.get(marker.label, marker.weight) for marker in self.model.markers])
         return base * visibility_weights(seen, round(self.visibility_ramp_s * self.rate_hz))
 
 
 def stride_time(events: Sequence[GaitEvent]) -> float:
-    """Return the median stride time, s, NaN where no whole stride was seen."""
+    """Return the median stride time, s; NaN without a whole stride."""
     durations = [cycle.duration_s for cycle in find_gait_cycles(events)]
     return float(np.median(durations)) if durations else float("nan")

@@ -1,4 +1,4 @@
-"""Sensitivity of joints' positions to all errors, and of parameters that an estimate found with the motion."""
+"""Sensitivity of joint positions, and of parameters estimated together with the motion, to all errors."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from biodyn.uncertainty.responses import (
 
 # -- Standard deviation of the positions of joints and ends of segments, from the same errors as the uncertainty of the torques
 #
-# An error changes the fitted configuration by a step xi (`responses`), and a point of the body by J xi; an error of the model
-# itself (a joint centre) also moves the point at the same configuration. Of the covariance of a point the largest principal
-# standard deviation is kept.
+# An error changes the fitted configuration by a step xi (`responses`), and a point of the body by J xi. A model error
+# (e.g. of a joint centre) also moves the point at the same configuration. The largest principal standard deviation of
+# each point is stored.
 
-#: Positions change little within 80 ms.
+#: Interval of the computed frames; positions change little within 80 ms.
 RATE_HZ = 12.5
 
 
@@ -36,7 +36,7 @@ class PointUncertainty:
     """Standard deviations of the points of a `StickFigure`.
 
     Attributes:
-        frames: (K,) numbers of the frames. sd_m: (K, 2 B) m, joints first, along the direction of the largest one.
+        frames: (K,) frame numbers. sd_m: (K, 2 B) largest principal standard deviations, m, joints first.
     """
 
     frames: IntArray
@@ -45,7 +45,7 @@ class PointUncertainty:
 
 @dataclass(eq=False)
 class PointCovariances:
-    """Collects the uncertainty of the points of a fitted tree in every so many frames."""
+    """Accumulator of the covariance of the points of a fitted tree in equally spaced frames."""
 
     fitted: Fitted
     every: int
@@ -53,7 +53,7 @@ class PointCovariances:
     sd_m: list[FloatArray] = field(default_factory=list)
 
     def wanted(self, frames: IntArray) -> IntArray:
-        """Return the places of the frames among the given ones (T,) that are computed."""
+        """Return the indices of those of the given frames (T,) that are computed."""
         return np.flatnonzero(frames % self.every == 0)
 
     def add(
@@ -67,9 +67,9 @@ class PointCovariances:
         """Add frames (K,) with q (K, nq).
 
         Parameters:
-            by_errors: steps (K, nv, N) of the configuration for a unit of each error, and the errors' variances (K or 1, N).
+            by_errors: steps (K, nv, N) of the configuration per unit of each error, and variances (K or 1, N) of the errors.
             steps: (K, nv, P) for one standard deviation of each of P parameters.
-            models: by column, for parameters of the model: number of steps in a standard deviation, model after one step.
+            models: for columns that are model parameters, number of steps in one SD, and model after one step.
         """
         figure, tree = self.fitted.figure, self.fitted.tree
         J = figure.jacobians(tree, q)
@@ -100,11 +100,11 @@ def largest_extent(covariance: FloatArray) -> FloatArray:
 
 # -- Response of estimated parameters (mass centres, masses) to the errors of all other inputs
 #
-# An estimate of motion and forces attributes the residual of the balance to errors of the body's inertias. Another error with a
-# residual, for example a misplaced joint centre, changes these parameters too, and with them the torques: a trunk whose joint is
-# a centimetre too far left gets a mass centre some millimetres too far right. With the residual r (T, 6) of force and moment by
-# an error, E (T, 6, P) that of one standard deviation of each parameter, W (T, 6) the precision of the balance and B = 1 the
-# prior precision of the parameters,
+# An estimate of motion and forces attributes the residual of the balance to errors of the inertias. Any other error
+# with a residual, for example of a joint centre, also changes these parameters and thus the torques: if the joint of
+# the trunk is a centimetre too far left, its mass centre is estimated some millimetres too far right. With the
+# residual r (T, 6) of force and moment caused by an error, the residual E (T, 6, P) of one standard deviation of each
+# parameter, W (T, 6) the precision of the balance and B = 1 the prior precision of the parameters,
 #
 #     x = -(E^T W E + B)^-1 E^T W r
 #
@@ -116,12 +116,12 @@ _ROOT = np.arange(6)
 
 @dataclass(frozen=True)
 class ParameterEffects:
-    """Parameters with prior standard deviation 1 that an estimate found from some consecutive frames.
+    """Parameters with unit prior SD, estimated from some consecutive frames.
 
     Attributes:
         parameters: (10 B, N) change of the `inertial_parameters` of the model by a unit of each inertia.
         precision: (T, 6) of the balance of the whole body, [moment; force] in axes of the root; 0 in frames without information.
-        rate_hz: of the frames.
+        rate_hz: marker rate.
     """
 
     parameters: FloatArray
@@ -143,9 +143,10 @@ class ParameterEffects:
 
 @dataclass(frozen=True)
 class SoftTissue:
-    """Movement of markers along the axes of their segments; `shares` of its variance: offset, then harmonics of the stride.
+    """Movement of markers along the axes of their segments.
 
-    sd_m: (M, N) m by independent movement: of one marker, or of all markers of a segment together.
+    shares: fractions of its variance, first the offset, then the harmonics of the stride. sd_m: (M, N) m for N independent
+    movements of one marker, or of all markers of a segment together.
     """
 
     sd_m: FloatArray
@@ -158,8 +159,8 @@ class ParameterSensitivities:
     """Response of estimated parameters (P) to errors.
 
     Attributes:
-        by_column: (P, N) by source, to one standard deviation of each of its N parameters.
-        to_soft_tissue, to_noise: (P, P) covariances of the responses to the movement of markers, and to the noise of the balance.
+        by_column: (P, N) response to one SD of each of the N parameters, by source.
+        to_soft_tissue, to_noise: (P, P) covariances of the responses to marker movement and to the noise of the balance.
     """
 
     effects: ParameterEffects
@@ -171,7 +172,7 @@ class ParameterSensitivities:
         """Return the changes of torques by source (T, R, N), and variances (T, R) by soft tissue and noise through the
         parameters.
 
-        In single precision: a standard deviation needs three digits.
+        Computed in single precision, which is sufficient for standard deviations with three digits.
         """
         effects = to_single_precision(self.effects.effects(frames))
         changes = {name: effects @ to_single_precision(x) for name, x in self.by_column.items()}

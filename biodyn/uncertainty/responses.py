@@ -1,11 +1,11 @@
-"""Linear responses: of the fitted configuration to its markers, and of the torques to a change of the configuration.
+"""Linear responses of the fitted configuration to its markers, and of the torques to a change of the configuration.
 
-At the minimum of the fit the gradient g(xi, y, p) vanishes, so a small change of markers y or of the model p changes the
+At the minimum of the fit the gradient g(xi, y, p) vanishes, so that a small change of markers y or of the model p changes the
 configuration by
     dxi = -H^-1 (dg/dy dy + dg/dp dp),   g = sum w J^T (x - y),   H = sum w (J^T J + (x - y) . d2x)
 (implicit function theorem). xi are steps along the coordinates of v. The curvature term is that of Newton's method in the fit.
-The equations of an estimate of motion and forces are Gauss-Newton's and have none: its response is that of sum w J^T J. At a
-straight knee, where these contain little information on the hip's rotation, the curvature can cancel all of it.
+The Gauss-Newton equations of an estimate of motion and forces do not contain it; its response is that of sum w J^T J. With a
+straight knee, J^T J contains little information about hip rotation, which the curvature can cancel.
 
 The torques change by dtau = G0 xi + G1 dxi/dt + G2 d2xi/dt2.
 """
@@ -35,15 +35,16 @@ from biodyn.rigid_body.kinematics import supporting_coordinates
 from biodyn.uncertainty.error_sources import Columns, Frames, Source, to_single_precision
 from biodyn.uncertainty.inputs import PAIRS, Magnitudes, stride_movement
 
-# -- Coordinates that the fit regularises where a leg's posture hides them
+# -- Coordinates that the fit regularises if they are unobservable in the posture of the leg
 #
-# Where a straight knee hides the rotation of the thigh, the fit holds the hip's rotation to a curve through the frames on both
-# sides (`processing.kinematics.visibility.bridge_prior`).
+# If the rotation of the thigh is unobservable because of a straight knee, the fit regularises hip rotation towards a
+# curve through the frames on both sides (`processing.kinematics.visibility.bridge_prior`).
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Frames first .. stop - 1 in which the coordinate at `place` in v is regularised with the weights (stop - first,)."""
+    """Frames first .. stop - 1 in which the coordinate with index `place` in v is regularised with the weights (stop -
+    first,)."""
 
     place: int
     first: int
@@ -52,14 +53,14 @@ class Stretch:
 
     @property
     def sides(self) -> tuple[int, int]:
-        """The last frame before it and the first one behind it."""
+        """The last frame before it and the first frame after it."""
         return self.first - 1, self.stop
 
 
 def regularised_stretches(
     model: SubjectModel, lever: FloatArray, steady_lever_m: float, rate_hz: float, moving: BoolArray
 ) -> tuple[Stretch, ...]:
-    """Return the regularised stretches, for levers (T, C) m with all markers seen; moving: (T,) frames with a pose."""
+    """Return the regularised stretches, for lever arms (T, C) m with all markers visible; moving: (T,) frames with a pose."""
     shares = regularisation_shares(poorly_determined(model, lever, steady_lever_m), rate_hz)
     stretches = []
     for column in np.flatnonzero(shares.any(axis=0)):
@@ -79,8 +80,8 @@ class FitResponse:
 
     Attributes:
         inverse_hessian: (T, nv, nv), zero for coordinates at a limit.
-        by_markers: (T, nv, 3, M) step of the configuration for a marker's step along the World axes, rad or m a m; in single
-            precision and half the time: a standard deviation needs three digits.
+        by_markers: (T, nv, 3, M) step of the configuration per step of a marker along World axes, rad/m or m/m, in single
+            precision (sufficient for standard deviations with three digits).
     """
 
     inverse_hessian: FloatArray
@@ -88,7 +89,7 @@ class FitResponse:
 
 
 def marker_places(model: SubjectModel, q: FloatArray) -> FloatArray:
-    """Return where the model has its markers (T, M, 3) in World, for q (T, nq)."""
+    """Return the positions (T, M, 3) m in World of the model's markers for q (T, nq)."""
     return model.marker_positions(*body_poses(model.multibody, q))
 
 
@@ -101,10 +102,10 @@ def fit_response(
     curved: bool = True,
     add: Callable[[FloatArray], None] | None = None,
 ) -> FitResponse:
-    """Return the derivative of the fit for q (T, nq), markers seen at (T, M, 3) m, weights (T, M), 0 where unseen.
+    """Return the derivative of the fit for q (T, nq), markers seen_at (T, M, 3) m and weights (T, M), 0 if not visible.
 
-    held: (T, nv) weights that hold coordinates which markers do not see, or hardly, see `held_coordinates`.
-    curved: with the curvature of the fit's cost; False = Gauss-Newton's equations.
+    held: (T, nv) weights that regularise unobserved or poorly determined coordinates, see `held_coordinates`. curved: True =
+    with the curvature of the cost of the fit; False = Gauss-Newton equations.
     add: adds the response of regularised coordinates to W J (T, nv, 3, M), see `SmoothedResponse`.
     """
     mb = model.multibody
@@ -112,7 +113,7 @@ def fit_response(
     before = _ancestor_mask(mb)
     moves = before[:, mb.tree.idx_v[mb.link_of_body[model.marker_arrays()[0]]]]  # (nv, M)
     places = marker_places(model, q)
-    about = places.mean(axis=1)  # sums of squares about a point far away would lose digits
+    about = places.mean(axis=1)  # sums of squares about a distant point would lose digits
     x, error = places - about[:, None], np.where((weights[..., None] > 0.0) & curved, places - seen_at, 0.0)
     columns = _shift_columns(joint_jacobians(mb, q), about)
     H = _normal_matrix(before, columns, moves, x, weights, error)
@@ -120,7 +121,7 @@ def fit_response(
     pinned = _is_at_limit(model, q)
     H[pinned] = 0.0
     H.transpose(0, 2, 1)[pinned] = 0.0
-    H[:, diagonal, diagonal] += np.where(pinned, 1.0, 1e-8)  # keeps blind directions invertible
+    H[:, diagonal, diagonal] += np.where(pinned, 1.0, 1e-8)  # makes the matrix invertible in undetermined directions
     H[:, diagonal, diagonal] += model.prior_weights()
     if held is not None:
         H[:, diagonal, diagonal] += held
@@ -143,12 +144,14 @@ def _shift_columns(columns: FloatArray, point: FloatArray) -> FloatArray:
 
 
 def _weighted_jacobians(columns: FloatArray, moves: FloatArray, x: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return W J (T, nv, 3, M) of markers at x (T, M, 3), in single precision; moves (nv, M): which coordinates move which."""
+    """Return W J (T, nv, 3, M) of markers at x (T, M, 3), in single precision; moves (nv, M): 1 if a coordinate moves a
+    marker."""
     narrow = columns.astype(np.float32)[..., None]
     omega, origin = narrow[:, :3], narrow[:, 3:]
     xT = x.transpose(0, 2, 1).astype(np.float32)[:, :, None, :]  # (T, 3, 1, M)
     share = moves.astype(np.float32) * weights.astype(np.float32)[:, None, :]  # (T, nv, M)
-    J = np.empty((*share.shape[:2], 3, share.shape[2]), dtype=np.float32)  # markers last: every step runs along memory
+    # markers are the last axis, so that memory is accessed in order
+    J = np.empty((*share.shape[:2], 3, share.shape[2]), dtype=np.float32)
     for a, b, c in _CYCLIC:
         np.multiply(origin[:, a] + omega[:, b] * xT[:, c] - omega[:, c] * xT[:, b], share, out=J[:, :, a])
     return J  # type: ignore[return-value]
@@ -162,12 +165,12 @@ def held_coordinates(
     rate_hz: float,
     steady_lever_m: float,
 ) -> tuple[FloatArray, tuple[Stretch, ...]]:
-    """Return the weights (T, nv) with which the fit holds coordinates to a curve through the frames around.
+    """Return the weights (T, nv) with which the fit regularises coordinates towards a curve, and the regularised stretches.
 
-    Coordinates without visible markers, for markers' visibility (T, M), 0 to 1, are bridged by a curve through both sides, so the
-    response to the markers changes smoothly from seen to held: a switch would appear in the accelerations of the response. As in
-    `kinematics.methods.least_squares`, a marker with less than half its weight does not count, and postures are judged every
-    fourth frame. Coordinates that are regularised in some stretches are held too; these stretches are the second result.
+    visibility: (T, M), 0 to 1. Coordinates without visible markers are bridged by a curve through both sides, so that the
+    response to the markers changes smoothly; a jump would appear in its accelerations. As in
+    `kinematics.methods.least_squares`, a marker with less than half its weight does not count, and postures are evaluated every
+    fourth frame. Poorly determined coordinates are regularised in the returned stretches.
     """
     half_faded, every_frames = 0.5, 4
     visible = visibility >= half_faded
@@ -186,7 +189,8 @@ def held_coordinates(
 
 @lru_cache(maxsize=4)
 def _ancestor_mask(mb: Multibody) -> FloatArray:
-    """Return 1 where a coordinate (nv,) is of a joint before or at that of another (nv,), else 0; called for blocks of frames."""
+    """Return a matrix (nv, nv) with 1 if the joint of a coordinate is an ancestor of, or equal to, the joint of the other, else
+    0."""
     bodies = [int(np.flatnonzero(mb.link_of_body == link)[0]) for link in mb.tree.dof_link]
     return np.stack([supporting_coordinates(mb, body) for body in bodies], axis=1).astype(np.float64)
 
@@ -196,9 +200,9 @@ def _normal_matrix(
 ) -> FloatArray:
     """Return the sum of w (J^T J + e . d2x) (T, nv, nv) over the markers at x (T, M, 3), in axes of World.
 
-    J_i . J_j is the inertia about both joints of the markers beyond them, with weights as masses, and for i before or at j on a
-    path e . d2x/dq_i dq_j = omega_i . (J_j x e). Both follow from sums over the markers beyond j: of w, w x, w x x^T, w e and
-    w x e^T.
+    J_i . J_j is the inertia of the distal markers about both joints, with weights as masses. For i before or at j on a path, e
+    . d2x/dq_i dq_j = omega_i . (J_j x e). Both follow from sums over the markers distal to j: of w, w x, w x x^T, w e and w x
+    e^T.
     """
     pull, heavy = weights[..., None] * error, weights[..., None] * x
     parts = [
@@ -220,7 +224,8 @@ def _normal_matrix(
         loads[3 + a] = mass * origin[a] + omega[b] * h[c] - omega[c] * h[b]
     product = columns.transpose(0, 2, 1) @ loads.transpose(1, 0, 2)  # (T, i, j): s_i . loads_j
     whole = product * np.triu(before) + np.triu(before, 1).T * product.transpose(0, 2, 1)
-    # The base rotates about its own axes: the order of two rotations matters, but not at a minimum; their mean is symmetric.
+    # The base rotates about its body axes, so that the order of two rotations matters (except at a minimum); their
+    # mean is symmetric.
     base = slice(0, 3)
     whole[:, base, base] = 0.5 * (product[:, base, base] + product[:, base, base].transpose(0, 2, 1))
     return np.asarray(whole)
@@ -237,10 +242,10 @@ def _is_at_limit(model: SubjectModel, q: FloatArray) -> BoolArray:
     return pinned
 
 
-# -- Response of a regularised coordinate to errors: partly that of the curve through the frames around it
+# -- Response of a regularised coordinate to errors, which is partly that of the curve through neighbouring frames
 #
 # With the weight B of the curve (`regularisation_shares`) and the response A of the curve, H dxi = J^T W n in a frame becomes
-# (H + B) dxi = J^T W n + B A n. Between the last frame before the stretch and the first one behind it, A changes linearly.
+# (H + B) dxi = J^T W n + B A n. Between the last frame before the stretch and the first frame after it, A changes linearly.
 
 
 @dataclass(frozen=True)
@@ -248,8 +253,8 @@ class SmoothedResponse:
     """Response of the curves of regularised stretches to errors.
 
     Attributes:
-        by_markers: (S, 2, 3, M) response of each stretch's coordinate to the markers, before and behind it; rad/m.
-        by_columns: by source, (S, 2, N) to each of its parameters.
+        by_markers: (S, 2, 3, M) response of the coordinate of each stretch to the markers, before and after the stretch; rad/m.
+        by_columns: (S, 2, N) response to each parameter of a source, by source.
     """
 
     stretches: tuple[Stretch, ...]
@@ -262,9 +267,10 @@ class SmoothedResponse:
         stretches: tuple[Stretch, ...],
         response: Callable[[IntArray], tuple[FloatArray, Mapping[str, FloatArray]]],
     ) -> SmoothedResponse:
-        """Return the response of some stretches.
+        """Compute the response of some stretches.
 
-        response: of the fit in frames (K,) to the markers (K, nv, 3, M), and by source to its parameters (K, nv, N).
+        response: function that returns the response of the fit in frames (K,) to the markers (K, nv, 3, M), and by source to
+        its parameters (K, nv, N).
         """
         if not stretches:
             return cls((), np.zeros(0), {})
@@ -289,12 +295,13 @@ class SmoothedResponse:
         return columns
 
     def _within(self, at: IntArray) -> list[tuple[int, Stretch]]:
-        """Return the stretches with frames from the first to the last of `at`, which ascends, and their numbers."""
+        """Return the numbers and stretches that overlap the ascending frames `at`."""
         return [(k, each) for k, each in enumerate(self.stretches) if each.first <= at[-1] and at[0] < each.stop]
 
 
 def _between(stretch: Stretch, at: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the rows of the frames `at` (T,) in the stretch, and its weight times values (2, ...) interpolated there."""
+    """Return the rows of the frames `at` (T,) in the stretch, and the weight of the stretch times values (2, ...) interpolated
+    at these frames."""
     rows = np.flatnonzero((at >= stretch.first) & (at < stretch.stop))
     before, behind = stretch.sides
     share = (at[rows] - before) / (behind - before)
@@ -320,8 +327,8 @@ def torque_response(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return G0, G1, G2 (T, C, nv) of the torques `rows` (C,).
 
-    xi (T, nv) are steps along the coordinates of v. For the free base, with a body-frame twist as v, such a step changes
-    dv = dxi/dt + v x xi and dvdot = d2xi/dt2 + vdot x xi + v x dxi/dt; elsewhere the derivatives of xi are the changes.
+    xi (T, nv) are steps along the coordinates of v. For the free base, with a body-frame twist as v, such a step changes dv =
+    dxi/dt + v x xi and dvdot = d2xi/dt2 + vdot x xi + v x dxi/dt; for other coordinates the changes are the derivatives of xi.
     """
     by_q, by_v, by_vdot = (
         np.ascontiguousarray(part[:, rows])
@@ -339,7 +346,7 @@ def with_power_rows(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return G0, G1, G2 (T, C + J, nv) of torques and joint powers; torques (T, C) Nm of `frames.rows`.
 
-    Of the power P = sum over the coordinates of a joint of tau q', dP = sum q' dtau + tau dxi/dt.
+    For the power P = sum tau q' over the coordinates of a joint, dP = sum q' dtau + tau dxi/dt.
     """
     if not len(frames.joints):
         return G
@@ -363,8 +370,8 @@ def central_differences(x: FloatArray, rate_hz: float) -> tuple[FloatArray, Floa
     """Return the first and second derivative over the first axis by central differences, of fourth order inside,
     second at the ends.
 
-    At 100 Hz the error is below 0.2 % up to 8 Hz, and the filter removes higher frequencies. Fewer than five samples
-    give zeros: such a stretch has no torques.
+    At 100 Hz the error is below 0.2 % up to 8 Hz, and the filter removes higher frequencies. For fewer than five samples the
+    result is zero; such a stretch has no torques.
     """
     first, second = np.zeros_like(x), np.zeros_like(x)
     if len(x) < 5:
@@ -380,7 +387,7 @@ def central_differences(x: FloatArray, rate_hz: float) -> tuple[FloatArray, Floa
     return first, second
 
 
-# -- Effect of an error of a marker on the torques: weights of it and of its first two rates, in axes of World or of a segment
+# -- Effect of a marker error on the torques: weights of the error and its first two derivatives, in World or segment axes
 
 
 def torque_weights(
@@ -388,7 +395,7 @@ def torque_weights(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return g0, g1, g2 (T, C, 3M) of dtau = g0 n + g1 n' + g2 n'' for errors n of the markers with the response A n of the fit.
 
-    G: (T, C, nv) each; A: (T, nv, 3, M), with margins around the frames `inner`.
+    G: three arrays (T, C, nv). A: (T, nv, 3, M). Both include margins around the frames `inner`.
     """
     A0 = A.reshape(*A.shape[:2], -1)
     A1, A2 = (rate[inner] for rate in central_differences(A0, rate_hz))
@@ -412,9 +419,9 @@ def along_segments(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the weights g (T, C, 3M) for errors s along the axes of the markers' segments, n = R s, except for a rotation by R.
 
-    n' = R s' + R' s and n'' = R s'' + 2 R' s' + R'' s. With R' = W R and R'' = (W' + W W) R the weights of s, s', s'' are
-    (g0 + g1 W + g2 (W' + W W)) R, (g1 + 2 g2 W) R and g2 R. Only products of two weights of a marker are used, which the common
-    rotation R does not change. `turning`: W and W' + W W (T, 3, 3, M).
+    n' = R s' + R' s and n'' = R s'' + 2 R' s' + R'' s. With R' = W R and R'' = (W' + W W) R the weights of s, s', s'' are (g0 +
+    g1 W + g2 (W' + W W)) R, (g1 + 2 g2 W) R and g2 R. Only products of two weights of a marker are used, which are invariant to
+    the common rotation R. `turning`: W and W' + W W (T, 3, 3, M).
     """
     frames, torques = g[0].shape[:2]
     g0, g1, g2 = (part.reshape(frames, torques, 3, -1) for part in g)
@@ -429,11 +436,11 @@ def along_segments(
     return first.reshape(g[0].shape), second.reshape(g[0].shape), g[2]
 
 
-# -- Uncertainty from the assumed motion of segments without markers, in the torques above them and in the base residual
+# -- Uncertainty from the assumed motion of segments without markers, in the proximal torques and in the base residual
 #
-# An assumed segment may be rotated by e(t) against the assumption, while the segments on it keep their own attitude in World.
-# That is a step of the assumed coordinates, with the response of the torques to any other step (`torque_response`). e is a random
-# curve of the gait cycle for each axis of the segment: an offset and harmonics of the stride.
+# An assumed segment may be rotated by e(t) relative to the assumption, while its distal segments keep their attitude
+# in World. This is a step of the assumed coordinates, for which `torque_response` returns the response of the torques.
+# e is a random curve of the gait cycle for each axis of the segment: an offset and harmonics of the stride.
 
 _AXES = {"tilt": 2, "list": 0, "turn": 1}  # about z, x and y of the segment, the order of `UnseenMotion`
 
@@ -457,7 +464,7 @@ def unseen_variance(
 
 
 def unseen_steps(model: SubjectModel, q: FloatArray, magnitudes: Magnitudes, stride_s: float) -> FloatArray:
-    """Return steps (T, nv, N) of the configuration q (T, nq), one standard deviation each of N independent errors."""
+    """Return steps (T, nv, N) of the configuration q (T, nq) for one standard deviation of each of N independent errors."""
     if not np.isfinite(stride_s):
         stride_s = magnitudes.stride_s
     steps = [step * np.sqrt(moments[0]) for step, moments in _assumed_directions(model, q, magnitudes, stride_s)]
@@ -467,7 +474,7 @@ def unseen_steps(model: SubjectModel, q: FloatArray, magnitudes: Magnitudes, str
 def residual_sd(fit: Fit, dynamics: Dynamics, magnitudes: Magnitudes, stride_s: float) -> tuple[FloatArray, FloatArray]:
     """Return one standard deviation of the base residual's force (T, 3) N and moment (T, 3) Nm, body axes of the root.
 
-    Zero where every segment is seen or fixed; NaN where the motion is not known.
+    Zero if every segment has markers or is fixed; NaN where the motion is unknown.
     """
     sd = np.zeros((len(fit.solved), 6))
     motion = fit.motion

@@ -8,10 +8,12 @@ from biodyn.library.section import Field, Section, field_validator
 
 
 class UncertaintySettings(Section):
-    """Bands of the joint torques; the magnitudes of the errors are data, `library/uncertainty/magnitudes.toml`."""
+    """Settings of the torque bands; the magnitudes of the errors are in `library/uncertainty/magnitudes.toml`."""
 
     compute: bool = Field(True, description="compute the bands of the torques; roughly doubles the time per trial")
-    magnitudes: str | None = Field(None, description="a TOML file laid out like the library's; omitted = the library's")
+    magnitudes: str | None = Field(
+        None, description="TOML file with error magnitudes in the layout of the library; omitted = the library"
+    )
 
     @field_validator("magnitudes")
     @classmethod

@@ -1,13 +1,14 @@
 """Variables of the gait cycle: title, unit, clinical sign, rule for sides, norms, physiological limits.
 
 Input: `variables.toml` and `norms/` of the library. Output: `Variable`, `Norms`, and faults of curves beyond physiological
-limits. Tables keep the signs of the coordinates (docs/conventions.md); displays, averages over sides and comparisons convert:
+limits. Tables keep the signs of the coordinates (docs/conventions.md); displays, averages over sides and comparisons convert
+them:
 
     variable("pelvis_tilt").clinical_sign      # -1: anterior is positive clinically, negative in the tables
     variable("pelvis_list").side_sign("l")     # -1: the left side is reversed before averaging over sides
-    variable("pelvis_list").clinical("l")      # both at once: table value -> displayed value
+    variable("pelvis_list").clinical("l")      # product of both: table value -> displayed value
 
-Read `meaning` (a variable and its limits), then `norms` (curves of groups of people, chosen for a person and a walk).
+Read `meaning` (variables and their limits), then `norms` (normative curves, selected for a person and a walk).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Windowed parameters of gait cycles by one table: peaks, ranges, impulses, work.
+"""Parameters of gait cycles in windows, defined by a table: peaks, ranges, impulses, work.
 
-The table is `library/study/parameters.toml`; screen, report, Python, session and study use it. Between its 101 samples a curve is
-linear, as at the ends of a window between two samples. A value missing in the window makes the parameter missing. Only the last
-samples of swing are bridged: the next foot strike begins a stance that need not be measured.
+The table `library/study/parameters.toml` is used for screen, report, Python, session and study. Curves are interpolated
+linearly between their 101 samples. A parameter is missing if a value in its window is missing. Only the last samples of swing
+are bridged, because the stance after the next foot strike may not be measured.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def default_definitions() -> tuple[ParameterDefinition, ...]:
 
 
 def side_signs(definition: ParameterDefinition, sides: Sequence[str]) -> FloatArray:
-    """Return the factor (n,) of a parameter's sign for each side."""
+    """Return the sign factor (n,) of a parameter for each side."""
     sign = np.full(len(sides), float(definition.sign))
     return sign * np.array([SIDE_SIGN[side] for side in sides], dtype=np.float64) if definition.mirrored else sign
 
 
 def bridge_end(curves: FloatArray) -> FloatArray:
-    """Return curves (n, 101) with the last known value up to the end, where at most the last samples of swing are missing."""
-    most = 3  # samples, 3 % of the cycle: a plate filter reaches so far back from the next strike
+    """Extend curves (n, 101) with their last known value if only the last samples of swing are missing."""
+    most = 3  # samples; a plate filter affects 3 % of the cycle before the next strike
     known = np.isfinite(curves)
     last = CYCLE_POINTS - 1 - known[:, ::-1].argmax(axis=1)
     rows = np.flatnonzero(known.any(axis=1) & (last < CYCLE_POINTS - 1) & (last >= CYCLE_POINTS - 1 - most))
@@ -48,9 +48,9 @@ def bridge_end(curves: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Window:
-    """Part of each of N cycles, and what the curves are at its ends.
+    """Window in each of N cycles, and the values of the curves at its ends.
 
-    Attributes: `start`, `end` (N,) percent of the cycle, NaN where unknown; `first`, `last` (N,) values there.
+    Attributes: `start`, `end`: (N,) percent of the cycle, NaN if unknown. `first`, `last`: (N,) values at start and end.
     """
 
     start: FloatArray
@@ -60,7 +60,7 @@ class Window:
 
 
 def parameter_unit(definition: ParameterDefinition, variable_unit: str) -> str:
-    """Return the unit of a parameter: the definition's, else what follows from the variable's."""
+    """Return the unit of a parameter from its definition, else derived from the unit of the variable."""
     if definition.unit:
         return definition.unit
     if definition.operation in ("time_of_max", "time_of_min"):
@@ -80,7 +80,8 @@ def window_ends(interval: Interval, stance_percent: FloatArray) -> tuple[FloatAr
 def apply_operation(
     curves: FloatArray, start: FloatArray, end: FloatArray, definition: ParameterDefinition, duration_s: FloatArray
 ) -> FloatArray:
-    """Return the operation's result (N,) for curves (N, 101) between start and end (N,) percent of cycles of a duration (N,)."""
+    """Return the result (N,) of an operation on curves (N, 101) between start and end (N,), percent of cycles of a duration
+    (N,) s."""
     curves, known = bridge_end(curves), np.isfinite(start) & np.isfinite(end)
     if definition.operation == "at_percent":
         at = start + (end - start) * (definition.at or 0.0) / 100.0
@@ -123,8 +124,8 @@ def _window_extreme(curves: FloatArray, window: Window, operation: str) -> Float
 
 
 def _window_integral(curves: FloatArray, window: Window, positive_only: bool = False) -> FloatArray:
-    """Return the integral (N,) over percent of the lines between samples inside a window; of their positive part, if
-    asked for."""
+    """Return the integral (N,), over percent of the cycle, of the linear interpolant in a window, or of its positive part
+    only."""
     start = np.maximum(PERCENT[:-1], window.start[:, None])
     end = np.minimum(PERCENT[1:], window.end[:, None])
     width = end - start  # (N, 100); not positive outside the window
@@ -134,7 +135,7 @@ def _window_integral(curves: FloatArray, window: Window, positive_only: bool = F
         top, bottom = np.maximum(a, b), np.minimum(a, b)
         crossing = (top > 0.0) & (bottom < 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            # a line from top > 0 to bottom < 0 is above zero for the share top / (top - bottom) of its way
+            # a line from top > 0 to bottom < 0 is positive for the fraction top / (top - bottom) of the interval
             height = np.where(crossing, 0.5 * top * top / (top - bottom), 0.5 * (np.maximum(a, 0) + np.maximum(b, 0)))
     else:
         height = 0.5 * (a + b)
@@ -144,8 +145,8 @@ def _window_integral(curves: FloatArray, window: Window, positive_only: bool = F
 def _interpolated_value(curves: FloatArray, at: FloatArray, inside: int = 0) -> FloatArray:
     """Return the value (N,) of curves (N, 101) at percents (N,), by linear interpolation.
 
-    If the sample outside a window is missing, the one inside is used: `inside` is 1 where the window is after the
-    instant, -1 where before.
+    If the sample outside a window is missing, the one inside is used: `inside` is 1 if the window is after the instant, -1 if
+    it is before.
     """
     rows = np.arange(len(curves))
     place = np.clip(at / _STEP, 0.0, _LAST)
@@ -159,7 +160,8 @@ def _interpolated_value(curves: FloatArray, at: FloatArray, inside: int = 0) -> 
 
 
 def nan_statistics(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and standard deviation (n - 1) over the first axis of the numbers that are there; NaN below one and two."""
+    """Return the mean and standard deviation (n - 1) over the first axis of the finite numbers; NaN for fewer than one or two
+    numbers."""
     known = np.isfinite(values)
     count = known.sum(axis=0)
     filled = np.where(known, values, 0.0)

@@ -1,4 +1,4 @@
-"""A variable of the gait cycle: title, unit, signs and physiological limits."""
+"""Variables of the gait cycle: title, unit, signs and physiological limits."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Variable:
     """Definition of a variable.
 
     Attributes:
-        name: in the tables, without side. title: displayed name. unit: of the gait-cycle table, "" if unknown.
-        positive, negative: the clinical directions.
+        name: name in the tables, without side. title: displayed name. unit: unit in the table of gait cycles, "" if unknown.
+        positive, negative: names of the clinical directions.
         clinical_sign: factor from the sign of the table to the clinical sign, for the right side.
         mirrored: the sign of the table refers to one side of the room, for both legs.
-        limits: lowest and highest physiological value, in the signs of the table; jump: largest change within 1 %.
-        note: further remark for readers. scale: ends of the axis in figures, in clinical signs, () = by the curves.
+        limits: lowest and highest physiological value, with the sign convention of the table. jump: largest change within 1 %.
+        note: additional remark for readers. scale: axis limits in figures, with clinical signs; () = determined by the curves.
     """
 
     name: str
@@ -44,15 +44,15 @@ class Variable:
     scale: tuple[float, ...] = ()
 
     def side_sign(self, side: str) -> float:
-        """Return the factor from table values of a side to the signs of the right side."""
+        """Return the factor that converts table values of a side to the sign convention of the right side."""
         return SIDE_SIGN[side] if self.mirrored else 1.0
 
     def clinical(self, side: str) -> float:
-        """Return the factor from table values of a side to clinical values, positive towards `positive`."""
+        """Return the factor that converts table values of a side to clinical values, positive towards `positive`."""
         return self.clinical_sign * self.side_sign(side)
 
     def as_kept(self) -> Variable:
-        """Return the variable in the signs of the tables (of the right side if sides differ)."""
+        """Return the variable with the sign convention of the tables (that of the right side if the sides differ)."""
         positive = self.positive if self.clinical_sign > 0.0 else self.negative
         other = self.negative if self.clinical_sign > 0.0 else self.positive
         of = " of the right side" if self.mirrored else ""
@@ -64,7 +64,7 @@ class Variable:
 
 @cache
 def variables() -> Mapping[str, Variable]:
-    """Return the every variable of the library by name."""
+    """Return all variables of the library by name."""
     by_name: dict[str, Variable] = {}
     for kind in load_table("variables/variables")["kind"].values():
         for name, entry in kind["variable"].items():
@@ -86,7 +86,7 @@ def variables() -> Mapping[str, Variable]:
 
 
 def variable(name: str) -> Variable:
-    """Return the variable of a name; a default definition if the library has none."""
+    """Return the variable of this name, or a default definition if the library has none."""
     return variables().get(name) or Variable(name, name.replace("_", " "))
 
 
@@ -96,7 +96,8 @@ def positive_about_transverse_axis(joint: str) -> str:
 
 
 def nearest_variable(name: str, known: Iterable[str]) -> str:
-    """Return a hint for an unknown name: the variable of that title ("knee_flexion": knee_angle), else the nearest name."""
+    """Return a hint for an unknown name: the variable with this title ("knee_flexion": knee_angle), else the most similar
+    name."""
     known = tuple(known)
     words = name.casefold().replace("_", " ")
     titled = next((candidate for candidate in known if variable(candidate).title.casefold() == words), "")
@@ -109,7 +110,7 @@ def is_known(name: str) -> bool:
 
 
 def same_side(names: Iterable[str], side: str) -> FloatArray:
-    """Return factors (V,) from table values of a side to the signs of the right side."""
+    """Return the factors (V,) that convert table values of a side to the sign convention of the right side."""
     return np.array([variable(name).side_sign(side) for name in names], dtype=np.float64)
 
 
@@ -125,8 +126,8 @@ class CurveFault:
 
     Attributes:
         kind: "range" (a value beyond the limits) or "jump" (too large a change within 1 % of the cycle).
-        value: the worst value, or change, in the signs and unit of the table. limit: the violated limit.
-        percent: its position in the cycle.
+        value: the most extreme value or change, with sign and unit of the table. limit: the violated limit.
+        percent: position in the cycle.
     """
 
     kind: Literal["range", "jump"]

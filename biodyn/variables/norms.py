@@ -1,6 +1,6 @@
-"""Norms: curves and scalars of a group of people at several speeds, in the signs of the tables (docs/norms.md).
+"""Norms: curves and scalars of groups of people at several speeds, with the sign convention of the tables (docs/norms.md).
 
-They are chosen for a person and a walk by age and walking speed, with the reasons in words.
+They are selected for a person and a walk by age and walking speed, and the reasons are stated.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ SPEED_WORDS: Final = {"dimensionless": "dimensionless", "heights_per_s": "body h
 
 @dataclass(frozen=True)
 class NormCurve:
-    """A normative curve in the tables' signs, of a right side, at `PERCENT`.
+    """Normative curve of the right side at `PERCENT`, with the sign convention of the tables.
 
     Attributes:
-        mean, sd: (101,), sd over people, None where unknown.
+        mean, sd: (101,) mean and SD over people; sd is None if unknown.
         reach: half width of the drawn band in standard deviations.
     """
 
@@ -48,7 +48,7 @@ class NormCurve:
 
 @dataclass(frozen=True)
 class NormScalar:
-    """A normative number: mean and standard deviation over people; `variable`, `operation`: the curve it is taken from."""
+    """Normative number: mean and SD over people; `variable`, `operation`: its definition from a curve."""
 
     title: str
     unit: str
@@ -59,18 +59,20 @@ class NormScalar:
 
     @property
     def range95(self) -> tuple[float, float]:
-        """Range of 95 % of the people for a normal distribution."""
+        """Range that contains 95 % of the people, for a normal distribution."""
         return self.mean - 1.96 * self.sd, self.mean + 1.96 * self.sd
 
 
 @dataclass(frozen=True)
 class Norms:
-    """A group of walkers at one speed.
+    """Norms of a group of people at one speed.
 
     Attributes:
-        name; group: description of the group; short: for legends; band: description of the drawn band ("mean ± 1 SD").
-        citation, licence: the source. speed: the speed in words, "" for norms of a single speed.
-        curves, scalars: by variable and by name. deviation_index: of own norms of enough people, else None.
+        name: name of the set. group: description of the group. short: text for legends. band: description of the drawn band
+            ("mean ± 1 SD").
+        citation, licence: source. speed: description of the speed, "" for norms of a single speed.
+        curves, scalars: normative curves by variable, and normative numbers by name. deviation_index: of own norms of enough
+            people, else None.
     """
 
     name: str
@@ -86,16 +88,16 @@ class Norms:
 
     @property
     def words(self) -> str:
-        """Group and speed in words."""
+        """Description of group and speed."""
         return f"{self.group}, {self.speed}" if self.speed else self.group
 
 
 @dataclass(frozen=True)
 class NormSet:
-    """All speeds of a group of people; `table` is its file.
+    """Norms of a group of people at all speeds; `table` is the content of the file.
 
-    A file holds groups of walks, one a speed, or a model: mean = row 0 + row 1 (speed - reference) + row 2 (...)^2, its spread
-    growing as exp(sd_growth (speed - reference)).
+    A file contains groups of walks, one for each speed, or a model: mean = row 0 + row 1 (speed - reference) + row 2 (...)^2,
+    with an SD proportional to exp(sd_growth (speed - reference)).
     """
 
     table: Mapping[str, Any]
@@ -103,7 +105,7 @@ class NormSet:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the set."""
         return str(self.table["name"])
 
     @property
@@ -118,7 +120,7 @@ class NormSet:
 
     @property
     def speeds(self) -> tuple[float, float]:
-        """Slowest and fastest walk of these norms, in their measure."""
+        """Slowest and fastest walk of these norms, in their measure of speed."""
         within_sd = 2.0  # range of the slowest and fastest group in standard deviations of their speed
         speed = self.table["speed"]
         if "range" in speed:
@@ -136,7 +138,7 @@ class NormSet:
         return float(speed["mean"][row])
 
     def at(self, speed: float, age_years: float | None = None) -> Norms:
-        """Return the norms at a speed (in their measure): of the nearest group, or by the model."""
+        """Return the norms at a speed (in their measure), from the nearest group or the model."""
         row, words = self._place(speed)
         curves = self._curves(row, speed)
         scalars = {
@@ -148,7 +150,7 @@ class NormSet:
         return Norms(*texts, curves, t["licence"], words, scalars, _deviation_index(t.get("gdi")))
 
     def _place(self, speed: float) -> tuple[int | None, str]:
-        """Return the row of the group nearest to a speed, None for a model, and the speed in words."""
+        """Return the row of the group nearest to a speed (None for a model), and a description of the speed."""
         known, unit = self.table["speed"], SPEED_WORDS[self.measure]
         if "reference" in known:
             return None, f"at {speed:.2f} {unit}"
@@ -159,8 +161,8 @@ class NormSet:
         return speed - float(self.table["speed"]["reference"])
 
     def _curves(self, row: int | None, speed: float) -> dict[str, NormCurve]:
-        """Return the curves, between the published instants by monotone cubics, which invent no extremes (Fritsch &
-        Carlson 1980)."""
+        """Return the curves, interpolated between published instants by monotone cubics without new extrema (Fritsch & Carlson
+        1980)."""
         entries: Mapping[str, Mapping[str, Any]] = self.table.get("curve", {})
         if not entries:
             return {}
@@ -223,13 +225,13 @@ def score_norms() -> NormSet:
 
 
 def default_norms() -> Sequence[str]:
-    """Return the names of the norms with a stated licence, which are drawn by default, in the order of their use."""
+    """Return the names of the norms with a stated licence, which are drawn by default, in their order."""
     names: Sequence[str] = load_table("variables/variables")["norms"]["tried"]
     return names
 
 
 def unknown_norms(name: str) -> str:
-    """Return the error of a name of norms in the settings, "" if valid: auto, none, a name, or a path."""
+    """Return an error text for an invalid name of norms in the settings, or "" for auto, none, a name or a path."""
     if name in (AUTO, NONE) or is_path(name) or name in entry_names("norms"):
         return ""
     return f"norms '{name}' do not exist. {suggest_name(name, (AUTO, NONE, *entry_names('norms')))}"
@@ -243,8 +245,8 @@ class Walker:
     """Properties of a person and a walk that determine the norms.
 
     Attributes:
-        age_years: None if unknown. height_m; leg_length_m: ASIS to ankle, None = a share of the height.
-        speed_m_s: mean of the walk, NaN without a gait cycle. activity: e.g. "walking".
+        age_years: age, None if unknown. height_m: body height. leg_length_m: ASIS to ankle, None = a fraction of the height.
+        speed_m_s: mean speed of the walk, NaN without a gait cycle. activity: e.g. "walking".
     """
 
     age_years: float | None
@@ -255,19 +257,19 @@ class Walker:
 
     @property
     def leg_m(self) -> float:
-        """Leg length; if not measured, 0.530 of the height (Winter 2009, after Drillis & Contini 1966)."""
+        """Leg length, m; if not measured, 0.530 of the height (Winter 2009, after Drillis & Contini 1966)."""
         share = load_table("variables/variables")["norms"]["leg_share_of_height"]
         return self.leg_length_m if self.leg_length_m else share * self.height_m
 
     def speed(self, measure: str) -> float:
-        """Return the speed in a measure of norms; dimensionless: v / sqrt(g l) (Hof 1996, Gait Posture 4:222-223)."""
+        """Return the speed in a measure of norms; dimensionless speed is v / sqrt(g l) (Hof 1996, Gait Posture 4:222-223)."""
         if measure == "dimensionless":
             return self.speed_m_s / math.sqrt(STANDARD_GRAVITY_M_S2 * self.leg_m)
         return self.speed_m_s / self.height_m if measure == "heights_per_s" else self.speed_m_s
 
     @property
     def stage(self) -> Literal["adult", "child", ""]:
-        """Adult or child by the age or else by a clear height, otherwise ""."""
+        """ "adult" or "child" from the age, else from the height if it is conclusive, otherwise ""."""
         if self.age_years is not None:
             return "adult" if self.age_years >= _ADULT_YEARS else "child"
         limits = load_table("variables/variables")["norms"]
@@ -277,20 +279,20 @@ class Walker:
 
     @property
     def age_words(self) -> str:
-        """The age, or the assumption about it, in words."""
+        """Text with the age, or the assumption about it."""
         if self.age_years is not None:
             return f"{self.age_years:.0f} years old"
         if not math.isfinite(self.height_m):
-            return "age and body height not known"
+            return "age and body height are unknown"
         taken = {
             "adult": "is assumed to be an adult's",
             "child": "is assumed to be a child's",
             "": "may be an adult's or a child's",
         }
-        return f"age not known; a body of {self.height_m:.2f} m {taken[self.stage]}"
+        return f"age is unknown; a body height of {self.height_m:.2f} m {taken[self.stage]}"
 
     def is_served(self, serves: tuple[float, float]) -> bool:
-        """Return whether the age, or the stage by the height, is in a range of years (the last excluded)."""
+        """Return whether the age, or the stage from the height, is in a range of years (end excluded)."""
         if self.age_years is not None:
             return serves[0] <= self.age_years < serves[1]
         return serves[1] > _ADULT_YEARS if self.stage == "adult" else self.stage == "child" and serves[0] < _ADULT_YEARS
@@ -321,18 +323,21 @@ class NormChoice:
 def choose_norms(setting: str, walker: Walker) -> NormChoice:
     """Return the norms for a walk.
 
-    Parameters: `setting`: "auto" = every published set for age and speed; "none"; or a name or TOML path: that set independent
-    of the age, if it contains the speed.
+    Parameters: `setting`: "auto" = every published set for this age and speed; "none"; or a name or TOML path = this set,
+    independent of the age, if it contains the speed.
     """
     if setting == NONE:
         return NormChoice((), ("No norms were selected.",))
     if walker.activity != "walking":
-        return NormChoice((), (f"No norms are shown: they apply to walking, and this activity is {walker.activity}.",))
+        return NormChoice(
+            (), (f"No norms are shown, because they apply to walking and this activity is {walker.activity}.",)
+        )
     if not math.isfinite(walker.speed_m_s):
-        return NormChoice((), ("No norms are shown: the walking speed is unknown without a gait cycle.",))
+        return NormChoice((), ("No norms are shown, because the walking speed is unknown without a gait cycle.",))
     if setting == AUTO and not walker.stage:
         return NormChoice(
-            (), (f"No norms are shown: {walker.age_words}. Give it with --age, or as age_years in subject.toml.",)
+            (),
+            (f"No norms are shown: {walker.age_words}. Specify the age with --age, or as age_years in subject.toml.",),
         )
     sets = [load_norm_set(name) for name in (default_norms() if setting == AUTO else (setting,))]
     chosen: list[ChosenSet] = []
@@ -353,15 +358,16 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
             drawn = default_norms()
             others = [name for name in entry_names("norms") if name not in drawn]
             shown.append(
-                f"Sets without a stated licence are drawn only if [report] norms names one: {', '.join(others)}."
+                "Norms without a stated licence are drawn only if they are selected in [report] norms: "
+                f"{', '.join(others)}."
             )
     return NormChoice(
-        tuple(chosen), (f"The person: {walker.age_words}.", *shown, *_selection_remarks(sets, walker, setting))
+        tuple(chosen), (f"Person: {walker.age_words}.", *shown, *_selection_remarks(sets, walker, setting))
     )
 
 
 def _why_not(norms: NormSet, walker: Walker, by_age: bool) -> str:
-    """Return why norms do not apply, "" if they do."""
+    """Return the reason why norms do not apply, or ""."""
     serves = norms.table.get("serves")
     if by_age and serves is not None and not walker.is_served((serves[0], serves[1])):
         return f"{_capitalise(norms.group)} are for another age."
@@ -380,7 +386,7 @@ def _selection_remarks(sets: list[NormSet], walker: Walker, setting: str) -> Ite
     for norm_set in sets if setting != AUTO else ():
         serves = norm_set.table.get("serves")
         if serves is not None and not walker.is_served((serves[0], serves[1])):
-            yield "The norms selected in the settings are for another age than the person."
+            yield "The norms selected in the settings are for a different age than that of the person."
 
 
 def _capitalise(text: str) -> str:
@@ -388,11 +394,11 @@ def _capitalise(text: str) -> str:
 
 
 def score_reference(setting: str, walker: Walker | None) -> tuple[Norms, str, bool]:
-    """Return the reference norms of gait scores, the group in words, and whether the person has another age.
+    """Return the reference norms of gait scores, a description of the group, and whether the person's age differs.
 
-    A score is the distance to one fixed reference, so that conditions and sessions can be compared: children at their free
-    speed, the only published norms with all nine variables on comparable axes, or the norms in the settings at the speed of the
-    walk. (Bovi 2011 has nine variables of adults, with other zeros of pelvic tilt, hip flexion and ankle.)
+    A score is the distance to a fixed reference, so that conditions and sessions can be compared. The reference is children at
+    self-selected speed, the only published norms with all nine variables on comparable axes, or the norms in the settings at
+    the speed of the walk. (Bovi 2011 has nine variables of adults, with different zeros of pelvic tilt, hip flexion and ankle.)
     """
     automatic = setting in (AUTO, NONE)
     norm_set = score_norms() if automatic else load_norm_set(setting)
@@ -410,12 +416,12 @@ def score_reference(setting: str, walker: Walker | None) -> tuple[Norms, str, bo
     return norms, norms.words, other
 
 
-#: Name of the entry of norms in a record.
+#: Key of the norms in a record.
 ENTRY: Final = "norms"
 
 
 def norms_record(setting: str, walker: Walker) -> dict[str, Any]:
-    """Return the choice for `run.json`; norms of the user include their curves."""
+    """Return the record of the selected norms for `run.json`; a user's norms include their curves."""
     choice = choose_norms(setting, walker)
     return {
         "setting": setting,
@@ -456,7 +462,7 @@ def _curve_entry(curve: NormCurve) -> dict[str, Any]:
 
 
 def read_walker(record: Mapping[str, Any], speed_m_s: float) -> Walker:
-    """Return the person of a record (`run.json`); entries missing in older versions are unknown."""
+    """Return the person of a record (`run.json`); entries that older versions lack are unknown."""
     subject = record["subject"]
     age, leg = subject.get("age_years"), subject.get("leg_length_m")
     kind = (record.get("activity") or {}).get("kind", "walking")
@@ -465,7 +471,7 @@ def read_walker(record: Mapping[str, Any], speed_m_s: float) -> Walker:
 
 
 def norms_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norms, ...]:
-    """Return the norms of a recorded result; for older versions they are chosen again."""
+    """Return the norms of a recorded result; for older versions they are selected again."""
     if ENTRY not in record:
         return choose_norms(AUTO, read_walker(record, speed_m_s)).norms
     age = record["subject"].get("age_years")
@@ -473,7 +479,7 @@ def norms_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norms,
 
 
 def reasons_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[str, ...]:
-    """Return the reasons of the recorded choice, in sentences."""
+    """Return the reasons of the recorded selection, as sentences."""
     if ENTRY not in record:
         return choose_norms(AUTO, read_walker(record, speed_m_s)).reasons
     return tuple(record[ENTRY]["reasons"])
@@ -524,7 +530,7 @@ def _length_scale(leg_m: float) -> float:
     return leg_m
 
 
-#: Lengths by leg length l, times by sqrt(l/g), speed by sqrt(g l); cadence in steps a minute becomes steps in sqrt(l/g).
+#: Lengths are divided by leg length l, times by sqrt(l/g), speed by sqrt(g l); cadence in steps/min becomes steps per sqrt(l/g).
 SIZE_FREE: Final[tuple[SizeFree, ...]] = (
     SizeFree("speed_hof", "Walking speed", "speed_m_s", lambda leg: math.sqrt(STANDARD_GRAVITY_M_S2 * leg)),
     SizeFree("cadence_hof", "Cadence", "cadence_steps_min", lambda leg: _MINUTE_S / _time_scale(leg)),

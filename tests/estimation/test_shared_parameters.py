@@ -101,9 +101,9 @@ SHIFTED = (1.4, 1.0, 1.6, 1.2, 1.5, 1.1)
     [
         (SHIFTED, BOTH_WAYS, ""),
         (SHIFTED, (1.0,) * 6, "fewer than two walks"),  # a lean of the trunk does the same
-        ((2.1, 2.0, 2.2, 0.1, 0.2, -0.1), BOTH_WAYS, "differs from walk to walk"),
-        ((1.0, 1.1, 0.9, 0.2, 0.3, 0.1), BOTH_WAYS, "follows the direction"),
-        ((-0.5, 3.0, 1.2, 3.2, -0.3, 1.0), BOTH_WAYS, "differs from walk to walk"),
+        ((2.1, 2.0, 2.2, 0.1, 0.2, -0.1), BOTH_WAYS, "differs between walks"),
+        ((1.0, 1.1, 0.9, 0.2, 0.3, 0.1), BOTH_WAYS, "depends on the walking direction"),
+        ((-0.5, 3.0, 1.2, 3.2, -0.3, 1.0), BOTH_WAYS, "differs between walks"),
         ((0.1, -0.2, 0.3, 0.0, 0.2, -0.1), BOTH_WAYS, "no error"),
     ],
 )

@@ -194,7 +194,7 @@ def test_what_a_format_cannot_say_is_refused():
             "<robot><link name='a'/><joint name='j' type='magic'><parent link='world'/><child link='a'/></joint></robot>",
             "'j' has the unsupported type",
         ),
-        ("<robot><link name='a'><inertial><mass value='x'/><inertia/></inertial></link></robot>", "not numbers"),
+        ("<robot><link name='a'><inertial><mass value='x'/><inertia/></inertial></link></robot>", "instead of numbers"),
         (
             "<robot><link name='a'><inertial><mass value='1'/><inertia ixx='-1e308'/></inertial></link></robot>",
             "at most",

@@ -2,7 +2,7 @@
 
 Curves are (J, Q) arrays, one row per curve (usually one mean curve per subject: several curves of one subject are not
 independent). Every function returns a `StatisticField`, the input of `random_field_inference` and `permutation_inference`.
-Nodes that cannot be tested (missing in some curve, or without variance) are left out with a finding.
+Nodes that cannot be tested (missing in some curve, or without variance) are excluded, with a finding.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def two_sample_t(first: ArrayLike, second: ArrayLike, equal_variance: bool = Tru
     """
     a, b = checked_curves(first, "first"), checked_curves(second, "second")
     if a.shape[1] != b.shape[1]:
-        raise StatisticsError(f"Groups must have equally many nodes, found {a.shape[1]} and {b.shape[1]}.")
+        raise StatisticsError(f"Groups must have the same number of nodes, found {a.shape[1]} and {b.shape[1]}.")
     curves, group = np.vstack([a, b]), np.repeat([0, 1], [len(a), len(b)])
     if not equal_variance:
         return welch_field("two-sample t test (Welch)", curves, group)
@@ -84,7 +84,7 @@ def anova_repeated(
     cells = np.column_stack([subject, condition])
     if len(np.unique(cells, axis=0)) < len(cells):
         raise StatisticsError(
-            "A subject has several curves in one condition; as if they were independent they would count too much.",
+            "A subject has several curves in one condition, which would be counted as independent.",
             "Average them first.",
         )
     matrix = np.hstack([_indicator_columns(condition), _indicator_columns(subject)])
@@ -123,8 +123,9 @@ def greenhouse_geisser(curves: FloatArray, condition: IntArray, subject: IntArra
     levels, names = int(condition.max()) + 1, int(subject.max()) + 1
     if len(curves) != levels * names:
         raise StatisticsError(
-            f"Sphericity can only be judged from complete data: {names} subjects x {levels} conditions, found {len(curves)}.",
-            "Leave incomplete subjects out, or use a linear mixed model.",
+            f"Sphericity can only be estimated from complete data of {names} subjects x {levels} conditions, found "
+            f"{len(curves)} curves.",
+            "Exclude incomplete subjects, or use a linear mixed model.",
         )
     table = np.empty((names, levels, curves.shape[1]))
     table[subject, condition] = curves

@@ -25,11 +25,10 @@ Method = Literal["random field theory", "permutation"]
 
 @dataclass(frozen=True)
 class Cluster:
-    """A part of the curve where the statistic exceeds the threshold (sign 1) or its negative (sign -1).
+    """Part of the curve in which the statistic exceeds the threshold (sign 1) or is below its negative (sign -1).
 
     Attributes:
-        start, end: crossings of the threshold.
-        start and end are in nodes from 0, interpolated. mass: area between statistic and threshold.
+        start, end: interpolated crossings of the threshold, in nodes from 0. mass: area between statistic and threshold.
         peak, peak_node: most extreme value, and its node.
         sign: 1 above, -1 below.
         p: probability of a cluster of this size anywhere under the null hypothesis, NaN before inference.
@@ -50,12 +49,12 @@ class SpmResult:
 
     Attributes:
         field: the statistic and its smoothness.
-        method: how the threshold was found.
-        threshold: critical value of the statistic (of its absolute value where two-tailed).
-        p: of the whole field, by its most extreme value.
-        clusters: in order of their start.
+        method: method by which the threshold was determined.
+        threshold: critical value of the statistic (of its absolute value if two-tailed).
+        p: p-value of the whole field, from its most extreme value.
+        clusters: clusters in order of their start.
         diagnostics: findings about excluded nodes and smoothness.
-        maxima: (arrangements,) largest statistic of each arrangement of a permutation test (of absolute values where two-tailed).
+        maxima: (arrangements,) largest statistic of each arrangement of a permutation test (of absolute values if two-tailed).
     """
 
     field: StatisticField
@@ -101,7 +100,7 @@ def _one_sided_clusters(z: FloatArray, threshold: float, sign: int) -> list[Clus
 
 
 def _edge_extension(excess: FloatArray, node: int, step: int) -> float:
-    """Return how far a cluster extends beyond its last node: to the interpolated crossing, or 0 at an edge."""
+    """Return the distance from the last node of a cluster to the interpolated crossing, or 0 at an edge."""
     beyond = node + step
     if not 0 <= beyond < len(excess) or not np.isfinite(excess[beyond]):
         return 0.0
@@ -111,7 +110,7 @@ def _edge_extension(excess: FloatArray, node: int, step: int) -> float:
 def largest_mass(fields: FloatArray, gaps: FloatArray, threshold: float, two_tailed: bool) -> FloatArray:
     """Return the mass (N,) of the largest cluster of each field (N, nodes), zero if nothing exceeds the threshold.
 
-    The same measure as `find_clusters`, for thousands of fields at once.
+    The mass is that of `find_clusters`, computed for thousands of fields at once.
 
     Parameters: `gaps` (nodes - 1,) is 1 between neighbouring nodes of the curves, 0 across masked nodes.
     """
@@ -131,12 +130,12 @@ def _largest_one_sided_mass(excess: FloatArray, gaps: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(both, 1.0, np.where(either, np.maximum(a, b) / np.abs(a - b), 0.0)) * gaps
     area = share * np.where(both, 0.5 * (a + b), 0.5 * np.maximum(a, b))
-    # every step belongs to the cluster of its nodes above; the step between two such nodes is shared in halves
+    # every interval belongs to the cluster of its nodes above the threshold; an interval between two such nodes is halved
     area *= np.where(both, 0.5, 1.0)
     weights = np.zeros(part.shape)
     weights[:, :-1] += area * above[:, :-1]
     weights[:, 1:] += area * above[:, 1:]
-    # number of the unbroken run that each node above belongs to, over all rows
+    # number, over all rows, of the continuous run to which each node above the threshold belongs
     begins = above.copy()
     begins[:, 1:] &= ~above[:, :-1] | (gaps == 0.0)
     flat = above.reshape(-1)
@@ -156,7 +155,7 @@ PERMUTATIONS, SEED = 10_000, 0
 
 
 def random_field_inference(field: StatisticField, alpha: float = 0.05, two_tailed: bool = True) -> SpmResult:
-    """Return threshold, clusters and their p by random field theory.
+    """Return threshold, clusters and their p-values from random field theory.
 
     A two-tailed t uses alpha / 2 on each side and twice the one-sided p. F has one tail.
     """
@@ -179,15 +178,14 @@ def permutation_inference(
     permutations: int = PERMUTATIONS,
     seed: int = SEED,
 ) -> SpmResult:
-    """Return threshold, clusters and their p from the largest values over exchanged curves (Nichols & Holmes 2002, HBM 15:1-25).
+    """Return threshold, clusters and their p-values from a permutation test of maxima (Nichols & Holmes 2002, HBM 15:1-25).
 
-    All arrangements are enumerated if they are at most `permutations`, otherwise that number is drawn with `seed`, the data's
-    observed one among them. The threshold is the value that a share of at most alpha of the maxima exceeds. The p of a
-    cluster is the share
-    of arrangements with a cluster as large (area beyond the threshold), the largest in each.
+    All arrangements are enumerated if there are at most `permutations`; otherwise this number, including the observed
+    arrangement, is drawn with `seed`. The threshold is exceeded by a fraction of at most alpha of the maxima. The p-value of a
+    cluster is the fraction of arrangements whose largest cluster (area beyond the threshold) is at least as large.
 
     Raises:
-        StatisticsError: too few arrangements exist for alpha ever to be reached.
+        StatisticsError: there are too few arrangements to reach alpha.
     """
     tails = _tail_settings(field, alpha, two_tailed)
     exchange = field.statistic.exchange
@@ -196,7 +194,8 @@ def permutation_inference(
     count = possible if exhaustive else permutations
     if count * alpha < 1.0:
         raise StatisticsError(
-            f"{count} arrangements cannot give a p of {alpha:g}: the least possible is {1.0 / count:.3g}.",
+            f"With {count} arrangements the smallest possible p-value is {1.0 / count:.3g}, which exceeds alpha = "
+            f"{alpha:g}.",
             "More curves are needed." if exhaustive else "More permutations are needed.",
         )
     arrangements = (
@@ -227,12 +226,12 @@ def _extreme_value(z: FloatArray, two_tailed: bool) -> float:
 
 
 def _permutation_p(drawn: FloatArray, observed: float) -> float:
-    # the data's own arrangement comes back with round-off and must count
+    # the observed arrangement is recomputed with round-off and must be counted
     return float(np.mean(drawn >= observed - 1e-9 * max(1.0, abs(observed))))
 
 
 def _smoothness_findings(field: StatisticField) -> tuple[Diagnostic, ...]:
-    smooth_resels = 0.5  # a region shorter than this in FWHM is nearly a scalar
+    smooth_resels = 0.5  # a shorter region, in units of the FWHM, is nearly a scalar
     rough_fwhm = 3.0  # below this FWHM a field is not sampled finely enough for the theory of continuous fields
     doubts = []
     if field.fwhm < rough_fwhm:
@@ -240,11 +239,12 @@ def _smoothness_findings(field: StatisticField) -> tuple[Diagnostic, ...]:
             Diagnostic(
                 code="spm-rough",
                 severity="info",
-                message=f"The curves are smooth over {field.fwhm:.1f} nodes only; the threshold is strict (conservative).",
+                message=f"The smoothness of the curves (FWHM) is only {field.fwhm:.1f} nodes, so that the threshold is "
+                "conservative.",
                 value=field.fwhm,
                 limit=rough_fwhm,
                 unit="nodes",
-                hint="Permutation takes no theory of smooth fields.",
+                hint="A permutation test does not assume smooth fields.",
             )
         )
     if field.resels[1] < smooth_resels:
@@ -252,11 +252,12 @@ def _smoothness_findings(field: StatisticField) -> tuple[Diagnostic, ...]:
             Diagnostic(
                 code="spm-smooth",
                 severity="info",
-                message=f"The curves are so smooth that they hold {field.resels[1]:.2f} independent stretches.",
+                message=f"The curves are so smooth that they have only {field.resels[1]:.2f} independent sections "
+                "(resels).",
                 value=field.resels[1],
                 limit=smooth_resels,
                 unit="resels",
-                hint="Check for an offset. A scalar test may be sufficient.",
+                hint="Check for an offset between the curves. A test of a single number may be sufficient.",
             )
         )
     return tuple(doubts)

@@ -1,8 +1,8 @@
-"""The general linear model of curves, used by all t and F tests.
+"""General linear model of curves, used by all t and F tests.
 
-``Y = X b + e`` at every node; the hypothesis is ``C b = 0``. In orthonormal bases E of what the contrast adds and N of what
-is left of X without it, ``F = (|E'Y|^2 / k) / (|Y - NN'Y - EE'Y|^2 / (J - rank X))``, and t is its root with the sign of C b.
-Curves exchanged after removal of N (Freedman & Lane 1983, J Bus Econ Stat 1:292-298; Winkler et al. 2014, NeuroImage
+``Y = X b + e`` at every node; the hypothesis is ``C b = 0``. With orthonormal bases E of the part of X that the contrast adds
+and N of the remaining part of X, ``F = (|E'Y|^2 / k) / (|Y - NN'Y - EE'Y|^2 / (J - rank X))``, and t is its root with the sign
+of C b. Curves exchanged after removal of N (Freedman & Lane 1983, J Bus Econ Stat 1:292-298; Winkler et al. 2014, NeuroImage
 92:381-397) only exchange the rows of E, so thousands of permutations are one matrix product: in every design N is constant
 within the curves that are exchanged.
 """
@@ -31,9 +31,9 @@ class Exchange:
     """Exchangeability of curves under the null hypothesis.
 
     Attributes:
-        kind: ``rows`` (curves may change places) or ``signs`` (each curve may change its sign).
-        blocks: (J,) curves change places only within their block, e.g. a subject.
-        alike: (J,) curves with the same number have the same place in the design: exchanging them changes nothing.
+        kind: ``rows`` (curves may be exchanged) or ``signs`` (the sign of each curve may change).
+        blocks: (J,) block of each curve, e.g. a subject; curves are exchanged only within their block.
+        alike: (J,) curves with the same number are equivalent in the design, so that exchanging them has no effect.
     """
 
     kind: Literal["rows", "signs"]
@@ -54,13 +54,13 @@ class StatisticField:
     """A test statistic over the nodes of curves.
 
     Attributes:
-        test: what was tested, in words, e.g. ``paired t test``.
+        test: name of the test, e.g. ``paired t test``.
         kind: ``t`` or ``f``.
-        z: (Q,) the statistic, NaN at nodes that are not tested.
+        z: (Q,) statistic, NaN at nodes that are not tested.
         df: degrees of freedom of effect (1 for t) and error.
         nodes: (Q,) True where tested.
         effect: (Q,) estimated effect in the unit of the curves (mean difference, slope), NaN for F.
-        standard_error: (Q,) of the effect, NaN for F.
+        standard_error: (Q,) standard error of the effect, NaN for F.
         fwhm: smoothness, in nodes.
         resels: R0 (pieces of the region) and R1 (its length in FWHM).
         statistic: recomputes the field for exchanged curves.
@@ -108,7 +108,7 @@ def all_arrangements(exchange: Exchange) -> Arrangements:
     rows = np.arange(curves)[None, :]
     for block in np.unique(exchange.blocks):
         members = np.flatnonzero(exchange.blocks == block)
-        places = _distinct_orders(exchange.alike[members])  # (n, members): a place of the block for each member
+        places = _distinct_orders(exchange.alike[members])  # (n, members): a position in the block for each member
         rows = np.repeat(rows, len(places), axis=0)
         rows[:, members] = np.tile(members[places], (len(rows) // len(places), 1))
     return Arrangements(rows, np.ones(rows.shape))
@@ -133,14 +133,15 @@ def random_arrangements(exchange: Exchange, count: int, rng: np.random.Generator
 
 
 def _distinct_orders(alike: IntArray) -> IntArray:
-    """Return each distinct order (n, J) of positions 0..J-1, the unchanged one included; equal positions are not exchanged."""
+    """Return each distinct order (n, J) of positions 0..J-1, including the unchanged order; equivalent positions are not
+    exchanged."""
     kinds, sizes = np.unique(alike, return_counts=True)
     orders = np.full((1, len(alike)), -1)
     for kind, size in zip(kinds, sizes, strict=True):
         places = np.flatnonzero(alike == kind)
         free = np.nonzero(orders < 0)[1].reshape(len(orders), -1)
         chosen = np.array(list(combinations(range(free.shape[1]), int(size))))
-        members = free[:, chosen].reshape(-1, int(size))  # who of the free takes these places
+        members = free[:, chosen].reshape(-1, int(size))  # free members that are assigned to these positions
         orders = np.repeat(orders, len(chosen), axis=0)
         orders[np.arange(len(orders))[:, None], members] = places
     return orders
@@ -148,7 +149,7 @@ def _distinct_orders(alike: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class RandomField:
-    """A field of a test statistic on a search region.
+    """Distribution of the field of a test statistic in a search region.
 
     Attributes:
         kind: distribution of each node: ``t`` (df[1]) or ``f`` (df[0], df[1]).
@@ -189,7 +190,7 @@ class RandomField:
         return self.resels[0] * self.node_probability(u) + self.resels[1] * self.upcrossing_density(u)
 
     def maximum_probability(self, u: float) -> float:
-        """Return P(max z > u), the p of a whole field: 1 - exp(-E(u)), or Bonferroni's bound if that is lower.
+        """Return P(max z > u), the p-value of a whole field: 1 - exp(-E(u)), or Bonferroni's bound if it is lower.
 
         Both are upper bounds; Bonferroni's is lower for curves that are rough at the scale of the node distance.
         """
@@ -214,7 +215,7 @@ class RandomField:
         return float(brentq(lambda u: self.maximum_probability(u) - alpha, below, above, xtol=1e-12, rtol=1e-14))
 
     def cluster_probability(self, extent_resels: float, u: float) -> float:
-        """Return P(some cluster above u is at least this wide), extent in resels; at most P(max z > u)."""
+        """Return P(some cluster above u has at least this extent), extent in resels; at most P(max z > u)."""
         # the mean width of a cluster inside the region is rho0 / rho1 resels
         mean_extent = self.node_probability(u) / self.upcrossing_density(u)
         wider = math.exp(-((math.gamma(1.5) * extent_resels / mean_extent) ** 2))
@@ -239,8 +240,8 @@ def checked_curves(curves: ArrayLike, name: str = "curves") -> FloatArray:
     empty = np.isnan(array).all(axis=1)
     if empty.any():
         raise StatisticsError(
-            f"{name}: rows {_format_ranges(empty)} hold no value at all.",
-            "Leave these curves out; NaN marks single nodes.",
+            f"{name}: rows {_format_ranges(empty)} contain no values.",
+            "Exclude these curves. NaN is valid for single nodes only.",
         )
     return array
 
@@ -249,7 +250,7 @@ def testable_nodes(curves: FloatArray, residuals: FloatArray) -> tuple[BoolArray
     """Return which nodes (Q,) can be tested, and findings about the excluded ones.
 
     A node is excluded if a curve is missing (NaN) or if the residuals have no variance (the statistic is
-    infinite or 0/0). The search region is then split; the resel counts of the pieces account for it.
+    infinite or 0/0). The search region is then split, which the resel counts take into account.
 
     Parameters: `curves` (J, Q); `residuals` (J', Q) of the model, NaN where curves are.
 
@@ -260,12 +261,12 @@ def testable_nodes(curves: FloatArray, residuals: FloatArray) -> tuple[BoolArray
     with np.errstate(invalid="ignore"):
         spread = np.sqrt(np.sum(residuals**2, axis=0))
         size = np.sqrt(np.nansum(curves**2, axis=0))
-        # residuals of a curve known to 16 digits are noise of that size: no variance, but never exactly zero
+        # residuals without variance are not exactly zero because of round-off
         constant: BoolArray = ~missing & ~(spread > 1e-12 * size)
     findings = []
     reasons: tuple[tuple[BoolArray, str, str], ...] = (
         (missing, "spm-missing-nodes", "at least one curve has no value there"),
-        (constant, "spm-no-variance", "the curves do not vary about the model there"),
+        (constant, "spm-no-variance", "the residuals do not vary there"),
     )
     for nodes, code, reason in reasons:
         if nodes.any():
@@ -282,8 +283,8 @@ def testable_nodes(curves: FloatArray, residuals: FloatArray) -> tuple[BoolArray
     usable = ~missing & ~constant
     if not usable.any():
         raise StatisticsError(
-            "No node is left to test: " + " ".join(entry.message for entry in findings),
-            "Look for a curve that is missing nearly everywhere, or for curves that are copies of each other.",
+            "No node can be tested: " + " ".join(entry.message for entry in findings),
+            "Check for a curve that is mostly missing, or for curves that are copies of each other.",
         )
     return usable, tuple(findings)
 
@@ -319,9 +320,10 @@ def _format_ranges(flags: BoolArray) -> str:
 
 
 def estimate_fwhm(residuals: FloatArray, nodes: BoolArray) -> float:
-    """Return the FWHM, in nodes, of the Gaussian kernel that would make white noise as smooth as the residuals (J, Q).
+    """Return the FWHM, in nodes, of the Gaussian kernel with which smoothed white noise has the smoothness of the residuals (J,
+    Q).
 
-    With r_j the residuals and r_j' their central differences inside each unbroken stretch of nodes (Q,), the resels a node
+    With r_j the residuals and r_j' their central differences inside each unbroken stretch of nodes (Q,), the resels per node
     are ``sqrt(sum r_j'^2 / (4 ln 2 sum r_j^2))``, and the FWHM is one over their mean (Kiebel et al. 1999, NeuroImage
     10:756-766; Worsley et al. 1992, J Cereb Blood Flow Metab 12:900-918; the estimator of SPM and of spm1d).
 
@@ -336,19 +338,21 @@ def estimate_fwhm(residuals: FloatArray, nodes: BoolArray) -> float:
             density.append(np.sqrt(np.sum(slope**2, axis=0) / (4.0 * math.log(2.0) * np.sum(piece**2, axis=0))))
     if not density:
         raise StatisticsError(
-            "No two neighbouring nodes can be tested, so the smoothness is unknown.",
-            "Curves with so many gaps need a scalar test of single instants instead.",
+            "The smoothness is unknown, because no two neighbouring nodes can be tested.",
+            "Test single instants instead of curves with so many gaps.",
         )
     mean = float(np.mean(np.concatenate(density)))
     if not mean > 0.0:
-        raise StatisticsError("The residuals are constant over the nodes: this is a scalar, not a curve.")
+        raise StatisticsError(
+            "The residuals are constant over the nodes, so that the data are scalars rather than curves."
+        )
     return 1.0 / mean
 
 
 def resel_counts(nodes: BoolArray, fwhm: float) -> tuple[float, float]:
     """Return the resel counts (R0, R1) of a search region: its number of pieces and its length in FWHM.
 
-    A region broken by masked nodes has more pieces (R0 grows) and less length (the broken steps do not count).
+    A region split by masked nodes has more pieces (larger R0) and less length (intervals next to masked nodes do not count).
     """
     pieces = true_runs(nodes)
     return float(len(pieces)), float(sum(last - first for first, last in pieces)) / fwhm
@@ -363,10 +367,10 @@ class LinearStatistic:
 
     Attributes:
         kind: ``t`` for one signed contrast, ``f`` otherwise.
-        effect: (J, k) orthonormal basis of what the contrast adds to the design; for t its sign is the contrast's.
+        effect: (J, k) orthonormal basis of the part of the design added by the contrast; for t with the sign of the contrast.
         error_df: J - rank X.
-        response: (J, nodes) curves without the rest of the design.
-        exchange: what may be exchanged.
+        response: (J, nodes) curves after removal of the rest of the design.
+        exchange: exchangeability of the curves.
     """
 
     kind: Literal["t", "f"]
@@ -377,10 +381,10 @@ class LinearStatistic:
 
     def statistic_fields(self, arrangements: Arrangements) -> FloatArray:
         """Return the statistic (N, nodes)."""
-        batch_numbers = 2_000_000  # of one intermediate array: 16 MB stay in the cache's reach
+        batch_numbers = 2_000_000  # size of an intermediate array; 16 MB fit in the cache
         curves, nodes = self.response.shape
         count, k = arrangements.rows.shape[0], self.effect.shape[1]
-        total = np.sum(self.response**2, axis=0)  # changes with no exchange and no sign
+        total = np.sum(self.response**2, axis=0)  # invariant to exchanges and signs
         fields = np.empty((count, nodes))
         batch = max(1, batch_numbers // (k * max(nodes, curves)))
         for first in range(0, count, batch):
@@ -389,7 +393,7 @@ class LinearStatistic:
             flat = np.ascontiguousarray(weights.transpose(0, 2, 1)).reshape(-1, curves)
             scores = (flat @ self.response).reshape(len(rows), k, nodes)
             explained = np.sum(scores**2, axis=1)
-            # an arrangement that leaves no error at all: round-off keeps it finite and extreme
+            # for an arrangement without error, round-off keeps the statistic finite and extreme
             error = np.maximum(total - explained, 1e-14 * total) / self.error_df
             fields[first : first + batch] = scores[:, 0] / np.sqrt(error) if self.kind == "t" else explained / k / error
         return fields
@@ -417,8 +421,8 @@ def linear_field(
     full, nuisance = _orthonormal_basis(matrix), _orthonormal_basis(matrix @ null_space(contrast))
     if full.shape[1] - nuisance.shape[1] != np.linalg.matrix_rank(contrast):
         raise StatisticsError(
-            "The design cannot estimate the contrast: its curves do not tell the compared effects apart.",
-            "Look for an empty group, a condition measured in one subject only, or a predictor that never changes.",
+            "The contrast cannot be estimated, because the curves do not distinguish the compared effects.",
+            "Check for an empty group, a condition measured in one subject only, or a constant predictor.",
         )
     error_df = matrix.shape[0] - full.shape[1]
     if error_df < 1:
@@ -473,7 +477,7 @@ def _orthonormal_basis(matrix: FloatArray) -> FloatArray:
     return np.asarray(u[:, s > tolerance])
 
 
-# -- Welch's t test: two groups, each with its own variance ---------------------------------------------------------
+# -- Welch's t test: two groups with separate variances ---------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -481,9 +485,9 @@ class WelchStatistic:
     """Welch's t statistic for exchanged group labels.
 
     Attributes:
-        response: (J, nodes) curves without their common mean.
+        response: (J, nodes) curves minus their common mean.
         group: (J,) 0 for the first group, 1 for the second.
-        exchange: what may be exchanged.
+        exchange: exchangeability of the curves.
     """
 
     response: FloatArray
@@ -507,10 +511,10 @@ class WelchStatistic:
 def welch_field(name: str, curves: FloatArray, group: IntArray) -> StatisticField:
     """Return the field of Welch's t test of curves (J, Q) of group 0 against group 1 (Welch 1947, Biometrika 34:28-35).
 
-    The degrees of freedom of Welch and Satterthwaite depend on the groups' shares of the variance, which a single node determines
-    poorly; a field has one number, so the shares are averaged over the nodes first (on null curves this keeps the error
-    rate; the mean of the nodes' own 1/df made it 2 % instead of 5 % for two groups of five).
-    Smoothness comes from residuals scaled as they enter the statistic: each group by 1/sqrt(n (n - 1)).
+    The degrees of freedom of Welch and Satterthwaite depend on the fractions of variance of the groups, which a single node
+    determines poorly. Because a field has one value, the fractions are averaged over the nodes first. On null curves this
+    preserves the error rate; with the mean of 1/df over the nodes it was 2 % instead of 5 % for two groups of five. Smoothness
+    comes from residuals scaled as they enter the statistic: each group by 1/sqrt(n (n - 1)).
 
     Parameters: curves of group 0 before curves of group 1.
 
@@ -519,7 +523,7 @@ def welch_field(name: str, curves: FloatArray, group: IntArray) -> StatisticFiel
     """
     sizes = np.bincount(group, minlength=2)
     if sizes.min() < 2:
-        raise StatisticsError(f"Each group needs at least two curves for its own variance, found {sizes.tolist()}.")
+        raise StatisticsError(f"Each group needs at least two curves for its variance, found {sizes.tolist()}.")
     parts = [curves[group == number] for number in (0, 1)]
     means = [part.mean(axis=0) for part in parts]
     squared = [part.var(axis=0, ddof=1) / len(part) for part in parts]
