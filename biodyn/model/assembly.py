@@ -1,4 +1,4 @@
-"""Assemble scaled segments to the multibody tree of the kernels."""
+"""Assembly of scaled segments into the multibody tree of the kernels."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ScaledBody:
     """One segment of the subject in the static trial.
 
     Attributes:
-        definition: its names and its joint.
+        definition: names and joint of the segment.
         R_PB, p_PB: pose in the parent body in the static trial, (3, 3) and (3,) m; p_PB is the joint centre.
         inertia: in the body's axes.
         static_angles_rad: angle of each rotation of the joint in the static trial.
-        located: its pose is determined by markers; otherwise it is in neutral posture.
+        located: True if markers determine its pose; otherwise it is in neutral posture.
     """
 
     definition: BodyDefinition
@@ -40,8 +40,9 @@ class Coordinate:
 
     Attributes:
         sd_rad: prior standard deviation about its static angle, None = no prior.
-        turns: its unit is rad, else m (imported models).
-        variable, sign: gait variable without side, and sign of the coordinate in it, if the name differs (imported models).
+        turns: True if its unit is rad, False for m (imported models).
+        variable, sign: gait variable without side, and sign of the coordinate relative to it, if the name differs (imported
+            models).
         q_index, v_index: -1 if no single joint axis has this motion (`Fit.values`).
     """
 
@@ -72,7 +73,7 @@ class BodyFrame:
     p_LB: FloatArray
 
 
-#: A link without mass: name, parent, joint, and pose R (3, 3), p (3,) m of the joint in the parent link.
+#: Massless link: name, parent, joint, and pose R (3, 3), p (3,) m of the joint in the parent link.
 _Link = tuple[str, str | None, Joint, FloatArray, FloatArray]
 
 
@@ -82,10 +83,10 @@ def build_tree(
     locked: frozenset[str],
     assumed: frozenset[str] = frozenset(),
 ) -> tuple[Multibody, tuple[Coordinate, ...], dict[str, BodyFrame], tuple[str, ...]]:
-    """Build the tree: each joint is a chain of links with one axis, fixed rotations are included in the adjacent links.
+    """Build the tree, in which each joint is a chain of one-axis links; fixed rotations are included in the adjacent links.
 
-    Segments without a free coordinate are part of their parent's link. Coordinates in `assumed` have a link although they are
-    locked. Returns the tree, its coordinates (with the assumed ones), the frame of every segment on a link, and the segments
+    Segments without a free coordinate are part of the link of their parent. Coordinates in `assumed` have a link although they
+    are locked. Returns the tree, its coordinates (with the assumed ones), the frame of every segment on a link, and the segments
     without a coordinate that is neither locked nor assumed.
     """
     chain = _Chain()
@@ -113,7 +114,7 @@ def build_tree(
         numbers = [np.asarray(a, np.float64).tobytes() for a in (R, p, inertia.com, inertia.tensor)]
         loaded.append(_link(name, parent, joint, inertia.mass, *numbers))
     tree = Multibody(tuple(loaded))
-    # the tree may reorder its bodies
+    # the tree may sort its bodies
     frames = {
         name: BodyFrame(tree.body_index(chain.links[frame.link][0]), frame.R_LB, frame.p_LB)
         for name, frame in chain.frames.items()
@@ -122,7 +123,7 @@ def build_tree(
 
 
 class _Chain:
-    """Builder of the links, one axis each.
+    """Builder of the one-axis links.
 
     Attributes:
         links: in order from the root. frames: frame of every segment on its link.
@@ -174,7 +175,7 @@ def _coordinate(tree: Multibody, name: str, link: str, definition: BodyDefinitio
 
 @lru_cache(maxsize=256)
 def _revolute_joint(axis: tuple[float, float, float]) -> Joint:
-    """Return a revolute joint; a trial builds the same ones thousands of times."""
+    """Return a revolute joint (cached, because a trial builds the same joints thousands of times)."""
     return Joint("revolute", axis)
 
 
@@ -182,14 +183,14 @@ def _revolute_joint(axis: tuple[float, float, float]) -> Joint:
 def _link(
     name: str, parent: str | None, joint: Joint, mass: float, R: bytes, p: bytes, com: bytes, tensor: bytes
 ) -> Body:
-    """Return a link with its mass, from the bytes of the numbers; the models of a trial share most links."""
+    """Return a link with mass from the bytes of its numbers (cached, because the models of a trial share most links)."""
     R_PJ, inertia = np.frombuffer(R).reshape(3, 3), np.frombuffer(tensor).reshape(3, 3)
     return Body(name, parent, joint, R_PJ, np.frombuffer(p), mass, np.frombuffer(com), inertia)
 
 
 @lru_cache(maxsize=1024)
 def _fixed_rotation(axis: tuple[float, float, float], angle: float) -> FloatArray:
-    """Return a fixed rotation; most are the same in all models of a trial."""
+    """Return a fixed rotation (cached, because most are the same in all models of a trial)."""
     return axis_angle(np.array(axis), angle)
 
 

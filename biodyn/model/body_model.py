@@ -15,7 +15,7 @@ from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody, build_tree
 from biodyn.model.skeleton import BodyDefinition, Inertia, Skeleton, SkeletonDefinition, static_angles
 from biodyn.rigid_body import Multibody
 
-PLACED_WHILE_STANDING = "its place while standing"
+PLACED_WHILE_STANDING = "its position while standing"
 
 
 @dataclass(frozen=True)
@@ -35,18 +35,19 @@ class SubjectModel:
 
     Attributes:
         skeleton: names and joints of the segments.
-        mass_kg, height_m, sex: of the subject.
+        mass_kg, height_m, sex: mass, height and sex of the subject.
         bodies: scaled segments, parents first.
         coordinates: the free coordinates after the base's six.
         locked: names of coordinates that the markers do not determine: fixed at their static value or assumed.
         locked_segments: names of segments without a free joint, fixed to their parent.
-        assumed: locked coordinates that the tree has, with an assumed motion (`UnseenMotion`).
+        assumed: locked coordinates with an assumed motion (`UnseenMotion`), which are included in the tree.
         frames: frame of each segment on a link.
-        multibody: the tree (base first).
+        multibody: the tree, starting with the base.
         markers: attached markers.
-        foot_outlines: by side, (K, 3) m outline of the sole in the axes of `sole_body[side]`.
+        foot_outlines: outline (K, 3) m of each sole in the axes of `sole_body[side]`, by side.
         computed_points: labels of computed points inside the body.
-        joint_centre_zones: by segment, title of the joint centre at its origin, and radius (m) around it without skin markers.
+        joint_centre_zones: title of the joint centre at the origin of a segment, and radius (m) without skin markers, by
+            segment.
         refined_centres: segments with a joint centre that may be refined from the walk.
         uncertain_turns: segments with a rotation about the long axis that depends on a skin wand, and the hinge coordinate that
             determines it in the walk.
@@ -123,7 +124,7 @@ class SubjectModel:
 
     def prior_weights(self) -> FloatArray:
         """Return the weights (nv,) m^2/rad^2 of the priors of coordinates, relative to markers of weight 1."""
-        marker_sd_m = 0.006  # error of a marker of weight 1, soft tissue included
+        marker_sd_m = 0.006  # error of a marker of weight 1, including soft tissue
         weights = np.zeros(self.multibody.nv)
         for coordinate in self.coordinates:
             if coordinate.sd_rad is not None:
@@ -167,7 +168,7 @@ def assemble_model(
     foot_outlines: dict[str, FloatArray],
     sole_body: dict[str, str],
 ) -> SubjectModel:
-    """Return the model that has these segments, the coordinates in `locked` fixed at their static value."""
+    """Create a model with these segments; the coordinates in `locked` are fixed at their static values."""
     multibody, coordinates, frames, locked_segments = build_tree(skeleton, bodies, locked)
     free = {coordinate.name for coordinate in coordinates}
     return SubjectModel(
@@ -193,7 +194,7 @@ def with_markers(model: SubjectModel, extra: tuple[AttachedMarker, ...]) -> Subj
 
 
 def with_shifted_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) -> SubjectModel:
-    """Return the model with joint centres moved by (3,) m in the parent's axes; the segment moves with its joint."""
+    """Return the model with joint centres shifted by (3,) m in the axes of the parent; segments shift with their joints."""
     bodies = tuple(
         replace(body, p_PB=body.p_PB + shifts_m[body.definition.name]) if body.definition.name in shifts_m else body
         for body in model.bodies
@@ -202,7 +203,7 @@ def with_shifted_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]
 
 
 def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
-    """Return the model with another body mass: every segment's mass and inertia in proportion."""
+    """Return the model with another body mass; masses and inertias of all segments are scaled."""
     factor = mass_kg / model.mass_kg
     inertias = {
         body.definition.name: Inertia(body.inertia.mass * factor, body.inertia.com, body.inertia.tensor * factor)
@@ -212,13 +213,13 @@ def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
 
 
 def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> SubjectModel:
-    """Return the model with other inertias of the named segments, in their own axes."""
+    """Return the model with other inertias of the named segments, in segment axes."""
     bodies = tuple(replace(b, inertia=inertias.get(b.definition.name, b.inertia)) for b in model.bodies)
     return with_bodies(model, bodies)
 
 
 def with_bodies(model: SubjectModel, bodies: tuple[ScaledBody, ...]) -> SubjectModel:
-    """Return the model with its tree reassembled from changed segments."""
+    """Return the model with its tree reassembled from the given segments."""
     return _reassemble(model, bodies, frozenset(model.locked))
 
 
@@ -320,7 +321,7 @@ class StaticFigure:
     Attributes:
         R_WB: (3, 3) axes by segment. p_WB: (3,) m joint centre to the parent by segment.
         parent: by segment, "" for the root.
-        far_end: by segment, the only distal segment, whose joint centre is the end of the long axis.
+        far_end: the only distal segment of a segment, whose joint centre is the end of the long axis, by segment.
     """
 
     R_WB: Mapping[str, FloatArray]
@@ -389,7 +390,7 @@ def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -
     """Return the model for a joint centre of `body` with an error of (3,) m, in the axes of its parent.
 
     In the static trial the markers keep their positions in World, as after a wrong regression. The long axes of the segment and
-    of its parent follow the centre (`StaticFigure.moved`). Inertias keep their position in the segments.
+    of its parent follow the centre (`StaticFigure.with_shifted_centres`). Inertias keep their position in the segments.
     """
     figure = StaticFigure.from_model(model)
     parent = figure.parent[body]
@@ -429,7 +430,8 @@ def joint_centre_note(label: str, distance: float, limit: float, title: str) -> 
     return Diagnostic(
         "computed-points",
         "info",
-        f"'{label}' is {1000 * distance:.0f} mm from the {title}, inside the body. It is a computed point and not fitted.",
+        f"'{label}' is {1000 * distance:.0f} mm from the {title}, inside the body. It is a computed point and was "
+        "excluded from the fit.",
         value=distance,
         limit=limit,
         unit="m",

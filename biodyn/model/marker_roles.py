@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class MarkerRole:
-    """Role of one marker: its landmark ("" if none), its segment, its weight in the fit.
+    """Role of one marker: its landmark ("" if none), segment, and weight in the fit.
 
-    `soft`: on soft tissue or a girdle that the model does not have; its position on the segment is estimated from the walk.
+    `soft`: True for a marker on soft tissue or on a girdle that the model lacks; its position is estimated from the walk.
     """
 
     label: str
@@ -27,11 +27,11 @@ class MarkerMapping:
     """A recognised marker set.
 
     Attributes:
-        name, title: of the set.
-        roles: one for each recognised label.
-        unknown: other labels; the fit attaches them by their motion.
-        scores: share of the labels of each candidate set that are present: {name: score}.
-        ambiguous: labels without landmark that have several meanings, and these.
+        name, title: name and title of the set.
+        roles: roles of the recognised labels.
+        unknown: other labels, which the fit attaches by their motion.
+        scores: fraction of the labels of each candidate set that are present, by name of the set.
+        ambiguous: labels without landmark that have several meanings, and these meanings.
         runner_up: name of the second best set, "" = none.
     """
 

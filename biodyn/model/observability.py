@@ -1,4 +1,4 @@
-"""Observability: which coordinates are determined by the markers."""
+"""Observability of coordinates from the markers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from biodyn.rigid_body import body_poses, joint_jacobians, normal_matrix
 def inverse_factors(normal: FloatArray) -> FloatArray:
     """Return L^-1 (n, k, k), lower triangles, of positive definite matrices L L^T (n, k, k); the inverse is L^-T L^-1.
 
-    Inverting triangles takes a third of the time of NumPy's general inverse. Raises numpy.linalg.LinAlgError if a matrix is not
-    positive definite.
+    Inverting triangular matrices is three times faster than NumPy's general inverse. Raises numpy.linalg.LinAlgError if a
+    matrix is not positive definite.
     """
     factors = np.asarray(np.linalg.cholesky(normal), dtype=np.float64)
     for factor in factors:
@@ -26,15 +26,15 @@ def inverse_factors(normal: FloatArray) -> FloatArray:
     return factors
 
 
-# Least motion of the markers per radian of a coordinate for it to be observable: below, noise and skin would decide the angle.
+# Least motion of the markers per radian of an observable coordinate; below it, noise and skin movement determine the angle.
 LEAST_LEVER_M = 0.02
 
 
 def marker_sensitivity(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None) -> FloatArray:
     """Return the motion of the markers per radian of each free coordinate, m (n, C), in configurations q (n, nq).
 
-    All other coordinates, with the base, minimise that motion: it is the square root of the Schur complement of the normal matrix
-    J^T W J with the priors of coordinates. `visible` (n, M) selects markers; weights are limited to 1.
+    All other coordinates, including the base, minimise this motion, which is the square root of the Schur complement of the
+    normal matrix J^T W J with the priors of coordinates. `visible` (n, M) selects markers; weights are limited to 1.
     """
     columns = [coordinate.v_index for coordinate in model.coordinates]
     factors = _normal_factors(model, q, visible)[:, :, columns]
@@ -44,7 +44,7 @@ def marker_sensitivity(model: SubjectModel, q: FloatArray, visible: BoolArray | 
 def root_sensitivity(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None) -> FloatArray:
     """Return the marker sensitivity, m (n,), of the least determined rotation of the root; see `marker_sensitivity`.
 
-    Markers that determine its attitude determine its position, too: joints rotate and do not slide.
+    Markers that determine its attitude also determine its position, because joints rotate but do not slide.
     """
     turns = _normal_factors(model, q, visible)[:, :, :3]
     return np.asarray(1.0 / np.sqrt(np.linalg.eigvalsh(turns.transpose(0, 2, 1) @ turns)[:, -1]))
@@ -52,7 +52,8 @@ def root_sensitivity(model: SubjectModel, q: FloatArray, visible: BoolArray | No
 
 def _normal_factors(model: SubjectModel, q: FloatArray, visible: BoolArray | None) -> FloatArray:
     """Return `inverse_factors` (n, nv, nv) of the normal matrix of markers of weight 1 m^-2 at most and priors of coordinates."""
-    ridge_m2 = 1e-8  # keeps unobservable directions invertible: (0.1 mm)^2 against levers of centimetres
+    # makes the matrix invertible in unobservable directions: (0.1 mm)^2, compared to lever arms of centimetres
+    ridge_m2 = 1e-8
     links, p_LM, weights = model.marker_arrays()
     if visible is None or visible.all():
         patterns, which = np.ones((1, len(links)), dtype=bool), np.zeros(len(q), dtype=np.intp)
@@ -70,8 +71,8 @@ def _normal_factors(model: SubjectModel, q: FloatArray, visible: BoolArray | Non
 def poorly_determined(model: SubjectModel, lever: FloatArray, steady_m: float) -> BoolArray:
     """Return the frames (T, C) in which leg coordinates have a small marker sensitivity `lever` (T, C), m.
 
-    At the straight knee the markers of the shank do not determine the rotation of the thigh: some mm of skin motion rotate it by
-    tens of degrees. Arms are excluded: an error of their angles has little effect on the loads.
+    With a straight knee the markers of the shank do not determine the rotation of the thigh, and some mm of skin motion rotate
+    it by tens of degrees. Arms are excluded, because errors of their angles have little effect on the loads.
     """
     solved = np.isfinite(lever).all(axis=1)
     if not solved.any():
@@ -99,7 +100,7 @@ def lock_unobservable(model: SubjectModel, R_WB: FloatArray, p_WB: FloatArray) -
         unobservable = np.flatnonzero(lever < LEAST_LEVER_M)
         if not len(unobservable):
             break
-        # of several that share one unobservable direction, the most distal one is locked
+        # of several coordinates with a common unobservable direction, the most distal one is locked
         model = with_locked(model, model.coordinates[unobservable[-1]].name)
     return model
 
@@ -109,7 +110,7 @@ def marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
     tree = model.multibody
     links, p_LM, _ = model.marker_arrays()
     R, p = body_poses(tree, q)
-    # another layout in memory would be another kernel to compile
+    # a different memory layout would require compiling another kernel
     p_WM = np.ascontiguousarray(p[:, links] + np.einsum("nmij,mj->nmi", R[:, links], p_LM))
     J = np.empty((len(q), len(links), 3, tree.nv))
     linear_algebra.marker_columns(
@@ -119,15 +120,16 @@ def marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
 
 
 def undetermined_coordinates(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> BoolArray:
-    """Return (T, C): frames in which the visible markers (T, M) do not determine a coordinate at q (T, nq).
+    """Return a mask (T, C) of the coordinates that the visible markers (T, M) do not determine at q (T, nq).
 
-    The reason can be a gap or the posture: with a straight elbow the rotations of upper arm and forearm are the same.
+    The cause can be a gap or the posture: with a straight elbow the rotations of upper arm and forearm are equivalent.
     """
-    return np.asarray(sensitivity_by_frame(model, q, visible, step) < LEAST_LEVER_M)  # False where not solved
+    # False in frames without a solution
+    return np.asarray(sensitivity_by_frame(model, q, visible, step) < LEAST_LEVER_M)
 
 
 def undetermined_root(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> BoolArray:
-    """Return (T,): frames in which gaps leave the attitude of the root undetermined, by visible markers (T, M) at q (T, nq)."""
+    """Return the frames (T,) in which the visible markers (T, M) do not determine the attitude of the root at q (T, nq)."""
 
     def both_levers(q: FloatArray, visible: BoolArray) -> FloatArray:
         """Return the `root_sensitivity` (n, 2) with the visible markers and with all."""
@@ -152,7 +154,7 @@ def evaluate_in_blocks(
     solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
     change: BoolArray = np.asarray(np.any(visible[1:] != visible[:-1], axis=1) | (solved[1:] != solved[:-1]))
     stretch = np.concatenate([[0], np.cumsum(change)])
-    first = np.searchsorted(stretch, stretch)  # of each frame's stretch
+    first = np.searchsorted(stretch, stretch)  # number of the stretch of each frame
     block = (np.arange(len(q)) - first) // step
     key = stretch * (len(q) + 1) + block
     _, start, which = np.unique(key, return_index=True, return_inverse=True)
@@ -160,7 +162,8 @@ def evaluate_in_blocks(
     stop = np.append(start[1:], len(q))
     middle = (start + stop - 1) // 2
     usable = np.flatnonzero(solved[middle])
-    batches = np.array_split(usable, max(len(middle) // 256, 1))  # Jacobians of 256 frames in memory together
+    # number of frames whose Jacobians are in memory together
+    batches = np.array_split(usable, max(len(middle) // 256, 1))
     values = np.concatenate([function(q[middle[rows]], visible[middle[rows]]) for rows in batches])
     of_block = np.full((len(middle), values.shape[1]), np.nan)
     of_block[usable] = values

@@ -1,4 +1,4 @@
-"""Attitudes of bodies from measured poses, and their angles by direct decomposition, without a fit."""
+"""Attitudes of bodies from measured poses, and their angles by direct decomposition without a fit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def joint_angles_of_poses(
 ) -> dict[str, FloatArray]:
     """Return the three angles (T,) rad of every joint between measured segments, by name; NaN where one was not measured.
 
-    R_PB = Rz Rx Ry, with the signs of the skeleton's coordinates; a fixed rotation is named by its joint and axis.
+    R_PB = Rz Rx Ry, with the signs of the skeleton's coordinates; the name of a fixed rotation consists of joint and axis.
     """
     R = body_rotations(poses, system)
     angles: dict[str, FloatArray] = {}

@@ -16,17 +16,17 @@ from biodyn.geometry.rotations import cardan_zxy
 class Rotation:
     """One rotation of a joint's sequence, about `axis` (3,) in the axes after the previous ones.
 
-    With a `coordinate` it is free; without one it is fixed at the angle of the static trial. The coordinate is the clinical one:
-    its axis includes side and sign.
+    A rotation with a `coordinate` is free; otherwise it is fixed at the angle of the static trial. The axis includes side and
+    sign, so that the coordinate is the clinical angle.
     """
 
     axis: FloatArray
     coordinate: str | None
     range_rad: tuple[float, float]
     principal: str | None  # "x", "y" or "z" for a step of the Z-X-Y sequence of the static posture, None for others
-    sd_rad: float | None = None  # prior standard deviation about the static angle, if there is a prior
-    option: str = ""  # of the settings, that frees a fixed rotation
-    freed: Rotation | None = None  # rotation with that option; its range is relative to the static angle
+    sd_rad: float | None = None  # prior standard deviation relative to the static angle, if there is a prior
+    option: str = ""  # option of the settings that frees a fixed rotation
+    freed: Rotation | None = None  # rotation with this option; its range is relative to the static angle
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class BodyDefinition:
         name, parent ("" for the root), joint: names; `side` is "r", "l" or "".
         rotations: the joint, from the parent's axes to the body's.
         base_rotations, base_translations: names of the root's six coordinates.
-        unseen: its motion if it has no markers; None: fixed to its parent.
+        unseen: its motion if it has no markers; None = fixed to its parent.
     """
 
     name: str
@@ -93,11 +93,11 @@ class Skeleton(Generic[BodyT]):
 
     @property
     def root(self) -> BodyT:
-        """Name of the floating base."""
+        """The floating base."""
         return self.bodies[0]
 
 
-#: The skeleton of a body model: names and joints, without recipes.
+#: Skeleton of a body model: names and joints, without recipes.
 SkeletonDefinition: TypeAlias = Skeleton[BodyDefinition]
 
 

@@ -92,7 +92,7 @@ def test_holm_by_hand() -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: compare_paired([1.0, 2.0], [1.0, 2.0, 3.0]), "equally many"),
+        (lambda: compare_paired([1.0, 2.0], [1.0, 2.0, 3.0]), "equal size"),
         (lambda: compare_paired([1.0, 2.0, 3.0], [2.0, 3.0, 4.0]), "do not vary"),
         (lambda: compare_independent([1.0], [2.0, 3.0]), "At least 2"),
         (lambda: compare_groups([1.0, 1.0, 2.0, 2.0], ["a", "a", "b", "b"]), "do not vary"),

@@ -1,10 +1,10 @@
-"""Body models from recipes: tables of the library, or a user's own, and a static trial.
+"""Body models from recipes (tables of the library or of the user) and a static trial.
 
-Input: a skeleton with its recipes, a marker set, an anthropometric table, a row of the hip joint centre; the points of the static
+Input: a skeleton with its recipes, a marker set, an anthropometric table, a hip joint centre method; the points of the static
 trial, body mass, height and measures. Output: a `SubjectModel` (`biodyn.model`) and findings about assumptions.
 
 Read `skeleton` (bodies and their recipes) and `markersets` (labels -> landmarks and segments); `landmarks` (points and axes of
 the standing subject) with `constructions`, `hip_centre` and the methods in `joint_centres`; `anthropometry` (masses and
-inertias); then `scaling`, which combines them, with `scaling_notes`. `pose_figure` makes the standing subject from measured
-poses, `without_static` from a motion. `load_user_tables` checks a user's tables before the analysis, and lists the library.
+inertias); then `scaling`, which combines them, with `scaling_notes`. `pose_figure` creates the standing subject from measured
+poses, `without_static` from a motion. `user_tables` checks the tables of a user before the analysis, and lists the library.
 """

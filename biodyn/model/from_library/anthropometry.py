@@ -1,7 +1,7 @@
 """Segment masses, centres of mass and inertias from body mass and the subject's segment lengths.
 
-Most tables have the position of the centre of mass along the line between the joints only. Such a table may be combined with
-another one, `across`, for its distance from that line.
+Most tables contain the position of the centre of mass only along the line between the joints. Such a table may be combined with
+another one (`across`), which defines the distance from this line.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Sex = Literal["male", "female", "mean"]
 
 
 def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex) -> dict[str, Inertia]:
-    """Return the inertia of every body in its own axes.
+    """Return the inertia of every body in body axes.
 
-    The mass fractions of the table are scaled to sum to 1. A published tensor that violates the triangle inequality of principal
-    moments is replaced by the nearest physical one. The distance of the centres of mass from the segments' lines is from the
-    table `across`, if one is named and its landmarks can be determined.
+    The mass fractions of the table are scaled to sum to 1. A published tensor that violates the triangle inequality of
+    principal moments is replaced by the nearest valid one. The distance of the centres of mass from the segment lines is from
+    the table `across`, if one is specified and its landmarks can be determined.
     """
     segments = _segments(table_name)
     total = sum(_values_of_sex(entry, sex)["mass"] for _, entry in segments)
@@ -76,7 +76,7 @@ def segment_lines(table_name: str, pose: StaticPose) -> list[tuple[str, FloatArr
 
 
 def _segments(table_name: str, above: tuple[str, ...] = ()) -> _Rows:
-    """Return the segments of a table, or of the one that it extends."""
+    """Return the segments of a table, including those of the table that it extends."""
     table = load_entry("anthropometry", table_name)
     if "extends" in table:
         parent = load_parent("anthropometry", table["extends"], table_name, above)
@@ -85,9 +85,10 @@ def _segments(table_name: str, above: tuple[str, ...] = ()) -> _Rows:
 
 
 def _fixed_axes(segments: _Rows, pose: StaticPose) -> dict[str, FloatArray]:
-    """Return by body the unit vectors (2, 3), in its axes, along which the centre of mass is from the table.
+    """Return for each body the unit vectors (2, 3), in body axes, along which the table determines the centre of mass.
 
-    The first is lateral for a midline body, which is symmetric (zero for others), the second along the body's first segment.
+    The first is lateral for a midline body, which is symmetric (zero for others), and the second is along the body's first
+    segment.
     """
     result: dict[str, FloatArray] = {}
     for side, entry in segments:
@@ -127,17 +128,18 @@ def _segment_inertia(
     mass = float(row["mass"]) * kg_per_fraction
     mirror = np.array([1.0, 1.0, SIDE_SIGN.get(side, 1.0)])
     R_BS = np.eye(3)
-    if "origin" in entry:  # centre of mass given in the segment's axes
+    if "origin" in entry:  # centre of mass in segment axes
         R_BS = _segment_axes(entry, pose, R_WB)
         com = R_WB.T @ (pose.position(entry["origin"]) - p_WB) + R_BS @ (np.asarray(row["com"]) * mirror * length)
-    else:  # given along the line between the end points
+    else:  # centre of mass along the line between the end points
         com = R_WB.T @ (start + float(row["com"]) * (end - start) - p_WB)
     unit = _unit_tensor(tuple(row["radii"]), tuple(row.get("products", (0.0, 0.0, 0.0))), side)
     return Inertia(mass, com, mass * length**2 * R_BS @ unit @ R_BS.T)
 
 
 def _segment_axes(entry: dict[str, Any], pose: StaticPose, R_WB: FloatArray) -> FloatArray:
-    """Return the axes (3, 3) of the table's segment in its body: Y by the table, Z as near as possible to the body's."""
+    """Return the axes (3, 3) of the table's segment in its body: Y from the table, Z as close as possible to that of the
+    body."""
     if "y" not in entry:
         return np.eye(3)
     start, end = (pose.position(name) for name in entry["y"])
@@ -146,9 +148,9 @@ def _segment_axes(entry: dict[str, Any], pose: StaticPose, R_WB: FloatArray) -> 
 
 @lru_cache(maxsize=512)
 def _unit_tensor(radii: tuple[float, ...], products: tuple[float, ...], side: str) -> FloatArray:
-    """Return the tensor of a segment of mass and length one with these radii of gyration; read only.
+    """Return the tensor (read only) of a segment of unit mass and length with these radii of gyration.
 
-    All models of a study use the same rows.
+    The result is cached, because all models of a study use the same rows.
     """
     mirror = (1.0, 1.0, SIDE_SIGN.get(side, 1.0))
     tensor = np.diag(np.asarray(radii, dtype=float) ** 2)

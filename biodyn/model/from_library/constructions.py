@@ -40,9 +40,9 @@ def chord_centre(
 ) -> FloatArray | None:
     """Return the joint centre C with |C - lateral| = distance and a right angle at C between `proximal` and `lateral`.
 
-    C is in the plane of the three points, across the line proximal - lateral from `plane` (or on its side). The
-    construction of Davis et al. 1991 (doi 10.1016/0167-9457(91)90046-Z). None if the points do not span a plane or
-    the distance is longer than the segment.
+    C is in the plane of the three points, on the other side of the line proximal - lateral than `plane` (or on the same side).
+    The construction of Davis et al. 1991 (doi 10.1016/0167-9457(91)90046-Z). None if the points do not span a plane or the
+    distance is longer than the segment.
     """
     along = proximal - lateral
     length = np.linalg.norm(along)
@@ -50,7 +50,7 @@ def chord_centre(
         return None
     along = along / length
     across = (plane - lateral) - along * ((plane - lateral) @ along)
-    if np.linalg.norm(across) < 1e-3:  # 1 mm: the wand is on the line
+    if np.linalg.norm(across) < 1e-3:  # below 1 mm the wand is on the line
         return None
     across = across / np.linalg.norm(across) * (1.0 if same_side else -1.0)
     # Thales: C on the circle over the diameter proximal - lateral; cos(angle at lateral) = distance / length.
@@ -78,7 +78,7 @@ def rotated_chord_centre(
     # C is on a circle about the line lateral - proximal
     cosine = (distance**2 + length**2 - height**2) / (2.0 * distance * length)
     sideways = (plane - lateral) - along * float((plane - lateral) @ along)
-    if np.linalg.norm(sideways) < 1e-3 or abs(cosine) >= 1.0:  # 1 mm: the wand is on the line
+    if np.linalg.norm(sideways) < 1e-3 or abs(cosine) >= 1.0:  # below 1 mm the wand is on the line
         return None
     first = -sideways / np.linalg.norm(sideways)
     second = cross3(along, first)
@@ -113,7 +113,7 @@ def alignment_device_corner(markers: FloatArray, reference: FloatArray) -> Float
     """Return the virtual lateral knee marker of a knee alignment device from its three markers (3, 3).
 
     The markers are at equal distance from it on mutually perpendicular rods: it is the corner of a cube whose face diagonal is
-    the mean marker distance. Of the two solutions the one nearer to `reference` is returned.
+    the mean marker distance. The solution nearer to `reference` is returned.
     """
     centroid = markers.mean(axis=0)
     normal = np.cross(markers[1] - markers[0], markers[2] - markers[0])

@@ -1,4 +1,4 @@
-"""The hip joint centre: input of a method, the registered methods, and the rows of parameters that select them."""
+"""Hip joint centre: input of a method, registered methods, and parameter rows that select them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class HipInput:
     """Input of a method for the hip of one side.
 
     Attributes:
-        side: of the hip.
-        pelvis_depth_m: from the skin over the bone. pelvis_width_m: between the ASIS. leg_length_m: ASIS to malleolus.
-        marker_radius_m: distance of the marker centres from the skin.
+        side: side of the hip.
+        pelvis_depth_m: pelvis depth, measured on the skin. pelvis_width_m: distance between the ASIS.
+        leg_length_m: distance from ASIS to malleolus. marker_radius_m: distance of the marker centres from the skin.
         asis_trochanter_m: antero-posterior distance ASIS to trochanter; None if it was not measured.
     """
 
@@ -54,38 +54,42 @@ def hip_method(name: str, numbers: tuple[str, ...] = ()) -> Callable[[Centre], C
 
 
 def hip_centre_names() -> tuple[str, ...]:
-    """Return the names of the library's rows: choices of `model.hip_centre`."""
+    """Return the names of the library's rows, which are the valid values of `model.hip_centre`."""
     return tuple(load_table(_TABLE))
 
 
 def hip_regression(name: str) -> dict[str, Any]:
-    """Return a row: the library's by name, or a user's TOML file that holds one."""
+    """Return a parameter row of the library by name, or from a user's TOML file."""
     if is_path(name):
         row = load_entry("hip_centres", name)
     else:
         table = load_table(_TABLE)
         if name not in table:
-            raise ModelError(f"Hip centre regression '{name}' is not known.", suggest_name(name, table))
+            raise ModelError(f"Hip centre regression '{name}' does not exist.", suggest_name(name, table))
         row = dict(table[name])
     _method_function(name, row)
     return row
 
 
 def hip_centre(name: str, given: HipInput) -> FloatArray:
-    """Return the hip centre (3,) m in the pelvis frame, by the row of that name (or the user's own, by path)."""
+    """Return the hip centre (3,) m in the pelvis frame, computed with the row of this name (or the file of this path)."""
     row = hip_regression(name)
     return _method_function(name, row)(row, given)
 
 
 def _method_function(name: str, row: Mapping[str, Any]) -> Centre:
-    """Return the method of a row; ModelError if it does not exist, or the row's numbers are not those it reads."""
+    """Return the method of a row; raise ModelError if it does not exist, or if numbers of the row are missing or unknown."""
     implied = "linear_regression" if "x" in row else "newington"
     centre, needed = HIP_METHODS.lookup(row.get("method") or implied)
     numbers = row.get("numbers", {})
     missing = [number for number in needed if number not in numbers]
     if missing:
-        raise ModelError(f"Hip centre '{name}': 'numbers' lacks {', '.join(missing)}.", "The method needs all of them.")
+        raise ModelError(
+            f"Hip centre '{name}': {', '.join(missing)} missing in 'numbers'.", "The method needs all of them."
+        )
     unknown = next((number for number in numbers if number not in needed), None)
     if unknown is not None:
-        raise ModelError(f"Hip centre '{name}': its method has no number '{unknown}'.", suggest_name(unknown, needed))
+        raise ModelError(
+            f"Hip centre '{name}': the number '{unknown}' does not belong to its method.", suggest_name(unknown, needed)
+        )
     return centre

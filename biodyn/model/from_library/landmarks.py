@@ -1,4 +1,4 @@
-"""Landmarks and segment frames of a standing subject: recipes of the library applied to the static trial."""
+"""Landmarks and segment frames of a standing subject, computed by applying the recipes of the library to the static trial."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class StaticPose:
 
     Args:
         skeleton: segments and their recipes.
-        points: (3,) m in World by landmark, of the markers.
+        points: marker positions (3,) m in World by landmark.
         measures: subject measures in m, given or from the file.
         height_m: body height; None = estimated from the legs.
         hip_regression: row of `library/body/joint_centres/hip.toml`, or a path.
-        marker_radius_m: of the skin markers.
-        foot_flat: the feet are flat on the floor.
-        joint_offsets_rad: by name, measured offset angles of the wands.
-        known: by body, axes R_WB (3, 3) and joint centre p_WB (3,) m in World that replace the recipes.
+        marker_radius_m: radius of the skin markers.
+        foot_flat: True if the feet are flat on the floor.
+        joint_offsets_rad: measured offset angles of the wands by name.
+        known: axes R_WB (3, 3) and joint centres p_WB (3,) m in World that replace the recipes, by body.
 
     Attributes:
-        assumed: measures estimated from body height. used: measures used of those given.
+        assumed: measures estimated from body height. used: given measures that were used.
         substitutes: landmarks computed by a recipe with a notice, and the notice.
     """
 
@@ -76,11 +76,11 @@ class StaticPose:
         self._pending: set[str] = set()
         if self._body_axes(skeleton.root) is None or self.measured_position(skeleton.root.origin) is None:
             raise StaticTrialError(
-                f"The pose of the {skeleton.root.name} cannot be determined for the calibration: it needs "
-                f"{_required_landmarks(skeleton.root)}, and the trial does not show "
+                f"The pose of the {skeleton.root.name} cannot be determined for the calibration. It needs "
+                f"{_required_landmarks(skeleton.root)}, of which the trial lacks "
                 f"{', '.join(self.missing_landmarks(skeleton.root))}.",
-                "Use a static trial in which these markers are visible, or a walk that shows them together with three other "
-                "markers of that segment.",
+                "Use a static trial in which these markers are visible, or a walk in which they are visible "
+                "together with three other markers of this segment.",
             )
         self.height_m = self._estimated_height() if height_m is None else height_m
         self.height_estimated = height_m is None
@@ -103,7 +103,7 @@ class StaticPose:
         return point
 
     def is_determined(self, name: str) -> bool:
-        """Return whether `landmark` can determine it, from markers or assumed."""
+        """Return whether the landmark can be determined from markers or assumptions."""
         return self._assumed_length(name) is not None
 
     def is_located(self, body: BodyRecipe) -> bool:
@@ -111,7 +111,7 @@ class StaticPose:
         return self._body_axes(body) is not None and self.measured_position(body.origin) is not None
 
     def missing_landmarks(self, body: BodyRecipe) -> list[str]:
-        """Return the missing landmarks, traced back to markers, that the first rule of the body needs."""
+        """Return the missing marker landmarks that the first rule of the body needs."""
         exact, plane = body.frames[0]
         pending = [exact.start, exact.end, plane.start, plane.end, body.origin]
         missing: dict[str, None] = {}
@@ -130,7 +130,7 @@ class StaticPose:
         return list(missing)
 
     def body_pose(self, body: BodyRecipe) -> tuple[FloatArray, FloatArray]:
-        """Return R_WB (3, 3) and p_WB (3,) m of a body; one without markers is upright, at its joint or below its parent."""
+        """Return R_WB (3, 3) and p_WB (3,) m of a body; a body without markers is upright, at its joint or below its parent."""
         axes = self._body_axes(body)
         origin = self.measured_position(body.origin)
         if origin is None:
@@ -146,14 +146,15 @@ class StaticPose:
         return np.column_stack([x, _UP, cross(x, _UP)])
 
     def length(self, name: str) -> float:
-        """Return a subject measure in m: known, or a fraction of body height, which is then stored in `assumed`."""
+        """Return a subject measure in m: the known value, or a fraction of body height, which is then stored in `assumed`."""
         known = self._known_measure(name)
         if known is not None:
             return known
         estimate = self.length_from_height(name)
         if estimate is None:
             raise ModelError(
-                f"Measure '{name}' is not known.", f"Known: {', '.join(load_table('body/measures')['measure'])}."
+                f"Measure '{name}' does not exist.",
+                f"Valid measures: {', '.join(load_table('body/measures')['measure'])}.",
             )
         self.assumed[name] = estimate
         return estimate
@@ -251,7 +252,7 @@ class StaticPose:
             return p["of"] + distance * direction / np.linalg.norm(direction)
         if operation == "alignment_device":
             return alignment_device_corner(np.array(p["of"]), p["towards"])
-        raise ModelError(f"Landmark recipe '{operation}' is not known.")
+        raise ModelError(f"Landmark recipe '{operation}' does not exist.")
 
     def _offset_point(self, point: FloatArray, below: FloatArray, offset: FloatArray) -> FloatArray | None:
         """Return `point` plus an offset (3,) m in axes with Y from `below` to the point and Z near the root's."""
@@ -320,8 +321,8 @@ class StaticPose:
     def _estimated_height(self) -> float:
         """Return the height (m) from the legs.
 
-        Joint centres may need a width estimated from height, so it is iterated from 1.7 m: an error in height comes back smaller
-        than a hundredth of itself, since a width moves a joint centre sideways.
+        Joint centres may need a width estimated from height, so that the height is iterated from 1.7 m. The iteration reduces
+        an error of the height by a factor of more than 100, because a width shifts a joint centre sideways.
         """
         height = 1.7
         for _ in range(4):
@@ -329,8 +330,8 @@ class StaticPose:
             by_legs = self.height_from_legs()
             if by_legs is None:
                 raise StaticTrialError(
-                    "Body height is not given and cannot be estimated: the markers show no complete leg.",
-                    "Give it with --height.",
+                    "The body height is not given and cannot be estimated, because no leg has all markers.",
+                    "Specify it with --height.",
                 )
             height = by_legs
         self._set_height(height)
@@ -348,7 +349,7 @@ class StaticPose:
         self._frames: dict[str, FloatArray | None] = {name: R_WB for name, (R_WB, _) in self._known.items()}
 
     def height_from_legs(self) -> float | None:
-        """Return the body height (m) estimated from leg length; None if the markers show no complete leg."""
+        """Return the body height (m) estimated from leg length; None if no leg has all markers."""
         estimates = []
         for rule in load_table("body/measures")["height_from"].values():
             for _, filled in expand_sides(rule):

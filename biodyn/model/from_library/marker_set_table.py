@@ -1,4 +1,4 @@
-"""Marker sets from their TOML files: entries, requirements, extended and renamed sets."""
+"""Reader of marker sets from TOML files: entries, requirements, extended and renamed sets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from biodyn.model.from_library.label_reading.spelling import normalise
 
 @dataclass(frozen=True)
 class MarkerEntry:
-    """One marker of a set. `keys`: its labels, normalised; `shown`: the first of them as the set spells it."""
+    """One marker of a set. `keys`: its normalised labels; `shown`: the first label as spelt in the set."""
 
     keys: tuple[str, ...]
     landmark: str
@@ -45,7 +45,7 @@ class MarkerSet:
         return next((entry for entry in self.entries if key in entry.keys), None)
 
     def original_spelling(self, key: str) -> str:
-        """Return a label as the set spells it."""
+        """Return a label as spelt in the set."""
         return next((e.shown for e in self.entries if e.keys[:1] == (key,) and e.shown), key)
 
 
@@ -109,7 +109,7 @@ def _require_unique_labels(name: str, entries: tuple[MarkerEntry, ...]) -> None:
     if repeated is not None and is_path(name):
         raise TableError(
             f"'{name}' has two markers with the label '{repeated}' (labels are compared in capitals, without blanks, _ . and -).",
-            "Keep the label in one of them only.",
+            "Use the label for one of them only.",
         )
 
 
@@ -118,9 +118,9 @@ def _remove_labels(entry: MarkerEntry, keys: frozenset[str]) -> MarkerEntry:
 
 
 def _rename_labels(parent: MarkerSet, rename: Mapping[str, str], name: str) -> MarkerSet:
-    """Return the set with labels renamed, in its requirements, too: `rename` is label in the file -> label of the set.
+    """Return the set with renamed labels, also in its requirements: `rename` is label in the file -> label of the set.
 
-    A renamed label loses its former meaning; the label of the set remains valid.
+    A label of the file that is renamed loses its former meaning; the label of the set remains valid.
     """
     if not rename:
         return parent
@@ -136,8 +136,8 @@ def _rename_labels(parent: MarkerSet, rename: Mapping[str, str], name: str) -> M
         if not group:
             lost = " or ".join(before)
             raise TableError(
-                f"'{name}', [rename]: {lost} is given another meaning, and no label remains for the marker itself.",
-                f"Rename the label that the file has for {lost}, too.",
+                f"'{name}', [rename]: {lost} is renamed, and no label remains for its marker.",
+                f"Also rename the label that the file uses for {lost}.",
             )
     followed = (replace(entry, keys=follow(entry.keys)) for entry in parent.entries)
     entries = tuple(entry for entry in followed if entry.keys)

@@ -1,4 +1,4 @@
-"""Recognise the marker set of a recording: labels are matched to landmarks and segments."""
+"""Recognition of the marker set of a recording, which matches labels to landmarks and segments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from biodyn.model.from_library.label_reading.spelling import (
 from biodyn.model.from_library.marker_set_table import MarkerSet, load_marker_set
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 
-_SHOWN = 12  # labels in a message
+_SHOWN = 12  # number of labels listed in a message
 _SHOWN_SEGMENTS = 4
 _HALF = 0.5
 
@@ -44,9 +44,9 @@ def missing_markers(
 ) -> list[Missing]:
     """Return the required markers of a set that are missing.
 
-    Args: `plain` label -> normalised label; `reading` meaning of the labels; `whole` False for a file that may be a walk without
-    its static trial: markers of static trials are not required; `one_of_two` True if the marker of one side is sufficient for
-    the landmarks of that list in landmarks.toml.
+    Args: `plain` label -> normalised label; `reading` meaning of the labels; `whole` False for a file that may be a walk
+    without its static trial, so that markers of static trials are not required; `one_of_two` True if the marker of one side is
+    sufficient for the landmarks in this list of landmarks.toml.
     """
     optional: set[str] = set() if whole else {key for e in candidate.entries if e.static_only for key in e.keys}
     present = set(plain.values()) | {normalise(label) for label in plain}
@@ -74,7 +74,7 @@ def missing_markers(
 
 
 def _marked_on_other_side(marked: Collection[str]) -> set[str]:
-    """Return the landmarks that are dispensable because the one of the other side is marked."""
+    """Return the landmarks that are not needed, because that of the other side has a marker."""
     stems = load_table("body/landmarks")["one_of_two"]
     return {f"{stem}_{side}" for stem in stems for side in SIDES if f"{stem}_{other_side(side)}" in marked}
 
@@ -82,7 +82,7 @@ def _marked_on_other_side(marked: Collection[str]) -> set[str]:
 def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing], least: float = _HALF) -> bool:
     """Return whether all missing markers belong to the same leg: an amputee, or a set for one leg.
 
-    More than the share `least` of the required markers of that leg must be missing: a few may only be spelt differently.
+    More than the fraction `least` of the required markers of this leg must be missing, because a few may be spelt differently.
     """
     sides = {marker.body[-2:] for marker in missing}
     if len(sides) != 1 or not sides <= {f"_{side}" for side in SIDES}:
@@ -106,7 +106,8 @@ def _segment_by_label(candidate: MarkerSet) -> dict[str, str]:
 def missing_landmarks(candidate: MarkerSet, marked: Collection[str], labels: Sequence[str]) -> list[Missing]:
     """Return the missing markers of a recognised set that a walk should have and that mark a landmark.
 
-    Args: `marked` landmarks of the labels. Markers replaced by another one of the set (PSIS by a sacral marker) are not missing.
+    Args: `marked` landmarks of the labels. Markers that another marker of the set replaces (PSIS by a sacral marker) are not
+    missing.
     """
     present = {normalise(label) for label in labels}
     met = {key for group in candidate.requires if present.intersection(group) for key in group}
@@ -128,8 +129,8 @@ def unrecognised_error(
     closest, *others = nearest
     shown = ", ".join(labels[:_SHOWN]) + (" ..." if len(labels) > _SHOWN else "")
     text = (
-        f"The markers match no known marker set: the closest, {closest.title} ({_present_share(closest, scores)}), lacks "
-        f"{', '.join(marker.text for marker in missing[closest.name])} (the file has {shown or 'none'})"
+        f"The markers match no known marker set. The closest set, {closest.title} ({_present_share(closest, scores)}), "
+        f"also needs {', '.join(marker.text for marker in missing[closest.name])} (the file has {shown or 'none'})"
     )
     unknown = [label for label in labels if label not in reading.points and label not in reading.ambiguous]
     if unknown and len(unknown) < len(labels):
@@ -172,7 +173,7 @@ def _present_share(candidate: MarkerSet, scores: Mapping[str, float]) -> str:
 
 
 def _consequences(missing: Sequence[Missing]) -> str:
-    """Return which segments the missing markers would determine."""
+    """Return a text with the segments that are undetermined because of the missing markers."""
     by_body: dict[str, list[str]] = {}
     for marker in missing:
         if marker.body:
@@ -197,9 +198,9 @@ def _label_like_counterpart(landmark: str, reading: LabelReading) -> str:
 def recognise_marker_set(
     labels: Sequence[str], marker_set: str = "auto", whole: bool = True, sparing: bool = False
 ) -> MarkerMapping:
-    """Match labels to a marker set: the named one, or the most specific one with all required markers.
+    """Match labels to the named marker set, or to the most specific set with all required markers.
 
-    Labels that are not in the set are read word by word (`label_reading`), unless their landmark is taken.
+    Labels that are not in the set are interpreted word by word (`label_reading`), unless another label has their landmark.
 
     Args: `whole` False for the labels of one file, which may be a walk with more labels in its static trial; `sparing` True if
     dispensable markers may be missing: one PSIS of two, or markers of one leg if every label is known.
@@ -235,7 +236,7 @@ def recognise_marker_set(
 
 
 def nearest_marker_set(labels: Sequence[str]) -> MarkerSet:
-    """Return the set of the library that explains most of the labels, preferably one with half of its required markers."""
+    """Return the set of the library that contains most of the labels, preferably one with half of its required markers."""
     plain, reading = _normalised_labels(labels), read_labels(labels)
 
     def rank(candidate: MarkerSet) -> tuple[bool, int, float]:
@@ -273,7 +274,7 @@ def _roles_in_set(labels: Sequence[str], best: MarkerSet) -> dict[str, MarkerRol
     roles: dict[str, MarkerRole] = {}
     taken: set[str] = set()
     plain = _normalised_labels(labels)
-    # a label renamed by the user has priority over one that has that name by chance
+    # a label renamed by the user has priority over a label that has this name by chance
     for label in sorted(labels, key=lambda label: normalise(label) not in best.renamed):
         entry = best.find(label) or best.find(plain[label])
         if entry is None or (entry.landmark and entry.landmark in taken):
@@ -292,7 +293,7 @@ def _matched_labels(candidate: MarkerSet, plain: dict[str, str]) -> int:
 
 
 def _score(candidate: MarkerSet, plain: dict[str, str], reading: LabelReading) -> float:
-    """Return the share of the set's walking markers present; for the dictionary, the share of labels that it explains."""
+    """Return the fraction of the set's walking markers that are present; for the dictionary, the fraction of known labels."""
     if candidate.name == DICTIONARY:
         return len(reading.points) / max(len(plain), 1)
     expected = [entry for entry in candidate.entries if not entry.static_only]
@@ -301,10 +302,10 @@ def _score(candidate: MarkerSet, plain: dict[str, str], reading: LabelReading) -
 
 
 def _closeness(candidate: MarkerSet, plain: dict[str, str], reading: LabelReading) -> tuple[bool, float, int]:
-    """Return how close the labels are to a set: whether it is close, the share of required markers, the labels it explains.
+    """Return the similarity of the labels to a set: whether it is close, fraction of required markers, number of known labels.
 
-    The dictionary contains the labels of the other sets, but its messages name landmarks instead of labels: it is the closest
-    only if no other set has half of its required markers and explains half of the labels.
+    The dictionary contains the labels of the other sets, but its messages list landmarks instead of labels. Therefore it is the
+    closest set only if no other set has half of its required markers and half of the labels.
     """
     required = len(candidate.requires) + len(candidate.requires_landmarks)
     share = 1.0 - len(missing_markers(candidate, plain, reading)) / max(required, 1)
@@ -328,7 +329,7 @@ def draft_marker_set(labels: Sequence[str], file: str, own: str) -> str:
 
     Args: `labels` of the recording, `file` its name, `own` the name of the file to be written.
     """
-    width = 34  # of the column of labels
+    width = 34  # width of the column of labels
     nearest = nearest_marker_set(labels)
     words = read_labels(labels).points
     matched = {label: entry for label in labels if (entry := nearest.find(label) or words.get(label)) is not None}
@@ -366,7 +367,7 @@ def draft_marker_set(labels: Sequence[str], file: str, own: str) -> str:
 
 
 def _missing_entries(marker_set: MarkerSet, labels: Sequence[str], marked: Collection[str]) -> dict[str, str]:
-    """Return the first label of every entry without a label in the recording -> its landmark or segment."""
+    """Return {first label: landmark or segment} of every entry that has no label in the recording."""
     present = {normalise(label) for label in labels}
     return {
         entry.keys[0]: (entry.landmark or f"on {entry.body}") + (", static trial only" if entry.static_only else "")

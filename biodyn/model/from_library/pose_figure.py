@@ -1,7 +1,8 @@
-"""A standing posture from measured segment poses, which replaces the static trial.
+"""Standing posture from measured segment poses, which replaces the static trial.
 
-Every joint centre has its mean position in the parent, and a fixed rotation its mean angle. The feet are level, shanks and thighs
-above them, everything else upright: a posture in which the recipes of landmarks are valid. The axes are from the poses.
+Every joint centre has its mean position in the parent, and a fixed rotation has its mean angle. The feet are level, shanks and
+thighs are vertical above them, and all other segments are upright, so that the recipes of landmarks are valid. The axes are
+from the poses.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from biodyn.model.pose_axes import body_rotations, cardan_angles
 from biodyn.recording import SegmentPoses
 from biodyn.recording.motion import corner_places, point_label
 
-_LEAST_FRAMES = 5  # with a segment and its parent
+_LEAST_FRAMES = 5  # least number of frames with a segment and its parent
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,11 @@ class PoseFigure:
     """A standing posture in its World (X forward, Y up, Z right).
 
     Attributes:
-        known: by body, axes R_WB (3, 3) and joint centre p_WB (3,) m.
-        points: (3,) m by label of the virtual points. landmarks: (3,) m by landmark, of those in the file.
+        known: axes R_WB (3, 3) and joint centre p_WB (3,) m by body.
+        points: virtual points (3,) m by label. landmarks: landmarks (3,) m in the file, by name.
         carriers: body of each landmark.
-        apart_m: by body, RMS distance of its joint centre from its mean position in the parent, m.
-        height_m: body height, given or from the legs.
+        apart_m: RMS distance of each joint centre from its mean position in the parent, m, by body.
+        height_m: body height, given or estimated from the legs.
     """
 
     known: Mapping[str, tuple[FloatArray, FloatArray]]
@@ -48,7 +49,7 @@ class PoseFigure:
 def pose_figure(
     poses: SegmentPoses, system: PoseSystem, skeleton: SkeletonRecipe, height_m: float | None
 ) -> PoseFigure:
-    """Return the standing posture of poses in World.
+    """Return the standing posture of the person with these poses.
 
     Raises StaticTrialError if the root was not measured, the height is unknown, or the axes do not fit the system.
     """
@@ -60,7 +61,7 @@ def pose_figure(
 
 
 class _Measured:
-    """Joint centres and fixed angles, each the mean over the frames with both segments."""
+    """Joint centres and fixed angles, averaged over the frames with both segments."""
 
     def __init__(
         self, poses: SegmentPoses, system: PoseSystem, skeleton: SkeletonRecipe, height_m: float | None
@@ -71,7 +72,7 @@ class _Measured:
         root = skeleton.root
         if root.name not in self.R or np.isfinite(self.R[root.name]).all(axis=(1, 2)).sum() < _LEAST_FRAMES:
             raise StaticTrialError(
-                f"The recording has no poses of the {root.name}, so no leg can be analysed.",
+                f"The recording has no poses of the {root.name}, so that no leg can be analysed.",
                 "Export the poses of all segments.",
             )
         self.in_parent: dict[str, FloatArray] = {}  # joint centre in the parent's axes, from its origin
@@ -79,7 +80,7 @@ class _Measured:
         self.attitude: dict[str, FloatArray] = {}  # R_PB with the free angles at zero
         self.apart_m: dict[str, float] = {}
         jointed = [body for body in skeleton.bodies if body.name in self.segments and body.parent in self.segments]
-        for from_skeleton in (False, True):  # the height may be needed for the latter
+        for from_skeleton in (False, True):  # the root origin may need the height
             for body in jointed:
                 if (self.segments[body.name].joint == OF_SKELETON) == from_skeleton:
                     self._average_joint(body)
@@ -120,7 +121,7 @@ class _Measured:
         return self.poses.pose(self.segments[body].label)[1]
 
     def _height_from_legs(self) -> float:
-        """Return the height (m) from the joint centres of the legs, by the library's fraction."""
+        """Return the body height (m), estimated from the joint centres of the legs by the fraction of the library."""
         heights = []
         for _, rule in expand_sides(load_table("body/measures")["height_from"]["leg"]):
             ends = [*rule["through"], rule["to"]]
@@ -130,13 +131,14 @@ class _Measured:
                 heights.append(length / rule["fraction"])
         if not heights:
             raise StaticTrialError(
-                "Body height is not given and cannot be estimated: no leg has all poses.",
+                "The body height is not given and cannot be estimated, because no leg has all poses.",
                 "Give it with --height.",
             )
         return float(np.mean(heights))
 
     def _root_origin(self) -> FloatArray:
-        """Return the origin (3,) m of the root relative to its segment's: from the midpoint of the hips by the skeleton."""
+        """Return the origin (3,) m of the root relative to that of its segment, from the midpoint of the hips and the
+        skeleton."""
         below = [b for b in self.skeleton.bodies if b.parent == self.skeleton.root.name and b.side]
         below = [body for body in below if body.name in self.in_parent]
         if self.segments[self.skeleton.root.name].joint != OF_SKELETON or not below:
@@ -161,9 +163,9 @@ class _Measured:
             if not fits:
                 at = ", ".join(f"{1000.0 * x:.0f}" for x in centre)
                 raise StaticTrialError(
-                    f"The axes of the poses do not fit {self.system.title}: the origin of {body.name} is at ({at}) mm "
-                    f"forward, up, right in {body.parent}, and should be {should}.",
-                    "Rotate the segments' axes, or store them in ISB axes (docs/markerless.md).",
+                    f"The axes of the poses do not agree with {self.system.title}: the origin of {body.name} is at ({at}) "
+                    f"mm forward, up, right in {body.parent}, but should be {should}.",
+                    "Rotate the segment axes, or store them as ISB axes (docs/markerless.md).",
                 )
 
     def _leg_bodies(self) -> set[str]:
@@ -217,12 +219,13 @@ class _Measured:
         return points, landmarks, carriers
 
     def _carrier_of(self, segment: str) -> str:
-        """Return the body proximal to a segment without its own body: the one with a point at its origin."""
+        """Return the body proximal to a segment that has no body, i.e. the body with a point at its origin."""
         ends = {point.at: self.system.bodies.get(point.segment, "") for point in self.system.points if point.at}
         return ends.get(segment, "")
 
     def _mean_landmark(self, landmark: str, segment: str, at: str, body: str) -> FloatArray | None:
-        """Return its mean position (3,) m from the origin of the body's segment, in the body's axes; None if not in the file."""
+        """Return the mean position (3,) m of a landmark from the origin of the body's segment, in body axes; None if not in the
+        file."""
         if body not in self.segments:
             return None
         if at:
@@ -240,10 +243,10 @@ class _Measured:
 
 
 def _with_axis_angle(angles: FloatArray, axis: FloatArray, cosine: float) -> FloatArray:
-    """Return the nearest angles (3,) rad about z, x, y with the same z and a given cosine of the parent's z and the body's axis.
+    """Return the nearest angles (3,) rad about z, x, y with the same z and a given cosine between parent's z axis and body axis.
 
-    In a joint that rotates about both axes, the mean of the angles between them is biased, but the angle of the axes is constant.
-    The solution is by Newton's method.
+    In a joint that rotates about both axes, the mean of the angles between them is biased, but the angle of the axes is
+    constant. The equation is solved by Newton's method.
     """
     corrected = angles.copy()
     for _ in range(8):

@@ -1,4 +1,4 @@
-"""Scale a skeleton to the subject from a static trial: joint centres, segment axes, marker positions, inertias."""
+"""Scaling of a skeleton to the subject from a static trial: joint centres, segment axes, marker positions, inertias."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def find_joint_centre_points(
 ) -> tuple[frozenset[str], list[Diagnostic]]:
     """Return the labels with static points (3,) m at a joint centre, and a finding for each.
 
-    Used for labels of no marker set: joint centres computed by other software have any name.
+    This applies to labels outside the marker set, because joint centres computed by other software may have any name.
     """
     notes: dict[str, Diagnostic] = {}
     centres: list[tuple[FloatArray, float, str]] = []
@@ -57,7 +57,7 @@ def find_joint_centre_points(
 
 
 def joint_centre_zones(pose: StaticPose) -> dict[str, tuple[str, float]]:
-    """Return by segment the joint centre at its origin, if the library has a radius without skin markers: title, radius in m."""
+    """Return for each segment the title of the joint centre at its origin, and the radius (m) without skin markers."""
     rows = {entry["landmark"]: entry for _, entry in sided_rows("body/inside_body", "centre")}
     return {
         body.name: (rows[body.origin]["title"], rows[body.origin]["share_of_height"] * pose.height_m)
@@ -75,10 +75,12 @@ def without_unseen_legs(
     leg has no contact, its joints have no torque, and the whole body has no residual. The other leg is computed from its
     own foot upwards.
 
-    Args: `pose` of the static trial; `markers` attached there; `tracked` labels seen in the walk.
+    Args: `pose` of the static trial; `markers` attached in the static trial; `tracked` labels visible in the walk.
     Raises MarkerSetError if neither leg is determined.
     """
-    hint = "Joint torques of a leg need markers on pelvis, thigh, shank and foot; see 'biodyn check FILE.c3d'."
+    hint = (
+        "Joint torques of a leg need markers on pelvis, thigh, shank and foot. Run 'biodyn check FILE.c3d' for details."
+    )
     moving = {body.definition.name for body in model.moving_segments}
     lost: dict[Side, list[str]] = {}
     for side, carrier in model.sole_body.items():
@@ -154,7 +156,7 @@ def attach_to_nearest(
     pose: StaticPose,
     lines: list[tuple[str, FloatArray, FloatArray]],
 ) -> tuple[AttachedMarker, ...]:
-    """Attach markers of unknown labels (clusters, a laboratory's own) to the nearest segment in the static trial, up to 0.2 m."""
+    """Attach markers with unknown labels (clusters, special markers) to the nearest segment within 0.2 m in the static trial."""
     largest_m, weight = 0.2, 0.3
     attached = []
     located = [line for line in lines if pose.is_located(pose.skeleton.body(line[0]))]
@@ -176,8 +178,8 @@ def _distance_to_line(point: FloatArray, start: FloatArray, end: FloatArray) -> 
 
 
 def foot_outlines(pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, str]]:
-    """Return by side the outline (K, 3) m of the sole in the axes of its segment, and that segment."""
-    # half width of the sole, as a share of the foot width, at shares of its length from the heel
+    """Return the outline (K, 3) m of each sole in the axes of its segment, and this segment, both by side."""
+    # half width of the sole as a fraction of the foot width, at fractions of its length from the heel
     shape = ((0.0, 0.3), (0.15, 0.35), (0.7, 0.5), (1.0, 0.3))
     outlines: dict[str, FloatArray] = {}
     carriers: dict[str, str] = {}
@@ -191,7 +193,7 @@ def foot_outlines(pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, st
         # the floor is a marker diameter below the lower of both end markers
         floor = min(back[1], front[1]) - 2.0 * pose.marker_radius_m
         rows = []
-        for sign, shares in ((-1.0, shape), (1.0, shape[::-1])):  # around the sole, heel - toes - heel
+        for sign, shares in ((-1.0, shape), (1.0, shape[::-1])):  # around the sole, from heel to toes and back
             for share, half_width in shares:
                 point = back + share * along + sign * half_width * width * across
                 rows.append(np.array([point[0], floor, point[2]]))
@@ -207,7 +209,7 @@ class ScalingOptions:
 
     Attributes:
         joint_offsets_rad: measured offset angles of the wands by name; empty = from the static trial.
-        given: `measures` given by the user, by name, and their value in the files (m; None: none).
+        given: names of the `measures` given by the user, and their values in the files (m, None if not in the files).
     """
 
     mass_kg: float
@@ -263,13 +265,13 @@ def _scale_segment(
 def _require_markers(
     markers: Sequence[AttachedMarker], static_labels: Collection[str], tracked: Collection[str]
 ) -> None:
-    """Raise MarkerSetError if no marker attached to the body in the static trial is seen in the walk."""
+    """Raise MarkerSetError if no marker attached to the body in the static trial is visible in the walk."""
     if any(marker.label in tracked for marker in markers):
         return
     in_static, in_walk = (", ".join(sorted(labels)[:12]) or "none" for labels in (static_labels, tracked))
     raise MarkerSetError(
-        f"The walk shows no marker of the static trial that is on the body (static trial: {in_static}; walk: {in_walk}).",
-        "Name the static trial of this walk with --static, and label both with one marker set.",
+        f"The walk has none of the body markers of the static trial (static trial: {in_static}; walk: {in_walk}).",
+        "Specify the static trial of this walk with --static, and label both recordings with the same marker set.",
     )
 
 
@@ -288,12 +290,12 @@ def _wand_dependent_turns(
 
 @dataclass(frozen=True)
 class SubjectScaling:
-    """A skeleton and the measurements of the subject, from which models can be scaled.
+    """Skeleton and measurements of the subject, from which models can be scaled.
 
     Attributes:
         skeleton, mapping: the recipes, and the role of each marker.
         points: (3,) m in World by label, mean positions in the static trial.
-        tracked: labels seen in the walk; they decide which coordinates are observable.
+        tracked: labels visible in the walk, which determine the observable coordinates.
         options: mass, height, tables and so on.
     """
 
@@ -344,7 +346,7 @@ class SubjectScaling:
         return model, notes
 
     def landmark_markers(self) -> dict[str, tuple[str, FloatArray]]:
-        """Return segment and position (3,) m in World, static trial, of the markers with a landmark, by label."""
+        """Return, by label, segment and position (3,) m in World of the static trial of the markers with a landmark."""
         return {
             role.label: (role.body, self.points[role.label])
             for role in self.mapping.roles

@@ -1,4 +1,4 @@
-"""Findings of the scaling: markers missing in the walk, segments without markers, assumed and doubtful measures."""
+"""Findings of the scaling: markers missing in the walk, segments without markers, assumed and implausible measures."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def _assumed_measure_notes(assumed: Mapping[str, float]) -> list[Diagnostic]:
     kinds: dict[tuple[str, float], list[str]] = {}
     for name, value in assumed.items():
         kinds.setdefault((name.rpartition("_")[0], value), []).append(name)
-    # half of their error is an error of a leg's joint centre; the others locate arms, hands and the outline of the foot
+    # half of the error of these measures is an error of a leg's joint centre; the others locate arms, hands and foot outlines
     of_legs = ("knee_width", "ankle_width")
     return [
         Diagnostic(
             "assumed-measure",
             "warning" if kind in of_legs else "info",
-            f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not in the file: {1000 * value:.0f} mm estimated from "
-            "body height.",
+            f"{' and '.join(names)} {('are' if len(names) > 1 else 'is')} not in the file. {1000 * value:.0f} mm "
+            "were estimated from body height.",
             value=value,
             unit="m",
-            hint=f"Measure it and give it: --set subject.{kind}_mm={1000 * value:.0f}, or [subject] of the settings; or add "
-            "medial markers to the static trial.",
+            hint=f"Measure it and specify it with --set subject.{kind}_mm={1000 * value:.0f} or in [subject] of the "
+            "settings, or add medial markers to the static trial.",
         )
         for (kind, value), names in kinds.items()
     ]
@@ -39,8 +39,8 @@ def missing_in_walk(
 ) -> list[Diagnostic]:
     """Return a finding for each segment with expected markers that are missing in the walk.
 
-    Not expected: markers of the static trial only, unknown labels, and landmarks without markers on both sides, which
-    were removed on purpose. It is an information if three other markers still determine the segment, else a warning.
+    Markers of the static trial only, unknown labels, and landmarks without markers on both sides (removed on purpose) are not
+    expected. The severity is "info" if three other markers still determine the segment, else "warning".
     """
     enough = 3
     remaining = Counter(marker.body for marker in markers if marker.label in tracked)
@@ -58,11 +58,12 @@ def missing_in_walk(
         Diagnostic(
             "marker-not-in-walk",
             "warning" if remaining[body] < enough else "info",
-            f"{', '.join(labels)} of {body}: in the static trial, but missing in the walk or visible for less than half of it. "
-            f"Other markers of the segment: {remaining[body]}.",
+            f"{', '.join(labels)} of {body} {('are' if len(labels) > 1 else 'is')} in the static trial, but missing "
+            "in the walk or visible for less than half of it. Number of other markers of the segment: "
+            f"{remaining[body]}.",
             value=float(remaining[body]),
             limit=float(enough),
-            hint="Label the marker in the walk, if it was attached." if remaining[body] < enough else "",
+            hint="Label the marker in the walk if it was attached." if remaining[body] < enough else "",
             about=body,
         )
         for body, labels in missing.items()
@@ -89,8 +90,8 @@ def assumption_notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
             Diagnostic(
                 "carried-segments",
                 "info",
-                f"No markers on {', '.join(model.locked_segments)}: their masses and lengths are from the tables, their "
-                "motion is not measured.",
+                f"There are no markers on {', '.join(model.locked_segments)}. Their masses and lengths are from the "
+                "tables; their motion is not measured.",
             )
         )
     if unseen:
@@ -98,7 +99,8 @@ def assumption_notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
             Diagnostic(
                 "locked-coordinates",
                 "info",
-                f"Not determined by the markers: {', '.join(str(name) for name in unseen)}. Fixed at the static angle.",
+                f"The markers do not determine {', '.join(str(name) for name in unseen)}, which "
+                f"{('are' if len(unseen) > 1 else 'is')} fixed at the static angle.",
             )
         )
     notes += _assumed_measure_notes(pose.assumed)
@@ -108,7 +110,7 @@ def assumption_notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
                 "assumed-measure",
                 "warning",
                 f"No marker for {landmark}: {notice}.",
-                hint="Place the marker in the static trial at least.",
+                hint="Attach the marker at least in the static trial.",
                 about=landmark,
             )
         )
@@ -120,14 +122,15 @@ def assumption_notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
                 f"Body height was estimated from the legs: {pose.height_m:.2f} m.",
                 value=pose.height_m,
                 unit="m",
-                hint="Give it with --height.",
+                hint="Specify it with --height.",
             )
         )
     return notes
 
 
 def given_measure_notes(pose: StaticPose, given: Mapping[str, float | None]) -> list[Diagnostic]:
-    """Return findings for measures given by the user; `given`: by name, their value in the files, m (None: none)."""
+    """Return findings about measures given by the user; `given`: their values in the files, m, by name (None if not in the
+    files)."""
     used = {name: stored for name, stored in given.items() if name in pose.used}
     notes = []
     if used:
@@ -136,27 +139,27 @@ def given_measure_notes(pose: StaticPose, given: Mapping[str, float | None]) -> 
             + ("" if stored is None else f" (the file: {1000 * stored:.0f} mm)")
             for name, stored in used.items()
         )
-        notes.append(Diagnostic("measure-given", "info", f"Given by the user: {listed}."))
+        notes.append(Diagnostic("measure-given", "info", f"Measures given by the user: {listed}."))
     unused = [name for name in given if name not in pose.used]
     if unused:
         notes.append(
             Diagnostic(
                 "measure-given",
                 "info",
-                f"Given by the user, but not used by this model, because the markers determine them: {', '.join(unused)}.",
+                f"Measures given by the user, but not used because the markers determine them: {', '.join(unused)}.",
             )
         )
     return notes
 
 
-_LARGEST_HEIGHT_RATIO = 1.3  # of body height and the height estimated from the legs
+_LARGEST_HEIGHT_RATIO = 1.3  # limits of the ratio of body height to the height estimated from the legs
 
 
 def implausible_size_notes(pose: StaticPose, given: Collection[str]) -> list[Diagnostic]:
-    """Return a finding for an implausible height, else for implausible widths; `given`: measures by the user.
+    """Return a finding about an implausible height, else about implausible widths; `given`: measures given by the user.
 
-    Heights estimated from the legs were 0.92 to 1.09 of the true ones in eleven people, less in small children. Knees of obese
-    people are 1.5 times as wide as usual.
+    Heights estimated from the legs were 0.92 to 1.09 times the true heights in eleven people, and less in small children. Knees
+    of obese people are 1.5 times wider than average.
     """
     largest_ratio = 1.6
     by_legs = None if pose.height_estimated else pose.height_from_legs()
@@ -171,14 +174,14 @@ def implausible_size_notes(pose: StaticPose, given: Collection[str]) -> list[Dia
             Diagnostic(
                 "measure-doubtful",
                 "warning",
-                f"{name} of {1000 * value:.0f} mm {'was given' if name in given else 'is in the file'}; people "
-                f"{pose.height_m:.2f} m tall have about {1000 * usual:.0f} mm.",
+                f"{name} of {1000 * value:.0f} mm {('was given' if name in given else 'is in the file')}, but about "
+                f"{1000 * usual:.0f} mm is typical for a body height of {pose.height_m:.2f} m.",
                 value=value,
                 limit=usual,
                 unit="m",
-                hint="Check that it is the width (not the circumference or the half) of this person, in mm"
+                hint="Check that this is the width of this person in mm (not the circumference or half of the width)"
                 + (
-                    f"; to change it: --set subject.{name.rpartition('_')[0]}_mm={1000 * usual:.0f}."
+                    f"; change it with --set subject.{name.rpartition('_')[0]}_mm={1000 * usual:.0f}."
                     if name not in given
                     else "."
                 ),
@@ -193,11 +196,11 @@ def _implausible_height(height_m: float, by_legs_m: float) -> Diagnostic:
     return Diagnostic(
         "measure-doubtful",
         "warning",
-        f"Body height is {height_m:.2f} m; the leg length from the markers suggests about {by_legs_m:.2f} m."
+        f"The body height is {height_m:.2f} m, but the leg length from the markers suggests about {by_legs_m:.2f} m."
         + (f" {100.0 * height_m:.0f} inches are {inches_m:.2f} m." if is_inches else ""),
         value=height_m,
         limit=by_legs_m,
         unit="m",
-        hint=f"Give it in metres: --height {inches_m if is_inches else by_legs_m:.2f}. Norms and measures without markers "
-        "depend on it.",
+        hint=f"Specify the height in metres, e.g. --height {(inches_m if is_inches else by_legs_m):.2f}. Norms and "
+        "estimated measures depend on it.",
     )

@@ -32,14 +32,12 @@ class AxisRule:
 class BodyRecipe(BodyDefinition):
     """One segment of a skeleton, and the recipe that locates it on a standing subject.
 
-    Additional attributes:
-        origin: landmark at the segment's origin, the centre of its joint to the parent.
-        frames: rules (exact axis, axis that determines the plane) in order of preference.
-        template: (3,) joint centre in the parent's axes, fractions of body height, for bodies without markers.
-        sole: of a foot: landmarks at its back and front, measure of its width.
-        hinge: coordinate that determines the rotation about the long axis in the walk, unless a landmark of `hinge_known_from` is
-            measured; "" = none.
-        refined_centre: the joint centre may be refined from the walk.
+    Additional attributes: origin: landmark at the origin of the segment, which is the centre of its joint to the parent.
+        frames: rules (exact axis, axis that determines the plane) in order of preference. template: (3,) joint centre in the
+        axes of the parent as fractions of body height, for bodies without markers. sole: for a foot, landmarks at its rear and
+        front end, and the measure of its width. hinge: coordinate that determines the rotation about the long axis in the walk,
+        unless a landmark of `hinge_known_from` is measured; "" = none. refined_centre: the joint centre may be refined from the
+        walk.
     """
 
     origin: str
@@ -74,7 +72,7 @@ def foot_bodies(skeleton: SkeletonRecipe) -> tuple[str, ...]:
 def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonRecipe:
     """Read a skeleton of the library (or a TOML path) and expand both sides; ModelError names contradictions.
 
-    Args: `above`: files that extend this one, to detect circles.
+    Args: `above`: files that extend this one, to detect circular extensions.
     """
     table = load_entry("skeletons", name)
     if "extends" in table:
@@ -87,9 +85,7 @@ def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonRecipe:
                 suggest_name(unknown[0], [body.name for body in base.bodies]),
             )
         if base.root.name not in free:
-            raise ModelError(
-                f"Skeleton '{name}' does not free '{base.root.name}', the floating base: add it to 'free'."
-            )
+            raise ModelError(f"Skeleton '{name}' does not free the floating base '{base.root.name}'. Add it to 'free'.")
         return SkeletonRecipe(table["name"], table["title"], table["citation"], base.bodies, free)
     bodies = tuple(_read_body(side, entry) for raw in table["body"] for side, entry in expand_sides(raw))
     ordered = _parents_first(name, bodies)
@@ -108,11 +104,13 @@ def _require_consistent(name: str, bodies: tuple[BodyRecipe, ...]) -> None:
     ):
         repeated = next((entry for entry in names if names.count(entry) > 1), None)
         if repeated is not None:
-            raise ModelError(f"Skeleton '{name}' has two {what} called '{repeated}'.", "Give each a different name.")
+            raise ModelError(
+                f"Skeleton '{name}' has two {what} with the name '{repeated}'.", "Give each a different name."
+            )
     for body in bodies:
         if body.hinge and body.hinge not in coordinates:
             raise ModelError(
-                f"Skeleton '{name}', body '{body.name}': 'turn' names '{body.hinge}', which is not a coordinate.",
+                f"Skeleton '{name}', body '{body.name}': 'turn' refers to '{body.hinge}', which is not a coordinate.",
                 suggest_name(body.hinge, coordinates),
             )
     for side in SIDES:
@@ -120,7 +118,7 @@ def _require_consistent(name: str, bodies: tuple[BodyRecipe, ...]) -> None:
         if len(feet) != 1:
             raise ModelError(
                 f"Skeleton '{name}' has {len(feet) or 'no'} bodies with a 'sole' on side '{side}', expected one foot.",
-                "Write the foot once for both sides, with {s} in its names.",
+                "Define the foot once for both sides, with {s} in its names.",
             )
 
 
@@ -162,7 +160,7 @@ def _read_axis_rule(rule: list[str], side_sign: float) -> AxisRule:
 def _read_rotation(step: dict[str, Any], side_sign: float) -> Rotation:
     is_principal = isinstance(step["axis"], str)
     axis = np.array(_AXES[step["axis"]] if is_principal else step["axis"], dtype=float)
-    # a rotation axis is a pseudovector: mirrored in the sagittal plane X-Y, its x and y change sign
+    # a rotation axis is a pseudovector, whose x and y change sign when mirrored in the sagittal plane X-Y
     axis = axis * (side_sign, side_sign, 1.0) * step.get("sign", 1.0)
     rotation = Rotation(
         axis=axis / np.linalg.norm(axis),

@@ -1,4 +1,4 @@
-"""Read and check the user's tables of an analysis, each alone and together; list the tables of the library."""
+"""Reader and checks of a user's tables for an analysis, and a catalogue of the library."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RECIPE_INPUTS = (
 
 @dataclass(frozen=True)
 class TableChoice:
-    """Names of the tables of an analysis: of the library, or paths of a user's files (`*.toml`)."""
+    """Names of the tables of an analysis: names in the library, or paths of a user's files (`*.toml`)."""
 
     skeleton: str
     marker_set: str
@@ -37,9 +37,9 @@ class TableChoice:
 
 
 def load_user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
-    """Check and return the user's files, with those that they extend.
+    """Check and return the user's files, including those that they extend.
 
-    Raises TableError (a ModelError) that names file, entry and key, and for an unknown name the nearest known one.
+    Raises TableError (a ModelError) with file, entry and key, and for an unknown name the most similar known name.
     """
     files: list[UserFile] = []
     for kind, name in (
@@ -170,7 +170,7 @@ def _of_body(at: _Where, body: dict[str, Any]) -> Iterator[tuple[str, _Where, st
 
 @cache
 def landmark_names() -> tuple[str, ...]:
-    """Return every landmark of the library: marked by a set, computed by a recipe, or used by one."""
+    """Return every landmark of the library that a marker set, a recipe or another table refers to."""
     names = {entry.landmark for name in entry_names("markersets") for entry in load_marker_set(name).entries}
     for raw in load_table("body/landmarks")["landmark"]:
         for _, entry in expand_sides(raw):
@@ -213,7 +213,7 @@ def table_catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
 def landmark_catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
     """Return (heading, [(name, description)]) of the landmarks and segments for a user's tables.
 
-    Names of both sides are written once, with {s}, and described for the right one.
+    Names of both sides are listed once, with {s}, and described for the right side.
     """
     labels: dict[str, dict[str, None]] = {}
     labels_on: dict[str, dict[str, None]] = {}
@@ -231,7 +231,7 @@ def landmark_catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
     for name, pattern in _fold_sides(landmark_names()):
         ways = [recipe_text(recipe) for recipe in recipes.get(name, ())]
         if name in labels or name not in recipes:
-            ways.insert(0, _first_labels(labels.get(name, ())) or "(not marked by any set of the library)")
+            ways.insert(0, _first_labels(labels.get(name, ())) or "(no marker in any set of the library)")
             by_marker.append((pattern, "; else ".join(ways)))
         else:
             by_recipe.append((pattern, "; else ".join(ways)))
@@ -239,8 +239,8 @@ def landmark_catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
         (pattern, f"markers: {_first_labels(labels_on.get(name, ()))}") for name, pattern in _fold_sides(body_names())
     ]
     return [
-        ("Landmarks with markers (labels of the library's sets; of the right side where {s} is r and l)", by_marker),
-        ("Computed landmarks (a marker may mark them, too)", by_recipe),
+        ("Landmarks with markers (labels in the sets of the library; right side if {s} is r and l)", by_marker),
+        ("Computed landmarks (markers may also be assigned to them)", by_recipe),
         ("Segments", segments),
     ]
 

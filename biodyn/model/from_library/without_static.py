@@ -1,4 +1,4 @@
-"""Estimate a standing posture from a motion, for sessions without a static trial; and the offset angles of wands.
+"""Estimate of a standing posture and of wand offset angles from a motion, for sessions without a static trial.
 
 In every frame the recipes of the library locate the segments, as in a static trial. The positions of markers and joints on their
 segments are averaged, and the mean segments are assembled in an upright posture with each foot flat on the floor.
@@ -24,7 +24,7 @@ from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
 from biodyn.model.marker_roles import MarkerMapping
 
-#: A frame: (3,) m in World by label, of the visible markers.
+#: Visible markers of a frame: (3,) m in World by label.
 Points = Mapping[str, FloatArray]
 
 
@@ -55,7 +55,7 @@ def with_estimated_height(
         return options
     heights = []
     refusal = StaticTrialError(
-        "Body height cannot be estimated: no frame of the walk has the markers of pelvis and legs."
+        "The body height cannot be estimated, because no frame of the walk has the markers of pelvis and legs."
     )
     for row in evenly_spaced(np.arange(len(seen)), 9):
         try:
@@ -118,7 +118,7 @@ def _complete_frames(poses: Sequence[StaticPose], names: Sequence[str]) -> list[
 
 
 def _offset_from_hinge(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
-    """Return the offset for which the distal segment moves perpendicular to the hinge axis, weighted with the usual one."""
+    """Return the offset for which the distal segment moves perpendicular to the hinge axis, averaged with the typical offset."""
     usual, estimate = np.deg2rad(rule["usual_deg"]), None
     frames = _complete_frames(poses, [rule[key] for key in ("proximal", "lateral", "plane", "distal")])
     if len(frames) >= _LEAST_FRAMES:
@@ -136,7 +136,7 @@ def wand_rotation(
     """Return the angle (rad) about the proximal segment from wand to lateral marker, right-handed; None if the range of motion
     is less than `least_excursion` (rad).
 
-    The centre moves with the angle, which changes the direction of the wand: full steps would overshoot by half.
+    The steps are damped, because the centre moves with the angle and changes the direction of the wand.
     """
     damping, tolerance_rad = 0.65, 1e-4
     turn = 0.0
@@ -154,7 +154,7 @@ def wand_rotation(
             return None
         if np.ptp(np.arctan2(-swing[:, 0], -swing[:, 1])) < least_excursion:
             return None
-        # along the segment, the path of the distal end is a line perpendicular to the axis: its principal direction
+        # seen along the segment, the path of the distal end is a line perpendicular to the axis; this is its principal direction
         _, directions = np.linalg.eigh(np.cov(swing[:, 0], swing[:, 2]))
         x, z = directions[:, 1] * np.sign(directions[0, 1])
         step = -damping * float(np.arctan2(z, x))
@@ -165,7 +165,7 @@ def wand_rotation(
 
 
 def _offset_from_torsion(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
-    """Return the offset for the usual torsion between the joints at both ends, weighted with the usual offset of the wand."""
+    """Return the offset for typical torsion between the joints at both ends, averaged with the typical offset of the wand."""
     usual = (float(np.deg2rad(rule["usual_deg"])), rule["usual_sd_deg"])
     frames = _complete_frames(poses, [rule[key] for key in ("proximal", "centre", "plane", "reference")])
     if not frames:
@@ -182,7 +182,7 @@ def _weighted_mean(*estimates: tuple[float, float]) -> float:
 
 
 _UP = np.array([0.0, 1.0, 0.0])
-_LEAST_FLAT_FRAMES = 5  # in which a foot must be flat for its sole to be known
+_LEAST_FLAT_FRAMES = 5  # least number of frames with a flat foot for its sole to be known
 
 
 #: Attitudes R (F, 3, 3) and origins p (F, 3) m of every segment in some frames, NaN where it is not located.
@@ -197,9 +197,9 @@ def assemble_posture(
     flat: Mapping[str, BoolArray],
     options: ScalingOptions,
 ) -> tuple[dict[str, FloatArray], float]:
-    """Return a standing posture from averaged segments of a motion: (3,) m in World axes by label, of located segments.
+    """Return a standing posture from averaged segments of a motion: (3,) m in World axes by label.
 
-    Also returned is the median RMS distance of a marker from its mean position on its segment, m.
+    The second result is the median RMS distance (m) of a marker from its mean position on its segment.
 
     Args: `labels` (M,) and `positions` (T, M, 3) m in World; `flat`: by foot, frames (T,) in which it is flat on the floor.
     Raises StaticTrialError if no frame shows the pelvis and a leg.
@@ -229,7 +229,8 @@ def assemble_posture(
 
 
 def _select_frames(positions: FloatArray, flat: Mapping[str, BoolArray]) -> tuple[IntArray, dict[str, IntArray]]:
-    """Return at most 60 frames and 20 more per foot in which it is flat, and by foot the rows of these."""
+    """Return at most 60 frames and 20 additional frames for each foot in which it is flat, and the rows of the latter by
+    foot."""
     usable = frames_with_markers(positions)
     flat_frames = {name: evenly_spaced(np.intersect1d(usable, np.flatnonzero(rows)), 20) for name, rows in flat.items()}
     frames = np.unique(np.concatenate([evenly_spaced(usable, 60), *flat_frames.values()]))
@@ -253,7 +254,7 @@ def _locate_segments(
 
 
 def _flat_rows(skeleton: SkeletonRecipe, flat_of: Mapping[str, IntArray]) -> dict[str, IntArray]:
-    """Return by segment of a leg the rows in which its foot is flat on the floor."""
+    """Return for each leg segment the rows in which its foot is flat on the floor."""
     rows: dict[str, IntArray] = {}
     for foot, flat_rows in flat_of.items():
         body = skeleton.body(foot)
@@ -332,7 +333,8 @@ def _mean_marker_positions(
     segments: _Segments,
     flat_of: Mapping[str, IntArray],
 ) -> dict[str, tuple[str, FloatArray, float]]:
-    """Return by label: segment, median position (3,) m on it, and RMS distance from there, m."""
+    """Return for each label its segment, its median position (3,) m on the segment, and the RMS distance (m) from this
+    position."""
     places = {}
     for role in mapping.roles:
         if role.label not in labels:
@@ -353,7 +355,7 @@ def is_upright(
 ) -> bool:
     """Return whether the legs are straight and upright, so that the subject does not sit or crouch.
 
-    The height of the hip above the ankle, as a share of leg length, is 0.97 with the knee flexed by 30 degrees, 0.6 sitting.
+    The height of the hip above the ankle relative to leg length is 0.97 with 30 degrees of knee flexion, and 0.6 sitting.
     """
     try:
         pose = standing_pose(skeleton, mapping, points, options)

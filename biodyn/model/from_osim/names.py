@@ -1,4 +1,5 @@
-"""Identify the parts of an OpenSim model: side, joint, foot and variable by name, segments by name or position, soles."""
+"""Identification of the parts of an OpenSim model: side, joint, foot and variable by name, segments by name or position,
+soles."""
 
 from __future__ import annotations
 
@@ -47,13 +48,13 @@ def root_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def joint_title(name: str) -> str:
-    """Return the name of a joint in biodyn, without side; its own name if it is unknown."""
+    """Return the name of a joint in biodyn, without side, or the name in the file if it is unknown."""
     plain = split_side(name)[1]
     return next((known for known, names in _name_table()["joints"].items() if plain in names), plain)
 
 
 def feet_by_side(bodies: Sequence[str]) -> dict[Side, str]:
-    """Return by side the body with ground contact."""
+    """Return the body with ground contact of each side."""
     by_name = {split_side(name): name for name in bodies}
     result: dict[Side, str] = {}
     for side in SIDES:
@@ -78,7 +79,7 @@ def has_side(segment: str) -> bool:
 def match_variable(name: str, turn: FloatArray) -> tuple[str, float] | None:
     """Return the variable of a coordinate, without side, and the sign of the coordinate in it; None if unknown.
 
-    The axis must be within 60 degrees of that of the variable (subtalar axes are 42 degrees off): the name is not sufficient.
+    The name is not sufficient: the axis must be within 60 degrees of that of the variable (subtalar axes differ by 42 degrees).
 
     Args: `turn`: (3,) rad, rotation of the distal body in the proximal one, axes X forward, Y up, Z right, for a small step.
     """
@@ -100,8 +101,8 @@ def match_segments(
     """Return the segment of the library, without side, of every known body: by its name, its joint, or its position in a leg.
 
     Args:
-        parents: of every body, "" of the root, parents first. joints: name of the joint to the parent, of movable bodies.
-        heights: m, of every body's origin in the standing model. feet: bodies known as feet.
+        parents: parent of every body ("" for the root), parents first. joints: joint to the parent of each movable body.
+        heights: height (m) of the origin of every body in the standing model. feet: bodies known as feet.
     """
     names = _name_table()
     leg = tuple(names["segment_rules"]["leg"])
@@ -128,7 +129,7 @@ def _path_from_root(parents: Mapping[str, str], end: str, movable: Mapping[str, 
 
 
 def _lowest_bodies(parents: Mapping[str, str], heights: Mapping[str, float]) -> Sequence[str]:
-    """Return the most distal bodies in the lowest quarter of the root's height in the standing model: feet, not hands."""
+    """Return the most distal bodies below a quarter of the root's height in the standing model, i.e. feet but not hands."""
     root = next(name for name, parent in parents.items() if not parent)
     floor = min(heights.values())
     low = floor + 0.25 * (heights[root] - floor)
@@ -140,7 +141,7 @@ def sole_outlines(model: OpenSimModel, feet: Mapping[Side, str]) -> dict[Side, F
 
     The size is estimated from the distance from the heel to the toe joint, 0.18 m if the model has no toes.
     """
-    behind, in_front, half_width = 0.15, 1.45, 0.25  # of the heel, shares of that distance
+    behind, in_front, half_width = 0.15, 1.45, 0.25  # position of the heel, as fractions of this distance
     resting = model.coupled.body_poses(model.default_configuration()[None])
     parents = [body.parent for body in model.multibody.bodies]
     soles: dict[Side, FloatArray] = {}

@@ -1,4 +1,4 @@
-"""The body model of an OpenSim file: bodies with a floating root, coordinates, feet and joints identified by name."""
+"""Body model of an OpenSim file: bodies with a floating root, coordinates, feet and joints identified by name."""
 
 from __future__ import annotations
 
@@ -32,11 +32,9 @@ from biodyn.rigid_body.osim.model import Coordinate as ModelCoordinate
 class ImportedModel(SubjectModel):
     """The body model of an OpenSim file.
 
-    Additional attributes:
-        tree: the bodies with a floating root, and the conversion of the model's motion.
-        osim: the model itself with its coordinates.
-        welded: bodies without a joint.
-        segments: by body, its segment in the library, without side; known ones only.
+    Additional attributes: tree: the bodies with a floating root, and the conversion of the model's motion. osim: the OpenSim
+        model with its coordinates. welded: bodies without a joint. segments: segment in the library, without side, of each
+        known body.
     """
 
     tree: FloatingTree
@@ -72,7 +70,7 @@ class ImportedModel(SubjectModel):
         return f"{plain}_{split_side(body)[0] or SIDES[0]}"
 
     def reversed_coordinates(self) -> dict[str, str]:
-        """Return the coordinates with the opposite sign of their variable, and that variable."""
+        """Return the coordinates whose sign is opposite to that of their variable, and these variables."""
         return {c.name: c.gait_variable for c in self.coordinates if c.sign < 0.0}
 
 
@@ -81,7 +79,7 @@ def imported_model(
 ) -> ImportedModel | None:
     """Return the body model of an OpenSim file; None unless exactly one body is connected to ground.
 
-    Args: `labels`, `weights`: of the markers of the model that are tracked.
+    Args: `labels`, `weights`: labels and weights of the tracked markers of the model.
     """
     tree = floating_tree(model.coupled)
     if tree is None:
@@ -174,7 +172,7 @@ def _joint_link(tree: FloatingTree, name: str) -> int:
 def _anatomical_axes(
     tree: FloatingTree, model: OpenSimModel, standing: tuple[FloatArray, FloatArray], name: str
 ) -> BodyFrame:
-    """Return the anatomical axes of a body: its own if they are within 35 degrees of X forward, Y up, Z right, else these."""
+    """Return the anatomical axes of a body: its axes if within 35 degrees of X forward, Y up, Z right, else these directions."""
     link = tree.multibody.body_index(name)
     R = standing[0][0, model.multibody.body_index(name)]
     aligned = all(angle_between(R[:, i], np.eye(3)[i]) < np.radians(35.0) for i in range(3))

@@ -15,7 +15,7 @@ from biodyn.model.from_library.hip_centre import HipInput, hip_method
 def linear_regression(row: Mapping[str, Any], given: HipInput) -> FloatArray:
     """Return the centre from the coefficients `x`, `y`, `z` (lateral) of PD, PW, LL and a constant in m.
 
-    The regressions start at the skin over the ASIS; the marker centre is its radius in front of it.
+    The origin of the regressions is the skin at the ASIS; the marker centre is one marker radius in front of it.
     """
     sizes = {"PD": given.pelvis_depth_m, "PW": given.pelvis_width_m, "LL": given.leg_length_m, "constant": 1.0}
     x, y, z = (sum(factor * sizes[name] for name, factor in row[axis].items()) for axis in "xyz")
@@ -24,7 +24,8 @@ def linear_regression(row: Mapping[str, Any], given: HipInput) -> FloatArray:
 
 @hip_method("newington")
 def newington(row: Mapping[str, Any], given: HipInput) -> FloatArray:
-    """Return the centre from the constants `newington`: a distance C from leg length, tilted by two angles, behind the ASIS.
+    """Return the centre from the constants `newington`: a distance C from leg length in a direction defined by two angles,
+    behind the ASIS.
 
     The distance from ASIS to trochanter is estimated from leg length if it was not measured.
     """

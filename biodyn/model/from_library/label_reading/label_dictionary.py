@@ -1,4 +1,4 @@
-"""The dictionary of labels: complete spellings and combinations of words, and what they mark."""
+"""Dictionary of labels: complete spellings and combinations of words, and their landmarks or segments."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class Candidate:
         cost: 0 for a complete spelling, else the number of words.
         needs: labels without side of which the file must have one (KNI for KNE, LK for MK); empty = none.
         short: one of the words is an abbreviation, which needs other labels in its region of the body.
-        otherwise: meaning if another label already marks the first one (LEP is the elbow's epicondyle if LFC is present).
+        otherwise: alternative meaning if another label already has the first one (LEP is the elbow epicondyle if LFC is
+            present).
     """
 
     meaning: Meaning
@@ -67,7 +68,7 @@ class _Word:
 
 @dataclass(frozen=True)
 class _Parse:
-    """A label read as words: their sorted names, cost, needed labels, and whether one is an abbreviation."""
+    """Interpretation of a label as words: their sorted names, cost, needed labels, and whether one is an abbreviation."""
 
     names: tuple[str, ...]
     cost: float
@@ -77,14 +78,14 @@ class _Parse:
 
 @dataclass(frozen=True)
 class _Dictionary:
-    """The tables, keyed by spelling.
+    """Tables of the dictionary, keyed by spelling.
 
     Attributes:
         words: word -> its meanings.
         spellings, otherwise: complete label without side -> its meanings, first and second.
-        conditional: the same -> (meaning, labels of which the file must have one).
-        exact: words -> meanings. open_ended: words to which any place words and numbers may be added -> meanings.
-        places: words of places. segments: word -> segment that it names.
+        conditional: complete label without side -> (meaning, labels of which the file must have one).
+        exact: words -> meanings. open_ended: words to which any location words and numbers may be added -> meanings.
+        places: location words. segments: word -> segment.
     """
 
     words: Mapping[str, tuple[_Word, ...]]
@@ -170,7 +171,7 @@ def _word_table(table: Mapping[str, Any]) -> Mapping[str, tuple[_Word, ...]]:
 def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
     """Return the possible meanings of the pieces of a label after its side was removed; the cheapest first."""
     table, stem = _load_dictionary(), "".join(pieces)
-    if len(stem) > 48:  # longer than any label made of words
+    if len(stem) > 48:  # longer than any label composed of words
         return ()
     second = next((meaning for meaning in table.otherwise.get(stem, ()) if meaning.sided == sided), None)
     complete = [
@@ -247,7 +248,7 @@ def _parse_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_
 
 
 def _are_single_letters_valid(single: list[bool], several: bool) -> bool:
-    """Return whether one-letter words are at one end of longer words, two at most, or a piece of their own among others."""
+    """Return whether one-letter words (at most two) are at one end of longer words, or are separate pieces."""
     if all(single):
         return several and len(single) == 1
     runs = [sum(1 for _ in run) for letter, run in groupby(single) if letter]
@@ -274,7 +275,7 @@ def _meanings_of(names: tuple[str, ...]) -> tuple[Meaning, ...]:
 
 @lru_cache(8192)
 def _meanings_on_segment(names: tuple[str, ...]) -> tuple[Meaning, ...]:
-    """Return the meanings on a segment named by one of the words, which adds nothing else (Pelvis_R_ASIS)."""
+    """Return the meanings if one of the words only names the segment (Pelvis_R_ASIS)."""
     segments = _load_dictionary().segments
     found: dict[Meaning, None] = {}
     for word in set(names) & set(segments):

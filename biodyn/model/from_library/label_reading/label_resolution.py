@@ -1,4 +1,4 @@
-"""Resolve the labels of one file, read together: unique, ambiguous or unknown."""
+"""Resolution of the labels of a file into unique, ambiguous and unknown ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from biodyn.model.from_library.label_reading.spelling import (
     strip_common_ending,
 )
 
-# A style of naming sides is used for a label without counterpart if this many labels have one.
+# Number of labels with a counterpart that a style of naming sides needs to be used for a label without one.
 _ESTABLISHED = 4
 
 
@@ -39,7 +39,7 @@ class LabelReading:
 
 @dataclass(frozen=True)
 class _Reading:
-    """A label without its side: the labels of both sides share a stem and so a meaning."""
+    """Interpretation of a label without its side; the labels of both sides have the same stem and meaning."""
 
     label: str
     side: str
@@ -48,7 +48,7 @@ class _Reading:
 
 
 def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -> LabelReading:
-    """Return the meaning of the labels, read together.
+    """Return the meanings of the labels of a file.
 
     Args: `known`: landmark ("" for none) of labels defined by a marker set; no other label gets these landmarks.
     """
@@ -80,13 +80,13 @@ def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -
 
 
 def _sort_key(reading: _Reading) -> tuple[bool, bool, float]:
-    """Return the sort key: labels with a second meaning last, before them those that yield; complete spellings before words."""
+    """Return the sort key: complete spellings, then words, then labels that yield, then labels with an alternative meaning."""
     best = reading.options[0]
     return best.otherwise is not None, best.meaning.yields, best.cost
 
 
 def _first_available(group: Sequence[_Reading], option: Candidate, taken: set[str]) -> Meaning:
-    """Return the first meaning of the labels, or the second one if another label marks the first on either side."""
+    """Return the first meaning of the labels, or the alternative one if another label has the first on either side."""
     if option.otherwise is None or not any(option.meaning.with_side(entry.side).landmark in taken for entry in group):
         return option.meaning
     return option.otherwise
@@ -99,7 +99,7 @@ def _cheapest_meanings(options: Sequence[Candidate]) -> set[tuple[str, str]]:
 
 
 def _assign(group: list[_Reading], meaning: Meaning, taken: set[str], reading: LabelReading) -> None:
-    # a label that yields on one side does so on the other, where the clearer label may be missing
+    # a label that yields on one side also yields on the other, where the clearer label may be missing
     yields = meaning.yields and any(meaning.with_side(side).landmark in taken for side in SIDES)
     for entry in group:
         sided = meaning.with_side(entry.side)
@@ -121,7 +121,7 @@ def _assign_if_unique(
     reading: LabelReading,
     chosen: dict[frozenset[str], str],
 ) -> bool:
-    """Choose the only meaning that no other label has; False if there are several.
+    """Assign the only meaning that no other label has; return False if there are several.
 
     `chosen`: alternative segments of a label -> the chosen one, which is used for other labels with the same alternatives (MEPI
     is on the knee if LEPI is).
@@ -138,7 +138,7 @@ def _assign_if_unique(
 
 
 def _report_ambiguous(group: list[_Reading], taken: set[str], regions: frozenset[str], reading: LabelReading) -> None:
-    """Report the possible meanings of the labels, which are attached to their segment if it is the same for all meanings."""
+    """Record the possible meanings of the labels, and attach the labels to their segment if it is the same for all meanings."""
     options = _lowest_cost(group)
     is_free = bool(_free_options(group, taken, regions))
     for entry in group:
@@ -165,7 +165,7 @@ def _free_options(group: list[_Reading], taken: set[str], regions: frozenset[str
 
 @cache
 def _region_by_segment() -> Mapping[str, str]:
-    """Return the region of the body of each segment: its segments have markers together or not at all."""
+    """Return the body region of each segment; usually either all or none of the segments of a region have markers."""
     rows = load_table("body/label_words")["regions"]
     return {body: region for region, bodies in rows.items() for body in bodies}
 
@@ -185,7 +185,7 @@ def _regions(readings: Mapping[str, _Reading]) -> frozenset[str]:
 
 
 def _read_sides(labels: Sequence[str]) -> dict[str, _Reading]:
-    """Return the reading of every label that has a meaning."""
+    """Return the interpretation of every label that has a meaning."""
     endings = frozenset(load_table("body/label_words")["nothing"]["spelt"])
     shortened = strip_common_ending(labels, endings)
     parts = {label: split_label(shortened[label]) for label in labels}
@@ -250,7 +250,7 @@ def _drop_minor_languages(options: Mapping[str, _Options], styles: Counter[tuple
 
 
 def _is_spelt_out(side: SideReading) -> bool:
-    """Return whether the side is a word of four letters or more between separators: RIGHT, LINKS, not RE."""
+    """Return whether the side is a word of at least four letters between separators (RIGHT, LINKS, but not RE)."""
     number, position = side.style
     return position == "alone" and len(side_pairs()[number][SIDES.index(side.side)]) >= 4  # type: ignore[arg-type]
 
@@ -263,7 +263,8 @@ def _best_reading(
     styles: Counter[tuple[int, str]],
     present: Counter[str],
 ) -> _Reading | None:
-    """Return the side best supported by the other labels; none if nothing supports it and the label means something without."""
+    """Return the side best supported by the other labels; no side if none supports it and the label has a meaning without
+    side."""
 
     def rank(option: tuple[SideReading, tuple[Candidate, ...]]) -> tuple[bool, int, float]:
         side, meanings = option

@@ -12,15 +12,15 @@ from biodyn.conventions import SIDES
 from biodyn.library.load import load_table
 
 _SEPARATORS = re.compile(r"[\s_.\-]+")
-_MOST_LETTERS = 255  # of a label that is read: as many as a C3D file can hold
+_MOST_LETTERS = 255  # largest length of a label, as in a C3D file
 _ORDINAL = re.compile(r"(?<![0-9])([0-9])(ST|ND|RD|TH)(?![0-9])")  # 1st, 2nd, 5th: the number is sufficient
-# ... but its letters show that it does not number a cluster if it has nothing else but a side (R5TH)
+# ... but its letters show that it is not the number of a cluster marker if the rest is only a side (R5TH)
 _BARE_ORDINAL = re.compile(r"[A-Z]?[^A-Z0-9]*[0-9](ST|ND|RD|TH)[^A-Z0-9]*[A-Z]?")
 
 
 @lru_cache(4096)
 def normalise(label: str) -> str:
-    """Return a label as it is compared: capitals, without blanks, underscores, dots and dashes."""
+    """Return a label in the form for comparison: capitals, without blanks, underscores, dots and dashes."""
     return _SEPARATORS.sub("", _translate_to_latin(label).upper())
 
 
@@ -70,7 +70,7 @@ def split_label(label: str) -> tuple[str, ...]:
 def strip_common_ending(labels: Sequence[str], endings: frozenset[str]) -> dict[str, str]:
     """Return label -> label without a last word of `endings` after a separator ("_study").
 
-    A 1 at the end of most labels (RASI1, LHEE1) numbers a person or a trial, not the markers of a segment: it is removed, too.
+    A 1 at the end of most labels (RASI1, LHEE1) numbers a person or a trial, not the markers of a segment: it is also removed.
     """
     numbered_one = re.compile(r".*[^\W\d_]{3}[\s_.\-]?1")  # three letters and a 1
     shortened = {}
@@ -93,8 +93,8 @@ class SideReading:
     Attributes:
         side: "r" or "l".
         rest: the remaining pieces, in capitals.
-        style: (index of the pair of side words, position of the word): the same for all labels of a laboratory.
-        mirror: the label of the other side, its pieces joined.
+        style: (index of the pair of side words, position of the word), usually the same for all labels of a laboratory.
+        mirror: the label of the other side, with its pieces joined.
     """
 
     side: str
@@ -105,7 +105,7 @@ class SideReading:
 
 @cache
 def side_readings(parts: tuple[str, ...]) -> tuple[SideReading, ...]:
-    """Return every way to separate the side from a label in pieces, likelier positions first; none for a longer text."""
+    """Return all ways to separate the side from the pieces of a label, likely positions first; () for long texts."""
     if sum(map(len, parts)) > _MOST_LETTERS:
         return ()
     readings = [

@@ -1,4 +1,4 @@
-"""Correct swapped labels of a walk and its static trial, and the landmark of toe markers on the big toe."""
+"""Correction of swapped labels of a walk and its static trial, and of the landmark of toe markers on the big toe."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from biodyn.recording import Markers
 
 
 def places_by_label(mapping: MarkerMapping) -> dict[str, str]:
-    """Return the place (`PlaceTable.names`) of every label that has one; each place once."""
+    """Return the place (`PlaceTable.names`) of every label that has a unique one."""
     table = place_table()
     places: dict[str, str] = {}
     for role in mapping.roles:
@@ -62,7 +62,7 @@ def correct_labels(
             static, points = _relabel(static, points, corrections)
             notes += [_ambiguous_note(swap) for swap in in_static.ambiguous if not corrections.keys() >= {*swap.labels}]
     parents = {str(row["name"]): str(row.get("parent", "")) for _, row in sided_rows("body/person", "segment")}
-    for _ in range(12):  # swaps between static trial and walk, at most
+    for _ in range(12):  # largest number of swaps between static trial and walk
         swaps = swaps_over_time(walk, points, bodies, parents)
         recordings = [swapped_recording(swap, points, walk, places, bodies) for swap in swaps]
         decided = [(swap, recording) for swap, recording in zip(swaps, recordings, strict=True) if recording]
@@ -116,11 +116,12 @@ def _relabel(
 
 
 def _opposite_pairs(markers: Markers, bodies: Mapping[str, str]) -> dict[str, str]:
-    """Return the correct label of each marker of the pelvis, trunk and head whose right and left are opposite to the body's.
+    """Return the correct labels of pelvis, trunk and head markers whose right and left are opposite to those of the body.
 
-    Distances between the markers of a head do not change where all of its labels are swapped.
+    This detects a head on which all labels are swapped, which does not change the distances between its markers.
     """
-    least_cosine, least_share = 0.5, 0.9  # of a pair with the axis from left to right, and of the frames with it
+    # least cosine between a pair and the axis from left to right, and least fraction of such frames
+    least_cosine, least_share = 0.5, 0.9
     index = {label: k for k, label in enumerate(markers.labels)}
     pairs = [(label, other) for label in index if (other := _right_counterpart(label, index))]
     if not pairs:
@@ -151,7 +152,7 @@ def _right_counterpart(label: str, labels: Mapping[str, int]) -> str:
 
 
 def _swaps_in_walk(walk: Markers, places: Mapping[str, str]) -> SwapSearch:
-    """Return the swaps that all of three frames show."""
+    """Return the swaps that are found in all of three frames."""
     common: SwapSearch | None = None
     for frame in representative_frames(walk, places, (), 3):
         search = find_swaps(frame, places)
@@ -174,9 +175,9 @@ def _swap_note(swap: Swap, recording: str) -> Diagnostic:
     return Diagnostic(
         "markers-exchanged",
         "warning",
-        f"Labels of {names} are swapped in the {recording}{details}. The markers are {1000 * swap.before_m:.0f} mm from their "
-        f"expected position on the body as labelled, and {1000 * swap.after_m:.0f} mm with corrected labels. The analysis uses "
-        "the corrected labels.",
+        f"Labels of {names} are swapped in the {recording}{details}. The mean distance of the markers from their "
+        f"expected positions is {1000 * swap.before_m:.0f} mm with the labels of the file and "
+        f"{1000 * swap.after_m:.0f} mm with corrected labels. The analysis uses the corrected labels.",
         value=swap.before_m,
         limit=swap.after_m,
         unit="m",
@@ -201,9 +202,9 @@ def _ambiguous_note(swap: Swap) -> Diagnostic:
     return Diagnostic(
         "labels-exchanged",
         "warning",
-        f"Labels of {', '.join(swap.labels)} do not fit the body in the static trial: the markers are "
-        f"{1000 * swap.before_m:.0f} mm from their expected position. Several corrections fit equally well, so the labels were "
-        "not changed.",
+        f"Labels of {', '.join(swap.labels)} do not agree with the body in the static trial: the mean distance of "
+        f"the markers from their expected positions is {1000 * swap.before_m:.0f} mm. Several corrections are "
+        "equally probable, so that the labels were not changed.",
         value=swap.before_m,
         unit="m",
         hint="Check these labels in the capture software.",
@@ -223,9 +224,9 @@ def _timed_note(swap: TimedSwap, recording: SwappedRecording, where: str) -> Dia
     return Diagnostic(
         "markers-exchanged",
         "warning",
-        f"Labels of {swap.first} and {swap.second} are swapped {where}. With corrected labels their distances to neighbouring "
-        f"markers agree better with the {'walk' if in_static else 'static trial'}, by {1000 * swap.gain_m:.0f} mm. The "
-        "analysis uses the corrected labels.",
+        f"Labels of {swap.first} and {swap.second} are swapped {where}. With corrected labels their distances to "
+        f"neighbouring markers agree better with the {('walk' if in_static else 'static trial')} (by "
+        f"{1000 * swap.gain_m:.0f} mm). The analysis uses the corrected labels.",
         value=swap.gain_m,
         unit="m",
         frames=None if in_static else (swap.first_frame, swap.last_frame),
@@ -238,9 +239,9 @@ def _undecided_note(swap: TimedSwap) -> Diagnostic:
     return Diagnostic(
         "labels-exchanged",
         "warning",
-        f"Labels of {swap.first} and {swap.second} are swapped in either the static trial or the walk: with swapped labels their "
-        f"distances to neighbouring markers would agree better, by {1000 * swap.gain_m:.0f} mm. It is not known which recording "
-        "is wrong, so the labels were not changed.",
+        f"Labels of {swap.first} and {swap.second} are swapped in either the static trial or the walk: with swapped "
+        f"labels their distances to neighbouring markers would agree better (by {1000 * swap.gain_m:.0f} mm). The "
+        "labels were not changed, because it is unknown which recording is wrong.",
         value=swap.gain_m,
         unit="m",
         hint="Check these labels in both recordings.",
@@ -290,7 +291,7 @@ def _foot_roles(mapping: MarkerMapping, side: Side) -> tuple[MarkerRole, MarkerR
 
 
 def _toe_angle_deg(markers: Markers, foot: tuple[MarkerRole, MarkerRole, MarkerRole]) -> float:
-    """Return the median angle at the heel between toe and fifth metatarsal; NaN if no frame shows all three."""
+    """Return the median angle at the heel between toe and fifth metatarsal; NaN if no frame has all three markers."""
     labels = [role.label for role in foot]
     if not set(labels) <= set(markers.labels):
         return float("nan")

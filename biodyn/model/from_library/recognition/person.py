@@ -16,7 +16,7 @@ from biodyn.library.tables import expand_sides, sided_rows
 
 _TABLE = "body/person"
 _ANGLES = ("flexion", "abduction", "turning")
-# Prior standard deviations of position and heading: wide, so that a person may be anywhere and face any direction.
+# Prior standard deviations of position and heading, which are large because a person may be anywhere and face any direction.
 _POSITION_SD_M = 10.0
 _HEADING_SD_RAD = 3.0
 _ROOT = 5  # parameters of the whole person: position (3), heading, height
@@ -29,7 +29,7 @@ class PlaceTable:
     Attributes:
         names: landmark of each place, or the first label of a marker without landmark.
         by_label: place of each label of a marker without landmark.
-        mirrored: place -> the same place of the other side; a midline place is its own.
+        mirrored: place -> the corresponding place of the other side (a midline place corresponds to itself).
         body: segment of each place.
         parts: segments of each part of the body with sides that may be swapped as a whole.
     """
@@ -47,7 +47,7 @@ def _place_name(row: Mapping[str, Any]) -> str:
 
 @cache
 def place_table() -> PlaceTable:
-    """Return the places of the library."""
+    """Return the table of places of the library."""
     table = load_table(_TABLE)
     rows = [row for _, row in sided_rows(_TABLE, "place")]
     names = tuple(_place_name(row) for row in rows)
@@ -76,7 +76,7 @@ _Poses = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 class JointedPerson:
-    """A person with markers at N places; P parameters, each of mean 0 and standard deviation 1.
+    """Person with markers at N places, described by P parameters with mean 0 and standard deviation 1.
 
     Attributes:
         places: names of the places, length N. sd: (N, 3) m, spread of the marker on its segment at reference height.
@@ -135,9 +135,9 @@ class JointedPerson:
         self.size = _ROOT + len(columns)
 
     def _set_derivative_arrays(self) -> None:
-        """Set what the derivatives need: which places each rotation moves, and the lever arm of each scale."""
+        """Set the arrays of the derivatives: the places that each rotation moves, and the lever arm of each scale."""
         count = len(self._parents)
-        is_below = np.eye(count, dtype=bool)  # [i, j]: segment j is segment i or distal to it
+        is_below = np.eye(count, dtype=bool)  # [i, j]: True if segment j is segment i or distal to it
         for j, parent in enumerate(self._parents):
             if parent >= 0:
                 is_below[:, j] |= is_below[:, parent]
@@ -230,7 +230,7 @@ class JointedPerson:
         return parameters
 
     def relative_height(self, parameters: FloatArray) -> float:
-        """Return the body height as a share of the reference height."""
+        """Return the body height as a fraction of the reference height."""
         return math.exp(self._height_sd * float(parameters[4]))
 
 
@@ -246,7 +246,7 @@ def _segments_between(bodies: set[str]) -> list[tuple[str, str, dict[str, Any]]]
 
 
 def _joint_rotations(angles: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the rotations (S, 3, 3) from the parents' axes, and there the axes (S, 3, 3) of the three rotations, by column.
+    """Return the rotations (S, 3, 3) relative to the parents, and the axes (S, 3, 3) of the three rotations as columns.
 
     Args: `angles` (S, 3) rad: flexion about Z, abduction about X, rotation about Y; `signs` (S,): -1 on the left.
     """
@@ -271,7 +271,7 @@ class PersonFit:
     """A person fitted to points.
 
     Attributes:
-        person: with N places. points: (N, 3) m in World. weight: (N,) of the points in the fit.
+        person: person with N places. points: (N, 3) m in World. weight: (N,) weights of the points in the fit.
         parameters: (P,), see `JointedPerson`. predicted: (N, 3) m, positions of the fitted person; J: (3 N, P) their derivative.
         cost: squared Mahalanobis distance of points and parameters from their means.
     """
@@ -286,7 +286,7 @@ class PersonFit:
 
     @cached_property
     def sd(self) -> FloatArray:
-        """(3 N,) m, spread of the markers on their segments."""
+        """Spread (3 N,) m of the markers on their segments."""
         return (self.person.sd * self.person.relative_height(self.parameters)).ravel()
 
     @cached_property
@@ -297,14 +297,14 @@ class PersonFit:
 
     @cached_property
     def precision(self) -> FloatArray:
-        """(3 N, 3 N) 1/m2, inverse covariance of the points, parameters marginalised."""
+        """Inverse covariance (3 N, 3 N) 1/m2 of the points, with the parameters marginalised."""
         Jw, information = self._information
         inverse_sd = np.sqrt(np.repeat(self.weight, 3)) / self.sd
         return (np.eye(len(Jw)) - Jw @ np.linalg.solve(information, Jw.T)) * np.outer(inverse_sd, inverse_sd)
 
     @cached_property
     def weighted_residual(self) -> FloatArray:
-        """(N, 3) 1/m, precision times the deviation of the points from their mean, linearised at the solution."""
+        """Precision times the deviation of the points from their mean (N, 3) 1/m, linearised at the solution."""
         mean = self.predicted - (self.J @ self.parameters).reshape(-1, 3)
         return (self.precision @ (self.points - mean).ravel()).reshape(-1, 3)
 
@@ -317,7 +317,7 @@ class PersonFit:
         return -0.5 * float(self.cost + log_determinant + constant)
 
     def swap_gains(self) -> FloatArray:
-        """Return (N, N): decrease of the cost if the labels of two points are swapped (linearised)."""
+        """Return the decrease (N, N) of the cost if the labels of two points are swapped (linearised)."""
         count = len(self.points)
         blocks = self.precision.reshape(count, 3, count, 3).transpose(0, 2, 1, 3)
         diagonal = blocks[np.arange(count), np.arange(count)]
@@ -329,7 +329,7 @@ class PersonFit:
         return gains
 
     def leave_one_out(self) -> FloatArray:
-        """Return (N,): squared Mahalanobis distance of each point from its prediction by all others."""
+        """Return the squared Mahalanobis distance (N,) of each point from its prediction by all others."""
         count = len(self.points)
         Q = self.precision.reshape(count, 3, count, 3)
         diagonal = Q[np.arange(count), :, np.arange(count), :]
@@ -337,7 +337,8 @@ class PersonFit:
         return np.asarray(np.einsum("ia,ia->i", self.weighted_residual, deviation), dtype=np.float64)
 
     def distances_to_places(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the squared Mahalanobis distance (M, N) of points (M, 3) from each place, parameters being uncertain.
+        """Return the squared Mahalanobis distance (M, N) of points (M, 3) from each place, including the uncertainty of the
+        parameters.
 
         The second value (N,) is the logarithm of the determinant of each place's covariance, m^6.
         """
@@ -359,7 +360,7 @@ def fit_person(
 
     Args: `start` parameters (P,), the mean posture if omitted; `weight` (N,) of the points.
     """
-    converged = 0.3  # decrease of the cost
+    converged = 0.3  # least decrease of the cost
     step_lengths = (1.0, 0.5, 0.2, 0.05)
     weight = np.ones(len(points)) if weight is None else weight
     parameters = _initial_parameters(person, points, weight) if start is None else start
@@ -383,7 +384,7 @@ def fit_person(
 
 
 def robust_fit(person: JointedPerson, points: FloatArray) -> PersonFit:
-    """Fit a person to points with outliers: iteratively reweighted, Student's t with 3 degrees of freedom."""
+    """Fit a person to points with outliers by iterative reweighting (Student's t with 3 degrees of freedom)."""
     fit = fit_person(person, points)
     for _ in range(6):
         squared = (((points - fit.predicted).ravel() / fit.sd) ** 2).reshape(-1, 3).sum(axis=1)

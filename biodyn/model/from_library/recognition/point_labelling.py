@@ -1,7 +1,8 @@
-"""Label the points of one frame by their position: the most probable assignment to a marker set, and what stays ambiguous.
+"""Labelling of the points of one frame by position: most probable assignment to a marker set, and ambiguous labels.
 
-Points are assigned one to one to the places of a set so that they are most probable under the jointed person; fit and assignment
-alternate, from several headings. A point that no place explains stays unassigned. Swaps then show which labels are ambiguous.
+Points are assigned one to one to the places of a set so that their probability under the jointed person is largest. Fit and
+assignment alternate, starting from several headings. A point that fits no place stays unassigned. Swaps then determine which
+labels are ambiguous.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from biodyn.model.from_library.recognition.person import (
 )
 
 _STARTS = 4
-# A point that is not a marker of the set may be anywhere around the person, in this volume at reference height, m3.
+# Volume (m3, at reference height) around the person in which a point that is not a marker of the set may be.
 _VOLUME_M3 = 0.6
 _MISSING = 4.0  # negative logarithm of the odds that a marker of the set is missing
-_CLEAR = 20.0  # difference of squared Mahalanobis distance by which any other labelling must be worse
-_LIKELY = 20.0  # squared Mahalanobis distance of a marker's three coordinates
+_CLEAR = 20.0  # least difference in squared Mahalanobis distance to any other labelling
+_LIKELY = 20.0  # largest squared Mahalanobis distance of the three coordinates of a marker
 _UNASSIGNED = 1e-9  # weight of a place without a point
 _LEAST_POINTS = 6
 
 
 @dataclass(frozen=True)
 class MarkerSlots:
-    """Places of a marker set: their labels, which of them recordings usually have, and which the set requires."""
+    """Places of a marker set: their labels, those usually present in recordings, and those required by the set."""
 
     set_name: str
     labels: tuple[str, ...]
@@ -49,10 +50,10 @@ class Labelling:
     """Labels of points from their position.
 
     Attributes:
-        set_name: of the marker set. labels: label in the file -> label of the set, the unambiguous ones.
-        ambiguous: labels in the file of points with a second possible label, "" for none of the set; and that label.
+        set_name: name of the marker set. labels: label in the file -> label of the set, for unambiguous labels.
+        ambiguous: label in the file -> second possible label, "" for none of the set.
         unassigned: labels in the file of points that are not in the set.
-        fit: of the person to the assigned points. is_plausible: people have been seen to fit as well.
+        fit: fit of the person to the assigned points. is_plausible: True if the fit is within the range of real people.
     """
 
     set_name: str
@@ -97,14 +98,14 @@ def label_points(
 
 
 class _Fits:
-    """Fits of the person to points at places, each made once: several starts lead to the same ones."""
+    """Cache of fits of the person to points at places, because several starts lead to the same fits."""
 
     def __init__(self, points: FloatArray) -> None:
         self.points = points
         self._known: dict[tuple[tuple[str, ...], tuple[int, ...]], PersonFit] = {}
 
     def fit_at(self, places: tuple[str, ...], indices: IntArray) -> PersonFit:
-        """Return the fit of the points of these indices at these places."""
+        """Return the fit of the points with these indices to these places."""
         key = places, tuple(indices.tolist())
         if key not in self._known:
             self._known[key] = fit_person(person_with_places(places), self.points[indices])
@@ -135,7 +136,7 @@ def _best_starts(person: JointedPerson, points: FloatArray, slots: MarkerSlots) 
     starts.sort(key=lambda start: -start[0])
     chosen: list[tuple[float, FloatArray]] = []
     for score, parameters in starts:
-        # starts differ by more than 0.08 in the heading parameter: 14 degrees
+        # starts differ by more than 0.08 in the heading parameter (14 degrees)
         if all(abs(parameters - other)[3] > 0.08 for _, other in chosen):
             chosen.append((score, parameters))
     return chosen[:_STARTS]
@@ -154,7 +155,7 @@ def _start_from_known(
 
 
 def _log_odds(squared: FloatArray, log_determinant: FloatArray, scale: float) -> FloatArray:
-    """Return (M, K) log odds of a point being the marker at a place rather than any point around the person."""
+    """Return the log odds (M, K) that a point is the marker at a place rather than any point around the person."""
     return -0.5 * (squared + log_determinant + 3.0 * np.log(2.0 * np.pi)) + np.log(_VOLUME_M3 * scale**3)
 
 
@@ -199,7 +200,7 @@ class _Assignment:
 def _best_assignment(
     slots: MarkerSlots, fits: _Fits, parameters: FloatArray, known: Sequence[tuple[int, int]]
 ) -> _Assignment | None:
-    """Alternate fit and assignment until nothing changes; then repeat without the points that fit badly."""
+    """Alternate fit and assignment until the assignment is constant; then repeat without the points that fit badly."""
     person = person_with_places(slots.places)
     predicted, J = person.linearised(parameters)
     fit = PersonFit(person, predicted, np.full(len(predicted), _UNASSIGNED), parameters, predicted, J, 0.0)
@@ -231,7 +232,7 @@ def _refine(slots: MarkerSlots, fits: _Fits, fit: PersonFit, known: Sequence[tup
             log_determinant = 3.0 * np.log(variance)
         if known:
             rows, columns = np.array(known).T
-            squared[rows], squared[:, columns] = 1e6, 1e6  # never assigned to anything else
+            squared[rows], squared[:, columns] = 1e6, 1e6  # not available for other assignments
             squared[rows, columns] = 0.0
         rows, columns, _ = _assign(_log_odds(squared, log_determinant, scale), expected)
         assigned = np.full(len(slots.places), -1)
@@ -260,7 +261,7 @@ def _score_assignment(slots: MarkerSlots, point_of: IntArray, fits: _Fits) -> _A
 
 
 def _try_moves(assignment: _Assignment, fits: _Fits) -> _Assignment:
-    """Move points to empty places nearby, on one side or both, where that is more probable."""
+    """Move points to empty places nearby, on one side or both, if this is more probable."""
     slots = assignment.slots
     for k in assignment._filled_slots.tolist():
         for empty in assignment._empty_slots.tolist():
@@ -287,14 +288,14 @@ def _mirror_slot(slots: MarkerSlots, k: int) -> int:
 
 @cache
 def _confusable_places(places: tuple[str, ...]) -> BoolArray:
-    """Return (K, K): places within 0.15 m at reference height, which may be mistaken for each other."""
+    """Return a mask (K, K) of places within 0.15 m at reference height, which may be confused."""
     mean, _ = person_with_places(places).mean_posture
     is_close: BoolArray = np.linalg.norm(mean[:, None] - mean, axis=2) < 0.15
     return is_close
 
 
 def _try_swaps(assignment: _Assignment, points: FloatArray) -> _Assignment:
-    """Swap pairs of points while that is more probable, at most eight times."""
+    """Swap pairs of points while this increases the probability, at most eight times."""
     for _ in range(8):
         gains = assignment.fit.swap_gains()
         i, j = np.unravel_index(int(gains.argmax()), gains.shape)
@@ -362,5 +363,5 @@ def _unambiguous_labelling(assignments: Sequence[_Assignment], names: Sequence[s
         ambiguous=tuple(ambiguous.items()),
         unassigned=tuple(names[i] for i in spare),
         fit=fit,
-        is_plausible=fit.cost < 0.9 * fit.points.size,  # per coordinate; real people have 0.2 to 0.6
+        is_plausible=fit.cost < 0.9 * fit.points.size,  # largest cost per coordinate; real people have 0.2 to 0.6
     )

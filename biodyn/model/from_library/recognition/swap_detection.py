@@ -1,4 +1,4 @@
-"""Swapped labels in one frame: which labels must be permuted to fit a person."""
+"""Detection of swapped labels in one frame by fitting a person to permuted labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from biodyn.model.from_library.recognition.person import (
     robust_fit,
 )
 
-# Decrease of the cost (squared Mahalanobis distance) that a swap requires: correct labels of real people never gained so much.
+# Least decrease of the cost (squared Mahalanobis distance) for a swap; swaps of correct labels of real people gained less.
 _LEAST_GAIN = 30.0
 
 Order = tuple[int, ...]  # for each label the index of its point
@@ -48,9 +48,8 @@ class SwapSearch:
     """Swapped labels of one frame.
 
     Attributes:
-        swaps: unambiguous ones. ambiguous: labels that do not fit, where several permutations fit nearly as well.
-        fit: of the person to the corrected points, None where there were too few points.
-        labels: of the points of the fit.
+        swaps: unambiguous swaps. ambiguous: labels that do not fit, but for which several permutations are nearly equivalent.
+        fit: fit of the person to the corrected points, None if there were too few points. labels: labels of its points.
     """
 
     swaps: tuple[Swap, ...] = ()
@@ -73,7 +72,7 @@ def find_swaps(points: Mapping[str, FloatArray], places: Mapping[str, str]) -> S
 def swap_gain(points: Mapping[str, FloatArray], places: Mapping[str, str], first: str, second: str) -> float:
     """Return the decrease of the cost if two labels are swapped and all others are kept.
 
-    One of them may have no place: then the point of the other is judged alone. NaN where there are too few points.
+    If one of them has no place, only the point of the other is compared. NaN if there are too few points.
     """
     labels = _usable_labels(points, places)
     if not {first, second} & set(labels) or not {first, second} <= set(points):
@@ -103,7 +102,7 @@ class _Search:
         self.rivals: list[tuple[float, Order]] = []
 
     def run(self) -> None:
-        """Apply swaps while one decreases the cost clearly."""
+        """Apply swaps while a swap clearly decreases the cost."""
         for _ in range(12):
             candidates = sorted(self._candidates(), key=lambda candidate: candidate[0].cost)
             if not candidates or self.fit.cost - candidates[0][0].cost < _LEAST_GAIN:
@@ -113,7 +112,7 @@ class _Search:
         self._simplify()
 
     def _candidates(self) -> list[tuple[PersonFit, Order]]:
-        """Fit the four most promising pairs; where none fits a person, also permutations of more than two labels."""
+        """Fit the four most promising pairs and, if none of them fits a person, permutations of more than two labels."""
         gains = self.fit.swap_gains()
         pairs = sorted(combinations(range(len(self.labels)), 2), key=lambda pair: -gains[pair])
         candidates = []
@@ -129,14 +128,14 @@ class _Search:
         return candidates
 
     def _is_poor(self, fit: PersonFit) -> bool:
-        return fit.cost > 0.8 * self.points.size  # per coordinate; real people have 0.2 to 0.6
+        return fit.cost > 0.8 * self.points.size  # largest cost per coordinate; real people have 0.2 to 0.6
 
     def _fit_order(self, order: Order) -> PersonFit:
         points = self.points[list(order)]
         fit = fit_person(self.fit.person, points, self.fit.parameters)
         if not self._is_poor(fit):
             return fit
-        # the previous solution, fitted to wrong labels, may be too far off to converge from
+        # the fit may not converge from the previous solution, which was fitted to wrong labels
         return min(fit, fit_person(self.fit.person, points), key=lambda candidate: candidate.cost)
 
     def _robust_order(self) -> Order:
@@ -175,8 +174,8 @@ class _Search:
                 self.fit, self.order = fit, tuple(order)
 
     def result(self) -> tuple[tuple[Swap, ...], tuple[Swap, ...]]:
-        """Return the unambiguous swaps, and the ambiguous ones."""
-        plausible = 15.0  # squared Mahalanobis distance of a marker's three coordinates after the swap
+        """Return the unambiguous and the ambiguous swaps."""
+        plausible = 15.0  # largest squared Mahalanobis distance of the three coordinates of a marker after the swap
         clear: list[Swap] = []
         ambiguous: list[Swap] = []
         squared = self.fit.leave_one_out()

@@ -13,14 +13,14 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.from_library.recognition.swap_detection import swap_gain
 from biodyn.recording import Markers
 
-# A swap must improve the distances of both markers by this much on average, ...
+# A swap must improve the distances of both markers by this amount on average, ...
 LEAST_GAIN_M = 0.02
-# ... leave at most this share of the misfit, ...
+# ... leave at most this fraction of the misfit, ...
 _REMAINING = 0.4
-# ... and last this long. If it shows in this share of the decidable frames, it is in all of them.
+# ... and last for this time. If it is found in this fraction of the decidable frames, it is in all of them.
 _LEAST_S = 0.05
 _ALWAYS = 0.9
-_NEIGHBOURS = 6  # at most, for each marker: more only cost time
+_NEIGHBOURS = 6  # largest number of neighbours per marker, which limits the computing time
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,10 @@ class TimedSwap:
 
     Attributes:
         first, second: labels. first_frame, last_frame: inclusive.
-        frames: frames with the swap, of `decidable_frames`; in `unswapped_frames` the labels fit as clearly as they are.
+        frames: number of frames with the swap among the `decidable_frames`. unswapped_frames: frames with clearly correct
+            labels.
         gain_m: improvement of the distances to neighbouring markers.
-        jump_reduction_m: by how much less both trajectories jump where the swap begins and ends; 0 where it does neither.
+        jump_reduction_m: reduction of the jumps of both trajectories at the start and end of the swap; 0 if it has neither.
     """
 
     first: str
@@ -50,12 +51,13 @@ def swaps_over_time(
 ) -> list[TimedSwap]:
     """Return the pairs that fit better if swapped, the clearest first; each marker once.
 
-    Distances cannot tell the front from the back of a pelvis or a head. Pairs with jumps of the swapped trajectories come last.
+    Distances do not distinguish the front from the back of a pelvis or a head. Pairs with jumps of the swapped trajectories
+    come last.
 
     Args: `static` (3,) m by label; `bodies` segment by label; `parents` parent of each segment.
     """
     labels = [label for label in markers.labels if label in static and label in bodies]
-    step = max(1, round(markers.rate_hz / 50.0))  # 50 frames per second are enough
+    step = max(1, round(markers.rate_hz / 50.0))  # 50 frames per second are sufficient
     p = markers.positions[::step][:, [markers.labels.index(label) for label in labels]]
     points = np.stack([static[label] for label in labels]) if labels else np.zeros((0, 3))
     static_distance = _pairwise_distances(points)
@@ -66,7 +68,7 @@ def swaps_over_time(
         for i, near in enumerate(neighbours)
         if near
     }
-    # A marker with correct distances is not swapped; nor are two that together are off by less than the gain.
+    # A marker with correct distances is not swapped, nor are two markers whose total error is less than the gain.
     suspects = [i for i, values in misfit.items() if np.count_nonzero(values > LEAST_GAIN_M / 2) >= shortest]
     pairs = [
         (i, j)
@@ -102,7 +104,7 @@ def swaps_over_time(
 
 
 def _jump_reduction(p: FloatArray, q: FloatArray, swapped: BoolArray) -> float:
-    """Return by how much (m) two trajectories (T, 3) jump less in sum if they are swapped in some frames (T,)."""
+    """Return the reduction (m) of the total jumps of two trajectories (T, 3) if they are swapped in some frames (T,)."""
     at = np.flatnonzero(np.diff(swapped.astype(np.int8)))
     jumps = np.linalg.norm(p[at + 1] - p[at], axis=1) + np.linalg.norm(q[at + 1] - q[at], axis=1)
     across = np.linalg.norm(q[at + 1] - p[at], axis=1) + np.linalg.norm(p[at + 1] - q[at], axis=1)
@@ -112,7 +114,8 @@ def _jump_reduction(p: FloatArray, q: FloatArray, swapped: BoolArray) -> float:
 def _neighbours(
     labels: Sequence[str], static_distance: FloatArray, bodies: Mapping[str, str], parents: Mapping[str, str]
 ) -> list[list[int]]:
-    """Return for each marker the nearest ones of its segment, and of adjacent segments if its own has fewer than three."""
+    """Return for each marker the nearest markers of its segment, and of adjacent segments if its segment has fewer than
+    three."""
     result = []
     for i, label in enumerate(labels):
         body = bodies[label]
@@ -144,7 +147,7 @@ def _pair_gains(
     for i, near in enumerate(neighbours):
         columns[i, : len(near)] = near
         is_used[i, : len(near)] = True
-    batch = max(1, 40_000 // max(1, len(p)))  # pairs times frames at once: some megabytes
+    batch = max(1, 40_000 // max(1, len(p)))  # number of pairs times frames processed at once (some megabytes)
     for start in range(0, len(pairs), batch):
         chosen = np.array(pairs[start : start + batch])
         misfit = np.zeros((len(p), len(chosen)))
@@ -190,9 +193,9 @@ def undo_swap(
     bodies: Mapping[str, str],
     parents: Mapping[str, str],
 ) -> tuple[Markers, int]:
-    """Swap the two trajectories back where their distances then agree better with the static trial; number of frames.
+    """Swap the two trajectories back in the frames with the swap; return the markers and the number of frames.
 
-    All frames are corrected if nearly all decidable ones show the swap, else each stretch that contains a clear frame.
+    All frames are corrected if nearly all decidable frames have the swap, else each stretch that contains a clear frame.
     """
     labels = [label for label in markers.labels if label in static and label in bodies]
     static_distance = _pairwise_distances(np.stack([static[label] for label in labels]))
@@ -243,9 +246,9 @@ def swapped_recording(
 ) -> SwappedRecording:
     """Return which recording has the swapped labels.
 
-    It is the walk if some of its frames show the correct order. Else the median gain of seven of its frames is compared with
-    the gain in the static trial: the difference must be 10 (squared Mahalanobis distance), or 0.05 m for markers without place.
-    Two labels with places were already compared with the body in the static trial.
+    It is the walk if the order is correct in some of its frames. Otherwise the median gain of seven of its frames is compared
+    with the gain in the static trial; the difference must be 10 (squared Mahalanobis distance), or 0.05 m for markers without
+    place. Two labels with places were already compared with the body in the static trial.
 
     Args: `static` (3,) m by label; `places` and `bodies` place and segment by label.
     """
@@ -267,7 +270,7 @@ def swapped_recording(
     difference = 0.0
     if gains and np.isfinite(static_gain):
         difference = float(np.median(gains)) - static_gain
-    elif not placed:  # one recording alone decides: the labels are swapped in one of the two
+    elif not placed:  # one recording is sufficient, because the labels are swapped in one of the two
         difference = float(np.median(gains)) if gains else -static_gain if np.isfinite(static_gain) else 0.0
     if difference > least:
         return "walk"
@@ -277,7 +280,7 @@ def swapped_recording(
 def _approach_m(
     points: Mapping[str, FloatArray], places: Mapping[str, str], bodies: Mapping[str, str], first: str, second: str
 ) -> float:
-    """Return by how much (m) two swapped markers are nearer to their segments; NaN if one segment has no placed marker."""
+    """Return the decrease (m) of the distances of two markers to their segments by a swap; NaN without other markers there."""
 
     def distance(label: str, at: str) -> float:
         on_segment = [points[near] for near in places if near in points and bodies.get(near) == bodies[label]]

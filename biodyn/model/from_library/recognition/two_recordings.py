@@ -1,4 +1,4 @@
-"""Label the markers of a walk and its static trial by their position, where their labels are missing or unknown."""
+"""Labelling of the markers of a walk and its static trial by position, if their labels are missing or unknown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from biodyn.model.from_library.recognition.point_labelling import Labelling, Mar
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.recording import Markers, person_is_there
 
-_LEAST_KNOWN = 8  # known labels from which the others can be determined
+_LEAST_KNOWN = 8  # least number of known labels from which the others can be determined
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class LabelledRecordings:
 
     Attributes:
         points: (3,) m by label in the static trial. mapping: roles of the labels.
-        notes: what was changed and why, or why not.
-        all_sides: left and right of the whole body were swapped in every recording that can tell.
+        notes: findings about changes of labels and their reasons.
+        all_sides: True if left and right of the whole body were swapped in every recording in which this can be determined.
     """
 
     walk: Markers
@@ -49,7 +49,7 @@ def label_recordings(
     """Label the markers of both recordings, in World, by their position.
 
     Args: `points` (3,) m by label, mean positions in the static trial; `marker_set` setting; `error` raised for the labels.
-    Raises MarkerSetError, with the reason, where the positions are ambiguous.
+    Raises MarkerSetError, with the reason, if the positions are ambiguous.
     """
     labels = tuple(dict.fromkeys(walk.labels + static.labels))
     if len(points) < _LEAST_KNOWN:
@@ -79,7 +79,7 @@ def label_recordings(
     else:
         new_walk = replace(walk, labels=_rename(walk.labels, _walk_labels(walk, labelling)))
         if not _do_distances_agree(new_walk, new_points, labelling):
-            raise _refused(error, "the static trial is unambiguous, but the distances in the walk disagree with it")
+            raise _refused(error, "the static trial is unambiguous, but distances in the walk disagree with it")
     mapping = _mapping_from_labels(tuple(dict.fromkeys(new_walk.labels + new_static.labels)), marker_set)
     if mapping is None:
         raise error
@@ -87,7 +87,7 @@ def label_recordings(
 
 
 def _rename(labels: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the labels with new names; a label that would then occur twice is renamed."""
+    """Return the labels with new names; another label that is equal to a new name is also renamed."""
     new = [names.get(label, label) for label in labels]
     taken = {normalise(names[label]) for label in labels if label in names}
     return tuple(
@@ -124,7 +124,7 @@ def marker_slots(name: str) -> MarkerSlots:
 
 
 def _missing_labels(points: Mapping[str, FloatArray], labels: Sequence[str], marker_set: str) -> dict[str, str]:
-    """Return unknown labels -> labels that the nearest set lacks, where the other markers determine them."""
+    """Return {unknown label: missing label of the nearest set}, as far as the other markers determine it."""
     nearest = nearest_marker_set(labels) if marker_set == "auto" else load_marker_set(marker_set)
     slots = marker_slots(nearest.name if marker_set == "auto" else marker_set)
     by_label = dict(zip((normalise(label) for label in slots.labels), slots.places, strict=True))
@@ -157,7 +157,7 @@ def _is_known_label(label: str) -> bool:
 
 
 def _label_all(points: Mapping[str, FloatArray], marker_set: str, error: MarkerSetError) -> Labelling:
-    # a set without required markers is a dictionary of labels, not a placement protocol
+    # a set without required markers is a dictionary of labels rather than a placement protocol
     names = entry_names("markersets") if marker_set == "auto" else (marker_set,)
     labelling = label_points(points, [marker_slots(name) for name in names if load_marker_set(name).requires])
     if labelling is None:
@@ -179,7 +179,7 @@ def _label_all(points: Mapping[str, FloatArray], marker_set: str, error: MarkerS
 
 
 def is_conclusive(labelling: Labelling, count: int) -> bool:
-    """Return whether nearly all of `count` points are explained and all required markers of the set are present."""
+    """Return whether nearly all of `count` points are assigned and all required markers of the set are present."""
     return (
         _explains_points(labelling, count)
         and _mapping_from_labels(tuple(labelling.labels.values()), labelling.set_name) is not None
@@ -187,12 +187,12 @@ def is_conclusive(labelling: Labelling, count: int) -> bool:
 
 
 def _explains_points(labelling: Labelling, count: int) -> bool:
-    """Return whether the set explains the points, apart from one and 5 % of the others."""
+    """Return whether all points are assigned, except for at most one point and 5 % of the others."""
     return len(labelling.unassigned) <= 1 + 0.05 * count and labelling.is_plausible
 
 
 def _conflicts_with_labels(labelling: Labelling) -> list[str]:
-    """Return labels that name another marker of the set, where most labels agree with the positions."""
+    """Return labels that contradict the positions, if most labels of the set agree with the positions."""
     marker_set = load_marker_set(labelling.set_name)
     entries = [(label, marker_set.find(label), name, marker_set.find(name)) for label, name in labelling.labels.items()]
     conflicts = [
@@ -207,7 +207,7 @@ def _mean_distance_m(labelling: Labelling) -> float:
 
 def _refused(error: MarkerSetError, reason: str) -> MarkerSetError:
     return MarkerSetError(
-        f"{error.message} The positions of the markers do not identify them either: {reason}.", error.hint
+        f"{error.message} The markers could also not be identified by position: {reason}.", error.hint
     )
 
 
@@ -260,8 +260,8 @@ def _labelled_note(labelling: Labelling, mapping: MarkerMapping) -> Diagnostic:
     return Diagnostic(
         "markers-named",
         "warning",
-        f"The labels match no marker set. Markers were identified by their position as {mapping.title}: {names}. Their mean "
-        f"distance from the expected position on a person of this size is {1000 * distance:.0f} mm."
+        f"The labels match no marker set. The markers were identified by position as {mapping.title}: {names}. "
+        f"Their mean distance from the expected positions on a person of this size is {1000 * distance:.0f} mm."
         + (f" Not identified, because ambiguous: {ambiguous}." if ambiguous else ""),
         value=distance,
         unit="m",
@@ -274,7 +274,7 @@ def _completed_note(names: Mapping[str, str]) -> Diagnostic:
     return Diagnostic(
         "markers-named",
         "warning",
-        f"Unknown labels were identified by the position of their markers: {listed}.",
-        hint="Check the names, and correct these labels in the capture software.",
+        f"Markers with unknown labels were identified by position: {listed}.",
+        hint="Check these names, and correct the labels in the capture software.",
         about=next(iter(names)),
     )
