@@ -69,7 +69,7 @@ def test_every_method_has_a_row_and_every_row_a_method() -> None:
     ("change", "words"),
     [
         (('"below_the_asis"', '"newingtom"'), "no hip joint centre method 'newingtom'.*Did you mean 'newington'"),
-        (('"below_the_asis"', '"newington"'), "has no number 'share'"),
+        (('"below_the_asis"', '"newington"'), "the number 'share' does not belong to its method"),
     ],
 )
 def test_a_row_that_its_method_cannot_read_is_refused(change: tuple[str, str], words: str, tmp_path: Path) -> None:

@@ -341,7 +341,7 @@ def test_a_pelvis_marker_that_nothing_carries_over_is_named(standing, walking, t
     write_c3d(tmp_path / "static.c3d", without(standing, "LASI"))
     write_c3d(tmp_path / "walk.c3d", without(walking, "RASI"))
     with pytest.raises(
-        StaticTrialError, match=r"does not show asis_l\. Use a static trial .* or a walk that shows them"
+        StaticTrialError, match=r"lacks asis_l\. Use a static trial .* or a walk in which they are visible"
     ):
         analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
 

@@ -201,7 +201,7 @@ def test_nodes_without_variance_are_left_out() -> None:
         (lambda y: spm.one_sample_t(np.vstack([y, np.full((1, NODES), np.nan)])), "rows 6"),
         (lambda y: spm.one_sample_t(np.ones((5, NODES))), "No node can be tested"),
         (lambda y: spm.paired_t(y, y[:4]), "equal shapes"),
-        (lambda y: spm.two_sample_t(y, y[:, :50]), "equally many nodes"),
+        (lambda y: spm.two_sample_t(y, y[:, :50]), "same number of nodes"),
         (lambda y: spm.regression(y, np.ones(6)), "cannot estimate"),
         (lambda y: spm.anova(y, ["a"] * 6), "two groups"),
         (lambda y: spm.anova(y, ["a"] * 5), "one label per curve"),
