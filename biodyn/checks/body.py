@@ -1,4 +1,4 @@
-"""Check body mass, residual and numerical consistency."""
+"""Checks of body mass, residual and numerical consistency."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from biodyn.verification.consistency import check_consistency
 @check(
     "mass",
     "Stated mass vs. force plates",
-    compares="impulse of the plates over the frames measured completely against the motion of the centre of mass; standing, "
-    "where it was on plates",
-    causes="a wrong mass (clothes and shoes count), the gain of the plates, a foot partly off the plates",
+    compares="impulse of the plates in completely measured frames compared with the motion of the centre of mass; "
+    "also standing on plates",
+    causes="a wrong mass (clothes and shoes included), the gain of the plates, a foot partly off the plates",
     place=140,
     turn=110,
     limit=MASS_MISMATCH_SHARE,
@@ -36,13 +36,13 @@ from biodyn.verification.consistency import check_consistency
     unless=("sides", "other_load", "force_unit", "zero"),
 )
 def check_stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
-    """Compare the stated mass with the forces of the plates, walking and standing."""
+    """Compare the stated mass with the forces of the plates in walking and standing."""
     evidence = trial.evidence
     if evidence is None:
         return CheckResult()
     mass = walking_mass_kg(evidence)
     share = np.nan if mass is None else mass / (evidence.weight_n / STANDARD_GRAVITY_M_S2) - 1.0
-    # The plate is loaded during the whole static trial: its offset cannot be determined there.
+    # The plate is loaded during the whole static trial, so that its offset cannot be determined.
     standing_kg = None if trial.plate_offsets else trial.analysis.static.plates_mass_kg
     return CheckResult(
         value=share,
@@ -53,7 +53,7 @@ def check_stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "body-weight",
     "Body mass vs. force plates",
-    compares="mean vertical residual against body weight, while both feet were measured",
+    compares="mean vertical residual compared with body weight while both feet were measured",
     causes="a wrong mass, offset or gain of the plates",
     kind="result",
     place=30,
@@ -61,7 +61,7 @@ def check_stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
 )
 def body_mass(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare the mean vertical residual with body weight."""
-    # Multiple of the limit beyond which the mass does not belong to this recording.
+    # Multiple of the limit beyond which the mass is of another recording.
     fail_factor = 5.0
     vertical = trial.analysis.dynamics.residual_force[:, 1]
     if trial.other_loads:
@@ -71,16 +71,16 @@ def body_mass(trial: TrialFacts, limit: float) -> CheckResult:
     mismatch = float(np.nanmean(vertical)) / trial.weight_n
     text = (
         f"While both feet were measured, the plates carried {abs(100 * mismatch):.1f} % of body weight "
-        f"{'less' if mismatch > 0 else 'more'} than expected from this motion of {trial.analysis.subject.mass_kg:.1f} kg "
-        f"(limit {100 * limit:.0f} %)."
+        f"{('less' if mismatch > 0 else 'more')} than expected from the motion with a mass of "
+        f"{trial.analysis.subject.mass_kg:.1f} kg (limit {100 * limit:.0f} %)."
     )
     status = residual_status(abs(mismatch), limit, fail_factor * limit)
     hint = "Check body mass (--mass), and offset and gain of the plates."
     return CheckResult(status, text, abs(mismatch), hint=hint)
 
 
-_SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, widened by what the model cannot know: docs/methods.md, section 9"
-_CAUSES = "any of the above; missing trunk and arm markers, a body that differs from the anthropometric table"
+_SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, plus the uncertainty of the model (docs/methods.md, section 9)"
+_CAUSES = "any of the causes above; missing trunk and arm markers, a body that differs from the anthropometric table"
 
 
 # -- residual ---------------------------------------------------------------------------------------------------------
@@ -112,7 +112,8 @@ def _add_residual_checks(kind: Literal["force", "moment"], unit: str, place: int
     @check(
         code,
         title,
-        compares=f"{kind}s required by the motion against measured {kind}s: RMS of the difference, which acts on the pelvis",
+        compares=f"RMS of the difference between {kind}s required by the motion and measured {kind}s, which acts on the "
+        "pelvis",
         causes=_CAUSES,
         kind="result",
         place=20 + place,
@@ -142,12 +143,14 @@ def _residual_result(trial: TrialFacts, kind: Literal["force", "moment"], unit: 
     if trial.other_loads:
         return CheckResult(
             "not_assessed",
-            "A part of the body was supported by something other than the feet: motion and forces cannot be compared.",
+            "A part of the body was supported by something other than the feet, so that motion and forces cannot be "
+            "compared.",
         )
     if not (np.isfinite(size).any() and np.isfinite(warn)):
         return CheckResult(
             "not_assessed",
-            "The ground reaction of both feet was never known at the same time: motion and forces cannot be compared.",
+            "The ground reaction of both feet was never known at the same time, so that motion and forces cannot be "
+            "compared.",
         )
     mean, peak = float(finite_rms(size)), float(np.nanmax(size))
     reference, words = limits.peak_force_n, "peak GRF"
@@ -169,10 +172,10 @@ def _residual_result(trial: TrialFacts, kind: Literal["force", "moment"], unit: 
 def _residual_hint(findings: tuple[Diagnostic, ...]) -> str:
     causes = dict.fromkeys(finding_title(note.code) for note in causes_of_residual(findings))
     if causes:
-        return f"First check: {', '.join(causes)}."
+        return f"Check first: {', '.join(causes)}."
     return (
-        "Check body mass (--mass), offset and position of the plates, and foot assignment of each contact. If these are correct: "
-        "add trunk and arm markers, or choose another anthropometric table (model.anthropometry)."
+        "Check body mass (--mass), offset and position of the plates, and the foot of each contact. If these are "
+        "correct, add trunk and arm markers, or select another anthropometric table (model.anthropometry)."
     )
 
 
@@ -181,7 +184,7 @@ STEP = "consistency"
 
 
 def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
-    """Return the analysis with the numerical consistency of its torques and the time needed."""
+    """Return the analysis with the numerical consistency of its torques and the computing time."""
     if analysis.consistency is not None:
         return analysis
     start = time.perf_counter()
@@ -193,9 +196,9 @@ def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
 @check(
     "proof",
     "Numerical consistency",
-    compares="torques of every frame against the results of other algorithms: forward dynamics, mass matrix, momentum, free "
-    "bodies, power",
-    causes="a fault of the program",
+    compares="torques of every frame compared with the results of other algorithms: forward dynamics, mass matrix, "
+    "momentum, free bodies, power",
+    causes="an error of the program",
     kind="result",
     place=90,
     source="round-off of double precision; see the section Verification",
@@ -206,20 +209,21 @@ def numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
     tested = [] if consistency is None else [identity for identity in consistency.checks if identity.frames]
     worst = max(tested, key=lambda identity: identity.largest_error / identity.limit, default=None)
     if worst is None:
-        return CheckResult("not_assessed", "No frame has torques to be verified.")
+        return CheckResult("not_assessed", "No frame has torques that can be verified.")
     broken = [identity.title for identity in tested if not identity.holds]
     text = (
         f"Not satisfied: {'; '.join(broken)}."
         if broken
-        else f"All {len(tested)} consistency checks hold in each of {max(i.frames for i in tested)} frames: forward dynamics, "
-        "mass matrix, momentum, free bodies and power, each by another algorithm, give the same torques."
+        else f"All {len(tested)} consistency checks are satisfied in each of {max(i.frames for i in tested)} "
+        "frames: forward dynamics, mass matrix, momentum, free bodies and power, computed by other algorithms, "
+        "agree with the torques."
     )
     return CheckResult(
         "fail" if broken else "pass",
         f"{text} Largest error {worst.largest_error:.0e} of a limit of {worst.limit:.0e} ({worst.title.lower()}).",
         value=worst.largest_error,
         limit=worst.limit,
-        hint="The equations of motion were not solved correctly: please report this trial as a fault of the program.",
+        hint="The equations of motion were not solved correctly. Please report this trial as an error of the program.",
     )
 
 
@@ -229,7 +233,7 @@ def walking_mass_kg(evidence: Evidence) -> float | None:
     m = integral(F) / integral(g + a): the acceleration of the centre of mass does not depend on the mass. None if too
     little was measured.
     """
-    # Shortest duration for which the change of velocity of the centre of mass is known well enough.
+    # Shortest duration for which the change of velocity of the centre of mass is sufficiently accurate.
     least_s = 0.35
     # frames with missing plate data are skipped
     rows = evidence.complete & np.isfinite(evidence.measured[:, 4]) & np.isfinite(evidence.required[:, 4])
@@ -269,17 +273,25 @@ def mass_mismatch(
         parts.append(f"{walking:.1f} kg in this walk")
     if standing_kg is not None:
         parts.append(f"{standing_kg:.1f} kg in the static trial")
-    # If walk and static trial agree with each other, the stated mass is wrong; otherwise the deviating recording is.
+    # If walk and static trial agree, the stated mass is wrong; otherwise the recording that differs is wrong.
     if walking is None or standing_kg is None or abs(walking / standing_kg - 1.0) <= limit:
-        hint = "Check the stated mass (clothes and shoes count), then the gain of the plates."
+        hint = "Check the stated mass (including clothes and shoes), then the gain of the plates."
         if all(abs(stated * KG_A_POUND / mass - 1.0) <= limit for mass in known):
-            hint = f"The stated mass seems to be in pounds: {stated:.1f} lb are {stated * KG_A_POUND:.1f} kg. Give it by --mass."
+            hint = (
+                f"The stated mass seems to be in pounds: {stated:.1f} lb are {stated * KG_A_POUND:.1f} kg. Specify "
+                "it in kg with --mass."
+            )
     elif abs(standing_kg / stated - 1.0) <= limit:
-        hint = "The static trial agrees: check for a foot partly off the plates, a support, or an offset of a plate."
+        hint = (
+            "The static trial agrees with the stated mass. Check the walk for a foot partly off the plates, a "
+            "support, or an offset of a plate."
+        )
     elif abs(walking / stated - 1.0) <= limit:
-        hint = "The walk agrees: check the static trial (a foot partly off the plate)."
+        hint = "The walk agrees with the stated mass. Check the static trial for a foot partly off the plate."
     else:
-        hint = "All three differ: weigh the person, then check for a foot partly off the plates in the static trial."
+        hint = (
+            "All three masses differ. Weigh the person, then check the static trial for a foot partly off the plates."
+        )
     worst = float(max(shares, key=abs))
     return (
         Diagnostic(

@@ -36,13 +36,13 @@ from biodyn.recording import Markers, person_is_there
 from biodyn.settings import QualityLimits, Settings
 from biodyn.uncertainty.inputs import load_magnitudes, stride_time
 
-#: Text of marker checks for imported motion.
-NO_MARKERS = "Not applicable: the motion was given as coordinates, without markers."
+#: Text of the marker checks for imported motion.
+NO_MARKERS = "Not applicable, because the motion was given as coordinates without markers."
 
 
 @dataclass(frozen=True)
 class TrialFacts:
-    """Analysis of a trial, and quantities derived from it."""
+    """Analysis of a trial and derived quantities."""
 
     analysis: TrialAnalysis
 
@@ -58,22 +58,22 @@ class TrialFacts:
 
     @property
     def markers(self) -> Markers:
-        """Markers as they were recorded, World."""
+        """Recorded markers in World."""
         return self.analysis.recording.markers
 
     @property
     def rate_hz(self) -> float:
-        """Frames per second."""
+        """Marker rate, Hz."""
         return self.markers.rate_hz
 
     @property
     def has_markers(self) -> bool:
-        """Whether markers or poses were recorded, in contrast to imported coordinates."""
+        """Whether markers or poses were recorded (False for imported coordinates)."""
         return self.analysis.imported is None or bool(self.analysis.fit.labels)
 
     @property
     def weight_n(self) -> float:
-        """Body weight of the mass that is used."""
+        """Body weight (N) for the mass used."""
         return self.analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2
 
     @cached_property
@@ -94,20 +94,20 @@ class TrialFacts:
 
     @cached_property
     def gap_labels(self) -> tuple[str, ...]:
-        """Labels by the marker numbers of `analysis.gaps`."""
+        """Labels for the marker numbers in `analysis.gaps`."""
         mapping = self.analysis.mapping
         return tuple(label for label in self.markers.labels if mapping.role(label) or label in mapping.unknown)
 
     @cached_property
     def marker_jumps(self) -> FloatArray:
-        """Distance (T, M) m of every recorded marker from the median of the frames around, from the signals step."""
+        """Distance (T, M) m of every recorded marker from the median of neighbouring frames, computed in the signals step."""
         known = self.analysis.propagation
         jump_m = None if known is None else known.signals.jump_m
         return distance_from_median(self.markers) if jump_m is None else jump_m
 
     @cached_property
     def foot_markers(self) -> Mapping[Side, FootMarkers]:
-        """The markers on each foot, by side."""
+        """Markers of each foot, by side."""
         feet: dict[Side, FootMarkers] = {}
         ankle = load_table("checks/checks")["plate_height"]["ankle"]
         for side in SIDES:
@@ -123,7 +123,7 @@ class TrialFacts:
 
     @cached_property
     def measured_span(self) -> tuple[int, int] | None:
-        """First and last frame with measured ground contact, None without any."""
+        """First and last frame with measured ground contact; None if there is none."""
         reaction = self.analysis.reaction
         rows = np.flatnonzero(
             np.any([reaction.measured[side] & reaction.on_floor[side] for side in reaction.measured], axis=0)
@@ -134,7 +134,7 @@ class TrialFacts:
     def long_gaps(self) -> list[Gap]:
         """Gaps during measured contacts that are too long to be bridged by other markers.
 
-        Labels without any data are ignored, like labels that are not in the file.
+        Labels without data are ignored.
         """
         limit_s, end = self.settings.signals.rigid_gap_s, len(self.markers.time_s) - 1
         gaps = [gap for gap in self.analysis.gaps if gap.first > 0 or gap.last < end]
@@ -155,7 +155,7 @@ class TrialFacts:
 
     @cached_property
     def evidence(self) -> Evidence | None:
-        """Body against plates; None without plates."""
+        """Data for comparing the body with the plates; None without plates."""
         return body_against_plates(self.analysis) if self.analysis.plates else None
 
     @cached_property
@@ -166,7 +166,7 @@ class TrialFacts:
 
     @cached_property
     def other_loads(self) -> tuple[OtherLoad, ...]:
-        """Loads of the plates without a foot: body and plates are then not in balance."""
+        """Loads of the plates without a foot, with which body and plates are not in balance."""
         analysis = self.analysis
         return other_loads(analysis.contacts, analysis.plates, self.rate_hz, analysis.subject.mass_kg)
 
@@ -190,7 +190,7 @@ class TrialFacts:
 
     @cached_property
     def time_offset(self) -> TimeOffset | None:
-        """Delay and relative size of the forces against the motion of the body; None if not determined."""
+        """Delay and relative size of the forces compared with the motion of the body; None if not determined."""
         return None if self.evidence is None else estimate_offset(self.evidence)
 
     @cached_property
@@ -200,7 +200,7 @@ class TrialFacts:
 
     @cached_property
     def plate_effects(self) -> Mapping[int, float]:
-        """RMS change of joint moments, Nm/kg, by correction of each of `explained_plates`."""
+        """RMS change of joint moments, Nm/kg, by correcting each of the `explained_plates`."""
         return (
             {}
             if self.evidence is None
@@ -211,7 +211,7 @@ class TrialFacts:
         )
 
     def effect_of_shift(self, cause: Displacement) -> float:
-        """Return the RMS change of joint moments, Nm/kg, by a displacement of one plate or of all plates."""
+        """Return the RMS change of joint moments, Nm/kg, caused by a displacement of one plate or of all plates."""
         if self.evidence is None:
             return np.nan
         return max(
@@ -227,7 +227,7 @@ class TrialFacts:
 
     @cached_property
     def tilted_markers(self) -> tuple[Diagnostic, ...]:
-        """Finding about markers that are tilted against the plates."""
+        """Finding about markers that are tilted relative to the plates."""
         evidence, analysis = self.evidence, self.analysis
         if evidence is None or not self.has_markers or not analysis.activity.steps:
             return ()
@@ -240,7 +240,7 @@ class TrialFacts:
         return tilted_markers(tilt_rad, float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan)
 
     def effect_of_delay(self, late_s: float) -> float:
-        """Return the RMS change of joint moments, Nm/kg, by forces that are late by a time."""
+        """Return the RMS change of joint moments, Nm/kg, caused by a delay of the forces."""
         if self.evidence is None:
             return np.nan
         frames = np.arange(len(self.evidence.measured))
@@ -252,8 +252,8 @@ class TrialFacts:
 
     @cached_property
     def events_late_s(self) -> float:
-        """Median delay, s, of events on plates against those of the movement; NaN where its accuracy is unknown."""
-        # Events farther apart are not the same event.
+        """Median delay (s) of events on plates relative to kinematic events; NaN if its accuracy is unknown."""
+        # Largest time between two records of the same event.
         same_s = 0.1
         analysis = self.analysis
         if not analysis.activity.is_walking:
@@ -271,7 +271,7 @@ class TrialFacts:
 
     @cached_property
     def unexplained_loads(self) -> tuple[OtherLoad, ...]:
-        """Loads without a foot, except those that a fault of the plates explains by a wrong centre of pressure.
+        """Loads without a foot, except those explained by a wrong centre of pressure of a faulty plate.
 
         A plate that agrees with the body after correction of its fault has no other load.
         """
@@ -291,8 +291,8 @@ class TrialFacts:
 def body_against_plates(analysis: TrialAnalysis) -> Evidence:
     """Return the evidence shared by the checks of the plates.
 
-    The soles of an OpenSim model are assumed rectangles, which may end behind the toes, so that a foot in contact would count as
-    off the ground. Body and plates of such models are compared only in frames with measured contacts of both feet.
+    The soles of an OpenSim model are assumed rectangles, which may end before the toes, so that a foot in contact may appear to
+    be off the ground. Body and plates of such models are compared only in frames with measured contacts of both feet.
     """
     evidence = collect_evidence(
         analysis.fit,

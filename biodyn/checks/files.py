@@ -30,7 +30,7 @@ class FileFacts:
 
     @cached_property
     def seen(self) -> dict[str, float]:
-        """Share of the frames with the person in which each marker, or segment of measured poses, is visible, by label."""
+        """Fraction of the frames with the person in which each marker, or segment of measured poses, is visible, by label."""
         labels, seen = self._seen
         there = self.person_there
         share = seen[there].mean(axis=0) if there.any() else np.zeros(len(labels))
@@ -38,7 +38,7 @@ class FileFacts:
 
     @cached_property
     def person_there(self) -> BoolArray:
-        """Frames (T,) with the person present, by the markers of the recognised set; all frames without a set."""
+        """Frames (T,) with the person present, from the markers of the recognised set; all frames if no set is recognised."""
         labels, seen = self._seen
         if self.recording.on_poses or isinstance(self.mapping, MarkerSetError):
             return person_is_there(seen)
@@ -46,7 +46,7 @@ class FileFacts:
 
     @cached_property
     def _seen(self) -> tuple[tuple[str, ...], BoolArray]:
-        """Labels, and the frames (T, M) in which each of them is seen."""
+        """Labels, and the frames (T, M) in which each of them is visible."""
         markers, poses = self.recording.markers, self.recording.motion.poses
         if self.recording.on_poses and poses is not None:
             return poses.labels, np.isfinite(poses.origins[..., 0])
@@ -54,7 +54,7 @@ class FileFacts:
 
     @cached_property
     def mapping(self) -> MarkerMapping | MarkerSetError:
-        """The recognised marker set, or the error without one."""
+        """The recognised marker set, or the error if none is recognised."""
         try:
             return recognise_marker_set(self.recording.markers.labels, self.marker_set, whole=False, sparing=True)
         except MarkerSetError as error:
@@ -62,7 +62,7 @@ class FileFacts:
 
     @cached_property
     def wrenches(self) -> tuple[PlateWrench | PlateError, ...]:
-        """Wrench of each plate, or the error that prevents it."""
+        """Wrench of each plate, or the error because of which it cannot be computed."""
         markers = self.recording.markers
         wrenches: list[PlateWrench | PlateError] = []
         for plate in self.recording.plates:
@@ -80,8 +80,8 @@ def find_problems(file: FileFacts) -> tuple[Diagnostic, ...]:
 
 @check(
     "marker-visibility",
-    "Markers rarely seen",
-    compares="frames with each marker visible against frames with the person present",
+    "Markers rarely visible",
+    compares="frames in which each marker is visible, compared with frames in which the person is present",
     causes="markers hidden from the cameras, or labelled only in a part of the trial",
     kind="file",
     place=10,
@@ -93,7 +93,7 @@ def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
     """Find markers that are missing in many frames."""
     rare = [f"{label} {100 * seen:.0f} %" for label, seen in file.seen.items() if seen < limit]
     period = "" if file.person_there.all() else " with the person present"
-    text = f"Seen in less than {100 * limit:.0f} % of the frames{period}: {', '.join(rare)}."
+    text = f"Visible in less than {100 * limit:.0f} % of the frames{period}: {', '.join(rare)}."
     findings = (Diagnostic("marker-gap", "warning", text),) if rare else ()
     return CheckResult(value=min(file.seen.values(), default=np.nan), findings=findings)
 
@@ -101,8 +101,8 @@ def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
 @check(
     "marker-set",
     "Marker set",
-    compares="labels of the file against the labels of known marker sets",
-    causes="labels of a laboratory that no library set contains: map them by a marker set file",
+    compares="labels of the file compared with the labels of known marker sets",
+    causes="laboratory labels that no set of the library contains (map them with a marker set file)",
     kind="file",
     place=20,
     turn=20,
@@ -128,8 +128,8 @@ def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
 @check(
     "plates",
     "Force plates",
-    compares="channels and parameters of each plate against what its type needs",
-    causes="channels that were not exported, a type of plate that is not known",
+    compares="channels and parameters of each plate compared with the requirements of its type",
+    causes="channels that were not exported, an unknown type of plate",
     kind="file",
     place=30,
     turn=30,

@@ -1,4 +1,4 @@
-"""Markers against the skeleton fitted to them, and against themselves in neighbouring frames."""
+"""Checks of markers against the fitted skeleton and against neighbouring frames."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ from biodyn.uncertainty.inputs import stride_time
 @check(
     "sides",
     "Left-right labels",
-    compares="side of the right markers against where pelvis, feet, trunk and head face; handedness of walk against static "
-    "trial (sine of the angle: 1 for right on the right, -1 for right on the left)",
+    compares="position of the right markers relative to the facing direction of pelvis, feet, trunk and head; "
+    "handedness of the walk compared with the static trial (sine of the angle: 1 if right is on the right, "
+    "-1 if right is on the left)",
     causes="labels of both sides swapped, or a mirrored laboratory frame",
     place=10,
-    turn=10,  # the skeleton is its own mirror image: all else that could be found follows from that
+    turn=10,  # because the skeleton is mirror-symmetric, all other findings are consequences
     limit=-CLEAR,
     shown=(1.0, ""),
     findings={"sides-exchanged": "Left-right swap"},
@@ -56,7 +57,8 @@ def left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "labels",
     "Labels of single markers",
-    compares="distances between markers of a segment in the walk against the static trial, as labelled and swapped",
+    compares="distances between markers of a segment in walk and static trial, with labels as in the file and with "
+    "swapped labels",
     causes="two trajectories swapped while labelling",
     place=20,
     turn=30,
@@ -97,7 +99,7 @@ def gaps_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "gaps",
     "Gaps",
-    compares="gaps that were filled and gaps that were left against what the other markers can bridge over the plates",
+    compares="filled and unfilled gaps, compared with the gaps that other markers can bridge on the plates",
     causes="markers hidden from the cameras",
     kind="result",
     place=70,
@@ -117,10 +119,13 @@ def gaps_over_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     longest = max(unfilled, key=lambda gap: gap.last - gap.first, default=None)
     length_s = 0.0 if longest is None else (longest.last - longest.first + 1) / trial.rate_hz
     if longest is not None:
-        text += f" Longest: {labels[longest.marker]}, {length_s:.2f} s, excluded from the fit in these frames."
+        text += (
+            f" The longest is {labels[longest.marker]}, {length_s:.2f} s, which was excluded from the fit in these "
+            "frames."
+        )
     long = trial.long_gaps
     names = ", ".join(dict.fromkeys(labels[gap.marker] for gap in long))
-    hint = f"Fill {names} in the capture software where other cameras recorded it." if long else ""
+    hint = f"Fill {names} in the capture software if other cameras recorded the marker." if long else ""
     return CheckResult("warn" if long else "pass", text, length_s, hint=hint)
 
 
@@ -130,12 +135,12 @@ def exchanged_markers(
     bodies: Mapping[str, str],
     parents: Mapping[str, str],
 ) -> tuple[Diagnostic, ...]:
-    """Name exchanged markers.
+    """Report exchanged markers.
 
-    A pair on the same sides of the pelvis in static trial and walk is not exchanged: its neighbours are.
+    If the markers of a pair are on the same sides of the pelvis in static trial and walk, its neighbours are exchanged instead.
 
     Args:
-        static: (3,) m by label, World. bodies: label to segment. parents: segment to its parent.
+        static: (3,) m in World by label. bodies: segment by label. parents: parent by segment.
     """
     pelvis = _across_pelvis(static, bodies, parents)
     swaps = swaps_over_time(markers, static, bodies, parents)
@@ -155,7 +160,7 @@ def _across_pelvis(
 
 def _on_same_sides(swap: TimedSwap, markers: Markers, static: Mapping[str, FloatArray], pelvis: Sequence[str]) -> bool:
     """Return whether a pair has the same left-right order in static trial and walk."""
-    clear_m = 0.05  # distance along the line through the pelvis that shows the order
+    clear_m = 0.05  # least distance along the line through the pelvis that determines the order
     if len(pelvis) < 2 or not all(label in static and label in markers.labels for label in pelvis):
         return False
 
@@ -178,8 +183,8 @@ def _swap_note(swap: TimedSwap, rate_hz: float) -> Diagnostic:
     return Diagnostic(
         "labels-exchanged",
         "warning",
-        f"Markers {swap.first} and {swap.second} seem swapped in {swap.frames} frames ({swap.first_frame / rate_hz:.2f} to "
-        f"{swap.last_frame / rate_hz:.2f} s): with corrected labels their distances to neighbouring markers are "
+        f"Markers {swap.first} and {swap.second} seem to be swapped in {swap.frames} frames ({swap.first_frame / rate_hz:.2f} "
+        f"to {swap.last_frame / rate_hz:.2f} s): with corrected labels their distances to neighbouring markers are "
         f"{1000 * swap.gain_m:.0f} mm closer to the static trial. Nothing was changed.",
         value=swap.gain_m,
         limit=LEAST_GAIN_M,
@@ -204,17 +209,17 @@ _OF_THE_END = "of the end"
 @check(
     "moved_marker",
     "Markers moved since the calibration",
-    compares="fit without each suspicious marker against the fit with it; distances against the calibration; centre of "
-    "pressure against foot outlines",
+    compares="fit without each suspicious marker compared with the fit including it; distances compared with the "
+    "calibration; centre of pressure compared with foot outlines",
     causes="a marker that was replaced or touched after the calibration",
     place=30,
     turn=80,
-    limit=0.015,  # m; sound recordings show less (`library/checks/checks.toml`),
+    limit=0.015,  # m; valid recordings have less (`library/checks/checks.toml`),
     findings={"marker-moved": "Marker moved", "static-doubtful": "Doubtful static trial"},
     unless=("sides", "labels"),
 )
 def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
-    """Find a marker with another position on its segment than in the static trial."""
+    """Find markers whose position on the segment differs from the static trial."""
     analysis = trial.analysis
     if analysis.pose_misfit is not None:  # rigid by construction
         return CheckResult()
@@ -240,8 +245,8 @@ def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
     shown=(_MM, "mm"),
     findings={
         "marker-error": "Tracking error of a marker",
-        "marker-strays": "Marker off its segment",
-        "pose-error": "Pose off the skeleton",
+        "marker-strays": "Marker deviating from its segment",
+        "pose-error": "Pose deviating from the skeleton",
     },
     unless=("sides",),
 )
@@ -260,7 +265,7 @@ def tracking_error_of_single_markers(trial: TrialFacts, limit: float) -> CheckRe
 @check(
     "spike",
     "Spikes",
-    compares="largest jump of a marker off the median of five frames",
+    compares="largest distance of a marker from the median of five frames",
     causes="a ghost marker, or a label swapped for a frame",
     place=60,
     turn=140,
@@ -284,7 +289,7 @@ def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
     "joint_limit",
     "Joint limits",
     compares="share of the frames in which a coordinate is at the limit of its range",
-    causes="a marker with a wrong label, or a joint axis that does not fit the person",
+    causes="a marker with a wrong label, or a joint axis that does not agree with the person",
     place=70,
     turn=170,
     limit=LIMIT_SHARE,
@@ -307,7 +312,7 @@ def coordinates_at_their_limits(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "marker-fit",
     "Marker tracking error",
-    compares="markers against their places on the fitted skeleton, RMS over all markers and frames",
+    compares="RMS distance of the markers from their positions on the fitted skeleton, over all markers and frames",
     causes="a swapped label, a marker moved after the calibration, loose clothing",
     kind="result",
     place=10,
@@ -331,9 +336,12 @@ def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
     status: Status = "pass" if overall <= limit else ("warn" if overall <= _FAIL_FACTOR * limit else "fail")
     text = (
         f"{_MM * overall:.0f} mm RMS (limit {_MM * limit:.0f} mm), {_MM * largest:.0f} mm max ({label}, "
-        f"{analysis.time_s[frame]:.2f} s; usual below {_MM * trial.limits.marker_max_m:.0f} mm)."
+        f"{analysis.time_s[frame]:.2f} s; usually below {_MM * trial.limits.marker_max_m:.0f} mm)."
     )
-    hint = f"Check {label} first: swapped label, moved after the calibration, or loose clothing."
+    hint = (
+        f"Check {label} first. Its label may be swapped, it may have been moved after the calibration, or clothing "
+        "is loose."
+    )
     return CheckResult(status, text, overall, hint=hint)
 
 
@@ -350,14 +358,15 @@ def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) ->
         f"Origins {_MM * overall:.0f} mm RMS (limit {_MM * limit:.0f} mm), {_MM * largest:.0f} mm max ({label}, "
         f"{trial.analysis.time_s[frame]:.2f} s); orientations {turn:.1f} degrees RMS."
     )
-    hint = f"Check {label} first: frames in which it jumps, or another person that was tracked."
+    hint = f"Check {label} first for frames in which it jumps, or in which another person was tracked."
     return CheckResult(status, text, overall, hint=hint, title=_POSE_TITLE)
 
 
 @check(
     "solved",
     "Frames fitted",
-    compares="frames between the first and the last measured contact against those with a pose and accelerations",
+    compares="frames with a pose and accelerations, as a fraction of the frames between the first and the last measured "
+    "contact",
     causes="gaps of several markers, a recording that starts or ends on the plates, a very low cut-off",
     kind="result",
     place=80,
@@ -365,7 +374,7 @@ def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) ->
     findings={"root-undetermined": "Frames in which the markers do not determine the pose of the pelvis"},
 )
 def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
-    """Return the share of the frames between the first and the last measured contact that have a pose and accelerations."""
+    """Check the fraction of frames between the first and last measured contact that have a pose and accelerations."""
     fit, span = trial.analysis.fit, trial.measured_span
     rows: BoolArray = np.zeros(len(fit.solved), dtype=bool)
     rows[slice(None) if span is None else slice(span[0], span[1] + 1)] = True
@@ -383,11 +392,11 @@ def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
 
 
 def _unobserved_text(analysis: TrialAnalysis) -> str:
-    """Describe segments and coordinates without marker information; "" if all are measured."""
+    """Return a description of segments and coordinates without marker information; "" if all are measured."""
     model = analysis.model
     assumed = list(dict.fromkeys(coordinate.body for coordinate in model.assumed))
     fixed = [name for name in model.locked_segments if name not in assumed]
-    text = f" Segments without markers, their motion assumed: {', '.join(assumed)}." if assumed else ""
+    text = f" Segments without markers, with assumed motion: {', '.join(assumed)}." if assumed else ""
     text += f" Segments without markers, fixed to their parent: {', '.join(fixed)}." if fixed else ""
     riding = {
         s.coordinate for b in model.bodies if b.definition.name in model.locked_segments for s in b.definition.rotations
@@ -399,11 +408,11 @@ def _unobserved_text(analysis: TrialAnalysis) -> str:
 
 
 def _shorter_ends(analysis: TrialAnalysis) -> str:
-    """Advise settings that exclude fewer frames near the ends; a cut-off alone would select a filter instead of an estimate."""
+    """Return a hint about settings that exclude fewer frames near the ends; setting only a cut-off would select a filter."""
     if not analysis.cutoff_hz:
         return ""
     left_open = analysis.method.is_estimate and analysis.settings.signals.method == "auto"
-    named = ' and set signals.method = "estimate" with it, which a cut-off alone would end' if left_open else ""
+    named = ' and also set signals.method = "estimate", because a cut-off alone selects a filter' if left_open else ""
     return f", or raise signals.cutoff_hz ({analysis.cutoff_hz:g} Hz){named}"
 
 
@@ -413,15 +422,18 @@ def _fit_hint(trial: TrialFacts, rows: BoolArray) -> str:
     if not trial.has_markers and not analysis.fit.solved.any():
         return "No row contains all coordinates."
     if not analysis.fit.solved.any():
-        return "No frame has enough visible markers: check labels and gaps with 'biodyn check FILE.c3d'."
+        return "No frame has enough visible markers. Check labels and gaps with 'biodyn check FILE.c3d'."
     if not analysis.fit.reliable.any():
         return (
-            "No frame is far enough from the ends of the recorded stretch for its accelerations: record a longer trial"
-            f"{_shorter_ends(analysis)}."
+            "All frames are too close to the ends of the recorded stretch for accelerations. "
+            f"Record a longer trial{_shorter_ends(analysis)}."
         )
     lost = [analysis.fit.reason[t] for t in np.flatnonzero(rows & ~analysis.fit.reliable)]
     if all(_OF_THE_END in reason for reason in lost):
-        return "The other frames are too close to the ends of the recording: start it before the steps and stop it after them."
+        return (
+            "The other frames are too close to the ends of the recording. Start the recording before the steps and "
+            "stop it after them."
+        )
     if not trial.has_markers:
         return "The other rows lack coordinates, or are next to rows without coordinates."
-    return "Too few markers are visible in the other frames: fill gaps in the capture software, or cut the trial."
+    return "Too few markers are visible in the other frames. Fill gaps in the capture software, or cut the trial."

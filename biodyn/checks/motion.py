@@ -1,4 +1,4 @@
-"""Check filters, synchronisation and gait cycles."""
+"""Checks of filters, synchronisation and gait cycles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HINTS = {
 @check(
     "physiological_limits",
     "Physiological limits",
-    compares="every variable of every gait cycle against physiological limits (`variables.toml`)",
+    compares="every variable of every gait cycle compared with physiological limits (`variables.toml`)",
     causes="a swapped or lost marker, a wrong contact, a wrong plate",
     kind="finding",
     place=900,
@@ -45,7 +45,7 @@ def cycle_findings(cycles: Iterable[CycleValues]) -> tuple[Diagnostic, ...]:
 
 
 def _curve_finding(values: CycleValues) -> Diagnostic:
-    most_listed = 2  # variables listed per cycle
+    most_listed = 2  # number of variables listed per cycle
     cycle, signals, excluded = values.cycle, values.signals, values.excluded
     worst = sorted(excluded.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
     column, fault = worst[0]
@@ -60,8 +60,9 @@ def _curve_finding(values: CycleValues) -> Diagnostic:
     return Diagnostic(
         "cycle-impossible",
         "warning",
-        f"Cycle {cycle.number + 1} of the {SIDE_NAMES[cycle.side]} side: {'; '.join(descriptions)}. Not physiological: "
-        f"{'this is' if len(worst) == 1 else 'these are'} excluded from the gait cycles{more}.",
+        f"Cycle {cycle.number + 1} of the {SIDE_NAMES[cycle.side]} side: {'; '.join(descriptions)}. "
+        f"{('This is not physiological and is' if len(worst) == 1 else 'These are not physiological and are')} "
+        f"excluded from the gait cycles{more}.",
         value=fault.value,
         limit=fault.limit,
         unit=signals[column].unit,
@@ -70,7 +71,7 @@ def _curve_finding(values: CycleValues) -> Diagnostic:
 
 
 def _describe_fault(signal: CycleSignal, side: Side, fault: CurveFault) -> str:
-    """Describe a fault with the clinical sign."""
+    """Return a description of a fault with the clinical sign."""
     meaning = variable(signal.variable)
     value, limit = (meaning.clinical(side) * number for number in (fault.value, fault.limit))
     if fault.kind == "jump":
@@ -86,8 +87,8 @@ _ESTIMATE_TEXT = (
 @check(
     "filters",
     "Filters",
-    compares="cut-off of the forces against the cut-off of the markers",
-    causes="a choice in the settings: torques get artefacts at impacts",
+    compares="cut-off of the forces compared with the cut-off of the markers",
+    causes="the settings; different cut-offs cause artefacts of torques at impacts",
     place=160,
     turn=120,
     shown=(1.0, "Hz"),
@@ -106,7 +107,7 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult(value=analysis.cutoff_hz, limit=analysis.cutoff_hz)
     markers_hz = analysis.cutoff_hz
     by_markers = analysis.propagation is not None and analysis.propagation.signals.automatic is not None
-    # an automatic cut-off needs no further check
+    # an automatic cut-off is not checked
     low = () if by_markers else cutoff_too_low(markers_hz, analysis.activity.kind)
     findings = (*filters_differ(markers_hz, analysis.force_cutoff_hz), *low)
     return CheckResult(value=analysis.force_cutoff_hz, limit=markers_hz, findings=findings)
@@ -115,18 +116,18 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "frame_rate",
     "Frame rate",
-    compares="size of the centre of mass' vertical acceleration against the changes of the vertical force",
-    causes="a rate written wrongly by an export, frames left out or doubled, a recording at another rate than usual",
+    compares="vertical acceleration of the centre of mass compared with the changes of the vertical force",
+    causes="a wrong rate in the export, omitted or repeated frames, a recording at an unusual rate",
     place=129,
     turn=65,
     limit=0.13,
     shown=(100.0, "%"),
     findings={"frame-rate-doubtful": "Frame rate"},
     unless=("sides", "other_load", "force_unit", "labels", "zero"),
-    source="of 13 real walks of six laboratories none is off by more than 5 %; 100 for 120 Hz is 17 %",
+    source="errors are below 5 % in 13 real walks of six laboratories; 100 instead of 120 Hz is an error of 17 %",
 )
 def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
-    """Compare the size of accelerations with the forces."""
+    """Compare the size of accelerations with that of the forces."""
     if trial.evidence is None:
         return CheckResult()
     off = true_rate_hz(trial.time_offset, trial.rate_hz) / trial.rate_hz - 1.0
@@ -136,7 +137,7 @@ def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "time_offset",
     "Marker-force synchronisation",
-    compares="vertical force against the acceleration of the centre of mass, shifted in time",
+    compares="vertical force compared with the acceleration of the centre of mass, shifted in time",
     causes="synchronisation of cameras and analog signals, a filter that delays the forces",
     place=130,
     turn=70,
@@ -146,7 +147,7 @@ def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides", "other_load", "force_unit", "labels", "zero", "frame_rate"),
 )
 def markers_and_forces_together(trial: TrialFacts, limit: float) -> CheckResult:
-    """Estimate the delay of the forces against the motion."""
+    """Estimate the delay of the forces relative to the motion."""
     if trial.evidence is None:
         return CheckResult()
     offset = trial.time_offset
@@ -160,13 +161,14 @@ _WALKING = "walking"
 @check(
     "forces_smoothed",
     "Filter of the stored forces",
-    compares="changes of the vertical force at 25 to 40 Hz against those at 10 to 18 Hz",
+    compares="changes of the vertical force at 25 to 40 Hz relative to those at 10 to 18 Hz",
     causes="a filter of the laboratory's software or of an export",
     place=158,
     kind="finding",
     limit=0.08,
     findings={"forces-smoothed-before": "Forces were filtered before they were stored"},
-    source="22 real and 36 simulated walks: 0.21 and more, through 10 Hz 0.01 to 0.09 (benchmarks/smoothed_before.py)",
+    source="22 real and 36 simulated walks have at least 0.21, and 0.01 to 0.09 after a 10 Hz filter "
+    "(benchmarks/smoothed_before.py)",
 )
 def stored_forces(trial: TrialFacts, limit: float) -> CheckResult:
     """Detect forces without the high frequencies of a foot strike."""
@@ -180,13 +182,14 @@ def stored_forces(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "markers_smoothed",
     "Filter of the stored markers",
-    compares="accelerations of the fastest markers at 6 to 9 Hz against those at 2 to 4 Hz",
+    compares="accelerations of the fastest markers at 6 to 9 Hz relative to those at 2 to 4 Hz",
     causes="a filter of the laboratory's software or of an export",
     place=159,
     kind="finding",
     limit=0.048,
     findings={"markers-smoothed-before": "Markers were filtered before they were stored"},
-    source="22 real and 36 simulated walks: 0.14 and more, through 3 Hz 0.01 to 0.04 (benchmarks/smoothed_before.py)",
+    source="22 real and 36 simulated walks have at least 0.14, and 0.01 to 0.04 after a 3 Hz filter "
+    "(benchmarks/smoothed_before.py)",
 )
 def stored_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Detect trajectories without the high frequencies of walking feet."""

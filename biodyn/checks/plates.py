@@ -1,4 +1,4 @@
-"""Force plates: units, offset, channels and axes, position, and the centre of pressure on the foot."""
+"""Checks of force plates: units, offset, channels and axes, position, and centre of pressure relative to the foot."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from biodyn.processing.contacts.loading import LEAST_BW, OtherLoad
 from biodyn.processing.contacts.stances_off_plates import SILENT
 from biodyn.processing.dynamics.solve import distal_feet
 
-# Shift of a plate, m, from which it is reported: sound recordings show less (`library/checks/checks.toml`).
+# Least reported shift of a plate, m; valid recordings have less (`library/checks/checks.toml`).
 PLATE_SHIFT_M = 0.015
 _OFFSET = {CODE: "Force-plate offset"}
 _SILENT_CHANNEL = {"plate-channel-gain": "Force-plate channel without signal"}
@@ -47,8 +47,8 @@ _SILENT_CHANNEL = {"plate-channel-gain": "Force-plate channel without signal"}
 @check(
     "force_unit",
     "Unit of the forces",
-    compares="vertical force of the plates against that expected from body weight and motion",
-    causes="kN for N, or a wrong scale of the channels",
+    compares="vertical force of the plates compared with that expected from body weight and motion",
+    causes="kN instead of N, or a wrong scale of the channels",
     place=80,
     turn=20,
     limit=LARGEST_FACTOR,
@@ -57,7 +57,7 @@ _SILENT_CHANNEL = {"plate-channel-gain": "Force-plate channel without signal"}
     unless=("sides",),
 )
 def unit_of_the_forces(trial: TrialFacts, limit: float) -> CheckResult:
-    """Find forces wrong by a factor that indicates a wrong unit."""
+    """Find forces with a relative error that indicates a wrong unit."""
     if trial.evidence is None:
         return CheckResult()
     return CheckResult(value=force_ratio(trial.evidence), findings=force_unit(trial.evidence))
@@ -66,8 +66,8 @@ def unit_of_the_forces(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "moment_unit",
     "Unit of the moments",
-    compares="distance from the centre of the plate: centre of pressure against foot",
-    causes="Nmm for Nm, or a wrong scale of the channels",
+    compares="distance of the centre of pressure from the plate centre, compared with that of the foot",
+    causes="Nmm instead of Nm, or a wrong scale of the channels",
     place=90,
     turn=50,
     limit=LARGEST_FACTOR,
@@ -77,7 +77,7 @@ def unit_of_the_forces(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides", "force_unit", "labels", "zero"),
 )
 def unit_of_the_moments(trial: TrialFacts, limit: float) -> CheckResult:
-    """Find moments wrong by a factor that indicates a wrong unit."""
+    """Find moments with a relative error that indicates a wrong unit."""
     if trial.evidence is None:
         return CheckResult()
     explained = bool(trial.swapped_plates)
@@ -111,7 +111,7 @@ def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "removed_offset",
     "Force-plate offset",
-    compares="vertical force of the unloaded plate in the file against zero",
+    compares="vertical force of the unloaded plate in the file",
     causes="plates not zeroed before the recording, drift of the amplifiers",
     kind="finding",  # shown in the row of the other check
     place=101,
@@ -148,8 +148,8 @@ def channels_without_signal(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "plate_axes",
     "Force-plate channels and axes",
-    compares="centre of pressure against the foot outline, horizontal force and moment against the motion of the body: mean "
-    "square in usual deviations, of the worst plate",
+    compares="centre of pressure compared with the foot outline, horizontal force and moment compared with the "
+    "motion of the body: mean square in standard deviations, for the worst plate",
     causes="channels or cables swapped, corners in a wrong order, a sign",
     place=110,
     turn=60,
@@ -180,8 +180,8 @@ def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "plate_place",
     "Force-plate position",
-    compares="shift of a plate for which its forces agree best with feet and body",
-    causes="corners measured wrongly, a plate or the cameras' calibration moved",
+    compares="shift of a plate for which its forces best agree with feet and body",
+    causes="wrong corner measurements, or a changed plate or camera calibration",
     place=120,
     turn=90,
     limit=PLATE_SHIFT_M,
@@ -206,9 +206,9 @@ def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     shifts = [cause for cause in find_displacements(trial.evidence) if cause.kind in ("plate", "plates")]
     size = shifts[0].size if shifts else np.nan
-    if trial.tilted_markers:  # which displaces the centre of mass as well
+    if trial.tilted_markers:  # which also displaces the centre of mass
         return CheckResult(value=size)
-    # A delay of the forces looks like a shift of all plates, and of nothing else.
+    # A delay of the forces has the effect of a common shift of all plates.
     findings = plate_moved(trial.evidence, limit, trial.effect_of_shift, alike=not trial.delayed_forces)
     return CheckResult(value=size, findings=findings)
 
@@ -216,8 +216,9 @@ def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "plate_height",
     "Force-plate height",
-    compares="heights of the plates in the file against heights from markers of flat feet: largest difference between plates",
-    causes="heights of corners measured wrongly, a cover or a floor laid later, the laboratory's zero",
+    compares="heights of the plates in the file compared with heights from markers of flat feet: largest difference "
+    "between plates",
+    causes="wrong corner heights, a cover or floor that was added later, the laboratory's zero",
     place=121,
     turn=95,
     limit=PLATE_SHIFT_M,
@@ -265,15 +266,13 @@ def pressure_within_the_foot(trial: TrialFacts, limit: float) -> CheckResult:
     return CheckResult(value=float(max(distances, default=np.nan)), findings=findings)
 
 
-_COVERAGE = "stance time of the {} foot against its stance time with measured ground reaction"
+_COVERAGE = "stance time of the {} foot with measured ground reaction, relative to its total stance time"
 #: Text for imported motion without forces.
 NO_FORCES = "No ground forces were given."
-_SILENT_HINT = (
-    "This plate was switched off, not recorded, or lost its vertical force: check the plate and its channels."
-)
+_SILENT_HINT = "This plate was switched off, not recorded, or has no vertical force. Check the plate and its channels."
 _STANDING_HINT = (
-    "The person stands still during the whole recording, as in a static trial. Run a walk instead. Its static trial is "
-    "found in the same folder, or name it by --static."
+    "The person stands still during the whole recording, as in a static trial. Analyse a walk instead. Its static "
+    "trial is found in the same folder, or is specified with --static."
 )
 _CAUSES = "a foot off the plates, partly on a plate, or on the same plate as the other foot"
 
@@ -281,14 +280,14 @@ _CAUSES = "a foot off the plates, partly on a plate, or on the same plate as the
 @check(
     "contacts",
     "Foot-plate contacts",
-    compares="loadings of the plates against the feet above them",
-    causes="two feet on a plate, a foot over its edge, wrong position or channels of a plate",
+    compares="loads of the plates compared with the feet above them",
+    causes="two feet on a plate, a foot across its edge, wrong position or channels of a plate",
     kind="result",
     place=40,
     limit=1.0,
 )
 def contacts(trial: TrialFacts, limit: float) -> CheckResult:
-    """Require at least one contact of a single foot, and list unused contacts with their reasons."""
+    """Check that there is at least one contact of a single foot, and list unused contacts with reasons."""
     if not trial.analysis.has_forces:
         return CheckResult("not_assessed", NO_FORCES)
     contacts_found = trial.analysis.contacts
@@ -296,13 +295,13 @@ def contacts(trial: TrialFacts, limit: float) -> CheckResult:
     not_used = [c for c in contacts_found if c.decision != "assigned"]
     text = "Used: " + ", ".join(f"{used[side]} of the {SIDE_NAMES[side]} foot" for side in SIDES) + "."
     if not_used:
-        most = 4  # that are listed
+        most = 4  # number of listed contacts
         listed = "; ".join(f"plate {c.plate} at {c.start_s:.2f} s, {c.reason}" for c in not_used[:most])
         text += f" Not used: {listed}{f'; and {len(not_used) - most} more' if len(not_used) > most else ''}."
     hint = (
         _STANDING_HINT
         if trial.analysis.activity.is_standing
-        else "Joint moments need a contact of one whole foot alone on a plate: record again, or check the plates."
+        else "Joint moments need a contact of one whole foot alone on a plate. Record again, or check the plates."
     )
     return CheckResult("pass" if any(used.values()) else "fail", text, float(sum(used.values())), hint=hint)
 
@@ -331,7 +330,7 @@ for _place, _side in enumerate(SIDES, start=50):
 
 
 def _measured_stance_share(analysis: TrialAnalysis, side: Side) -> CheckResult:
-    """Return the measured share of the leg's stance time."""
+    """Return the measured fraction of the leg's stance time."""
     name = SIDE_NAMES[side]
     reaction = analysis.reaction
     if side not in reaction.measured or not reaction.on_floor[side].any():
@@ -343,12 +342,13 @@ def _measured_stance_share(analysis: TrialAnalysis, side: Side) -> CheckResult:
         return CheckResult("pass", f"{100 * share:.0f} % of the {name} foot's time on the ground was measured.", share)
     return CheckResult(
         "warn",
-        f"No stance of the {name} leg was measured ({_unused_reasons(analysis, side)}); no joint moments of its stance.",
+        f"No stance of the {name} leg was measured ({_unused_reasons(analysis, side)}), so that its stance has no "
+        "joint moments.",
         share,
         hint=_SILENT_HINT
         if _on_silent_plates(analysis, side)
-        else f"Use a trial in which the whole {name} foot is alone on a plate. Where it did load a plate, also through a step, "
-        "assign the load by [contacts] override (docs/settings.md).",
+        else f"Use a trial in which the whole {name} foot is alone on a plate. If it loaded a plate, directly or "
+        "through a step, assign the load with [contacts] override (docs/settings.md).",
     )
 
 
@@ -372,14 +372,14 @@ def _unused_reasons(analysis: TrialAnalysis, side: Side) -> str:
 @check(
     "joint-moments",
     "Joint moments",
-    compares="stance frames against stance frames with all joint moments of the leg",
+    compares="stance frames with all joint moments of the leg, relative to all stance frames",
     causes="no usable contact, or no pose during the contact",
     kind="result",
     place=60,
     limit=0.0,
 )
 def joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
-    """Require joint moments of a stance leg in at least one frame."""
+    """Check that at least one frame has joint moments of a stance leg."""
     if not trial.analysis.has_forces:
         return CheckResult("not_assessed", NO_FORCES)
     dynamics = trial.analysis.dynamics
@@ -399,7 +399,7 @@ def joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
         0.0,
         hint=_STANDING_HINT
         if trial.analysis.activity.is_standing
-        else "See the checks of contacts, coverage and fitted frames; the result cannot be used.",
+        else "The result cannot be used. See the checks of contacts, coverage and fitted frames.",
     )
 
 
@@ -419,8 +419,7 @@ def stance_moments_known(analysis: TrialAnalysis) -> BoolArray:
 @check(
     "other_load",
     "Loads without a foot",
-    compares="loads of the plates against the feet: largest vertical force of a load that came and went while no foot was near, "
-    "of body weight",
+    compares="largest vertical force, relative to body weight, of a load that started and ended while no foot was near",
     causes="a crutch, a walker, a hand on the plate, another person",
     place=155,
     turn=15,
@@ -437,7 +436,7 @@ def loads_without_a_foot(trial: TrialFacts, limit: float) -> CheckResult:
 
 
 def other_load_finding(loads: Sequence[OtherLoad], rate_hz: float) -> Diagnostic:
-    """Return one finding for all loads without a foot, with the largest as its value."""
+    """Return one finding about all loads without a foot, with the largest force as its value."""
     descriptions = "; ".join(
         f"plate {load.plate}, {load.start_s:.2f} to {load.end_s:.2f} s, up to {load.peak_n:.0f} N" for load in loads
     )
@@ -445,11 +444,12 @@ def other_load_finding(loads: Sequence[OtherLoad], rate_hz: float) -> Diagnostic
     return Diagnostic(
         "other-load",
         "warning",
-        f"Plates were loaded without a foot nearby ({descriptions}): a crutch, a walker, a hand or another person. The load is "
-        "not assigned to a foot.",
+        f"Plates were loaded without a foot nearby ({descriptions}), probably by a crutch, a walker, a hand or "
+        "another person. The load is not assigned to a foot.",
         value=largest.peak_n,
         unit="N",
         frames=(round(largest.start_s * rate_hz), round(largest.end_s * rate_hz)),
-        hint="Torques of a leg are valid if the aid was on another plate than its foot. Mass and residual are not assessed, and "
-        "torques of trunk and arms are wrong, because the load of the aid is missing in the balance of the whole body.",
+        hint="Torques of a leg are valid if the aid was not on the plate of its foot. Mass and residual are not "
+        "assessed, and torques of trunk and arms are wrong, because the balance of the whole body does not "
+        "include the load of the aid.",
     )

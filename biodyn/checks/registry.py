@@ -1,4 +1,5 @@
-"""Registry of checks. A check is one decorated function in a module of this folder; the decorator defines it completely."""
+"""Registry of checks. A check is a decorated function in a module of this folder; the decorator contains its whole
+definition."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from biodyn.settings import Settings
 #: "file"       run by `biodyn check FILE` without an analysis.
 Kind = Literal["recording", "result", "finding", "file"]
 
-#: Default turn of a check: after all checks of biodyn.
+#: Default turn of a check, after all checks of biodyn.
 LATE = 1000.0
 
 
@@ -35,13 +36,14 @@ class Facts(Protocol):
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What a check function returns.
+    """Result of a check function.
 
     Attributes:
-        status, text: of a check of the result. For other kinds the status follows from the findings, and the text is optional.
+        status, text: status and text of a check of kind "result". For other kinds the status follows from the findings, and the
+            text is optional.
         value: the deciding number, SI; NaN if not measurable, None if the check has no single number.
         limit: only if it depends on the trial; otherwise the limit of the definition applies.
-        hint: what to do if the check does not pass.
+        hint: recommended action if the check does not pass.
         findings: problems, each with values, frames and cause.
         title: replaces the title of the definition for this trial.
     """
@@ -64,17 +66,17 @@ class CheckDefinition:
     """Definition of a check, independent of any trial.
 
     Attributes:
-        code: stable short name; title: for people.
+        code: stable short name. title: displayed title.
         compares: the independent quantities that are compared; causes: usual causes of a finding.
         run: the function, called with the facts of a trial or file and the limit (NaN without one).
-        place: position in the displayed list; kind: which list, see `Kind`.
-        limit: a number, or the settings entry that holds it ("limits.marker_rms_m"); None if the function determines it.
-        unit: of the value, SI; shown: factor to the displayed unit, and that unit; None without a number.
-        findings: title of every finding it may lead to, by its code. A finding of that code made elsewhere counts too.
-        unless: codes of checks; after a finding of one of them this check is suppressed, because it would detect a consequence.
+        place: position in the displayed list. kind: the list, see `Kind`.
+        limit: a number, or the settings entry that contains it ("limits.marker_rms_m"); None if the function determines it.
+        unit: SI unit of the value. shown: factor to the displayed unit, and this unit; None without a number.
+        findings: title of every finding of the check by code. A finding with this code from another step also counts.
+        unless: codes of checks whose findings suppress this check, because it would detect a consequence.
         turn: order of execution and of findings: causes before consequences.
-        source: where the limit comes from.
-        essential: a trial in which this check was not assessed cannot pass.
+        source: source of the limit.
+        essential: True if a trial cannot pass if this check was not assessed.
         covers: codes of findings with the same content, which are not repeated as causes of the verdict.
     """
 
@@ -98,7 +100,7 @@ class CheckDefinition:
     def ask(self, facts: Facts) -> CheckResult:
         """Run the check; the result has both value and limit, or neither."""
         limit = attrgetter(self.limit)(facts.settings) if isinstance(self.limit, str) else self.limit
-        if isinstance(limit, str):  # "auto": depends on the trial
+        if isinstance(limit, str):  # "auto" depends on the trial
             limit = None
         result = self.run(facts, math.nan if limit is None else limit)
         if result.value is None:
@@ -141,20 +143,22 @@ def check(
 
 
 def checks_of_kind(*kinds: Kind) -> tuple[CheckDefinition, ...]:
-    """Return all checks of the given kinds (default: every kind), in display order."""
+    """Return all checks of the given kinds (default: all kinds) in display order."""
     return tuple(definition for definition in _CHECKS.values() if not kinds or definition.kind in kinds)
 
 
 def ask_in_turn(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
-    """Run the checks of the given kinds in order of `turn`; findings suppress the checks that name their check in `unless`.
+    """Run the checks of the given kinds in order of `turn`, except for those suppressed by earlier findings (`unless`).
 
-    A suppressed check reports only its number, and is skipped without one.
+    A suppressed check reports only its number; it is skipped if it has none.
     """
     results: dict[str, CheckResult] = {}
     for definition in sorted(checks_of_kind(*kinds), key=lambda definition: definition.turn):
         later = [code for code in definition.unless if code not in results]
         if later:
-            raise ValueError(f"check '{definition.code}' names '{later[0]}' in unless, which does not run before it")
+            raise ValueError(
+                f"check '{definition.code}' refers to '{later[0]}' in unless, which does not run before it"
+            )
         silent = any(results[code].findings for code in definition.unless)
         result = CheckResult() if silent and definition.shown is None else definition.ask(facts)
         results[definition.code] = replace(result, findings=()) if silent else result

@@ -1,4 +1,4 @@
-"""Run the checks of a trial and derive its verdict."""
+"""Execution of the checks of a trial, and its verdict."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, Status, Verdict,
 
 
 def examine(analysis: TrialAnalysis) -> TrialAnalysis:
-    """Return the analysis with values and findings of the checks of the recording; nothing is corrected.
+    """Return the analysis with values and findings of the checks of the recording.
 
-    Causes are checked first; they suppress checks that would detect their consequences.
+    Causes are checked first; their findings suppress checks that would detect consequences.
     """
     results = ask_in_turn(TrialFacts(analysis.before_estimate), "recording", "finding")
     diagnostics = _with(analysis.diagnostics, results.values())
@@ -26,7 +26,7 @@ def examine(analysis: TrialAnalysis) -> TrialAnalysis:
 
 
 def judge(analysis: TrialAnalysis) -> TrialAnalysis:
-    """Return the analysis with its verdict, and with the numerical consistency of its torques if not yet computed.
+    """Return the analysis with its verdict, and with the numerical consistency of its torques if it was not yet computed.
 
     This is the last step, after `examine`.
     """
@@ -38,14 +38,14 @@ def judge(analysis: TrialAnalysis) -> TrialAnalysis:
 
 
 def verdict_of(outcomes: Sequence[Check], findings: Sequence[Diagnostic]) -> Verdict:
-    """Return the verdict: the most severe status of all checks and findings.
+    """Return the verdict, which is the most severe status of all checks and findings.
 
-    Findings of severity `info` are ignored. A check that was not assessed is ignored unless it is essential; then the trial is
-    not assessed.
+    Findings of severity `info` are ignored. A check that was not assessed is ignored, unless it is essential; in this case the
+    trial is not assessed.
     """
     decisive = [check for check in outcomes if check.status in ("warn", "fail") or _is_missed(check)]
     covered = {code for check in decisive for code in check.covers}
-    causes = [  # findings name causes, checks their consequences
+    causes = [  # findings describe causes, checks their consequences
         Check(note.code, finding_title(note.code), note.status, note.message, hint=note.hint)
         # a fault of the recording, before what an estimate compensated for it
         for note in sorted(findings, key=lambda note: note.code.startswith("estimate-"))
@@ -95,6 +95,6 @@ def _check_outcome(definition: CheckDefinition, result: CheckResult, diagnostics
 
 
 def _check_status(definition: CheckDefinition, result: CheckResult, findings: Sequence[Diagnostic]) -> Status:
-    """Return the status by the findings; without findings the check passes, unless its number could not be determined."""
+    """Return the status from the findings; without findings the check passes, unless its number could not be determined."""
     known = definition.shown is None or (result.value is not None and bool(np.isfinite(result.value)))
     return worst_status(note.status for note in findings) if findings or known else "not_assessed"

@@ -46,4 +46,4 @@ def test_where_a_method_is_named_the_hint_names_the_cut_off_alone(
     laboratory: Laboratory, tmp_path: Path, method: str
 ) -> None:
     _, check = short(laboratory, tmp_path, method=method)
-    assert check.hint.endswith("record a longer trial, or raise signals.cutoff_hz (6 Hz).")
+    assert check.hint.endswith("Record a longer trial, or raise signals.cutoff_hz (6 Hz).")

@@ -231,7 +231,7 @@ def test_consequences_of_a_cause_are_not_told(only: None) -> None:
 
 def test_a_cause_must_be_asked_first(only: None) -> None:
     check("early", "E", compares="a", causes="b", place=1, turn=1, unless=("nobody",))(_answer("early"))
-    with pytest.raises(ValueError, match="'early' names 'nobody' in unless"):
+    with pytest.raises(ValueError, match="'early' refers to 'nobody' in unless"):
         ask_in_turn(_Bare(Settings()), "recording")
 
 

@@ -630,7 +630,7 @@ def test_check_counts_the_frames_in_which_the_person_is_there(walking, tmp_path)
     codes = {note.code for note in check_file(tmp_path / "long.c3d").diagnostics}
     assert "marker-gap" not in codes
     (note,) = [note for note in check_file(tmp_path / "hidden.c3d").diagnostics if note.code == "marker-gap"]
-    assert note.message == "Seen in less than 90 % of the frames with the person present: LTHI 33 %."
+    assert note.message == "Visible in less than 90 % of the frames with the person present: LTHI 33 %."
     _, page = write_check_page(tmp_path / "hidden.c3d", tmp_path)
     row = next(line for line in page.read_text(encoding="utf-8").splitlines() if ">LTHI<" in line)
     assert '<td class="number">33</td>' in row

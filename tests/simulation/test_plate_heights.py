@@ -59,7 +59,7 @@ def test_one_plate_at_another_height_is_told_by_the_others(standing, walking, tm
 @pytest.mark.slow
 def test_all_plates_so_high_that_feet_would_stand_inside_them(standing, walking, tmp_path) -> None:
     (note,) = told(analysed(tmp_path, standing, walking, raised(slice(None), 50.0)))
-    assert note.message.startswith("Plates 1, 2 and 3 are too high in the file: for a flat foot on plate ")
+    assert note.message.startswith("Plates 1, 2 and 3 are too high in the file: with a flat foot on plate ")
     assert "mm under the surface" in note.message
 
 
@@ -185,7 +185,7 @@ def evidence_of(numbers: Sequence[int]) -> SimpleNamespace:
 def test_of_two_plates_nobody_knows_which_is_wrong() -> None:
     (note,) = plate_height(evidence_of([3, 7]), [stood(0, 0.0), stood(1, -0.021)], 1.75, LIMIT_M)
     assert note.message.startswith("Relative to plate 3, plate 7 is 21 mm lower in the file ")
-    assert "one of the two heights is wrong" in note.message
+    assert "One of the two heights is wrong" in note.message
     assert note.frames == (0, 17)
     assert plate_height(evidence_of([3, 7]), [stood(0, 0.0), stood(1, -0.014)], 1.75, LIMIT_M) == ()
 

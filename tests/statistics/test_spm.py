@@ -202,7 +202,7 @@ def test_nodes_without_variance_are_left_out() -> None:
         (lambda y: spm.one_sample_t(np.ones((5, NODES))), "No node can be tested"),
         (lambda y: spm.paired_t(y, y[:4]), "equal shapes"),
         (lambda y: spm.two_sample_t(y, y[:, :50]), "same number of nodes"),
-        (lambda y: spm.regression(y, np.ones(6)), "cannot estimate"),
+        (lambda y: spm.regression(y, np.ones(6)), "cannot be estimated"),
         (lambda y: spm.anova(y, ["a"] * 6), "two groups"),
         (lambda y: spm.anova(y, ["a"] * 5), "one label per curve"),
         (lambda y: spm.anova_repeated(y, [0, 0, 1, 1, 0, 1], [0, 0, 0, 1, 1, 1]), "several curves"),

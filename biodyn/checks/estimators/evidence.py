@@ -1,7 +1,7 @@
 """Loads of plates matched with stances of feet, and the wrench required by the motion: the basis of the checks of plates.
 
-Decisions about contacts fail with faulty plates, so they are not used here. A load of a plate is matched with the stance of a
-foot by time alone, and the required wrench depends only on the motion.
+Decisions about contacts are not used, because they are wrong for faulty plates. A load of a plate is matched with the stance of
+a foot by time alone, and the required wrench depends only on the motion.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from biodyn.rigid_body import dynamics as whole_body
 
 #: Part of the load with a flat foot.
 FLAT = (0.2, 0.5)
-# Share of the peak force above which force is large and edge effects of the filter are small.
+# Fraction of the peak force above which edge effects of the filter are small.
 FIRM_SHARE = 0.3
 
 
 @dataclass(frozen=True)
 class Step:
-    """One load of one plate and the stance at that time.
+    """One load of one plate, and the stance at the same time.
 
     Attributes:
-        plate: index into the plates; first, stop: marker frames of the load, stop exclusive.
+        plate: index of the plate. first, stop: marker frames of the load, stop exclusive.
         side: foot with a matching stance, None without one.
         single_support: (T,) bool; frames in which only this plate is loaded and the other foot is off the ground, so that
             body and plate must agree.
         high_force: (T,) bool; frames of the load with a high force.
-        fully_measured: the plate alone carried the whole stance, with its full force.
+        fully_measured: True if this plate alone measured the whole stance with its full force.
         heel, toe: (3,) m World, ends of the footprint while the foot is flat; NaN without a side.
-        on_single_plate: only this plate was loaded in this stance, during the whole stance, with any force.
-        heel_to_toe: the complete step was recorded, with the centre of pressure moving from heel to toes.
+        on_single_plate: True if only this plate was loaded during the whole stance, with any force.
+        heel_to_toe: True if the complete step was recorded and the centre of pressure moved from heel to toes.
     """
 
     plate: int
@@ -73,10 +73,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Body against plates.
+    """Data for comparing the body with the plates.
 
     Attributes:
-        rate_hz: of the frames. plates: filtered, World.
+        rate_hz: marker rate. plates: filtered wrenches in World.
         required: (T, 6) F_Wo_W of the ground required by the motion, NaN where unknown.
         measured: (T, 6) sum of all plates.
         steps: loads in order of time.
@@ -84,7 +84,7 @@ class Evidence:
         centre_of_mass: (T, 3) m.
         weight_n: body weight of the mass used.
         floor_velocity: (3,) m/s of the floor, non-zero for a treadmill.
-        force_cutoff_hz: of the filter of the plates, 0 = none.
+        force_cutoff_hz: cut-off of the filter of the plates, 0 = none.
     """
 
     rate_hz: float
@@ -119,13 +119,13 @@ def collect_evidence(
 ) -> Evidence:
     """Collect the evidence of a trial.
 
-    `required` (T, 6): see `Evidence`. `threshold_n`: vertical force of a loaded plate; `smear_s`: half the duration over
-    which the filter spreads an edge. `steps_ahead`: the person walks forwards; in jumps, squats and side steps the centre of
+    `required` (T, 6): see `Evidence`. `threshold_n`: vertical force of a loaded plate; `smear_s`: half the duration over which
+    the filter spreads an edge. `steps_ahead`: True if the person walks forwards; in jumps, squats and side steps the centre of
     pressure does not move from heel to toes.
     """
     # Least overlap if the plate carried the whole stance.
     whole_overlap = 0.75
-    # Least overlap of stance and load of a step, as a share of their union.
+    # Least overlap of stance and load of a step, as a fraction of their union.
     least_overlap = 0.5
     outlines = {side: foot_outline(points.sole[side], rate_hz) for side in SIDES}
     bearing = {side: outline.bearing for side, outline in outlines.items()}
@@ -160,7 +160,7 @@ def collect_evidence(
         )
         matched_steps.append((step, stance if side is not None else None, carried_share))
     steps = _only_whole(matched_steps)
-    # A step with a lower measured than required force is not measured completely.
+    # A step is not measured completely if the measured force is less than the required force.
     for step in steps:
         if step.side is not None and not step.fully_measured:
             complete[step.first : step.stop] = False
@@ -198,10 +198,10 @@ def centre_of_mass(fit: Fit) -> FloatArray:
 
 
 def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArray) -> float:
-    """Return the largest RMS change, Nm/kg, of sagittal and frontal moments of a leg for another wrench (T, 6) of a plate.
+    """Return the largest RMS change, Nm/kg, of sagittal and frontal leg moments for a corrected wrench (T, 6) of a plate.
 
-    The moment of a joint changes by that of the wrench difference about its centre: inverse dynamics is linear in the wrench.
-    NaN without a step of a known foot.
+    Because inverse dynamics is linear in the wrench, the moment of a joint changes by the moment of the wrench difference about
+    its centre. NaN without a step of a known foot.
     """
     least_frames = 5
     difference = corrected - evidence.plates[plate].wrench
@@ -214,7 +214,7 @@ def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArra
             continue
         body = fit.model.sole_body[step.side]
         while body != root:
-            # the whole load too: a delay changes the moments most while the force is small
+            # includes the whole load, because a delay changes the moments most while the force is small
             for span in (rows, np.arange(step.first, step.stop)):
                 force = difference[span, 3:]
                 moment = (difference[span, :3] - cross(fit.body_pose(body)[1][span], force)) @ step.axes.T
@@ -252,7 +252,7 @@ def _find_loads(
 
 def _only_whole(matched_steps: Sequence[tuple[Step, tuple[Side, int, int] | None, float]]) -> tuple[Step, ...]:
     """Return the steps with `on_single_plate` and `fully_measured` corrected for stances on several plates and low forces."""
-    # Ratio of measured to required force, relative to the largest ratio of the walk: lower for incompletely measured steps.
+    # Least ratio of measured to required force, relative to the largest ratio of the walk, of a completely measured step.
     full_share = 0.92
     stances = [stance for _, stance, _ in matched_steps]
     shares = np.array([share for _, _, share in matched_steps])

@@ -1,7 +1,7 @@
 """Detection of a marker that moved on its segment between static trial and walk, by fits without the marker.
 
-A moved marker displaces the whole segment: its error stays small and the errors of its neighbours grow. In a fit without it the
-other markers agree, and its offset on the segment is constant.
+A moved marker displaces the whole fitted segment, so that its error is small and the errors of its neighbours increase. In a
+fit without this marker the other markers agree, and its offset on the segment is constant.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from biodyn.rigid_body import body_poses, inverse_kinematics
 
 _FRAMES = 20
 _CANDIDATES = 6
-# Largest spread of the offset, as a share of the offset.
+# Largest spread of the offset, as a fraction of the offset.
 _SPREAD = 0.6
-# Largest change of distance between markers of a segment: shoes and toes bend by up to 12 mm, skin less.
+# Largest change of distance between markers of a segment; bending of shoes and toes changes it by up to 12 mm, skin by less.
 _STRETCH_M = 0.015
 _BENDING = 0.5
 
 
 @dataclass(frozen=True)
 class Offset:
-    """Offset (3,) m of a marker in segment axes, its spread m, and its share of the error."""
+    """Offset (3,) m of a marker in segment axes, its spread (m), and its fraction of the squared error."""
 
     label: str
     body: str
@@ -44,19 +44,19 @@ def find_moved_marker(
 ) -> tuple[Diagnostic, ...]:
     """Report the marker that moved by more than `limit_m` since the static trial.
 
-    `static`: (3,) m by label; `soft`: labels on deformable parts, excluded from the check of distances.
+    `static`: (3,) m by label; `soft`: labels on deformable parts, which are excluded from the check of distances.
     """
-    wanders = 2.0  # largest offset of other candidates, in multiples of the first
-    # ... and largest share of it for any other marker.
+    wanders = 2.0  # largest offset of other candidates, relative to the first
+    # ... and largest fraction of it for any other marker.
     second_best = 0.75
-    # Least share of the summed squared error that the fit without the marker removes ...
+    # Least fraction of the total squared error that the fit without the marker removes ...
     least_share = 0.30
     candidates = marker_offsets(fit, markers)
     if not candidates:
         return ()
     first, rest = candidates[0], candidates[1:]
     size = float(np.linalg.norm(first.offset_m))
-    # A coordinate measured by one marker alone is undetermined without it: large offsets are ignored.
+    # Large offsets are ignored, because a coordinate determined by one marker only is undetermined without it.
     rivals = [item.share for item in rest if np.linalg.norm(item.offset_m) < wanders * size]
     if (
         size < limit_m
@@ -69,25 +69,27 @@ def find_moved_marker(
         Diagnostic(
             "marker-moved",
             "warning",
-            f"Marker {first.label} is constantly {1000 * size:.0f} mm from its calibrated position on {first.body} "
-            f"(spread {1000 * first.spread_m:.0f} mm); without it the squared error of the other markers decreases by "
-            f"{100 * first.share:.0f} %. Nothing was changed.",
+            f"Marker {first.label} is {1000 * size:.0f} mm from its calibrated position on {first.body} during the "
+            f"whole walk (spread {1000 * first.spread_m:.0f} mm). Without this marker the squared error of the "
+            f"other markers decreases by {100 * first.share:.0f} %. Nothing was changed.",
             value=size,
             limit=limit_m,
             unit="m",
-            hint="The marker was replaced or touched: record a new static trial, or set its weight to 0 "
-            "in [inverse_kinematics.marker_weights].",
+            hint="The marker was replaced or touched. Record a new static trial, or set its weight to 0 in "
+            "[inverse_kinematics.marker_weights].",
         ),
     )
 
 
 def find_slipped_pelvis(fit: Fit, markers: Markers, stride_s: float, limit_m: float = 0.01) -> tuple[Diagnostic, ...]:
-    """Report a pelvis cluster that slips during the walk: its hip centres leave the thighs of both legs at one time.
+    """Report a pelvis cluster that slips during the walk, so that its hip centres shift relative to both thighs at the same
+    time.
 
-    The distance from the hip centre, by the pelvis markers alone, to the distal markers of the thigh is constant. Skin movement
-    of both legs is opposite in walking, so that their mean over half a stride changes by less than 5 mm in 17 sound walks.
+    The distance from the hip centre (from the pelvis markers alone) to the distal thigh markers is constant. Skin movement of
+    the two legs is opposite in walking, so that the mean over both legs and half a stride changes by less than 5 mm in 17 valid
+    walks.
     """
-    distal_m = 0.25  # markers of the thigh farther from the hip are near the knee
+    distal_m = 0.25  # fraction of the thigh length beyond which thigh markers are near the knee
     model, root = fit.model, fit.model.skeleton.root.name
     pelvis = [marker for marker in model.markers if marker.body == root and marker.label in markers.labels]
     window = round(0.5 * stride_s * markers.rate_hz) if np.isfinite(stride_s) else 0
@@ -132,7 +134,7 @@ def find_slipped_pelvis(fit: Fit, markers: Markers, stride_s: float, limit_m: fl
             limit=limit_m,
             unit="m",
             frames=(int(at[best]), len(stretch) - 1),
-            hint="A belt or a bar slipped: fix the markers to the skin, and use only the walk before this time.",
+            hint="A belt or a bar slipped. Fix the markers to the skin, and use only the walk before this time.",
         ),
     )
 
@@ -140,10 +142,11 @@ def find_slipped_pelvis(fit: Fit, markers: Markers, stride_s: float, limit_m: fl
 def other_person(
     fit: Fit, markers: Markers, static: Mapping[str, FloatArray], soft: Collection[str]
 ) -> tuple[Diagnostic, ...]:
-    """Report a static trial with other distances between the markers of most segments: another person, or another scale."""
-    # Median of 17 sound walks at most 0.015; static trials of other people 0.07 to 0.10.
+    """Report a static trial in which the marker distances of most segments differ, because of another person or another
+    scale."""
+    # The median is at most 0.015 in 17 valid walks, and 0.07 to 0.10 for static trials of other people.
     limit, fewest, shortest_m = 0.035, 6, 0.05
-    same_sign = 0.85  # share of the changes with one sign that is a scale
+    same_sign = 0.85  # least fraction of changes with the same sign for a scale error
     rigid_markers = [
         m for m in fit.model.markers if m.label in static and m.label not in soft and m.label in markers.labels
     ]
@@ -166,17 +169,17 @@ def other_person(
         f"all lengths of the walk are about {factor:.2f} times those of the static trial (unit or calibration of the cameras, or "
         "a person of another size)"
         if is_scale
-        else "it shows another person, or another marker set"
+        else "it is of another person, or has another marker set"
     )
     return (
         Diagnostic(
             "static-doubtful",
             "error",
-            f"The static trial does not fit the walk: distances between markers of one segment differ by {100 * size:.0f} % "
-            f"(median of {len(change)}); {cause}. Nothing was changed.",
+            "The static trial does not agree with the walk: distances between markers of a segment differ by "
+            f"{100 * size:.0f} % (median of {len(change)}); {cause}. Nothing was changed.",
             value=size,
             limit=limit,
-            hint="Name the static trial of this person and day with --static.",
+            hint="Specify the static trial of this person and day with --static.",
         ),
     )
 
@@ -203,7 +206,7 @@ def _find_changed_distances(
             continue
         middle = float(np.median(distance))
         change = middle - float(np.linalg.norm(static[first.label] - static[other.label]))
-        # 80th percentile: a marker swapped for a part of the walk is another fault
+        # 80th percentile, because a marker swapped for a part of the walk is another fault
         bending = float(np.percentile(np.abs(distance - middle), 80))
         if abs(change) > _STRETCH_M and bending < _BENDING * abs(change):
             for marker in (first, other):
@@ -212,7 +215,7 @@ def _find_changed_distances(
         return ()
     most = max(len(values) for values in changes.values())
     names = [label for label, values in changes.items() if len(values) == most]
-    # The distance of a single pair is ambiguous: the marker with the larger effect on the fit comes first.
+    # The distance of a single pair is ambiguous; the marker with the larger effect on the fit is listed first.
     relief = {item.label: item.share for item in candidates}
     names.sort(key=lambda label: -relief.get(label, 0.0))
     change = max(max(changes[label]) for label in names)
@@ -220,18 +223,18 @@ def _find_changed_distances(
         Diagnostic(
             "marker-moved",
             "warning",
-            f"Marker {' or '.join(names)} moved on its segment since the calibration: its distance to another marker "
-            f"differs by {1000 * change:.0f} mm during the whole walk. Nothing was changed.",
+            f"Marker {' or '.join(names)} moved on its segment after the calibration: its distance to another "
+            f"marker differs by {1000 * change:.0f} mm during the whole walk. Nothing was changed.",
             value=change,
             limit=_STRETCH_M,
             unit="m",
-            hint="The marker was replaced or touched: record a new static trial.",
+            hint="The marker was replaced or touched. Record a new static trial.",
         ),
     )
 
 
 def marker_offsets(fit: Fit, markers: Markers) -> list[Offset]:
-    """Return offsets of candidate markers from fits without each of them, in order of decreasing effect."""
+    """Return the offsets of candidate markers, computed by fits without each of them, in order of decreasing effect."""
     model = fit.model
     links, p_LM, weights = model.marker_arrays()
     lower, upper = model.coordinate_limits()

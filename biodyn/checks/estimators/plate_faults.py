@@ -1,12 +1,12 @@
-"""Faults of channels, axes and corners of plates, found by the agreement of plate and body after correction of the fault.
+"""Faults of channels, axes and corners of plates, detected by the agreement of plate and body after correction of the fault.
 
 Three criteria are independent of the contact decisions: the centre of pressure moves along the footprint from heel to toe, the
 horizontal force equals the acceleration of the centre of mass, and the moment about the centre of mass equals the change of
 angular momentum. A fault is reported if its correction improves the agreement of all three strongly.
 
-Corners: C3D lists them so that the z axis of the plate points down. In the reverse order z points up, and x and y are exchanged
-or one of them is reversed. Some laboratories have z up by design; therefore corners are reordered (`corners_in_order`) only if
-the same criteria require it.
+In C3D files the order of the corners defines a z axis of the plate that points down. In the reverse order z points up, and x
+and y are exchanged or one of them is reversed. Because some laboratories have z up by design, corners are reordered
+(`corners_in_order`) only if the same criteria require it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from biodyn.library.load import load_table
 from biodyn.processing.signals.orientation import is_z_up
 from biodyn.recording import ForcePlate, PlateWrench
 
-# Largest mismatch (mean square of the criteria in standard deviations) of a sound plate.
+# Largest mismatch (mean square of the criteria in standard deviations) of a plate without a fault.
 SOUND = 1.5
-# Exchanged plates: their steps are matched with other feet, which changes the mismatch more.
+# Largest mismatch for exchanged plates, whose steps are matched with other feet, which changes the mismatch more.
 _REMAINING_SWAPPED = 0.35
 
 
@@ -37,7 +37,7 @@ _REMAINING_SWAPPED = 0.35
 class PlateFault:
     """Correction of a fault: exchange of horizontal forces or moments, factors in plate axes, then `quarter_turns`.
 
-    z_up: only for plates with z up (True) or down (False); None: for both.
+    z_up: True or False if the fault applies only to plates with z up or down; None = both.
     """
 
     code: str
@@ -51,13 +51,14 @@ class PlateFault:
     z_up: bool | None = None
 
 
-# Reversed corners turn z up and reverse one horizontal axis or exchange both. After conversion to the reaction, a quarter turn
-# and one reversed horizontal axis of force and moment remain.
+# Reversed corners turn z up and reverse one horizontal axis or exchange both. After conversion to the reaction, the
+# error is a quarter turn and one reversed horizontal axis of force and moment.
 _REVERSED = tuple(
     PlateFault(
         "plate-corners-reversed",
-        "as if its corners were listed the other way round",
-        "By its corners the z axis points up; C3D lists corners clockwise seen from above: correct FORCE_PLATFORM:CORNERS.",
+        "as if its corners were listed in reverse order",
+        "The order of the corners defines an upward z axis, but in C3D corners are listed clockwise seen from "
+        "above. Correct FORCE_PLATFORM:CORNERS.",
         quarter_turns=turns,
         force=(-1.0, 1.0, 1.0),
         moment=(-1.0, 1.0, 1.0),
@@ -70,7 +71,7 @@ _REVERSED = tuple(
 def _sign_faults(
     code: str, hints: tuple[str, str], faults: Mapping[str, tuple[float, float, float]]
 ) -> Iterator[PlateFault]:
-    """Yield sign faults of force or moment by the names of their channels; hints: of the first and of the other faults."""
+    """Yield sign faults of force or moment by channel names; hints: hint for the first fault, and for the others."""
     for names, factors in faults.items():
         hint = hints[0] if names == next(iter(faults)) else hints[1]
         what = f"as if {names} had the opposite sign"
@@ -80,11 +81,14 @@ def _sign_faults(
             yield PlateFault(code, what, hint, moment=factors)
 
 
-_TURNED = "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS."
+_TURNED = (
+    "The corners are listed in a wrong order, or the plate was mounted in another orientation. Correct "
+    "FORCE_PLATFORM:CORNERS."
+)
 _ORDER = "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables."
 _FAULTS = (
     *(
-        PlateFault("plate-rotated", f"as if the plate were turned by {angle} degrees", _TURNED, quarter_turns=turns)
+        PlateFault("plate-rotated", f"as if the plate were rotated by {angle} degrees", _TURNED, quarter_turns=turns)
         for turns, angle in ((1, 90), (3, -90), (2, 180))
     ),
     PlateFault("plate-axes-exchanged", "as if Fx and Fy were swapped", _ORDER, exchange=True),
@@ -95,7 +99,7 @@ _FAULTS = (
         _ORDER,
         exchange=True,
         exchange_moments=True,
-        z_up=False,  # equivalent to a reversed order of corners for z up
+        z_up=False,  # for z up equivalent to a reversed order of corners
     ),
     *_sign_faults(
         "plate-moment-sign",
@@ -118,9 +122,10 @@ _FAULTS = (
 
 
 def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
-    """Report pairs of plates that agree with the body after an exchange of their channels."""
+    """Report pairs of plates that agree with the body after exchanging their channels."""
     now = [plate_mismatch(evidence, n, plate) for n, plate in enumerate(evidence.plates)]
-    sound_again = 2.0  # multiple of a sound mismatch within which exchanged plates agree with the body after correction
+    # largest mismatch of exchanged plates after correction, relative to that of plates without a fault
+    sound_again = 2.0
     notes: list[Diagnostic] = []
     for first, second in combinations(range(len(evidence.plates)), 2):
         before = sum(value for value in (now[first], now[second]) if value is not None)
@@ -133,7 +138,7 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
             continue
         numbers = [evidence.plates[n].number for n in (first, second)]
         what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped"
-        hint = "Check FORCE_PLATFORM:CHANNEL and the cables: each plate records the steps on the other."
+        hint = "Each plate records the steps on the other plate. Check FORCE_PLATFORM:CHANNEL and the cables."
         note = _fault_note(
             "plates-swapped", what, before, remaining, _frames_of_plates(evidence, (first, second)), hint
         )
@@ -143,7 +148,7 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
 
 @dataclass(frozen=True)
 class ExplainedPlate:
-    """A plate (index) with a fault; its correction lowers the mismatch with feet and body from `before` to `after`."""
+    """Plate (index) with a fault whose correction reduces the mismatch with feet and body from `before` to `after`."""
 
     plate: int
     fault: PlateFault
@@ -158,8 +163,8 @@ def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
     An exchange or a sign has no free size, a shift has two: a shift that explains little more is not preferred, because it would
     have to agree with that fault by chance.
     """
-    # Largest share of the mismatch that may remain after correction of the fault, and least decrease. Of 17 sound walks no
-    # correction lowers the mismatch of a plate with a whole step at all.
+    # Largest fraction of the mismatch after correction of the fault, and least decrease. In 17 valid walks no
+    # correction reduces the mismatch of a plate with a whole step.
     largest_remainder, least_decrease = 0.6, 0.3
     # Largest remainder relative to that of the best shift: 1.3 for a reversed moment channel written into a real walk, 3 and more
     # for plates shifted by 2.5 to 5 cm.
@@ -201,7 +206,7 @@ def _after_shift(evidence: Evidence, number: int, plate: PlateWrench) -> float:
 
 
 def shift_pressure(plate: PlateWrench, shift_m: FloatArray) -> PlateWrench:
-    """Return the plate with its centre of pressure moved by a horizontal vector (3,) m."""
+    """Return the plate with its centre of pressure shifted by a horizontal vector (3,) m."""
     force = plate.wrench[:, 3:]
     moment = plate.wrench[:, :3] + cross(shift_m, force)
     return replace(plate, wrench=np.hstack([moment, force]), corners=plate.corners + shift_m)
@@ -210,7 +215,7 @@ def shift_pressure(plate: PlateWrench, shift_m: FloatArray) -> PlateWrench:
 def plate_faults(
     evidence: Evidence, explained: Sequence[ExplainedPlate], effects: Mapping[int, float] = MappingProxyType({})
 ) -> tuple[Diagnostic, ...]:
-    """Return one finding per plate of `explained_plates`; effects: of each plate on joint moments, Nm/kg RMS."""
+    """Return one finding per plate of `explained_plates`; effects: effect of each plate on joint moments, Nm/kg RMS."""
     return tuple(
         _fault_note(
             plate.fault.code,
@@ -226,9 +231,9 @@ def plate_faults(
 
 
 def plate_mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float | None:
-    """Return the mismatch of plate `number`, with given wrench and corners, with feet and body; None without a step.
+    """Return the mismatch of plate `number` (with the wrench and corners of `plate`) with feet and body; None without a step.
 
-    Sum of the mean squares in standard deviations of centre of pressure, horizontal force and moment.
+    It is the sum of the mean squares, in standard deviations, of centre of pressure, horizontal force and moment.
     """
     least_frames = 5
     table = load_table("checks/checks")
@@ -341,8 +346,8 @@ def _fault_note(
     return Diagnostic(
         code,
         severity_of(effect),
-        f"{what}: a correction would lower the mismatch with feet and body from {before:.1f} to {after:.1f} "
-        f"(mean square in standard deviations){effect_text(effect)}. Nothing was changed.",
+        f"{what}: a correction would reduce the mismatch with feet and body from {before:.1f} to {after:.1f} (mean "
+        f"square in standard deviations){effect_text(effect)}. Nothing was changed.",
         value=before,
         limit=SOUND,
         frames=frames,
@@ -350,9 +355,9 @@ def _fault_note(
     )
 
 
-# Mismatch of sound plates under shod feet or feet with few markers (two of nineteen shared walks).
+# Mismatch of plates without a fault under shod feet or feet with few markers (two of nineteen shared walks).
 _LIKE_SOUND = 2.0 * SOUND
-# Reversed orders of corners, starting with each of them.
+# Reversed orders of corners, starting with each corner.
 _BACKWARDS = ((0, 3, 2, 1), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0))
 
 
@@ -392,11 +397,12 @@ def corners_in_order(
 ) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
     """Return the plates (World) with corners in C3D order, and a finding about corrected corners.
 
-    One order applies to all plates with z up. They are corrected if it makes one plate nearly sound, improves each plate with a
-    step, and is much better than any other order and any other fault.
-    `wrench_of`: filtered wrench of a plate at the marker rate. `R_WL` turns laboratory axes into World.
+    One order applies to all plates with z up. They are corrected if this order nearly removes the mismatch of one plate,
+    improves each plate with a step, and is much better than any other order and any other fault. `wrench_of`: filtered wrench
+    of a plate at the marker rate. `R_WL`: rotation from laboratory axes to World.
     """
-    # Largest mismatch of the corrected order relative to the best other fault (0.01 to 0.95 in 72 walks with reversed corners).
+    # Largest mismatch of the corrected order relative to that of the best other fault (0.01 to 0.95 in 72 walks with
+    # reversed corners).
     of_fault = 0.8
     up = [n for n, plate in enumerate(plates) if is_z_up(plate)]
     judged = [n for n in up if plate_mismatch(evidence, n, evidence.plates[n]) is not None]
@@ -449,10 +455,10 @@ def _note_corner_order(numbers: Sequence[int], listing: _Listing, means: tuple[f
     return Diagnostic(
         "plate-corners-corrected",
         "warning",
-        f"{plate_list(numbers)} {'have' if several else 'has'} an upward z axis by the order of "
-        f"{'their' if several else 'its'} corners in the file; in C3D it points "
-        f"down. The corners are used {listing.words}, which lowers the mismatch with feet and body from {before:.1f} to "
-        f"{after:.1f} (mean square in standard deviations); no other change lowers it below {nearest:.1f}.",
+        f"{plate_list(numbers)} {('have' if several else 'has')} an upward z axis by the order of "
+        f"{('their' if several else 'its')} corners in the file; in C3D it points down. The corners are used "
+        f"{listing.words}, which reduces the mismatch with feet and body from {before:.1f} to {after:.1f} (mean "
+        f"square in standard deviations); no other change reduces it below {nearest:.1f}.",
         value=before,
         limit=SOUND,
         hint="Correct FORCE_PLATFORM:CORNERS in the export settings: clockwise seen from above.",

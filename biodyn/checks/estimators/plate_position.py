@@ -1,15 +1,16 @@
-"""Estimate shift and height of force plates against the file.
+"""Estimate of shift and height errors of force plates in the file.
 
-Shift: each complete step has two independent expectations of the point of application, from the footprint and from the moment
+Shift: each complete step has two independent predictions of the point of application, from the footprint and from the moment
 about the centre of mass. Both include a constant of the person (roll-over of the foot, mass distribution of the trunk) with a
-known spread, shared by all steps. Candidate causes (one plate or all plates shifted, markers scaled or turned against the plates,
-a moved foot marker, which displaces the footprints of that foot on every plate and does not change the moment) are fitted by
-least squares and compared by the squared deviations that they explain, less their complexity.
+known SD, which is common to all steps. Candidate causes are a shift of one plate or of all plates, a scale or rotation of the
+markers relative to the plates, and a moved foot marker (which displaces the footprints of this foot on every plate, but does
+not change the moment). They are fitted by least squares and compared by the squared deviations that they explain minus their
+complexity.
 
-Height: the markers of a flat foot have the same height over the plate as over the floor in the static trial. This gives the
-height of every plate against the floor; differences to the file must be equal for all plates. If all plates are wrong alike, two
-criteria remain: a foot that would be inside its plate, and a malleolus at its usual height over the laboratory's zero but not
-over the plate. Shoes raise the malleolus; forces do not depend on the height (docs/methods.md).
+Height: the markers of a flat foot have the same height above the plate as above the floor in the static trial. This determines
+the height of every plate relative to the floor; differences from the file must be equal for all plates. If all plates have the
+same error, two criteria remain: a foot that would be inside its plate, and a malleolus at its typical height above the
+laboratory's zero but not above the plate. Shoes raise the malleolus; forces do not depend on the height (docs/methods.md).
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from biodyn.processing.contacts.loading import plate_surface
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers, PlateWrench
 
-#: What is displaced: one plate, all plates alike, all lengths of the markers, the markers about the vertical, markers of a foot.
+# : Kind of displacement: one plate, all plates together, scale of the markers, rotation of the markers about the
+# vertical, foot markers.
 Kind = Literal["plate", "plates", "scale", "turn", "foot"]
-# Complexity of each candidate, in units of squared deviations: twice its number of parameters (Akaike 1974), and what a rarer
-# cause must explain beyond a usual one.
+# Complexity of each candidate, in units of squared deviations: twice its number of parameters (Akaike 1974), plus a
+# penalty for rare causes.
 _COMPLEXITY: Final[dict[Kind, float]] = {"plate": 4.0, "plates": 5.0, "scale": 8.0, "turn": 8.0, "foot": 6.0}
 
 
@@ -43,9 +45,9 @@ class Displacement:
     """One candidate cause of the disagreement between feet, body and plates, fitted by least squares.
 
     Attributes:
-        kind: see `Kind`. plate: index of the plate, only of kind "plate". side: only of kind "foot".
-        error: (2,) error of the point of application: m in World forward and to the right; of a foot forward and outward; of
-            "scale" a share of the distance to the laboratory's origin, of "turn" rad, followed by 0.
+        kind: see `Kind`. plate: index of the plate, for kind "plate" only. side: side of the foot, for kind "foot" only.
+        error: (2,) error of the point of application, m forward and to the right in World (forward and outward for a foot);
+            (relative error, 0) for "scale", (angle in rad, 0) for "turn".
         sd: standard deviation of the error. gain: reduction of `before`, the sum of squared deviations without a cause.
     """
 
@@ -64,11 +66,11 @@ class Displacement:
 
     @property
     def shift_m(self) -> FloatArray:
-        """Shift (3,) m World of the plates that removes the error, of the kinds "plate" and "plates"."""
+        """Shift (3,) m in World of the plates that removes the error, for the kinds "plate" and "plates"."""
         return -np.array([self.error[0], 0.0, self.error[1]])
 
     def shift_at(self, p_WP: FloatArray) -> FloatArray:
-        """Return the shift (3,) m World of a plate at p_WP that removes the error."""
+        """Return the shift (3,) m in World of a plate at p_WP that removes the error."""
         if self.kind == "scale":
             return -self.error[0] * p_WP * (1.0, 0.0, 1.0)
         if self.kind == "turn":
@@ -77,13 +79,13 @@ class Displacement:
 
     @property
     def score(self) -> float:
-        """Explained squared deviations less the complexity."""
+        """Explained squared deviations minus the complexity."""
         return self.gain - _COMPLEXITY[self.kind]
 
 
 @dataclass(frozen=True)
 class _Row:
-    """One observation: plate, foot, its place and direction in World, index of the person's constant, value and sd, m."""
+    """Observation: plate, foot, position and direction in World, index of the person's constant, value and SD, m."""
 
     plate: int
     side: Side
@@ -100,14 +102,14 @@ def plate_moved(
     effect_of: Callable[[Displacement], float] = lambda cause: np.nan,
     alike: bool = True,
 ) -> tuple[Diagnostic, ...]:
-    """Report the displacement that explains the disagreement of feet, body and plates best, if it is large.
+    """Report the displacement that best explains the disagreement of feet, body and plates, if it is large.
 
-    limit_m: of the shift of a single plate. effect_of: change of joint moments by a cause, Nm/kg RMS. alike: whether a shift of
-    all plates alike is reported.
+    limit_m: limit of the shift of a single plate. effect_of: change of joint moments by a cause, Nm/kg RMS. alike: True to
+    report a common shift of all plates.
     """
-    # Least reduction of the squared deviations, least error in multiples of its standard deviation, and least error. All plates
-    # alike: the person's own constants are not distinguished, sound walks show up to 17 mm. Scale and turn: 24 sound walks show
-    # up to 2 % and, where other candidates explain as much, 2 degrees.
+    # Least reduction of the squared deviations, least ratio of the error to its standard deviation, and least error. A
+    # common shift of all plates is not distinguished from the person's constants; valid walks have up to 17 mm. For
+    # scale and rotation, 24 valid walks have up to 2 % and, if other candidates explain as much, 2 degrees.
     least: Mapping[Kind, tuple[float, float, float]] = {
         "plate": (12.0, 3.0, limit_m),
         "plates": (5.0, 2.2, 0.02),
@@ -115,7 +117,7 @@ def plate_moved(
         "turn": (12.0, 4.0, 0.03),
         "foot": (12.0, 0.0, limit_m),
     }
-    as_likely = 6.0  # difference of scores up to which another cause is named too: a likelihood ratio of 20
+    as_likely = 6.0  # difference of scores up to which another cause is also reported (likelihood ratio of 20)
     candidates = find_displacements(evidence)
     if not candidates or (candidates[0].kind == "plates" and not alike):
         return ()
@@ -139,8 +141,8 @@ def plate_moved(
         Diagnostic(
             "plate-moved",
             severity_of(effect),
-            f"{what}: correcting it removes {100 * cause.gain / cause.before:.0f} % of the squared disagreement between feet, "
-            f"body and plates{effect_text(effect)}. {_or_else(rivals)}Nothing was changed.",
+            f"{what}: correcting this removes {100 * cause.gain / cause.before:.0f} % of the squared disagreement "
+            f"between feet, body and plates{effect_text(effect)}. {_or_else(rivals)}Nothing was changed.",
             value=cause.size,
             limit=least_size,
             unit="m" if cause.kind in ("plate", "plates") else "",
@@ -152,11 +154,11 @@ def plate_moved(
 
 def _or_else(rivals: Sequence[str]) -> str:
     """Return a sentence about other causes that explain nearly as much."""
-    return f"Nearly as likely: {'; or '.join(text[:1].lower() + text[1:] for text in rivals[:2])}. " if rivals else ""
+    return f"Nearly as probable: {'; or '.join(text[:1].lower() + text[1:] for text in rivals[:2])}. " if rivals else ""
 
 
 def _describe_cause(evidence: Evidence, cause: Displacement) -> tuple[str, str]:
-    """Return a cause in words, and the advice."""
+    """Return a description of a cause, and a hint."""
     if cause.kind == "scale":
         return (
             f"All lengths between the markers seem to be {1.0 - cause.error[0]:.3f} times those of the plates",
@@ -164,8 +166,8 @@ def _describe_cause(evidence: Evidence, cause: Displacement) -> tuple[str, str]:
         )
     if cause.kind == "turn":
         return (
-            f"The markers seem to be turned by {np.rad2deg(abs(cause.error[0])):.1f} degrees about the vertical",
-            "Check the axes of the cameras' calibration and the corners of the plates.",
+            f"The markers seem to be rotated by {np.rad2deg(abs(cause.error[0])):.1f} degrees about the vertical",
+            "Check the axes of the camera calibration and the corners of the plates.",
         )
     if cause.side is not None:
         return f"A marker of the {SIDE_NAMES[cause.side]} foot moved", ""
@@ -176,9 +178,9 @@ def _describe_cause(evidence: Evidence, cause: Displacement) -> tuple[str, str]:
     if len(plates) > 1 and all(plate.outlined for plate in plates):
         numbers = ", ".join(str(plate.number) for plate in plates)
         return (
-            f"All loaded plates ({numbers}), or the cameras' origin, seem to be {size:.1f} cm from their positions in the file "
-            f"{where}",
-            "Measure the corners of the plates again, and check whether plates or camera calibration were moved.",
+            f"All loaded plates ({numbers}), or the origin of the cameras, seem to be {size:.1f} cm from their "
+            f"positions in the file {where}",
+            "Measure the corners of the plates again, and check whether plates or camera calibration were changed.",
         )
     subject, reference, hint = (
         _plate_texts(plates[0]) if plates[0].outlined else _table_texts(plates[0], {step.side for step in steps})
@@ -191,7 +193,7 @@ def _plate_texts(plate: PlateWrench) -> tuple[str, str, str]:
     return (
         f"Plate {plate.number} seems to be",
         "its position in the file",
-        "Measure the corners of the plate again, and check whether plate or camera calibration were moved.",
+        "Measure the corners of the plate again, and check whether plate or camera calibration were changed.",
     )
 
 
@@ -223,13 +225,14 @@ def _foot_note(foot: Displacement, side: Side, limit_m: float) -> Diagnostic:
     return Diagnostic(
         "marker-moved",
         "warning",
-        f"The {SIDE_NAMES[side]} foot's centre of pressure is {100 * foot.size:.1f} cm off its usual place within the foot "
-        f"({100 * foot.error[0]:+.1f} cm forward, {100 * foot.error[1]:+.1f} cm outward), on every plate, while the body "
-        "agrees with the plates. Nothing was changed.",
+        f"The centre of pressure of the {SIDE_NAMES[side]} foot is {100 * foot.size:.1f} cm from its typical "
+        f"position in the foot ({100 * foot.error[0]:+.1f} cm forward, {100 * foot.error[1]:+.1f} cm outward) on "
+        "every plate, while the body agrees with the plates. Nothing was changed.",
         value=foot.size,
         limit=limit_m,
         unit="m",
-        hint="A marker of this foot had another position in the calibration, or the foot outline does not fit the shoe.",
+        hint="A marker of this foot had another position in the calibration, or the foot outline does not agree with "
+        "the shoe.",
     )
 
 
@@ -240,7 +243,7 @@ def find_displacements(evidence: Evidence) -> list[Displacement]:
         return []
     before = _solve(rows, [np.zeros(2)] * len(rows))[0]
     plates = sorted({row.plate for row in rows})
-    # The centre of pressure moves with the plate; the missing lever moves against it.
+    # The centre of pressure shifts with the plate; the missing lever arm changes in the opposite direction.
     senses = [1.0 if row.constant < 2 else -1.0 for row in rows]
     moved = [sense * row.direction[::2] for sense, row in zip(senses, rows, strict=True)]
     columns: list[tuple[Kind, int | None, Side | None, list[FloatArray]]] = [
@@ -265,7 +268,7 @@ def find_displacements(evidence: Evidence) -> list[Displacement]:
 
 
 def _observations(evidence: Evidence) -> list[_Row]:
-    """Return footprint forward and lateral (constants 0, 1) and lever forward and lateral (2, 3) of every complete step."""
+    """Return the forward and lateral errors of footprint (constants 0, 1) and lever arm (2, 3) for every complete step."""
     least_frames = 5
     table = load_table("checks/checks")
     path, body = table["pressure_path"], table["body"]
@@ -302,7 +305,7 @@ def _solve(rows: list[_Row], unknown: list[FloatArray]) -> tuple[float, FloatArr
     """
     table = load_table("checks/checks")
     path, body = table["pressure_path"], table["body"]
-    # Usual values and spreads of the person's constants.
+    # Typical values and SDs of the person's constants.
     usual = np.array([0.0, 0.0, body["lever_forward_m"], 0.0])
     spread = np.array(
         [
@@ -334,11 +337,11 @@ _LARGEST_TILT_RAD = 0.1
 def floor_tilt(points: GaitPoints, plates: Sequence[PlateWrench], rate_hz: float) -> float:
     """Return the slope (rad, upwards along the walk) of the floor under flat feet relative to the plates; NaN if unknown.
 
-    A straight line fits the heights of the feet over their places, with a constant difference of right and left. 24 sound walks
-    of eight laboratories: up to 0.5 degrees, heights within 2 mm of the line.
+    A straight line is fitted to the heights of the feet as a function of position, with a constant difference between right and
+    left. In 24 valid walks of eight laboratories the slope is up to 0.5 degrees, and heights are within 2 mm of the line.
     """
     stance_sd_m, sides_sd_m, least_s, least_span_m, worst_m = 0.003, 0.005, 0.3, 1.0, 0.008
-    feet: list[tuple[float, float, float]] = []  # place along the walk, height, side
+    feet: list[tuple[float, float, float]] = []  # position along the walk, height, side
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
         for first, stop in finite_stretches(foot_outline(points.sole[side], rate_hz).bearing):
             begin, end = (first + round(share * (stop - first)) for share in FLAT)
@@ -363,7 +366,7 @@ def floor_tilt(points: GaitPoints, plates: Sequence[PlateWrench], rate_hz: float
 
 
 def tilted_markers(tilt_rad: float, effect_nm_kg: float) -> tuple[Diagnostic, ...]:
-    """Report a tilt of the markers against the plates; effect: of its correction on joint moments, Nm/kg RMS."""
+    """Report a tilt of the markers relative to the plates; effect: RMS change of joint moments by its correction, Nm/kg."""
     limit_rad = np.deg2rad(1.0)
     if not abs(tilt_rad) >= limit_rad:
         return ()
@@ -371,9 +374,9 @@ def tilted_markers(tilt_rad: float, effect_nm_kg: float) -> tuple[Diagnostic, ..
         Diagnostic(
             "plate-height",
             severity_of(effect_nm_kg),
-            f"The floor under the feet {'rises' if tilt_rad > 0.0 else 'falls'} by {np.rad2deg(abs(tilt_rad)):.1f} degrees along "
-            "the walk, but the plates are level: the calibration of the cameras seems to be tilted, or the floor is a ramp"
-            f"{effect_text(effect_nm_kg)}. Nothing was changed.",
+            f"The floor under the feet {('rises' if tilt_rad > 0.0 else 'falls')} by {np.rad2deg(abs(tilt_rad)):.1f} "
+            "degrees along the walk, but the plates are level. The calibration of the cameras seems to be tilted, "
+            f"or the floor is a ramp{effect_text(effect_nm_kg)}. Nothing was changed.",
             value=abs(tilt_rad),
             limit=float(limit_rad),
             unit="rad",
@@ -385,7 +388,7 @@ def tilted_markers(tilt_rad: float, effect_nm_kg: float) -> tuple[Diagnostic, ..
 _LEAST_FRAMES_OF_HEIGHT = 5
 _ZERO = np.array(
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]
-)  # laboratory zero height, World
+)  # height of the laboratory's zero in World
 _HINT = (
     "Measure the heights of the corners (FORCE_PLATFORM:CORNERS) and of the laboratory's zero again, and check for a cover or "
     "floor that was added later."
@@ -405,10 +408,10 @@ class FlatFoot:
     """A flat foot on a plate; heights in m.
 
     Attributes:
-        plate: index into the plates. lowest_m, lowest: height of the lowest marker of the foot over the plate of the file, and
-            its label. ankle_m, zero_m: height of the lateral malleolus over the plate and over the laboratory's zero, NaN
-            without a marker.
-        level_m: height of the plate in the file minus its height by the markers and the static trial, NaN if unknown.
+        plate: index of the plate.
+        lowest_m, lowest: height of the lowest foot marker above the plate in the file, and its label.
+        ankle_m, zero_m: height of the lateral malleolus above the plate and above the laboratory's zero, NaN without a marker.
+        level_m: height of the plate in the file minus its height from the markers and the static trial, NaN if unknown.
     """
 
     plate: int
@@ -473,9 +476,9 @@ def relative_heights(heights: Sequence[FlatFoot]) -> dict[int, float]:
 def plate_height(
     evidence: Evidence, heights: Sequence[FlatFoot], height_m: float | None, limit_m: float
 ) -> tuple[Diagnostic, ...]:
-    """Report plates with heights that are impossible for a foot, and plates with heights that contradict each other.
+    """Report plates with heights that are impossible for a foot, and plates with contradictory heights.
 
-    height_m: of the body, None if unknown; limit_m: of the difference between plates.
+    height_m: body height, None if unknown. limit_m: limit of the difference between plates.
     """
     judged = [_violated_criterion(n, heights, height_m) for n in sorted({standing.plate for standing in heights})]
     single = [impossible for impossible in judged if impossible is not None]
@@ -503,7 +506,8 @@ def _flat_frames(step: Step, points: GaitPoints) -> IntArray:
 
 
 def _heights_above_plate(positions: FloatArray, corners: FloatArray) -> FloatArray:
-    """Return the median vertical height (M,) m of markers (n, M, 3) over the plane of a plate; NaN for unseen markers."""
+    """Return the median vertical height (M,) m of markers (n, M, 3) above the plane of a plate; NaN for markers that are not
+    visible."""
     centre, normal = plate_surface(corners)
     away = (positions - centre) @ (normal / normal[1])
     seen = np.isfinite(away).any(axis=0)
@@ -527,7 +531,7 @@ _Kind = Literal["marker", "ankle", "zero"]
 
 @dataclass(frozen=True)
 class _Impossible:
-    """A plate with an impossible height: criterion, height of the point (m) over the plate and over the zero height."""
+    """Plate with an impossible height: criterion, and height (m) of the point above the plate and above the zero height."""
 
     plate: int
     kind: _Kind
@@ -537,7 +541,7 @@ class _Impossible:
 
     @property
     def raised_m(self) -> float:
-        """Height of the plate over the zero height in the file."""
+        """Height (m) of the plate above the zero height in the file."""
         return self.over_zero_m - self.over_plate_m
 
 
@@ -567,17 +571,18 @@ def _violated_criterion(n: int, heights: Sequence[FlatFoot], height_m: float | N
 # -- messages ----------------------------------------------------------------------------------------------------------
 
 _TEXTS: Final[dict[_Kind, str]] = {
-    "marker": "{plates} too high in the file: for a flat foot on plate {worst}, marker {label} would be {over} the surface, "
-    "which is less than the radius of a marker.",
-    "ankle": "{plates} too high in the file: for a flat foot on plate {worst}, the lateral malleolus would be {over} the "
-    "surface; usual barefoot: {usual:.0f} mm.",
-    "zero": "{plates} {away} the laboratory's zero height in the file, but flat feet on it are at the zero height: the lateral "
-    "malleolus is {over} the surface and {zero:.0f} mm over the zero height; usual barefoot: {usual:.0f} mm.",
+    "marker": "{plates} too high in the file: with a flat foot on plate {worst}, marker {label} would be {over} the "
+    "surface, which is less than the radius of a marker.",
+    "ankle": "{plates} too high in the file: with a flat foot on plate {worst}, the lateral malleolus would be "
+    "{over} the surface (typical barefoot: {usual:.0f} mm).",
+    "zero": "{plates} {away} the laboratory's zero height in the file, but flat feet on it are at the zero height: "
+    "the lateral malleolus is {over} the surface and {zero:.0f} mm above the zero height (typical barefoot: "
+    "{usual:.0f} mm).",
 }
 
 
 def _single_note(evidence: Evidence, plates: Sequence[_Impossible], height_m: float | None) -> Diagnostic | None:
-    """Return one finding for the plates that violate one criterion, None without any."""
+    """Return one finding for the plates that violate the same criterion; None if there are none."""
     if not plates:
         return None
     table, height = load_table("checks/checks")["plate_height"], np.nan if height_m is None else height_m
@@ -609,16 +614,16 @@ def _plates_text(evidence: Evidence, plates: Sequence[_Impossible], singular: st
 def _pair_finding(evidence: Evidence, first_plate: int, second_plate: int, higher: float, limit_m: float) -> Diagnostic:
     first, second = evidence.plates[first_plate].number, evidence.plates[second_plate].number
     text = (
-        f"Relative to plate {first}, plate {second} is {_height_text(higher)} in the file than by markers of flat feet and the "
-        "static trial: one of the two heights is wrong."
+        f"Relative to plate {first}, plate {second} is {_height_text(higher)} in the file than according to markers "
+        "of flat feet and the static trial. One of the two heights is wrong."
     )
     return _position_note(evidence, [first_plate, second_plate], abs(higher), limit_m, text)
 
 
 def _single_finding(evidence: Evidence, n: int, higher: float, limit_m: float) -> Diagnostic:
     text = (
-        f"Plate {evidence.plates[n].number} is {_height_text(higher)} in the file than by markers of flat feet and "
-        "the static trial, relative to the other plates."
+        f"Plate {evidence.plates[n].number} is {_height_text(higher)} in the file than according to markers of flat "
+        "feet and the static trial, relative to the other plates."
     )
     return _position_note(evidence, [n], abs(higher), limit_m, text)
 

@@ -1,4 +1,4 @@
-"""Detect offsets, wrong units and channels without signal of force plates."""
+"""Detection of offsets, wrong units and channels without signal of force plates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from biodyn.processing.contacts.feet import clear_of_plate
 from biodyn.recording import PlateWrench
 
 CODE = "plate-not-zeroed"
-# Vertical force of an unloaded plate, N, from which an offset is reported.
+# Vertical force of an unloaded plate, N, above which an offset is reported.
 BASELINE_N = 10.0
 
 
@@ -45,7 +45,7 @@ def find_unloaded_forces(
 ) -> tuple[Diagnostic, ...]:
     """Report plates with a force while unloaded.
 
-    plates: filtered, at the marker rate. foot_outlines: per side (T, K, 3) m World, outline, NaN where unknown.
+    plates: filtered wrenches at the marker rate. foot_outlines: outline (T, K, 3) m in World of each foot, NaN where unknown.
     """
     notes = []
     for plate in plates:
@@ -54,7 +54,7 @@ def find_unloaded_forces(
         if level is not None and abs(level.force_n) > limit_n:
             notes.append(_remaining_offset(plate, level, rate_hz, weight_n, limit_n))
         elif abs(removed) > limit_n:
-            text = f"reads {removed:.0f} N while unloaded; this offset was removed."
+            text = f"has an offset of {removed:.0f} N, which was removed."
             notes.append(_offset_note(plate, "warning", removed, limit_n, text))
     return tuple(notes)
 
@@ -69,10 +69,10 @@ def removed_level_n(plate: PlateWrench) -> float:
 
 def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
     """Return the wrench in frames with both feet off the plate; None if there are too few frames or it varies."""
-    # Largest range of 80 % of the frames for an offset: larger for hands or sticks on the plate.
+    # Largest range of 80 % of the frames for an offset; it is larger with hands or sticks on the plate.
     steady_n = 10.0
     least_s = 0.25
-    if not plate.outlined:  # without corners the feet on it are unknown
+    if not plate.outlined:  # without corners the feet on the plate are unknown
         return None
     free = np.isfinite(plate.wrench).all(axis=1)
     for sole in foot_outlines.values():
@@ -94,27 +94,27 @@ def remaining_offsets(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 def _remaining_offset(
     plate: PlateWrench, level: EmptyLevel, rate_hz: float, weight_n: float, limit_n: float
 ) -> Diagnostic:
-    # Share of body weight beyond which torques of a stance on the plate are unusable.
+    # Fraction of body weight beyond which torques of a stance on the plate are unusable.
     severe_share = 0.05
     severity = "error" if abs(level.force_n) > severe_share * weight_n else "warning"
     text = (
-        f"reads {level.force_n:.0f} N without a foot on it ({level.frames / rate_hz:.1f} s): it was not zeroed, and no "
-        f"offset could be removed. {_offset_effect(plate, level)} Nothing was changed."
+        f"measures {level.force_n:.0f} N without a foot on it ({level.frames / rate_hz:.1f} s). It was not zeroed, "
+        f"and no offset could be removed. {_offset_effect(plate, level)} Nothing was changed."
     )
     return _offset_note(plate, severity, level.force_n, limit_n, text, (level.first, level.last))
 
 
 def _offset_effect(plate: PlateWrench, level: EmptyLevel) -> str:
-    """Describe the effect of removing the offset on peak force and centre of pressure."""
+    """Return a description of the effect of removing the offset on peak force and centre of pressure."""
     zeroed = PlateWrench(plate.number, plate.corners, plate.wrench - level.wrench, plate.rate_hz)
     peak, right = float(np.nanmax(plate.wrench[:, 4])), float(np.nanmax(zeroed.wrench[:, 4]))
     if right < abs(level.force_n):
-        return "No contact on it."
+        return "There is no contact on this plate."
     text = f"Removing the offset would change its peak force from {peak:.0f} to {right:.0f} N"
     rows = np.flatnonzero((zeroed.wrench[:, 4] > FIRM_SHARE * right) & (plate.wrench[:, 4] > FIRM_SHARE * right))
     if len(rows):
         shift = np.linalg.norm(pressure_centre(zeroed, rows) - pressure_centre(plate, rows), axis=1)
-        text += f" and move its centre of pressure by {100 * float(np.median(shift)):.1f} cm"
+        text += f" and shift its centre of pressure by {100 * float(np.median(shift)):.1f} cm"
     return text + "."
 
 
@@ -142,12 +142,12 @@ def _offset_note(
 
 
 def silent_channels(evidence: Evidence, channels_of: Callable[[int], FloatArray]) -> tuple[tuple[int, int], ...]:
-    """Return the channels (indices of plate and channel) without signal during single support on their plate.
+    """Return the channels (indices of plate and channel) without signal during single support on the plate.
 
-    channels_of: contribution of each channel of a plate, by its index, to the wrench F_Wo_W (C, T, 6).
+    channels_of: function that returns the contribution F_Wo_W (C, T, 6) of each channel of a plate, given its index.
     """
-    # Largest force (share of body weight) and moment about the plate's centre (over body weight) of a channel without signal; the
-    # smallest channel of a measured walk has 0.024 and 0.0024 m.
+    # Largest force (fraction of body weight) and moment about the plate centre (divided by body weight) of a channel
+    # without signal; the smallest values of a measured walk are 0.024 and 0.0024 m.
     silent_force, silent_moment_m = 0.003, 0.0003
     silent = []
     steps = [step for step in evidence.steps if _is_single_support(evidence, step)]
@@ -165,7 +165,7 @@ def silent_channels(evidence: Evidence, channels_of: Callable[[int], FloatArray]
 def silent_channel_findings(
     evidence: Evidence, channels: Sequence[tuple[int, int]], labels: Sequence[Sequence[str]]
 ) -> tuple[Diagnostic, ...]:
-    """Return one finding per plate with `silent_channels`; labels: of the channels of every plate."""
+    """Return one finding per plate with `silent_channels`; labels: channel labels of every plate."""
     notes = []
     for plate in sorted({plate for plate, _ in channels}):
         number, steps = evidence.plates[plate].number, [step for step in evidence.steps if step.plate == plate]
@@ -176,12 +176,13 @@ def silent_channel_findings(
             Diagnostic(
                 "plate-channel-gain",
                 "error",
-                f"Plate {number}: {what} {names} {'have' if len(columns) > 1 else 'has'} no signal during contact of a foot. "
-                "Nothing was changed.",
+                f"Plate {number}: {what} {names} {('have' if len(columns) > 1 else 'has')} no signal during a foot "
+                "contact. Nothing was changed.",
                 value=0.0,
                 limit=1.0,
                 frames=(min(step.first for step in steps), max(step.stop for step in steps) - 1),
-                hint="Check its cable, amplifier and FORCE_PLATFORM:CHANNEL; moments and centre of pressure need all channels.",
+                hint="Check its cable, amplifier and FORCE_PLATFORM:CHANNEL. Moments and centre of pressure need all "
+                "channels.",
                 about=f"plate {number}, {names}",
             )
         )
@@ -190,7 +191,7 @@ def silent_channel_findings(
 
 def _is_single_support(evidence: Evidence, step: Step) -> bool:
     """Return whether the whole foot was on its plate, and alone for a while."""
-    # Tolerance of heel and toe positions: a foot this far beyond the edge is still on its plate.
+    # Tolerance of heel and toe positions: a foot that extends beyond the edge by less is on its plate.
     footprint_tolerance_m = 0.02
     least_single_support_frames = 8
     plate = evidence.plates[step.plate]
@@ -205,29 +206,29 @@ def _is_single_support(evidence: Evidence, step: Step) -> bool:
     return bool(np.isfinite(ends).all() and (signed_distance(ends, plate.corners) < footprint_tolerance_m).all())
 
 
-# Least factor of a wrong unit: shifted and rotated plates and differences between people cause smaller factors. With moments near
-# zero, the force at the sensor below the surface still moves the centre of pressure.
+# Least factor of a wrong unit; shifted and rotated plates and differences between people cause smaller factors. Even
+# with moments near zero, the force at the sensor below the surface moves the centre of pressure.
 LARGEST_FACTOR = 7.0
 _LEAST_FRAMES = 5
 NEWTON_A_POUND = 4.448  # lbf
 
 
 def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
-    """Compare the vertical force of the plates with the force required by the motion."""
+    """Report vertical forces of the plates that differ from the required force by the factor of a wrong unit."""
     factor = force_ratio(evidence)
     unit = _unit_of(factor, {"kN": 1e-3, "kgf": 1.0 / STANDARD_GRAVITY_M_S2, "lbf": 1.0 / NEWTON_A_POUND, "mN": 1e3})
     alone = any(
         step.single_support.sum() >= _LEAST_FRAMES for step in evidence.steps
-    )  # else a foot may be partly on a plate
+    )  # otherwise a foot may be partly on a plate
     is_usual = not (unit and alone) and 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR
     if not np.isfinite(factor) or is_usual:
         return ()
-    message = f"The plates show {factor:.2g} times the force expected from body weight and motion{unit}."
+    message = f"The plates measure {factor:.2g} times the force expected from body weight and motion{unit}."
     return (_note_units("force-unit", message, factor, "forces"),)
 
 
 def _unit_of(factor: float, units: Mapping[str, float], tolerance: float = 0.1) -> str:
-    """Return the unit that explains a factor within a tolerance, in words; "" without one."""
+    """Return a text with the unit that explains a factor within a tolerance; "" if there is none."""
     for name, value in units.items():
         if abs(factor / value - 1.0) < tolerance:
             return f", as if they were stored in {name}"
@@ -235,7 +236,7 @@ def _unit_of(factor: float, units: Mapping[str, float], tolerance: float = 0.1) 
 
 
 def force_ratio(evidence: Evidence) -> float:
-    """Return the ratio of measured to required vertical force, median of the steps; NaN without steps."""
+    """Return the median over the steps of the ratio of measured to required vertical force; NaN without steps."""
     ratios = [
         float(
             evidence.plates[step.plate].wrench[step.single_support, 4].sum()
@@ -251,7 +252,7 @@ def force_ratio(evidence: Evidence) -> float:
 
 
 def moment_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
-    """Compare the distances of centre of pressure and foot from the centre of the plate."""
+    """Report moments whose centre of pressure differs from the foot by the factor of a wrong unit."""
     factor = moment_ratio(evidence)
     if not np.isfinite(factor) or 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR:
         return ()
@@ -261,7 +262,7 @@ def moment_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
 
 
 def moment_ratio(evidence: Evidence) -> float:
-    """Return the ratio of the distances of centre of pressure and foot, median of the steps; NaN without steps."""
+    """Return the median ratio of the distances of centre of pressure and foot from the plate centre; NaN without steps."""
     share = load_table("checks/checks")["pressure_path"]["share"]
     ratios = []
     for step in evidence.steps:
@@ -283,24 +284,24 @@ def moment_ratio(evidence: Evidence) -> float:
 
 
 def unloaded_cause(plates: Sequence[PlateWrench]) -> str:
-    """Return the likely cause if no plate was loaded by a person, in a sentence."""
+    """Return a sentence with the probable cause if no plate was loaded by a person."""
     # Lightest and heaviest person, N.
     people_n = (80.0, 3000.0)
     vertical = [plate.wrench[np.isfinite(plate.wrench[:, 4]), 4] for plate in plates]
     swing = max((float(np.ptp(force)) for force in vertical if len(force)), default=0.0)
     if swing == 0.0:
-        return "The force channels are constant: the plates were not recorded or not exported."
+        return "The force channels are constant, so that the plates were probably not recorded or not exported."
     if people_n[0] <= 1000.0 * swing <= people_n[1]:
         return (
-            f"The force changes by {swing:.3g} N at most, a thousandth of a person's weight: it seems to be stored in kN or "
-            "with a wrong scale."
+            f"The force changes by at most {swing:.3g} N, a thousandth of a person's weight. It seems to be stored "
+            "in kN or with a wrong scale."
         )
-    return f"The force changes by {swing:.3g} N at most: no contact with the plates, or they were switched off."
+    return f"The force changes by at most {swing:.3g} N. Nobody stepped on the plates, or they were switched off."
 
 
 def impossible_load(plates: Sequence[PlateWrench]) -> float | None:
-    """Return a vertical force (N) of implausible size and duration, None without one."""
-    # Largest plausible force over this duration: ten times the weight of the heaviest person, in a landing.
+    """Return a vertical force (N) of implausible size and duration; None if there is none."""
+    # Largest plausible force over this duration: ten times the weight of the heaviest person in a landing.
     most_n, most_s = 30e3, 0.1
     for plate in plates:
         size = np.sort(np.abs(plate.wrench[np.isfinite(plate.wrench[:, 4]), 4]))
@@ -321,6 +322,6 @@ def _note_units(code: str, message: str, factor: float, what: str) -> Diagnostic
         f"{message} Nothing was changed.",
         value=factor,
         limit=LARGEST_FACTOR if factor > 1.0 else 1.0 / LARGEST_FACTOR,
-        hint=f"The {what} of the plates probably have a wrong unit (usual: N and Nmm) or scale: check ANALOG:UNITS, "
-        "ANALOG:SCALE and GEN_SCALE, and export the trial again.",
+        hint=f"The {what} of the plates probably have a wrong unit (usually N and Nmm) or scale. Check "
+        "ANALOG:UNITS, ANALOG:SCALE and GEN_SCALE, and export the trial again.",
     )

@@ -1,9 +1,9 @@
 """Limits of the base residual: published limits plus the uncertainty of segments without markers.
 
-Segments without markers are either assumed to move (their spread is given by `torque_response`) or fixed to their parent as in
-the static trial. A real trunk stays nearly upright while the pelvis tilts, drops and rotates. Both motions agree with the
-markers, so the difference between their required ground reactions is the uncertainty of the marker set. It is computed from the
-motion of the trial alone.
+Segments without markers either have an assumed motion (with an uncertainty from `torque_response`) or are fixed to their parent
+as in the static trial. A real trunk stays nearly upright while the pelvis tilts, drops and rotates. Because both motions agree
+with the markers, the difference between their required ground reactions is the uncertainty of the marker set. It is computed
+from the motion of the trial alone.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from biodyn.recording import GroundReaction, PlateWrench
 from biodyn.uncertainty.inputs import Magnitudes
 from biodyn.uncertainty.responses import residual_sd
 
-# Multiple of the limit (without segments lacking markers) beyond which a trial fails: 15 % of the peak ground force; sound
-# recordings reach 6 %.
+# Multiple of the limit (without the part for segments without markers) beyond which a trial fails: 15 % of the peak
+# ground force; valid recordings have up to 6 %.
 FAIL_FACTOR = 3.0
 _RESIDUALS = ("residual-force", "residual-moment")
-# Findings that are consequences, not causes of a residual.
+# Findings that are consequences rather than causes of a residual.
 _CONSEQUENCES = frozenset((*_RESIDUALS, "contact-rejected", "contact-ambiguous", "estimate-not-made"))
 
 
@@ -39,7 +39,7 @@ def causes_of_residual(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]
 
 
 def begin_with(decisive: Iterable[str], findings: Iterable[Diagnostic]) -> frozenset[str]:
-    """Return the codes of possible causes, if the residual is among the decisive codes."""
+    """Return the codes of the possible causes if the residual is among the decisive codes."""
     residual_decides = not set(_RESIDUALS).isdisjoint(decisive)
     return frozenset(note.code for note in causes_of_residual(findings)) if residual_decides else frozenset()
 
@@ -52,7 +52,7 @@ class ResidualLimits:
         force_n, moment_nm: limits of a warning; fail_force_n, fail_moment_nm: limits of failure.
         unseen_force_n, unseen_moment_nm: part of each limit for segments without markers.
         peak_force_n: peak magnitude of the net measured ground force, N.
-        com_height_m: mean height of the centre of mass over the plates.
+        com_height_m: mean height of the centre of mass above the plates.
     """
 
     force_n: float
@@ -71,8 +71,8 @@ class ResidualLimits:
         return self.moment_nm, self.fail_moment_nm, self.unseen_moment_nm
 
 
-# Limits of the residual (Hicks et al. 2015, doi 10.1115/1.4029304): force as a share of the peak net ground force, moment as a
-# share of that force times the height of the centre of mass.
+# Limits of the residual (Hicks et al. 2015, doi 10.1115/1.4029304): force as a fraction of the peak net ground force,
+# moment as a fraction of this force times the height of the centre of mass.
 FORCE_SHARE = 0.05
 MOMENT_SHARE = 0.01
 
@@ -87,11 +87,11 @@ def residual_limits(
 ) -> ResidualLimits:
     """Return the limits of the residual of a trial, from frames with known ground reaction of both feet.
 
-    Errors of measurement, of segment tables and of segments without markers (`unseen`: force and moment of `unseen_wrench`) may
-    have the same direction, so their RMS values are added.
+    Because errors of measurement, of segment tables and of segments without markers (`unseen`: force and moment of
+    `unseen_wrench`) may have the same direction, their RMS values are added.
     """
-    # Difference between whole-body centres of mass of two published tables in the same walk: 0.3-1.2 cm; sound walks: 0.2-2.2 cm
-    # (docs/validation.md).
+    # Difference between whole-body centres of mass of two published tables in the same walk (0.3-1.2 cm; valid walks:
+    # 0.2-2.2 cm, docs/validation.md).
     centre_of_mass_m = 0.02
     valid = dynamics.residual_valid
     total = np.sum([wrench[:, 3:] for wrench in reaction.wrench.values()] or [np.zeros((len(valid), 3))], axis=0)
@@ -121,7 +121,7 @@ def residual_status(rms: float, limit: float, beyond: float) -> Status:
 
 
 def unseen_share(model: SubjectModel) -> float:
-    """Return the share of body mass in segments without markers, which are fixed to their parents."""
+    """Return the fraction of body mass in segments without markers, which are fixed to their parents."""
     carried = sum(body.inertia.mass for body in model.bodies if body.definition.name in model.locked_segments)
     return float(carried / model.mass_kg)
 
@@ -145,8 +145,8 @@ def residual_beyond(code: str, vectors: FloatArray, limit: float, beyond: float,
             limit=limit,
             unit=unit,
             frames=(worst, worst),
-            hint="See the findings about mass, synchronisation, plates and markers. Without any: missing trunk and arm markers, "
-            "or a body that differs from the anthropometric table.",
+            hint="See the findings about mass, synchronisation, plates and markers. If there are none, trunk and "
+            "arm markers are missing, or the body differs from the anthropometric table.",
         ),
     )
 
@@ -154,7 +154,7 @@ def residual_beyond(code: str, vectors: FloatArray, limit: float, beyond: float,
 def unseen_wrench(
     fit: Fit, dynamics: Dynamics, magnitudes: Magnitudes, stride_s: float, rate_hz: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the uncertainty of force (T, 3) N and moment (T, 3) Nm about the root's origin by segments without markers.
+    """Return the uncertainty of force (T, 3) N and moment (T, 3) Nm about the root origin caused by segments without markers.
 
     Zero if every segment has markers; NaN next to frames without a pose.
     """
@@ -165,7 +165,7 @@ def unseen_wrench(
 
 
 def _fixed_wrench(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
-    """Return the uncertainty by segments fixed to their parent."""
+    """Return the uncertainty caused by segments fixed to their parents."""
     force, moment = (np.zeros((len(fit.solved), 3)) for _ in range(2))
     groups = _fixed_groups(fit.model)
     if not groups:
@@ -189,7 +189,7 @@ def _fixed_wrench(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _fixed_groups(model: SubjectModel) -> dict[str, tuple[float, FloatArray, FloatArray]]:
-    """Return mass, centre of mass and central inertia of all segments fixed to each measured segment, in its axes."""
+    """Return mass, centre of mass and central inertia of all segments fixed to each measured segment, in axes of the latter."""
     fixed = set(model.locked_segments) - {coordinate.body for coordinate in model.assumed}
     bearer: dict[str, str] = {}
     pose: dict[str, tuple[FloatArray, FloatArray]] = {}
@@ -235,7 +235,7 @@ def _heading_rotation(R_WB: FloatArray) -> FloatArray:
 
 def _smoothed_heading(R_WB: FloatArray, rate_hz: float) -> FloatArray:
     """Return the rotation of `_heading_rotation` averaged over about a stride, interpolated over NaN frames."""
-    # Averaging time of the facing direction of the pelvis, about a stride.
+    # Averaging time of the pelvis heading, about a stride.
     facing_s = 1.0
     x = R_WB[:, :, 0]
     known = np.flatnonzero(np.isfinite(x[:, 0]))

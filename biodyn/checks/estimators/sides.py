@@ -1,7 +1,8 @@
-"""Left and right labels swapped completely in one or both of walk and static trial.
+"""Detection of completely swapped left and right labels in the walk, the static trial, or both.
 
-A body with swapped sides is its mirror image. If one file is swapped, only a reflection maps its body onto the other file's body.
-If both are swapped, they agree, but the right side of every part is on the left of its facing direction.
+A body with swapped sides is its mirror image. If the sides are swapped in one file, only a reflection maps its body onto that
+of the other file. If they are swapped in both, the files agree, but the right side of every part is on the left of its facing
+direction.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ CODE = "sides-exchanged"
 CLEAR = 0.5
 # Least horizontal length, in m, of a line with a defined direction.
 _SHORTEST_M = 0.03
-_FRAMES = 20  # frames of a walk that are evaluated
+_FRAMES = 20  # number of evaluated frames of a walk
 
 
 def sides_exchanged(
@@ -33,7 +34,7 @@ def sides_exchanged(
 ) -> tuple[Diagnostic, ...]:
     """Report the files with swapped left and right labels.
 
-    static: (3,) m by label in a frame with Y up; landmarks: landmark to label; bodies: label to segment; still: segments with
+    static: (3,) m by label in a frame with Y up; landmarks: label by landmark. bodies: segment by label. still: segments with
     little relative motion (pelvis and trunk), for the mirror test.
     """
     parts = left_right_sine({name: static[label] for name, label in landmarks.items() if label in static})
@@ -49,7 +50,7 @@ def sides_exchanged(
                 "Left-right labels are swapped: the walk is the mirror image of the static trial"
                 + (f", and the labels of the {known} are wrong." if known else "."),
                 None,
-                f"{hint}; check which file has the right side on the right.",
+                f"{hint}. Check in which file the right side is on the right.",
             ),
         )
     if static_is_wrong and not right:
@@ -58,7 +59,7 @@ def sides_exchanged(
                 f"Left-right labels are swapped in both walk and static trial ({', '.join(wrong)}): markers labelled right are "
                 "on the left of the facing direction. All other findings are consequences.",
                 float(min(parts[part] for part in wrong)),
-                "Swap the labels of both sides in both files, or correct X_SCREEN and Y_SCREEN: a mirrored "
+                "Swap the labels of both sides in both files, or correct X_SCREEN and Y_SCREEN, because a mirrored "
                 "laboratory frame has the same effect.",
             ),
         )
@@ -104,7 +105,7 @@ def _facing_sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         middle = {group: np.mean(places, axis=0) for group, places in known.items()}
         facing, across = middle["front"] - middle["back"], middle["right"] - middle["left"]
         lengths = np.hypot(facing[:, 0], facing[:, 2]), np.hypot(across[:, 0], across[:, 2])
-        # X forward, Y up, Z right: facing x across points down for a person with right on the right
+        # X forward, Y up, Z right; the product of facing and left-to-right directions points down if right is on the right
         sine = (facing[:, 0] * across[:, 2] - facing[:, 2] * across[:, 0]) / np.maximum(lengths[0] * lengths[1], 1e-12)
         sines[part["part"]] = np.where(np.minimum(*lengths) > _SHORTEST_M, sine, np.nan)
     return sines
@@ -128,7 +129,7 @@ def is_mirror_image(
     covariance = np.einsum("tki,kj->tij", seen - seen.mean(axis=1, keepdims=True), shape)
     sizes = np.linalg.svd(shape, compute_uv=False)
     if sizes[2] < 0.1 * sizes[0]:
-        return False  # nearly flat: a mirror image can be turned onto it
+        return False  # the body is nearly flat, so that a rotation also maps it onto its mirror image
     return bool(np.median(np.linalg.det(covariance)) < 0.0)
 
 

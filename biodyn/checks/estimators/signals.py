@@ -14,16 +14,16 @@ from biodyn.processing.signals.filtering import finite_rms, finite_stretches
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, Markers
 
-# Simultaneous gaps of more markers than this, with this overlap, are reported as one event.
+# Number of markers above which simultaneous gaps (with this overlap) are reported as one event.
 _SINGLE = 4
-# Distance to the limit of a range that counts as at the limit.
+# Distance within which a coordinate is at the limit of its range.
 _AT_LIMIT_RAD = np.deg2rad(0.2)
 LIMIT_SHARE = 0.05
 # Least error of a reported marker, in multiples of the median error.
 _HOT = 2.0
 
-# Activities with impacts, and the least cut-off for them: at 6 Hz the knee's torque is off by 0.14 Nm/kg RMS in simulated
-# running at 3.3 m/s, at 12 Hz by 0.04.
+# Activities with impacts, and their least cut-off. In simulated running at 3.3 m/s the RMS error of knee torque is
+# 0.14 Nm/kg at 6 Hz and 0.04 at 12 Hz.
 _IMPACTS = frozenset(("running", "jump"))
 LEAST_IMPACT_HZ = 10.0
 
@@ -33,8 +33,8 @@ def long_gaps(
 ) -> list[Gap]:
     """Return unfilled gaps longer than `longest_s` that overlap the frames `span` (both inclusive).
 
-    During shorter gaps the other markers determine the segment, and the uncertainty of the torques includes the effect. Without
-    a span every frame counts, except frames without a person (`absent` (T,)).
+    During shorter gaps the other markers determine the segment, and the uncertainty of the torques includes the effect. If
+    `span` is None, all frames except those without a person (`absent` (T,)) are included.
     """
     first, last = span if span is not None else (0, np.inf)
     return [
@@ -90,7 +90,7 @@ def _simultaneous_gaps(unfilled: Sequence[Gap]) -> list[list[Gap]]:
 
 
 def _overlap_share(a: Gap, b: Gap) -> float:
-    """Return the overlap of two gaps as a share of their union."""
+    """Return the overlap of two gaps as a fraction of their union."""
     return (min(a.last, b.last) - max(a.first, b.first) + 1) / (max(a.last, b.last) - min(a.first, b.first) + 1)
 
 
@@ -100,7 +100,7 @@ def _many_missing(
     first, last = min(gap.first for gap in together), max(gap.last for gap in together)
     names = [labels[gap.marker] for gap in together]
     if len(names) == len(labels):
-        who, so = "All markers", "no joint moments can be computed there"
+        who, so = "All markers", "no joint moments can be computed in these frames"
     else:
         shown = ", ".join(names[:_SINGLE])
         who, so = (
@@ -111,12 +111,13 @@ def _many_missing(
     return Diagnostic(
         "marker-gap",
         severity,
-        f"{who} are missing together from {first / rate_hz:.2f} to {last / rate_hz:.2f} s, not filled: {so}.",
+        f"{who} are missing together from {first / rate_hz:.2f} to {last / rate_hz:.2f} s. The gaps were not "
+        f"filled, and {so}.",
         value=length,
         limit=worth_s,
         unit="s",
         frames=(first, last),
-        hint="The person was out of view, or the capture software dropped frames: cut the trial, or export it again.",
+        hint="The person was out of view, or the capture software dropped frames. Cut the trial, or export it again.",
     )
 
 
@@ -125,7 +126,7 @@ def _gap_note(gaps: Sequence[Gap], label: str, rate_hz: float, worth_s: float, s
     longest = max(gaps, key=lambda gap: gap.last - gap.first)
     length = (longest.last - longest.first + 1) / rate_hz
     what = (
-        "not filled: excluded from the fit in these frames"
+        "not filled, and excluded from the fit in these frames"
         if is_unfilled
         else "filled from the other markers of its segment"
     )
@@ -138,13 +139,13 @@ def _gap_note(gaps: Sequence[Gap], label: str, rate_hz: float, worth_s: float, s
         limit=worth_s,
         unit="s",
         frames=(longest.first, longest.last),
-        hint="Fill it in the capture software where other cameras recorded it." if is_unfilled else "",
+        hint="Fill the gap in the capture software if other cameras recorded the marker." if is_unfilled else "",
         about=label,
     )
 
 
 def find_spikes(markers: Markers, off: FloatArray, limit_m: FloatArray) -> tuple[Diagnostic, ...]:
-    """Report markers that jump for one or two frames; off: their `jumps` (T, M) m, limit_m: (M,)."""
+    """Report markers that jump for one or two frames; off: (T, M) `distance_from_median`, m; limit_m: (M,)."""
     notes = []
     for column in np.flatnonzero((off > limit_m).any(axis=0)):
         rows = np.flatnonzero(off[:, column] > limit_m[column])
@@ -154,12 +155,13 @@ def find_spikes(markers: Markers, off: FloatArray, limit_m: FloatArray) -> tuple
             Diagnostic(
                 "marker-spike",
                 "warning",
-                f"Marker {markers.labels[column]} jumps by {1000 * worst:.0f} mm in {frames}: these samples are not used.",
+                f"Marker {markers.labels[column]} jumps by {1000 * worst:.0f} mm in {frames}. These samples are not "
+                "used.",
                 value=worst,
                 limit=float(limit_m[column]),
                 unit="m",
                 frames=(int(rows[0]), int(rows[-1])),
-                hint="A ghost marker or a swapped label: correct the trajectory in the capture software.",
+                hint="The cause is a ghost marker or a swapped label. Correct the trajectory in the capture software.",
                 about=markers.labels[column],
             )
         )
@@ -181,7 +183,8 @@ def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
                 value=float(errors[column]),
                 limit=limit_m,
                 unit="m",
-                hint="Loose clothing, a swapped label, or a marker moved after the calibration.",
+                hint="Possible causes are loose clothing, a swapped label, or a marker that was moved after the "
+                "calibration.",
                 about=fit.labels[column],
             )
         )
@@ -196,12 +199,12 @@ def far_poses(misfit: PoseMisfit, limit_m: float) -> tuple[Diagnostic, ...]:
         Diagnostic(
             "pose-error",
             "warning",
-            f"Segment {misfit.labels[i]} is {1000 * away[i]:.0f} mm and {np.rad2deg(turned[i]):.0f} degrees RMS off the skeleton "
-            f"(median of all segments {1000 * usual:.0f} mm).",
+            f"Segment {misfit.labels[i]} differs from the skeleton by {1000 * away[i]:.0f} mm and "
+            f"{np.rad2deg(turned[i]):.0f} degrees RMS (median of all segments {1000 * usual:.0f} mm).",
             value=float(away[i]),
             limit=limit_m,
             unit="m",
-            hint="Check for frames with jumps; the joints of the skeleton only rotate.",
+            hint="Check for frames with jumps. The joints of the skeleton rotate but do not translate.",
             about=misfit.labels[i],
         )
         for i in np.flatnonzero((away > limit_m) & (away > _HOT * usual))
@@ -209,7 +212,7 @@ def far_poses(misfit: PoseMisfit, limit_m: float) -> tuple[Diagnostic, ...]:
 
 
 def marker_rms(fit: Fit) -> FloatArray:
-    """Return the RMS error (M,) m of every fitted marker over its visible frames; 0 without any."""
+    """Return the RMS error (M,) m of every fitted marker over its visible frames; 0 if it is never visible."""
     error = fit.marker_error
     seen = np.isfinite(error)
     total = np.where(seen, np.nan_to_num(error) ** 2, 0.0).sum(axis=0)
@@ -236,8 +239,8 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
                 value=share,
                 limit=LIMIT_SHARE,
                 frames=(int(first), int(stop - 1)),
-                hint=f"{_markers_of(fit, coordinate.body)} misplaced or with exchanged labels, or a joint axis that does not fit "
-                "the subject.",
+                hint=f"{_markers_of(fit, coordinate.body)} may be misplaced or have exchanged labels, or a joint "
+                "axis does not agree with the subject.",
                 about=coordinate.name,
             )
         )
@@ -245,9 +248,9 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
 
 
 def _markers_of(fit: Fit, body: str) -> str:
-    """Return the fitted markers of a body, for a sentence."""
+    """Return the fitted markers of a body as the subject of a sentence."""
     labels = [marker.label for marker in fit.model.markers if marker.body == body and marker.label in fit.labels]
-    return f"Markers of {body} ({', '.join(labels)})" if labels else f"Markers beyond {body}"
+    return f"Markers of {body} ({', '.join(labels)})" if labels else f"Markers distal to {body}"
 
 
 def frames_at_limit(fit: Fit, coordinate: Coordinate) -> BoolArray:
@@ -262,38 +265,38 @@ def _coordinate_values(fit: Fit, coordinate: Coordinate) -> FloatArray:
 
 
 def filters_differ(cutoff_hz: float, force_cutoff_hz: float) -> tuple[Diagnostic, ...]:
-    """Report different cut-offs of markers and forces, which cause artefacts of torques at impacts."""
+    """Report different cut-offs of markers and forces, which cause artefacts in torques at impacts."""
     if cutoff_hz == force_cutoff_hz:
         return ()
     return (
         Diagnostic(
             "filters-differ",
             "warning",
-            f"Markers are filtered at {cutoff_hz:g} Hz, forces at {force_cutoff_hz:g} Hz (0 = not at all): torques have "
-            "artefacts at impacts.",
+            f"Markers are filtered at {cutoff_hz:g} Hz and forces at {force_cutoff_hz:g} Hz (0 = not filtered), so "
+            "that torques have artefacts at impacts.",
             value=force_cutoff_hz,
             limit=cutoff_hz,
             unit="Hz",
-            hint="Use one cut-off for both: Bisseling & Hof 2006, J Biomech 39:2438-2444; Kristianslund et al. 2012, "
-            "doi 10.1016/j.jbiomech.2011.12.011.",
+            hint="Use the same cut-off for both (Bisseling & Hof 2006, J Biomech 39:2438-2444; Kristianslund et al. "
+            "2012, doi 10.1016/j.jbiomech.2011.12.011).",
         ),
     )
 
 
 def cutoff_too_low(cutoff_hz: float, kind: str) -> tuple[Diagnostic, ...]:
-    """Report a cut-off too low for the impacts of running and jumping; `kind`: of the activity."""
+    """Report a cut-off that is too low for the impacts of running and jumping; `kind`: kind of activity."""
     if kind not in _IMPACTS or not 0.0 < cutoff_hz < LEAST_IMPACT_HZ:
         return ()
     return (
         Diagnostic(
             "cutoff-low",
             "warning",
-            f"Markers are filtered at {cutoff_hz:g} Hz, which suits walking; the activity is {kind}: torques at impacts are "
-            "too low and come too early.",
+            f"Markers are filtered at {cutoff_hz:g} Hz, which is appropriate for walking, but the activity is {kind}. "
+            "Torques at impacts are too low and too early.",
             value=cutoff_hz,
             limit=LEAST_IMPACT_HZ,
             unit="Hz",
-            hint='Set signals.cutoff_hz = "auto", the default (docs/rough_walks.md tells what it changes).',
+            hint='Set signals.cutoff_hz = "auto", the default (see docs/rough_walks.md).',
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Detect markers and forces that were low-pass filtered before they were stored, by their spectra.
+"""Detection of markers and forces that were low-pass filtered before they were stored, from their spectra.
 
 In walking, changes of the vertical force are nearly as large at 25 to 40 Hz as at 10 to 18 Hz; a low-pass filter reduces the
 higher band, independent of person and speed. The same holds for accelerations of the feet at 6 to 9 Hz and at 2 to 4 Hz.
@@ -16,17 +16,17 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers, PlateWrench
 
-# Least load of an evaluated plate as a share of body weight, and least duration of an evaluated trajectory.
+# Least load of an evaluated plate as a fraction of body weight, and least duration of an evaluated trajectory.
 _LEAST_LOAD, _LEAST_S = 0.4, 0.8
-_FEWEST, _FASTEST = 4, 5  # markers that accelerate most: a fifth of all
+_FEWEST, _FASTEST = 4, 5  # the fifth of the markers with the largest accelerations
 
 
 def force_content(plates: Sequence[PlateWrench], weight_n: float) -> float:
     """Return the ratio of the amplitudes of changes of the vertical force at 25 to 40 Hz and at 10 to 18 Hz.
 
-    plates: at their own rates, not filtered. NaN without a loaded plate, or if the rates are too low for 40 Hz.
+    plates: unfiltered wrenches at their sampling rates. NaN without a loaded plate, or if the rates are too low for 40 Hz.
     """
-    vertical = 4  # of a wrench [moment; force] in World
+    vertical = 4  # index in a wrench [moment; force] in World
     force_bands_hz = ((10.0, 18.0), (25.0, 40.0))
     ratios = []
     for plate in plates:
@@ -43,7 +43,7 @@ def force_content(plates: Sequence[PlateWrench], weight_n: float) -> float:
 def marker_content(markers: Markers) -> float:
     """Return the ratio of the amplitudes of accelerations of the fastest markers at 6 to 9 Hz and at 2 to 4 Hz.
 
-    markers: as recorded. NaN without long trajectories, or if the rate is too low.
+    markers: recorded markers. NaN without long trajectories, or if the rate is too low.
     """
     marker_bands_hz = ((2.0, 4.0), (6.0, 9.0))
     rate_hz = markers.rate_hz
@@ -62,15 +62,15 @@ def marker_content(markers: Markers) -> float:
 
 
 def _taper(count: int, rate_hz: float) -> FloatArray:
-    """Return weights (count,) that rise from 0 at both ends."""
+    """Return weights (count,) that increase smoothly from 0 at both ends to 1."""
     taper_s = 0.1
     edge = np.minimum(np.arange(count), np.arange(count)[::-1]) / (taper_s * rate_hz)
     return np.asarray(np.sin(0.5 * np.pi * np.minimum(edge, 1.0)) ** 2)
 
 
 def _band_ratio(signal: FloatArray, rate_hz: float, bands_hz: tuple[tuple[float, float], ...]) -> tuple[float, float]:
-    """Return the mean power of a signal (T, k) in the lower band, and the amplitude in the upper over it."""
-    count = max(len(signal), round(4.0 * rate_hz))  # lines of a quarter Hz and finer
+    """Return the mean power of a signal (T, k) in the lower band, and the amplitude ratio of the upper to the lower band."""
+    count = max(len(signal), round(4.0 * rate_hz))  # frequency resolution of at least 0.25 Hz
     power = (np.abs(np.fft.rfft(signal, count, axis=0)) ** 2).sum(axis=1)
     hz = np.fft.rfftfreq(count, 1.0 / rate_hz)
     low, high = (float(power[(hz >= begin) & (hz < end)].mean()) for begin, end in bands_hz)
@@ -80,22 +80,22 @@ def _band_ratio(signal: FloatArray, rate_hz: float, bands_hz: tuple[tuple[float,
 def forces_smoothed(content: float, limit: float) -> tuple[Diagnostic, ...]:
     """Report forces that were low-pass filtered before they were stored."""
     text = (
-        "The forces were low-pass filtered before they were stored, at about 10 Hz or lower: the ratio of amplitudes at 25 to "
-        f"40 Hz and at 10 to 18 Hz is {content:.2f}; measured walks have 0.3 and more. Joint torques after foot strike are too "
-        "small."
+        "The forces were low-pass filtered before they were stored, at about 10 Hz or lower: the ratio of "
+        f"amplitudes at 25 to 40 Hz and at 10 to 18 Hz is {content:.2f}; measured walks have at least 0.3. Joint "
+        "torques after foot strike are too small."
     )
-    hint = "Export the forces unfiltered, at the plates' own rate."
+    hint = "Export the forces unfiltered at the sampling rate of the plates."
     return _smoothing_finding("forces-smoothed-before", text, hint, content, limit)
 
 
 def markers_smoothed(content: float, limit: float) -> tuple[Diagnostic, ...]:
     """Report trajectories that were low-pass filtered before they were stored."""
     text = (
-        "The markers were low-pass filtered before they were stored, below about 4 Hz: the ratio of amplitudes of foot "
-        f"accelerations at 6 to 9 Hz and at 2 to 4 Hz is {content:.2f}; measured walks have 0.16 and more. Fast parts of the "
-        "motion and of the joint torques are lost."
+        "The markers were low-pass filtered before they were stored, below about 4 Hz: the ratio of amplitudes of "
+        f"foot accelerations at 6 to 9 Hz and at 2 to 4 Hz is {content:.2f}; measured walks have at least 0.16. "
+        "Fast components of motion and joint torques are lost."
     )
-    hint = "Export the trajectories without a filter, or with a cut-off of 6 Hz or more."
+    hint = "Export the trajectories without a filter, or with a cut-off of at least 6 Hz."
     return _smoothing_finding("markers-smoothed-before", text, hint, content, limit)
 
 

@@ -1,4 +1,4 @@
-"""Estimate delay and rate of forces against markers."""
+"""Estimate of delay and rate of forces relative to markers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from biodyn.diagnostics import Diagnostic, effect_text, severity_of
 from biodyn.library.load import load_table
 from biodyn.processing.signals.filtering import additional_cutoff_hz, butterworth_lowpass, finite_stretches
 
-# Usual delay of forces after the acceleration of the body in sound walks, s: soft tissue (2 to 16 ms).
+# Typical delay (s) of forces after the acceleration of the body in valid walks, caused by soft tissue (2 to 16 ms).
 USUAL_LATE_S = 0.006
-# Offset from which it is reported, s: the largest of sound recordings is less (`library/checks/checks.toml`).
+# Least reported offset, s; offsets of valid recordings are smaller (`library/checks/checks.toml`).
 TIME_OFFSET_S = 0.016
 # The same for forces before the acceleration; sound recordings: 2 ms early and more.
 _EARLY_S = 0.01
@@ -25,12 +25,12 @@ _EARLY_S = 0.01
 
 @dataclass(frozen=True)
 class TimeOffset:
-    """Forces lag the markers by `late_s`.
+    """Delay `late_s` of the forces relative to the markers.
 
-    `uncertain_s`: uncertainty by the usual error of the acceleration of the body (large in slow walking); `explained`: share of
-    the variance of force explained by the motion at this delay. `swing`: ratio of measured to required changes of force, both
-    relative to their means (independent of mass and gain), and `swing_sd` its uncertainty; `forward_swing`: the ratio of the
-    forces along the walk, relative to the vertical means.
+    `uncertain_s`: uncertainty from the typical error of the acceleration of the body (large in slow walking); `explained`:
+    fraction of the variance of force explained by the motion at this delay. `swing`: ratio of measured to required changes of
+    force, both relative to their means (independent of mass and gain), and `swing_sd` its uncertainty; `forward_swing`: the
+    ratio of the forces along the walk, relative to the vertical means.
     """
 
     late_s: float
@@ -47,19 +47,19 @@ def time_offset(
     events_late_s: float = math.nan,
     effect_of: Callable[[float], float] = lambda late_s: math.nan,
 ) -> tuple[Diagnostic, ...]:
-    """Report forces early or late.
+    """Report early or late forces.
 
     Either the acceleration of the body alone shows more than `limit_s` (10 ms if the forces are early, because sound forces are
     late), or acceleration and gait events show the same delay.
 
     Args:
         estimate: from `estimate_offset`.
-        events_late_s: median delay of strikes and foot offs on plates against those of the movement; NaN if unknown.
-        effect_of: RMS change of a joint moment, Nm/kg, by a delay; beyond `LARGE_EFFECT_NM_KG` the finding is an error.
+        events_late_s: median delay of strikes and foot offs on plates relative to kinematic events; NaN if unknown.
+        effect_of: RMS change of a joint moment, Nm/kg, caused by a delay; above `LARGE_EFFECT_NM_KG` the finding is an error.
     """
-    # Least share of the variation of force explained by the motion, for a valid delay.
+    # Least fraction of the variation of force explained by the motion, for a valid delay.
     least_explained = 0.6
-    # Events of sound walks differ by -11 to 8 ms.
+    # In valid walks the events differ by -11 to 8 ms.
     both_s = 0.01
     if estimate is None or estimate.explained < least_explained:
         return ()
@@ -78,9 +78,9 @@ def time_offset(
         Diagnostic(
             "time-offset",
             severity_of(effect),
-            f"The forces are {1000 * abs(late_s):.0f} ms {sense} (limit {1000 * shown_limit:.0f} ms): with this shift, they "
-            f"agree best with {evidence} ({100 * estimate.explained:.0f} % of the vertical force's variation)"
-            f"{effect_text(effect)}. Nothing was changed.",
+            f"The forces are {1000 * abs(late_s):.0f} ms {sense} (limit {1000 * shown_limit:.0f} ms): after this "
+            f"shift they agree best with {evidence} ({100 * estimate.explained:.0f} % of the variation of the "
+            f"vertical force){effect_text(effect)}. Nothing was changed.",
             value=late_s,
             limit=shown_limit,
             unit="s",
@@ -90,13 +90,13 @@ def time_offset(
 
 
 def estimate_offset(evidence: Evidence) -> TimeOffset | None:
-    """Fit the vertical force by time shift, scale and level; None with too few frames or without a minimum.
+    """Fit the vertical force by time shift, scale and offset; None if there are too few frames or no minimum.
 
-    Only the vertical force is used: it is independent of rotated or exchanged plates, and has the steepest edges.
+    Only the vertical force is used, because it is independent of rotated or exchanged plates and has the steepest edges.
     """
-    # Cut-off of the data behind `vertical_force_sd`, applied to the slopes compared with it.
+    # Cut-off of the data from which `vertical_force_sd` was derived, also applied to the slopes.
     error_hz = 6.0
-    least_s = 0.55  # duration of evaluated frames
+    least_s = 0.55  # least duration of the evaluated frames
     steps, search_s = 49, 0.12  # number and range of tested delays
     times = np.arange(len(evidence.measured)) / evidence.rate_hz
     curve = CubicSpline(times, np.nan_to_num(evidence.measured[:, 4]))
@@ -157,9 +157,9 @@ def _interior_rows(rows: BoolArray, margin: int) -> BoolArray:
 def true_rate_hz(offset: TimeOffset | None, rate_hz: float) -> float:
     """Return the frame rate (Hz) for which vertical acceleration and plates agree; NaN if not determined.
 
-    The force equals mass times (g + a); a rate too high by a factor f gives accelerations f^2 a.
+    The force equals mass times (g + a). If the rate is too high by a factor f, the accelerations are f^2 a.
     """
-    # Least share of the variation of force explained by the motion, for a valid frame rate.
+    # Least fraction of the variation of force explained by the motion, for a valid frame rate.
     least_explained_for_rate = 0.85
     if offset is None or offset.explained < least_explained_for_rate or offset.swing <= 0.0:
         return math.nan
@@ -167,7 +167,7 @@ def true_rate_hz(offset: TimeOffset | None, rate_hz: float) -> float:
 
 
 def frame_rate(offset: TimeOffset | None, rate_hz: float, limit: float) -> tuple[Diagnostic, ...]:
-    """Report a frame rate wrong by more than the share `limit` and its uncertainty.
+    """Report a frame rate whose relative error exceeds `limit` and its uncertainty.
 
     The force along the walk must agree: a delay of single plates changes the two ratios in opposite directions.
     """
@@ -180,9 +180,9 @@ def frame_rate(offset: TimeOffset | None, rate_hz: float, limit: float) -> tuple
         Diagnostic(
             "frame-rate-doubtful",
             "error",
-            f"With the {rate_hz:.6g} frames per second of the file, the vertical acceleration of the body is "
-            f"{1.0 / offset.swing:.2g} times the plates' value. They agree for {true_hz:.0f} frames per second "
-            f"({100 * offset.explained:.0f} % of the variation of vertical force). Nothing was changed.",
+            f"With the frame rate of the file ({rate_hz:.6g} Hz), the vertical acceleration of the body is "
+            f"{1.0 / offset.swing:.2g} times that from the plates. They agree for {true_hz:.0f} Hz ({100 * offset.explained:.0f} "
+            "% of the variation of vertical force). Nothing was changed.",
             value=true_hz / rate_hz - 1.0,
             limit=limit,
             hint="Check the rate of the cameras, and whether an export omitted or repeated frames.",
