@@ -41,7 +41,7 @@ def test_a_load_is_cut_to_the_time_of_the_foot_and_the_rest_is_rejected_with_its
     # The force of this walker rises and falls within a millisecond: begin and end are the step's own.
     assert first[1].start_s == pytest.approx(0.5, abs=2e-3)
     assert first[1].end_s == pytest.approx(1.12, abs=2e-3)
-    assert any("reads 21 N" in note.message for note in contact_diagnostics(contacts, RATE_HZ))
+    assert any("measures 21 N" in note.message for note in contact_diagnostics(contacts, RATE_HZ))
     # no force on a foot that is not there
     assert not np.nan_to_num(reaction.wrench["l"][:20]).any()
 
@@ -62,7 +62,7 @@ def test_a_plate_that_nobody_steps_on_is_no_contact():
     contacts, _ = decide(reading([aside, LEFT_PLATE], 45.0, level_steps()))
     (idle,) = [c for c in contacts if c.plate == 1]
     assert (idle.side, idle.decision) == (None, "rejected")
-    assert "reads 45 N" in idle.reason
+    assert "measures 45 N" in idle.reason
     assert [(c.plate, c.side, c.decision) for c in contacts if c.plate == 2] == [(2, "l", "assigned")]
 
 
@@ -166,7 +166,7 @@ def test_a_real_plate_that_was_not_zeroed(real_data):
     assert analysis.contacts[0].end_s - analysis.contacts[0].start_s < 0.7  # it was 2.2 s
     assert analysis.contacts[0].evidence["plate_offset_n"] == pytest.approx(21.0, abs=0.7)
     (note,) = [note for note in analysis.diagnostics if note.code == "plate-not-zeroed"]
-    assert note.message.startswith("Plate 1 reads 21 N")
+    assert note.message.startswith("Plate 1 has an offset of 21 N")
     for side in "rl":
         standing_unmeasured = analysis.reaction.on_floor[side] & ~analysis.reaction.measured[side]
         assert standing_unmeasured.any()  # the steps beside the plates
