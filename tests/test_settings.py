@@ -122,7 +122,7 @@ def test_an_entry_stands_over_everything_else(tmp_path: Path) -> None:
         ("signals.cutoff_hz=8\n[model]", "is not an entry of the settings"),
         ("=8", "is not an entry of the settings"),
         ("signals.cutof_hz=8", "Did you mean 'cutoff_hz'"),
-        ("cutoff_hz=8", "It belongs to a section: signals.cutoff_hz."),
+        ("cutoff_hz=8", "Did you mean an entry of a section? signals.cutoff_hz."),
         ("signals.cutoff_hz=fast", "signals.cutoff_hz"),
         ("signals..cutoff_hz=8", "not a valid TOML file"),
         ("signals=8", "signals"),

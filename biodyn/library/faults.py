@@ -1,4 +1,4 @@
-"""Describe an invalid entry of a table or of the settings: key, expected and actual value."""
+"""Descriptions of invalid entries of tables and settings: key, expected and actual value."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BOUNDS = (("gt", "above"), ("ge", "at least"), ("lt", "below"), ("le", "at most
 
 @dataclass(frozen=True)
 class Fault:
-    """The first invalid entry of a table: its path, the problem, and a hint ("" = none)."""
+    """First invalid entry of a table: its path, the problem, and a hint ("" = none)."""
 
     path: tuple[str | int, ...]
     problem: str
@@ -54,18 +54,18 @@ class Fault:
 
 
 def first_fault(error: ValidationError, model: type[BaseModel], removed: Mapping[str, str] | None = None) -> Fault:
-    """Return the first fault of an invalid table; an unknown key before a missing one, which it may have caused.
+    """Return the first fault of an invalid table; an unknown key precedes a missing one, which it may have caused.
 
-    Args: `removed`: by path, what replaced entries or tables of earlier versions.
+    Args: `removed`: replacements of entries or tables of earlier versions, by path.
     """
     problems = error.errors(include_url=False)
     problem = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
     if problem["type"] == "literal_error" and isinstance(problem["input"], Mapping | list | tuple):
-        # a name or a table or list is allowed, and it is one of the latter: report the fault inside it
+        # the entry may be a name, a table or a list; report the fault inside a table or list
         problem = max(problems, key=lambda p: len(p["loc"]))
     path = tuple(part for part in problem["loc"] if not _is_branch(part, model))
     kind = str(problem["type"])
-    if path[-1:] == ("[key]",):  # the key itself of a table with fixed keys
+    if path[-1:] == ("[key]",):  # the key of a table with fixed keys
         return Fault(path[:-1], "unknown entry", suggest_name(str(path[-2]), re.findall(r"'([^']*)'", problem["msg"])))
     if kind == "extra_forbidden":
         inside = _field_in_members(model, path[:-1])
@@ -74,7 +74,11 @@ def first_fault(error: ValidationError, model: type[BaseModel], removed: Mapping
             return Fault(path, fate, "Delete this entry." if "removed" in fate else "")
         known = _key_names(inside)
         homes = [section for section in known if path[-1] in _key_names(_entry_type(inside, section))]
-        hint = f"It belongs to a section: {', '.join(f'{section}.{path[-1]}' for section in homes)}." if homes else ""
+        hint = (
+            f"Did you mean an entry of a section? {', '.join(f'{section}.{path[-1]}' for section in homes)}."
+            if homes
+            else ""
+        )
         return Fault(path, "unknown entry", hint or (suggest_name(str(path[-1]), known) if known else ""))
     if kind == "missing":
         return Fault(path, "it is missing", _description(model, path))
@@ -156,8 +160,8 @@ def _description(model: type[BaseModel], path: tuple[str | int, ...]) -> str:
 
 @lru_cache(maxsize=64)
 def require_valid(file: UserFile, kind: str) -> None:
-    """Raise TableError, naming file, entry and key, if a file is not a valid table of its kind."""
-    # imported here: most runs have no such table, and pydantic models take time to build
+    """Raise TableError with file, entry and key if a file is not a valid table of its kind."""
+    # imported here, because most runs have no such table and pydantic models take time to build
     from biodyn.library.schema import SCHEMAS
 
     schema = SCHEMAS[kind]
@@ -169,7 +173,7 @@ def require_valid(file: UserFile, kind: str) -> None:
 
 
 def table_error(file: UserFile, path: tuple[str | int, ...], problem: str, hint: str = "") -> TableError:
-    """Return the error that names file, entry (`[[marker]] 3 (LKNE)`) and key, and describes the problem."""
+    """Return an error with file, entry (`[[marker]] 3 (LKNE)`) and key that describes the problem."""
     entry, key = _location(file.content, path)
     where = ", ".join(filter(None, (f"'{file.path}'", entry, f"key '{key}'" if key else "")))
     return TableError(f"{where}: {problem.rstrip('.')}.", hint)
@@ -257,7 +261,7 @@ def _key_names(annotation: Any) -> tuple[str, ...]:
 
 
 def _is_branch(part: str | int, model: type[BaseModel]) -> bool:
-    """Return whether a part of a path names the branch of a union instead of an entry of the file."""
+    """Return whether a part of a path is the branch of a union instead of an entry of the file."""
     if not isinstance(part, str):
         return False
     return part.startswith(("function-", "literal[", "tagged-union", "constrained-", "tuple[", "list[", "dict[")) or (

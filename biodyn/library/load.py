@@ -1,4 +1,4 @@
-"""Read TOML files. A user's file is returned with its path and the hash of its bytes."""
+"""Reader of TOML files. A user's file is returned with its path and the hash of its bytes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from typing import Any
 from biodyn.errors import BiodynError, TableError
 
 SUFFIX = ".toml"
-# The largest table of the library has 60 kB: a larger file is not a table.
+# Largest size of a table; the largest table of the library has 60 kB.
 _LARGEST_BYTES = 5_000_000
 
 
 @dataclass(frozen=True)
 class UserFile:
-    """A TOML file of the user: its purpose, absolute path, bytes and content; `content` must not be changed."""
+    """TOML file of the user: purpose, absolute path, bytes and content; `content` must not be changed."""
 
     role: str
     path: Path
@@ -47,14 +47,14 @@ def is_path(name: str) -> bool:
 
 
 def relative_to_file(name: str, naming_file: Path) -> str:
-    """Return the name of a table that is given in `naming_file`: a path is relative to the folder of that file."""
+    """Resolve the name of a table in `naming_file`; a path is relative to the folder of this file."""
     return os.path.normpath(naming_file.absolute().parent / Path(name).expanduser()) if is_path(name) else name
 
 
 def read_user_toml(
     path: str | Path, role: str, fault: type[BiodynError] = TableError, missing: str = "Give the path of a TOML file."
 ) -> UserFile:
-    """Read a user's TOML file, with or without byte order mark; `fault` is raised if that is not possible.
+    """Read a user's TOML file, with or without byte order mark; `fault` is raised if it cannot be read.
 
     Args: `role`: purpose of the file in messages; `missing`: hint if it does not exist.
     """
@@ -66,14 +66,15 @@ def read_user_toml(
         size = place.stat().st_size
         if size > _LARGEST_BYTES:
             raise fault(
-                f"The {role} '{shown}' has {size / 1e6:.0f} MB: a table has less than {_LARGEST_BYTES / 1e6:.0f}.",
+                f"The {role} '{shown}' has {size / 1000000.0:.0f} MB; expected a table of less than "
+                f"{_LARGEST_BYTES / 1000000.0:.0f} MB.",
                 missing,
             )
         data = place.read_bytes()
         place = place.absolute()
     except OSError as error:
         raise fault(f"The {role} '{shown}' cannot be read: {error.strerror}.", missing) from error
-    except (ValueError, RuntimeError) as error:  # a NUL in the path; "~somebody" without a home
+    except (ValueError, RuntimeError) as error:  # a NUL in the path, or "~somebody" without a home directory
         raise fault(f"{shown!r} is not the path of a {role}: {error}.", missing) from error
     return UserFile(role, place, data, _parse_toml(data, shown, fault))  # type: ignore[arg-type]  # a class is hashable
 
@@ -86,7 +87,8 @@ def read_entry(text: str, fault: type[BiodynError] = TableError) -> dict[str, An
     key, equals, value = (part.strip() for part in text.partition("="))
     if not (key and equals and value) or len((key + value).splitlines()) > 1:
         raise fault(
-            f"'{_shorten_path(text)}' is not an entry of the settings.", "Write section.key=value: model.fit=session."
+            f"'{_shorten_path(text)}' is not an entry of the settings.",
+            "Use the form section.key=value, e.g. model.fit=session.",
         )
     try:
         return _parse_toml(f"{key} = {value}".encode(), text, fault)  # type: ignore[arg-type]  # as above
@@ -102,12 +104,14 @@ def _parse_toml(data: bytes, shown: str, fault: type[BiodynError]) -> dict[str, 
     except UnicodeDecodeError as error:
         raise fault(
             f"'{shown}' is not a TOML file: byte {error.start + 1} is not UTF-8 text.",
-            "Name a TOML file; save it as UTF-8.",
+            "Specify a TOML file that is saved as UTF-8.",
         ) from error
     except RecursionError:
-        raise fault(f"'{shown}' nests lists or tables too deeply.", "Write it like the library's own tables.") from None
-    except ValueError as error:  # TOMLDecodeError, and numbers with too many digits for Python
-        raise fault(f"'{shown}' is not a valid TOML file: {error}.", "Correct the line it names.") from error
+        raise fault(
+            f"Lists or tables in '{shown}' are nested too deeply.", "Use the structure of the tables of the library."
+        ) from None
+    except ValueError as error:  # also raised for numbers with too many digits for Python
+        raise fault(f"'{shown}' is not a valid TOML file: {error}.", "Correct this line.") from error
     for key, text in _iterate_texts(content, "", shown, fault):
         control = next((c for c in text if (ord(c) < 32 and c not in "\n\r\t") or ord(c) == 127), None)
         if control is not None:
@@ -118,9 +122,11 @@ def _parse_toml(data: bytes, shown: str, fault: type[BiodynError]) -> dict[str, 
 def _iterate_texts(
     value: Any, key: str, shown: str, fault: type[BiodynError], depth: int = 0
 ) -> Iterator[tuple[str, str]]:
-    """Yield (key, text) of every text and every key."""
+    """Yield (key, text) for every text value and every key."""
     if depth > 50:
-        raise fault(f"'{shown}' nests lists or tables too deeply.", "Write it like the library's own tables.")
+        raise fault(
+            f"Lists or tables in '{shown}' are nested too deeply.", "Use the structure of the tables of the library."
+        )
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict):
@@ -145,7 +151,7 @@ def load_table(name: str) -> dict[str, Any]:
 
 
 def suggest_name(name: str, known: Iterable[str]) -> str:
-    """Return a hint with the nearest known name and all known names."""
+    """Return a hint with the most similar known name and all known names."""
     known = tuple(known)
     folded = {candidate.casefold(): candidate for candidate in known}
     near = get_close_matches(name.casefold(), folded, 1)
@@ -154,4 +160,4 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
 
 def list_names(known: Sequence[str]) -> str:
     """Return the known names as a sentence, at most 24."""
-    return f"There are {', '.join(known[:24]) or 'none'}{', ...' if len(known) > 24 else ''}."
+    return f"There are {', '.join(known[:24]) or 'none'}{(', ...' if len(known) > 24 else '')}."

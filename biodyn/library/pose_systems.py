@@ -1,4 +1,4 @@
-"""Systems that store segment poses: `formats/segment_poses.toml` with the sides filled in."""
+"""Systems that store segment poses, from `formats/segment_poses.toml` for both sides."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from biodyn.conventions import FloatArray
 from biodyn.library.load import load_table
 from biodyn.library.tables import expand_sides
 
-#: Instead of a segment: the joint centre is defined by the skeleton.
+#: Value used instead of a segment if the skeleton defines the joint centre.
 OF_SKELETON = "skeleton"
 
 
 @dataclass(frozen=True)
 class PoseSegment:
-    """A segment of a system: its label in files, its body, and the segment with its origin at the joint centre."""
+    """Segment of a system: its label in files, its body, and the segment whose origin is at the joint centre."""
 
     label: str
     body: str
@@ -28,7 +28,7 @@ class PoseSegment:
 
 @dataclass(frozen=True)
 class PosePoint:
-    """A landmark in files of a system: on a segment, at the origin of another one (`at`), or by a parameter.
+    """Landmark in files of a system: on a segment, at the origin of another segment (`at`), or defined by a parameter.
 
     `along`: axis of the segment along which the parameter is a distance; "" if the parameter is a position (3,).
     """
@@ -42,14 +42,14 @@ class PosePoint:
 
 @dataclass(frozen=True)
 class PoseSystem:
-    """A system that stores poses of segments.
+    """System that stores poses of segments.
 
     Attributes:
-        name, title, citation: of the system.
-        R_VB: (3, 3) axes of the body (ISB: forward, up, right) in the axes of the system's segment.
+        name, title, citation: name, title and source of the system.
+        R_VB: (3, 3) axes of the body (ISB: forward, up, right) in the segment axes of the system.
         half_m: half size of the cube of virtual points for the fit, see `SegmentPoses.as_points`.
-        segments, points: of the files. unused: labels of unused segments.
-        parameters: group of the file's parameters for the points.
+        segments, points: segments and points in the files. unused: labels of unused segments.
+        parameters: group of the parameters in the file that define the points.
     """
 
     name: str
@@ -70,12 +70,12 @@ class PoseSystem:
 
 @cache
 def pose_systems() -> tuple[PoseSystem, ...]:
-    """Return the systems of the library."""
+    """Return all systems of the library."""
     return tuple(_pose_system(table) for table in load_table("formats/segment_poses")["system"])
 
 
 def find_pose_system(labels: Collection[str]) -> PoseSystem | None:
-    """Return the system of these segment labels, None if fewer than three are known."""
+    """Return the system with these segment labels; None if fewer than three labels are known."""
     shared = {system.name: len(system.bodies.keys() & set(labels)) for system in pose_systems()}
     best = max(pose_systems(), key=lambda system: shared[system.name])
     return best if shared[best.name] >= 3 else None

@@ -1,4 +1,4 @@
-"""Registries: every module of a package is imported once and registers its entries."""
+"""Registries, for which every module of a package is imported once and registers its entries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Registry(Generic[Entry], Mapping[str, Entry]):
         self.package, self.kind, self._fault = package, kind, fault
         self._entries: dict[str, tuple[float, Entry]] = {}
         self._complete = False
-        self._searching: set[int] = set()  # threads that are importing the modules
+        self._searching: set[int] = set()  # identifiers of the threads that are importing the modules
 
     def add(self, name: str, entry: Entry, place: float = 0.0) -> None:
         """Add an entry; ValueError if the name exists. Entries of the same place are sorted by name."""
@@ -62,7 +62,7 @@ class Registry(Generic[Entry], Mapping[str, Entry]):
         return name in self._all_entries()
 
     def _all_entries(self) -> dict[str, tuple[float, Entry]]:
-        """Return all entries; during the import of their modules those registered so far."""
+        """Return all entries, or during the import of their modules those registered so far."""
         thread = get_ident()
         if not self._complete and thread not in self._searching:
             self._searching.add(thread)
@@ -72,5 +72,5 @@ class Registry(Generic[Entry], Mapping[str, Entry]):
                     importlib.import_module(f"{self.package}.{module}")
             finally:
                 self._searching.discard(thread)
-            self._complete = True  # not before: a module that cannot be imported raises each time
+            self._complete = True  # set only now, so that a module that cannot be imported raises an error each time
         return self._entries

@@ -1,8 +1,9 @@
-"""Schemas of the tables that a user may write: strict pydantic models, one for each kind of table.
+"""Schemas of user tables: strict pydantic models, one for each kind of table.
 
-Marker sets, skeletons, anthropometric tables and hip centres; uncertainties; norms; column maps. Names of landmarks and segments
-are plain text here: which names exist depends on several tables together (`model.from_library.user_tables`). The library's own
-tables of other kinds have no schema. `faults.require_valid` imports this module when a user's table is read.
+The kinds are marker sets, skeletons, anthropometric tables, hip centres, uncertainties, norms and column maps. Names of
+landmarks and segments are not checked here, because the valid names depend on several tables
+(`model.from_library.user_tables`). Other kinds of tables in the library have no schema. `faults.require_valid` imports this
+module when a user's table is read.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ AXES = ("x", "y", "z")
 
 
 class Strict(BaseModel):
-    """A table that refuses unknown keys, wrong types and numbers that are not finite."""
+    """Table that rejects unknown keys, wrong types and numbers that are not finite."""
 
-    # built when first used: a run with a user's table needs one or two of them
+    # built when first used, because a run with a user's table needs only one or two of them
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
 
 
 class Table(Strict):
-    """A table of the body; its texts may contain the placeholders {s}, {S} and {o} of the sides."""
+    """Table of the body, whose texts may contain the placeholders {s}, {S} and {o} of the sides."""
 
     @model_validator(mode="after")
     def _known_placeholders(self) -> Table:
@@ -50,9 +51,9 @@ class Table(Strict):
 
 
 class Titled(Table):
-    """A table with a name, a title and a source."""
+    """Table with a name, a title and a source."""
 
-    name: Name | None = Field(None, description="short name; the file name if omitted")
+    name: Name | None = Field(None, description="short name; omitted = the file name")
     title: Text | None = Field(None, description="title")
     citation: Text | None = Field(None, description="source")
 
@@ -76,12 +77,12 @@ _AngleRange = Annotated[tuple[float, ...], Field(strict=False, min_length=2, max
 class SegmentRow(Table):
     """Numbers of a segment for one sex."""
 
-    mass: float = Field(gt=0, le=1, description="share of body mass")
+    mass: float = Field(gt=0, le=1, description="fraction of body mass")
     com: Any = Field(
-        description="centre of mass: share of the distance from - to, or three shares of the length with 'origin'"
+        description="centre of mass: fraction of the distance from - to, or three fractions of the length with 'origin'"
     )
     radii: Annotated[tuple[_Radius, ...], Field(strict=False, min_length=3, max_length=3)] = Field(
-        description="radii of gyration about X, Y, Z, shares of the length"
+        description="radii of gyration about X, Y, Z, as fractions of the length"
     )
     products: Annotated[tuple[_Product, ...], Field(strict=False, min_length=3, max_length=3)] | None = Field(
         None, description="signed radii of the products of inertia XY, XZ, YZ"
@@ -91,7 +92,8 @@ class SegmentRow(Table):
     def _com_is_one_or_three_numbers(self) -> SegmentRow:
         three = isinstance(self.com, list)
         values = self.com if three else [self.com]
-        low, high = (-2.0, 2.0) if three else (-0.5, 1.5)  # three may be off the line from - to, one is on it
+        # one number is on the line from - to, three numbers may be off the line
+        low, high = (-2.0, 2.0) if three else (-0.5, 1.5)
         numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) and low <= v <= high for v in values)
         if not numbers or len(values) != (3 if three else 1):
             raise ValueError(
@@ -109,7 +111,8 @@ class Segment(Table):
     end: Name = Field(alias="to", description="landmark at the distal end")
     origin: Name | None = Field(None, description="landmark from which 'com' is measured, if 'com' is three numbers")
     y: Annotated[tuple[Name, Name], Field(strict=False)] | None = Field(
-        None, description="two landmarks on the Y axis of the numbers, if it is not the body's; needs 'origin'"
+        None,
+        description="two landmarks on the Y axis of the numbers, if this is not the axis of the body; needs 'origin'",
     )
     male: SegmentRow = Field(description="table of the numbers for men")
     female: SegmentRow = Field(description="table of the numbers for women")
@@ -135,7 +138,7 @@ class AnthropometryTable(Titled):
 
     extends: Text | None = Field(None, description="table of the library, or TOML file, that has the segments")
     across: Name | None = Field(
-        None, description="table of the library for the centres of mass across the segments' lines"
+        None, description="table of the library for the distance of the centres of mass from the segment lines"
     )
     segment: Annotated[tuple[Segment, ...], Field(strict=False, min_length=1)] | None = Field(
         None, description="segments"
@@ -144,17 +147,19 @@ class AnthropometryTable(Titled):
     @model_validator(mode="after")
     def _whole_body(self) -> AnthropometryTable:
         if (self.segment is None) == (self.extends is None):
-            raise ValueError("it must have either [[segment]] or 'extends', which names a table that has some")
+            raise ValueError("it must have either [[segment]] or 'extends' with the name of a table that has some")
         segments = self.segment or ()
         for sex in ("male", "female") if segments else ():
             total = sum(getattr(segment, sex).mass * (2 if _is_sided(segment.body) else 1) for segment in segments)
-            # published tables sum to 0.999 to 1.002; sums are scaled to 1, but a typo must not be
+            # published tables sum to 0.999 to 1.002 and are scaled to 1; other sums indicate a typing error
             if not 0.9 <= total <= 1.1:
-                raise ValueError(f"'{sex}.mass' of all segments, both sides, sums to {total:.3g}, expected 0.9 to 1.1")
+                raise ValueError(
+                    f"the sum of '{sex}.mass' over all segments of both sides is {total:.3g}, expected 0.9 to 1.1"
+                )
         return self
 
 
-# the largest published coefficient is 0.36 of a length, the largest constant 0.02 m: misplaced decimal points are refused
+# the largest published coefficient is 0.36 of a length and the largest constant 0.02 m; misplaced decimal points are rejected
 Coefficients = Annotated[
     dict[Literal["PD", "PW", "LL", "constant"], Annotated[float, Field(ge=-1, le=1)]], Field(min_length=1)
 ]
@@ -187,12 +192,14 @@ class HipCentreTable(Titled):
         if self.numbers and self.method is None:
             raise ValueError("'numbers' needs 'method', the method that uses them")
         if self.method is not None and (axes or self.newington is not None):
-            raise ValueError("it has 'method' and its 'numbers', or x, y and z, or 'newington', not two of them")
+            raise ValueError("it must have only one of: 'method' with its 'numbers'; x, y and z; 'newington'")
         if self.method is None and self.newington is None and len(axes) < 3:
             missing = next(axis for axis in AXES if axis not in axes)
-            raise ValueError(f"'{missing}' is missing: it needs x, y and z, coefficients of PD, PW, LL and a constant")
+            raise ValueError(
+                f"'{missing}' is missing; x, y and z are needed, with coefficients of PD, PW, LL and a constant"
+            )
         if self.newington is not None and axes:
-            raise ValueError("it has x, y and z, or 'newington', not both")
+            raise ValueError("it must have either x, y and z, or 'newington'")
         return self
 
 
@@ -204,18 +211,19 @@ class MarkerEntry(Table):
     body: Name = Field(description="segment of the marker")
     weight: float = Field(1.0, ge=0, le=1000, description="weight in the marker fit; 0 = not fitted")
     words: OneOrMore | None = Field(
-        None, description="words of the label: 'knee medial', 'a|b' either, 'a?' optional, '...' any place word"
+        None,
+        description="words of the label: 'knee medial', 'a|b' = a or b, 'a?' = optional, '...' = any location word",
     )
     beside: dict[Name, Name] = Field(
-        default_factory=dict, description="spellings used only if the file also has the other label; 'A|B' either"
+        default_factory=dict, description="spellings used only if the file also has the other label; 'A|B' = A or B"
     )
     or_landmark: str = Field(
-        "", max_length=100, description="alternative landmark, chosen by the other labels of the file"
+        "", max_length=100, description="alternative landmark, selected according to the other labels of the file"
     )
     otherwise: OneOrMore | None = Field(
         None, description="spellings for this marker if another label already marks their first meaning"
     )
-    yields: bool = Field(False, description="a label that marks the same landmark more clearly has priority")
+    yields: bool = Field(False, description="label of the same landmark that has priority because it is less ambiguous")
     static_only: bool = Field(False, description="not expected in walking trials")
     soft: bool = Field(False, description="position on the segment estimated from the walking trial")
 
@@ -223,7 +231,7 @@ class MarkerEntry(Table):
     def _labels_of_both_sides(self) -> MarkerEntry:
         one_sided = next((label for label in self.labels if not _is_sided(label)), None)
         if _is_sided(f"{self.landmark} {self.body}") and one_sided is not None:
-            raise ValueError(f"label '{one_sided}' is the same for both sides: write {{S}} where it has R and L")
+            raise ValueError(f"label '{one_sided}' is the same for both sides; use {{S}} in place of R and L")
         return self
 
 
@@ -248,7 +256,7 @@ class MarkerSetTable(Titled):
             if self.rename:
                 raise ValueError("[rename] needs 'extends': the set to be renamed")
             if not self.marker and not self.labels:
-                raise ValueError("it has no [[marker]] and no 'labels', and no 'extends' that names a set with some")
+                raise ValueError("it needs [[marker]], 'labels', or 'extends' with the name of a set that has some")
             if not (self.requires or self.requires_landmarks):
                 raise ValueError("without 'extends' it must list the required markers in 'requires'")
         return self
@@ -264,7 +272,7 @@ class FreedEntry(Table):
     option: Name = Field(description="name of the option")
     coordinate: Name = Field(description="name of the coordinate")
     range_deg: _AngleRange = Field(description="smallest and largest angle relative to the static angle")
-    sd_deg: float = Field(gt=0, le=90, description="standard deviation about the static angle, deg")
+    sd_deg: float = Field(gt=0, le=90, description="standard deviation relative to the static angle, deg")
 
     @model_validator(mode="after")
     def _range_includes_static_angle(self) -> FreedEntry:
@@ -297,9 +305,9 @@ class RotationEntry(Table):
         if (self.coordinate is None) != self.fixed:
             raise ValueError("a rotation has either a 'coordinate' or 'fixed = true'")
         if self.freed is not None and not (self.fixed and self.axis in AXES):
-            raise ValueError("'freed' belongs to a rotation about x, y or z that is 'fixed'")
+            raise ValueError("'freed' is valid only for a 'fixed' rotation about x, y or z")
         if self.range_deg is not None and not -720.0 <= self.range_deg[0] < self.range_deg[1] <= 720.0:
-            raise ValueError(f"'range_deg' must rise, from -720 to 720 at most, found {list(self.range_deg)}")
+            raise ValueError(f"'range_deg' must increase and be within -720 to 720, found {list(self.range_deg)}")
         return self
 
 
@@ -347,7 +355,7 @@ class BodyEntry(Table):
     rotations: Annotated[tuple[RotationEntry, ...], Field(strict=False)] = Field(
         (), description="rotations of the joint"
     )
-    template: Three | None = Field(None, description="joint centre in the parent, shares of body height")
+    template: Three | None = Field(None, description="joint centre in the parent, as fractions of body height")
     base: BaseEntry | None = Field(None, description="coordinates of the floating base")
     sole: SoleEntry | None = Field(None, description="sole of a foot")
     turn: TurnEntry | None = Field(None, description="rotation about the long axis")
@@ -361,26 +369,28 @@ class BodyEntry(Table):
         for exact, plane in self.frames:
             for rule in (exact, plane):
                 if rule[0] not in AXES or (len(rule) == 4 and rule[3] != "lateral"):
-                    raise ValueError(f"'frames': a rule is [x, y or z, landmark, landmark], found {list(rule)}")
+                    raise ValueError(f"'frames': a rule must be [x, y or z, landmark, landmark], found {list(rule)}")
                 if rule[1] == rule[2]:
-                    raise ValueError(f"'frames': an axis runs between two landmarks, found '{rule[1]}' twice")
+                    raise ValueError(f"'frames': an axis needs two different landmarks, found '{rule[1]}' twice")
             if exact[0] == plane[0]:
-                raise ValueError(f"'frames': the two rules of a pair are about two axes, found {exact[0]} twice")
+                raise ValueError(
+                    f"'frames': the two rules of a pair must define different axes, found {exact[0]} twice"
+                )
         if any(first.axis == second.axis for first, second in pairwise(self.rotations)):
-            raise ValueError("'rotations': two consecutive rotations are about the same axis")
+            raise ValueError("'rotations': two consecutive rotations have the same axis")
         if self.sole is not None and self.sole.back == self.sole.front:
-            raise ValueError("'sole' needs two landmarks, 'back' and 'front' are the same")
+            raise ValueError("'sole' needs two different landmarks, but 'back' and 'front' are the same")
         if (self.base is None) != bool(self.parent):
-            raise ValueError("only the body without 'parent' has a 'base'")
+            raise ValueError("only the body without 'parent' may have a 'base'")
         if not self.parent and self.rotations:
-            raise ValueError("the body without 'parent' is the floating base: it has 'base' and no 'rotations'")
+            raise ValueError("the body without 'parent' is the floating base, which needs 'base' and no 'rotations'")
         if self.template is not None and max(abs(share) for share in self.template) > 2.0:
-            raise ValueError("'template' is in shares of body height, at most 2")
+            raise ValueError("'template' must be fractions of body height of at most 2")
         return self
 
 
 class SkeletonTable(Titled):
-    """A skeleton: its own bodies, or another skeleton with some bodies free."""
+    """Skeleton: its bodies, or another skeleton with some bodies free."""
 
     extends: Text | None = Field(None, description="skeleton of the library, or TOML file, that has the bodies")
     free: Names = Field((), description="bodies with movable joints; the others are fixed to their parents")
@@ -389,7 +399,7 @@ class SkeletonTable(Titled):
     @model_validator(mode="after")
     def _complete(self) -> SkeletonTable:
         if self.extends is not None and (self.body or not self.free):
-            raise ValueError("with 'extends' it has 'free', a list of bodies, and no [[body]]")
+            raise ValueError("with 'extends' it needs 'free', a list of bodies, and no [[body]]")
         if self.extends is None and (self.free or not self.body):
             raise ValueError("it has no [[body]]" if not self.body else "'free' needs 'extends'")
         return self
@@ -403,12 +413,12 @@ _Degrees = Annotated[tuple[Annotated[float, Field(ge=0, le=90)], ...], Field(str
 _Shares = Annotated[
     tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(strict=False, min_length=1, max_length=50)
 ]  # fmt: skip
-_SHARES_OF_HARMONICS = "shares of the variance: offset, then harmonics of the stride"
+_SHARES_OF_HARMONICS = "fractions of the variance: offset, then harmonics of the stride"
 
 
 def _sum_to_one(shares: tuple[float, ...]) -> tuple[float, ...]:
     if abs(sum(shares) - 1.0) > 1e-6:  # typed in decimals
-        raise ValueError(f"'shares' must sum to 1, they sum to {sum(shares):g}")
+        raise ValueError(f"the sum of 'shares' must be 1, found {sum(shares):g}")
     return shares
 
 
@@ -419,15 +429,15 @@ class _Source(Table):
 
 class _MarkerNoise(_Source):
     sd_mm: Millimetres = Field(description="standard deviation, mm")
-    from_hz: float = Field(gt=0, le=1e5, description="frequency above which a trial shows its own noise, Hz")
+    from_hz: float = Field(gt=0, le=1e5, description="frequency above which the noise of a trial is estimated, Hz")
 
 
 class _SoftTissue(_Source):
     shares: Annotated[_Shares, AfterValidator(_sum_to_one)] = Field(description=_SHARES_OF_HARMONICS)
-    stride_s: float = Field(gt=0.1, le=100, description="stride time used where none was measured, s")
+    stride_s: float = Field(gt=0.1, le=100, description="stride time used if none was measured, s")
     sd_mm: dict[Name, Millimetres] = Field(description="standard deviation by segment, mm")
     common: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
-        default_factory=dict, description="share of the variance that all markers of a segment make together"
+        default_factory=dict, description="fraction of the variance that is common to all markers of a segment"
     )
 
 
@@ -442,13 +452,13 @@ class _PoseErrors(_PoseNoise):
 
 class _JointCentres(_Source):
     sd_mm: dict[Name, Millimetres] = Field(description="standard deviation by segment, mm")
-    believed: Names = Field((), description="segments that use the prior of the fit of the subject's model")
+    believed: Names = Field((), description="segments that use the prior of the subject fit")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> _JointCentres:
         both = sorted(set(self.believed) & set(self.sd_mm))
         if both:
-            raise ValueError(f"{', '.join(both)}: either a number in 'sd_mm' or 'believed'")
+            raise ValueError(f"{', '.join(both)}: specify either a number in 'sd_mm' or 'believed', not both")
         return self
 
 
@@ -477,7 +487,7 @@ class _Cutoff(_Source):
 
 
 class _UnseenSegments(_Source):
-    harmonics: _Shares = Field((1.0,), description="shares of the variance of 'stride_deg': harmonics of the stride")
+    harmonics: _Shares = Field((1.0,), description="fractions of the variance of 'stride_deg': harmonics of the stride")
     offset_deg: dict[Name, _Degrees] = Field(
         default_factory=dict, description="standard deviation of a segment's mean tilt, list and rotation, deg"
     )
@@ -487,7 +497,7 @@ class _UnseenSegments(_Source):
 
 
 class Uncertainties(Table):
-    """Standard deviations of every source of error."""
+    """Standard deviations of all sources of error."""
 
     marker_noise: _MarkerNoise = Field(description="table of the marker noise")
     soft_tissue: _SoftTissue = Field(description="table of the soft tissue motion")
@@ -505,7 +515,7 @@ class Uncertainties(Table):
 
 
 class _Speed(Strict):
-    """Walking speeds: groups of trials, or one model of speed around a reference."""
+    """Walking speeds: groups of trials, or a model of speed relative to a reference."""
 
     measure: Literal["dimensionless", "heights_per_s", "m_s"]
     names: Names = ()
@@ -519,13 +529,13 @@ class _Speed(Strict):
     def _groups_or_model(self) -> _Speed:
         groups = len(self.names)
         if (self.reference is None) != (self.range is None) or (self.reference is None) == (groups == 0):
-            raise ValueError("needs either 'names', 'mean', 'sd' of groups, or 'reference' and 'range' of a model")
+            raise ValueError("specify either 'names', 'mean', 'sd' of groups, or 'reference' and 'range' of a model")
         if groups and not groups == len(self.mean) == len(self.sd) == len(self.people):
-            raise ValueError(f"'mean', 'sd' and 'people' must have {groups} values, as many as 'names'")
+            raise ValueError(f"'mean', 'sd' and 'people' must have {groups} values, one for each of 'names'")
         if any(later <= earlier for earlier, later in pairwise(self.mean)) or any(sd <= 0 for sd in self.sd):
-            raise ValueError("'mean' must rise, and every 'sd' be positive")
+            raise ValueError("'mean' must increase, and every 'sd' must be positive")
         if self.range is not None and not self.range[0] <= self.range[1]:
-            raise ValueError("'range' must rise")
+            raise ValueError("'range' must increase")
         return self
 
 
@@ -534,7 +544,7 @@ class _Age(Strict):
 
 
 class _Curve(Strict):
-    published: Text = "in this program's signs"
+    published: Text = "with the sign convention of biodyn"
     sign: Literal[1, -1] = 1
     unit: Name
     mean: Annotated[tuple[Numbers, ...], Field(strict=False, min_length=1)]
@@ -555,7 +565,7 @@ class _Scalar(Strict):
     @model_validator(mode="after")
     def _of_a_curve_or_not(self) -> _Scalar:
         if (self.variable is None) != (self.operation is None):
-            raise ValueError("'variable' and 'operation' go together")
+            raise ValueError("specify both 'variable' and 'operation', or neither")
         if any(sd <= 0 for sd in self.sd):
             raise ValueError("every 'sd' must be positive")
         return self
@@ -595,17 +605,17 @@ class Norms(Strict):
     @model_validator(mode="after")
     def _complete(self) -> Norms:
         if self.percent[0] != 0 or self.percent[-1] != 100 or any(b <= a for a, b in pairwise(self.percent)):
-            raise ValueError("'percent' must rise from 0 to 100")
+            raise ValueError("'percent' must increase from 0 to 100")
         for what, limits in (("ages", self.ages), ("serves", self.serves)):
             if limits is not None and not limits[0] <= limits[1]:
-                raise ValueError(f"'{what}' must rise, found {list(limits)}")
+                raise ValueError(f"'{what}' must increase, found {list(limits)}")
         if not self.curve and not self.scalar:
-            raise ValueError("needs a [curve.NAME] or a [scalar.NAME]")
+            raise ValueError("at least one [curve.NAME] or [scalar.NAME] is needed")
         groups = len(self.speed.names)
         for name, curve in self.curve.items():
             _require_rows(f"curve.{name}", len(curve.mean), len(curve.sd), groups)
             if any(len(row) != len(self.percent) for row in (*curve.mean, *curve.sd)):
-                raise ValueError(f"'curve.{name}' must have {len(self.percent)} values, as many as 'percent'")
+                raise ValueError(f"'curve.{name}' must have {len(self.percent)} values, one for each of 'percent'")
             if any(value < 0 for row in curve.sd for value in row):
                 raise ValueError(f"'curve.{name}.sd' must not be negative")
         for name, scalar in self.scalar.items():
@@ -616,7 +626,7 @@ class Norms(Strict):
 
 
 def _require_rows(what: str, mean: int, sd: int, groups: int) -> None:
-    """Require one row per speed group; of a model up to three of the mean (powers of speed) and one of the spread."""
+    """Require one row per speed group, or for a model at most three rows of the mean (powers of speed) and one of the SD."""
     if groups and (mean != groups or sd not in (0, groups)):
         raise ValueError(f"'{what}' must have {groups} rows, one for each of 'speed.names'")
     if not groups and (mean > 3 or sd > 1):
@@ -632,7 +642,7 @@ _TwoOrThree = Annotated[tuple[Text, ...], Field(strict=False, min_length=2, max_
 _Three = Annotated[tuple[Text, Text, Text], Field(strict=False)]
 _Four = Annotated[tuple[Text, Text, Text, Text], Field(strict=False)]
 _Nine = Annotated[tuple[Text, Text, Text, Text, Text, Text, Text, Text, Text], Field(strict=False)]
-#: A column, or a number used in every row: the height of the floor, a direction that was not measured.
+#: A column, or a number for every row, e.g. the height of the floor or a direction that was not measured.
 _Parts = Annotated[tuple[Text | _Number, Text | _Number, Text | _Number], Field(strict=False)]
 _Place = Annotated[tuple[_Number, _Number, _Number], Field(strict=False)]
 _Corners = Annotated[tuple[_Place, _Place, _Place, _Place], Field(strict=False)]
@@ -647,7 +657,7 @@ class _Force(Strict):
     @model_validator(mode="after")
     def _measured(self) -> _Force:
         if not any(isinstance(part, str) for part in self.force):
-            raise ValueError("'force' names no column")
+            raise ValueError("'force' contains no column")
         return self
 
 

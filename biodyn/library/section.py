@@ -1,8 +1,8 @@
 """Sections of the settings: validated, frozen parameters of one stage.
 
 Each stage defines its section next to its code (`processing/contacts/settings.py` and so on); `biodyn.settings` combines them
-under the names of a settings TOML. Numbers are strict (no text, no infinity), unknown entries are refused, and every entry has a
-default, a range and a description, from which docs/settings.md is generated.
+under the names of a settings TOML. Numbers are strict (no text, no infinity), unknown entries are rejected, and every entry has
+a default, a range and a description, from which docs/settings.md is generated.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ __all__ = [
 ]
 
 
-#: Settings of earlier versions, and their replacement.
+#: Settings of earlier versions, and their replacements.
 REMOVED = {
-    "header": "its lines are entries of [subject] now",
-    "model.sex": "it is called 'subject.sex' now",
-    "report.age_years": "it is called 'subject.age_years' now",
-    "signals.smoothing": "it is called 'method' now",
+    "header": "its entries are now in [subject]",
+    "model.sex": "it is now called 'subject.sex'",
+    "report.age_years": "it is now called 'subject.age_years'",
+    "signals.smoothing": "it is now called 'method'",
     "contacts.min_contact_s": "it was removed: a foot contact lasts at least 0.1 s",
     "contacts.max_foot_distance_m": "it was removed: the centre of pressure is at most 0.05 m outside of the foot outline",
     "contacts.plate_margin_m": "it was removed: the whole plate is used (0 m)",
@@ -70,10 +70,10 @@ REMOVED = {
     "output.wide": "it was removed: study_wide.csv is written up to 20 million rows",
     "output.xlsx": "it was removed: study.xlsx is always written",
     "output.figure_dpi": "it was removed: its value is fixed at 110 dots per inch",
-    "poses.origin_mm": "it was removed: uncertainty.magnitudes names a table with this value",
-    "poses.turn_deg": "it was removed: uncertainty.magnitudes names a table with this value",
+    "poses.origin_mm": "it was removed: specify a table with this value in uncertainty.magnitudes",
+    "poses.turn_deg": "it was removed: specify a table with this value in uncertainty.magnitudes",
     "replay": "it was removed: biodyn.replay(folder, ReplayOptions(...)) takes these options",
-    "uncertainty.scale": "it was removed: uncertainty.magnitudes names a table with other standard deviations",
+    "uncertainty.scale": "it was removed: specify a table with other standard deviations in uncertainty.magnitudes",
     "variation": "it was removed: the cut-offs of --vary are 4, 5, 6, 8, 10 and 15 Hz, the powers of the weights 0 and 2",
 }
 
@@ -86,7 +86,8 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class OneOf:
-    """Annotation of an entry that names a member of a registry or one of `besides`: `Annotated[str, OneOf(METHODS)]`."""
+    """Annotation of an entry whose value is the name of a member of a registry, or one of `besides`: `Annotated[str,
+    OneOf(METHODS)]`."""
 
     registry: Registry[Any]
     besides: tuple[str, ...] = ()
@@ -103,9 +104,9 @@ class OneOf:
 
 
 def settings_error(error: ValidationError, model: type[BaseModel], origin: str, below: str = "") -> SettingsError:
-    """Return the error for the first invalid entry, with the nearest known name for an unknown one.
+    """Return the error for the first invalid entry, with the most similar known name for an unknown one.
 
-    Args: `origin`: name of the file; `below`: its table that was validated, "" = all.
+    Args: `origin`: name of the file; `below`: the validated table in the file, "" = all.
     """
     fault = first_fault(error, model, REMOVED)
     where = ".".join(filter(None, (below, fault.key)))

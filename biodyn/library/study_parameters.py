@@ -27,13 +27,13 @@ Percent = Annotated[float, Field(ge=0, le=100)]
 
 
 class Interval(BaseModel):
-    """Part of the cycle, of stance or of swing, in percent of it."""
+    """Interval of the cycle, of stance or of swing, in percent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    of: Phase = Field(default="cycle", description="what the percentages are of")
-    start: Percent = Field(default=0.0, description="where it begins, %")
-    end: Percent = Field(default=100.0, description="where it ends, %")
+    of: Phase = Field(default="cycle", description="reference of the percentages")
+    start: Percent = Field(default=0.0, description="start, %")
+    end: Percent = Field(default=100.0, description="end, %")
 
     @model_validator(mode="after")
     def _in_order(self) -> Interval:
@@ -52,32 +52,37 @@ NAMED_WINDOWS: dict[NamedWindow, Interval] = {
 
 
 class ParameterDefinition(BaseModel):
-    """Definition of one number per cycle. Units: of the variable; times s for impulses; J/kg for the work of a power in W/kg."""
+    """Definition of one number per cycle. The unit is that of the variable, times s for impulses, or J/kg for the work of a
+    power in W/kg."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description="short name, column in tables")
     title: str = Field(default="", description="for people")
-    variable: str = Field(description='of the data set, or a column of spatiotemporal.csv for operation "stride"')
-    operation: Operation = Field(description="what is done with the curve in the window")
+    variable: str = Field(
+        description='variable of the data set, or a column of spatiotemporal.csv for operation "stride"'
+    )
+    operation: Operation = Field(description="operation on the curve in the window")
     window: NamedWindow | Interval = Field(default="whole", description="part of the cycle")
     at: Percent | None = Field(default=None, description='instant in percent of the window, for "at_percent"')
-    sign: Literal[1, -1] = Field(default=1, description="-1 reverses the sign first, e.g. to make extension positive")
-    mirrored: bool = Field(
-        default=False, description="reverse the sign of the left side too: signed to the walker's right"
+    sign: Literal[1, -1] = Field(
+        default=1, description="-1 = the sign is reversed first, e.g. to make extension positive"
     )
-    unit: str = Field(default="", description="omitted = what follows from the variable's")
+    mirrored: bool = Field(
+        default=False, description="also reverse the sign of the left side, so that values are positive to the right"
+    )
+    unit: str = Field(default="", description="unit; omitted = derived from the unit of the variable")
     source: str = Field(default="", description="citation of the definition")
 
     @model_validator(mode="after")
     def _consistent(self) -> ParameterDefinition:
         if (self.operation == "at_percent") != (self.at is not None):
-            raise ValueError('"at" goes with operation "at_percent", and only with it')
+            raise ValueError('"at" is needed for operation "at_percent", and only for this operation')
         return self
 
     @property
     def label(self) -> str:
-        """Title, or the name if there is no title."""
+        """Title of the parameter, or its name if there is no title."""
         return self.title or self.name.replace("_", " ")
 
     @property

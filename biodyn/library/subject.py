@@ -1,7 +1,7 @@
-"""The subject record: who was recorded, when, and why; `subject.toml` next to the recordings, and the section [subject].
+"""Subject record: data on the person and the recording, from `subject.toml` next to the recordings and the section [subject].
 
-One record is used by every command: it sizes the body, selects the norms, and is the head of every page. Entries given by the
-user replace those of subject.toml, and these replace the data stored in the recordings.
+Every command uses this record to scale the body, to select norms, and for the head of reports. Entries in the settings replace
+those of subject.toml, which replace the data stored in the recordings.
 """
 
 from __future__ import annotations
@@ -39,61 +39,64 @@ _SIDE_WORDS: Final = {"r": "right", "l": "left"}
 
 
 class SubjectRecord(Section):
-    """Data on the subject and the recording, which replace those in the files. One number of a measure is used for both sides."""
+    """Data on the subject and the recording, which replace those in the files. A single number of a measure is used for both
+    sides."""
 
-    name: _Line = Field(None, description="name or code; omitted = the file's")
+    name: _Line = Field(None, description="name or code; omitted = as in the file")
     age_years: float | None = Field(
         None,
         ge=0,
         le=120,
-        description="age at the recording, for the choice of norms; omitted = by `birth_date`, else the file's",
+        description="age at the recording, for the selection of norms; omitted = from `birth_date`, else as in the file",
     )
-    birth_date: _Date = Field(None, description="YYYY-MM-DD; with `date` it gives the age")
+    birth_date: _Date = Field(None, description="date of birth, YYYY-MM-DD; with `date` it determines the age")
     sex: Literal["male", "female"] | None = Field(
-        None, description="row of the anthropometric table; omitted = the file's, else the mean of both"
+        None, description="row of the anthropometric table; omitted = as in the file, else the mean of both"
     )
     height_m: float | None = Field(
-        None, gt=0, description="body height, m; omitted = the file's, else estimated from the legs"
+        None, gt=0, description="body height, m; omitted = as in the file, else estimated from the legs"
     )
     mass_kg: float | None = Field(
-        None, gt=0, description="body mass, kg; omitted = the file's, else measured on the plates"
+        None, gt=0, description="body mass, kg; omitted = as in the file, else measured on the plates"
     )
-    diagnosis: _Line = Field(None, description="diagnosis, as the head of the report states it")
+    diagnosis: _Line = Field(None, description="diagnosis, for the head of the report")
     side: Annotated[Literal["right", "left", "both"] | None, BeforeValidator(lambda v: _SIDE_WORDS.get(v, v))] = Field(
         None, description="affected side"
     )
     orthosis: _Line = Field(None, description="orthoses, prostheses, walking aids, shoes; or `none`")
-    date: _Line = Field(None, description="date of the recording, YYYY-MM-DD where it gives the age")
+    date: _Line = Field(None, description="date of the recording, in the form YYYY-MM-DD if it determines the age")
     laboratory: _Line = Field(None, description="laboratory of the recording")
     session: _Line = Field(None, description="session or visit")
     condition: _Line = Field(None, description="condition of the recording, such as barefoot")
     question: _Line = Field(None, description="clinical question")
     knee_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=30, le=250)]], _BySide] = Field(
-        default_factory=dict, description="width between both epicondyles, mm; or by side, { r = 104, l = 106 }"
+        default_factory=dict,
+        description="distance between both epicondyles of the knee, mm; or by side, { r = 104, l = 106 }",
     )
     ankle_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=20, le=150)]], _BySide] = Field(
-        default_factory=dict, description="width between both malleoli, mm; or by side"
+        default_factory=dict, description="distance between both malleoli, mm; or by side"
     )
     leg_length_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=250, le=1400)]], _BySide] = Field(
         default_factory=dict,
-        description="from the anterior iliac spine to the medial malleolus, mm; or by side. Used by some hip centres and "
-        "for the dimensionless speed",
+        description="distance from the anterior iliac spine to the medial malleolus, mm; or by side; used by some "
+        "hip centres and for the dimensionless speed",
     )
     inter_asis_distance_mm: float | None = Field(
         None,
         ge=80,
         le=500,
-        description="between both anterior iliac spines, mm; omitted = the file's, else the markers'",
+        description="distance between both anterior iliac spines, mm; omitted = as in the file, else from the markers",
     )
     asis_trochanter_distance_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=10, le=200)]], _BySide] = Field(
         default_factory=dict,
-        description="from the anterior iliac spine back to the trochanter, mm; or by side. Used by the hip centre davis_1991",
+        description="antero-posterior distance from the anterior iliac spine to the trochanter, mm; or by side; used by the "
+        "hip centre davis_1991",
     )
     foot_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=30, le=200)]], _BySide] = Field(
-        default_factory=dict, description="width of the foot at the balls, mm; or by side"
+        default_factory=dict, description="width of the foot at the metatarsal heads, mm; or by side"
     )
     elbow_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=20, le=200)]], _BySide] = Field(
-        default_factory=dict, description="width between both epicondyles of the elbow, mm; or by side"
+        default_factory=dict, description="distance between both epicondyles of the elbow, mm; or by side"
     )
 
     @property
@@ -110,7 +113,7 @@ class SubjectRecord(Section):
 
     @property
     def age(self) -> float | None:
-        """Age in years at the recording: as given, or from the dates of birth and recording; None if unknown."""
+        """Age at the recording, years, given or from the dates of birth and recording; None if unknown."""
         if self.age_years is not None or self.birth_date is None or self.date is None:
             return self.age_years
         try:

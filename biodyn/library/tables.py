@@ -1,4 +1,4 @@
-"""Tables by kind and name (skeletons, marker sets, anthropometric tables, norms), or a user's by path."""
+"""Access to tables by kind and name (skeletons, marker sets, anthropometric tables, norms), or to a user's file by path."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FOLDERS = {
     "conventions": "conventions",
 }
 KINDS = ("skeletons", "markersets", "anthropometry")
-#: Name of a kind in messages and records.
+#: Name of each kind in messages and records.
 ROLES = {
     "skeletons": "skeleton",
     "markersets": "marker set",
@@ -38,21 +38,21 @@ def library_entry(kind: str, name: str) -> dict[str, Any]:
     """Return a table of the library by kind and name; ModelError if it does not exist."""
     if name not in entry_names(kind):
         hint = (
-            f"{suggest_name(name, entry_names(kind))} The path of your own file ends in {SUFFIX}."
-            if kind in KINDS
-            else ""
+            f"{suggest_name(name, entry_names(kind))} The path of a file must end in {SUFFIX}." if kind in KINDS else ""
         )
-        raise ModelError(f"No {ROLES.get(kind, f'table of {kind}')} of the library is called '{name}'.", hint)
+        raise ModelError(f"The library has no {ROLES.get(kind, f'table of {kind}')} with the name '{name}'.", hint)
     return load_table(f"{_FOLDERS[kind]}/{name}")
 
 
 def user_table(kind: str, path: str) -> UserFile:
-    """Read a user's TOML file of a kind and check it against its schema; TableError names file, entry and key."""
-    # imported here: schemas take time to load, and most runs need none
+    """Read a user's TOML file and check it against the schema of its kind; raise TableError with file, entry and key."""
+    # imported here, because schemas take time to load and most runs need none
     from biodyn.library.faults import require_valid
 
     names = ", ".join(entry_names(kind)) if kind in KINDS else ""
-    file = read_user_toml(path, ROLES[kind], missing=f"The library has {names}." if names else "Give an existing file.")
+    file = read_user_toml(
+        path, ROLES[kind], missing=f"The library has {names}." if names else "Specify an existing file."
+    )
     require_valid(file, kind)
     return file
 
@@ -68,14 +68,14 @@ def load_entry(kind: str, name: str) -> dict[str, Any]:
 def load_parent(kind: str, parent: str, name: str, above: tuple[str, ...]) -> str:
     """Return the table that `name` extends: `parent`, whose path is relative to the file of `name`.
 
-    Raises TableError if the files extend each other in a circle.
+    Raises TableError if the files extend each other circularly.
     """
     parent = relative_to_file(parent, Path(name)) if is_path(name) else parent
     chain = [str(Path(path).expanduser().resolve()) for path in (*above, name) if is_path(path)]
     if is_path(parent) and str(Path(parent).resolve()) in chain:
         raise TableError(
-            f"The {ROLES[kind]} '{name}' extends '{Path(parent).name}', which leads back to itself.",
-            "Name a set of the library in 'extends' of one of them.",
+            f"The {ROLES[kind]} '{name}' extends '{Path(parent).name}', which in turn extends it (circular reference).",
+            "Use the name of a table of the library in 'extends' of one of them.",
         )
     return parent
 

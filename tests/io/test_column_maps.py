@@ -149,7 +149,7 @@ WRONG_MAPS = {
     "one column for two things": (PLATE.format(SQUARE).replace("'Cx'", "'Fx'"), "'Fx' twice"),
     "a column that is not there": (PLATE.format(SQUARE).replace("'Tz'", "'Mz'"), "'Mz', which does not exist"),
     "a number for a plate's moment": (PLATE.format(SQUARE).replace("'Tz'", "0.0"), "moment"),
-    "a force without a column": ("[[forces]]\nforce = [0, 0, 700]\npoint = ['Cx', 'Cy', 0]\n", "names no column"),
+    "a force without a column": ("[[forces]]\nforce = [0, 0, 700]\npoint = ['Cx', 'Cy', 0]\n", "contains no column"),
     "a pose without a turn": ("[poses.pelvis]\norigin = ['Cx', 'Cy', 'Tz']\n", "quaternion"),
     "two columns for one marker": (
         "[markers]\nA = ['Cx', 'Cy']\nB = ['Fx', 'Fy', 'Fz']\n",

@@ -68,7 +68,7 @@ def test_library_parameters_are_valid_in_a_study() -> None:
             "norms",
             "variables/norms/adults_fukuchi_2018",
             ("percent = [0, 4,", "percent = [0,"),
-            ("as many as 'percent'",),
+            ("one for each of 'percent'",),
         ),
         ("norms", "variables/norms/adults_fukuchi_2018", ("licence =", "license ="), ("Did you mean 'licence'",)),
         ("uncertainty", "uncertainty/magnitudes", ("sd_hz = ", "sd_hz = -"), ("'cutoff.sd_hz'", "from 0 to 20")),

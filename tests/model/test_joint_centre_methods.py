@@ -83,7 +83,7 @@ def test_a_row_that_its_method_cannot_read_is_refused(change: tuple[str, str], w
 def test_a_row_of_two_forms_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text(ROW + "x = { PD = 0.1 }\n", encoding="utf-8")
-    with pytest.raises(TableError, match="not two of them"):
+    with pytest.raises(TableError, match="only one of"):
         hip_centre(str(path), pelvis())
 
 

@@ -116,7 +116,7 @@ def test_accelerations_at_the_recordings_ends_are_not_used(walk_result: TrialRes
     assert not analysis.fit.reliable[:edge].any()
     assert analysis.fit.reliable[edge:-edge].all()
     assert not analysis.fit.reliable[-edge:].any()
-    assert "not reliable" in analysis.dynamics.reason[0]
+    assert "unreliable" in analysis.dynamics.reason[0]
 
 
 def test_a_marker_that_jumps_is_left_out_and_named(

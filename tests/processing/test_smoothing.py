@@ -47,7 +47,7 @@ def test_the_methods_are_found_and_an_unknown_one_is_named_with_the_nearest() ->
     with pytest.raises(SettingsError, match=r"signals\.method.*'buterworth'.*Did you mean 'butterworth'"):
         settings_from({"signals": {"method": "buterworth"}})
     assert settings_from({"signals": {"method": "spline"}}).signals.method == "spline"
-    with pytest.raises(SettingsError, match=r"signals\.smoothing.*it is called 'method' now"):
+    with pytest.raises(SettingsError, match=r"signals\.smoothing.*it is now called 'method'"):
         settings_from({"signals": {"smoothing": "butterworth"}})
     with pytest.raises(SettingsError, match=r"inverse_kinematics\.method.*'least_square'.*'least_squares'"):
         settings_from({"inverse_kinematics": {"method": "least_square"}})
