@@ -27,7 +27,7 @@ def effect_text(effect_nm_kg: float) -> str:
     """Return the effect in words, with its limit; "" if unknown."""
     if not math.isfinite(effect_nm_kg):
         return ""
-    return f"; joint moments change by up to {effect_nm_kg:.2f} Nm/kg RMS (fail from {LARGE_EFFECT_NM_KG:g})"
+    return f"; joint moments change by up to {effect_nm_kg:.2f} Nm/kg RMS (fail above {LARGE_EFFECT_NM_KG:g})"
 
 
 @dataclass(frozen=True)
