@@ -239,9 +239,8 @@ _LINE = 0.47  # line spacing in mm per point of font size
 def set_pages(title: str, foot: str, head: PaperHead, write: Callable[[Paper], bool], colors: str = "") -> bytes:
     """Return the PDF written by `write` in the largest font with which everything fits.
 
-    `title`: of the file; `foot`: below every page; `colors`: as [report] colors.
-    Where nothing fits, the last try is taken: there are more pages then, and
-    nothing is cut. Raises ResultError where the library is not installed.
+    `title`: title of the file; `foot`: text below every page; `colors`: as in [report] colors. If no font fits, the smallest is
+    used with more pages. Raises ResultError if the PDF library is not installed.
     """
     require_library()
     for size, most, longer in _ATTEMPTS:
