@@ -124,7 +124,7 @@ def _other_subjects_note(strangers: Sequence[StoredEvent]) -> tuple[Diagnostic, 
     if not strangers:
         return ()
     people = ", ".join(sorted({clean_text(event.subject) for event in strangers}))
-    text = f"{_count_text(len(strangers))} of {people}, whose markers are not read, and ignored."
+    text = f"{_count_text(len(strangers))} ignored: recorded for {people}, whose markers are not read."
     return (Diagnostic("data-not-used", "info", text, value=float(len(strangers))),)
 
 
@@ -133,7 +133,8 @@ def _not_recognised_note(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
         return ()
     known = list(dict.fromkeys(clean_text(label) for label in labels))
     shown = ", ".join(f"'{label}'" for label in known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
-    text = f"{_count_text(len(labels))} not a foot strike or foot off with a side and a time, and ignored ({shown})."
+    kind = "foot strikes or foot offs" if len(labels) > 1 else "a foot strike or foot off"
+    text = f"{_count_text(len(labels))} ignored: not {kind} with a side and a time ({shown})."
     hint = "Use a recognised name: Foot Strike or Foot Off with the side Left or Right, RHS, RTO, left heel strike."
     return (Diagnostic("data-not-used", "info", text, value=float(len(labels)), hint=hint),)
 

@@ -97,7 +97,7 @@ class Preview:
     step: int
 
     def pieces(self) -> Iterator[FloatArray]:
-        """Yield the positions Yield the positions (F, M, 3) m of every piece."""
+        """Yield the positions (F, M, 3) m of every piece."""
         for i in range(len(self.starts)):
             yield self.markers.positions[i * self.piece_frames : (i + 1) * self.piece_frames]
 

@@ -68,7 +68,7 @@ class ConsistencyCheck:
 
     @property
     def holds(self) -> bool | None:
-        """True within the limit, False beyond, None if no frame was checked."""
+        """Whether the largest error is within the limit; None if no frame was checked."""
         return bool(self.largest_error <= self.limit) if self.frames else None
 
     @property

@@ -97,7 +97,7 @@ def test_more_events_than_a_head_has_lines_are_read(laboratory: Laboratory, trut
     found = read_text(tmp_path, text.replace("DATA_INCLUDED", more + "DATA_INCLUDED", 1), "walk.tsv")
     same_events(found, truth)
     np.testing.assert_array_equal(found.markers.labels, truth.markers.labels)
-    assert "90 stored events are not a foot strike" in noted(found, "data-not-used")[0]
+    assert "90 stored events are ignored: not foot strikes" in noted(found, "data-not-used")[0]
     assert exports_trajectories(tmp_path / "walk.tsv")
 
 
@@ -168,7 +168,7 @@ def test_events_outside_the_frames_and_other_names_are_left_out_as_in_a_c3d(
     found = read_text(tmp_path, nexus.replace(head, head + "\n".join(more) + "\n"))
     same_events(found, truth)
     assert noted(found, "events-outside") == ["2 stored gait events are outside the stored frames and are ignored."]
-    assert "3 stored events are not a foot strike" in noted(found, "data-not-used")[0]
+    assert "3 stored events are ignored: not foot strikes" in noted(found, "data-not-used")[0]
 
 
 def test_the_columns_of_events_may_stand_in_any_order(nexus: str, truth: Recording, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_the_subject_of_events_is_that_of_the_markers(nexus: str, truth: Recordi
     head = "Subject,Context,Name,Time (s),Description\n"
     found = read_text(tmp_path, nexus.replace(head, head + "Q,Left,Foot Strike,0.71,\n"))
     same_events(found, truth)
-    assert "1 stored event is of Q" in noted(found, "data-not-used")[0]
+    assert "1 stored event is ignored: recorded for Q" in noted(found, "data-not-used")[0]
 
 
 def test_events_of_a_person_whose_markers_are_not_read() -> None:

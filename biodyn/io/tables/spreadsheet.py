@@ -296,7 +296,7 @@ def _parquet_sheet(path: Path, content: bytes) -> Sheet:
         import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise InputFileError(
-            f"'{path.name}' is a Parquet file, which requires the package pyarrow, which is not installed.",
+            f"'{path.name}' is a Parquet file and requires the package pyarrow, which is not installed.",
             "Install it with pip install 'biodyn[study]', or export the file as CSV.",
         ) from error
     try:

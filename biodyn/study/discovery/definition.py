@@ -424,8 +424,8 @@ def starting_toml(plan: StudyPlan) -> str:
 def _conditions(trials: Sequence[PlannedTrial]) -> list[str]:
     counts = Counter(trial.condition for trial in trials if trial.condition)
     if not counts:
-        return ["# [conditions]          # found condition, or a pattern = its name\n"]
-    lines = ["# Found condition, or a pattern = its name; two with one name are one condition.", "[conditions]"]
+        return ["# [conditions]          # detected condition or pattern = name\n"]
+    lines = ["# Detected condition or pattern = name; conditions with the same name are merged.", "[conditions]"]
     lines += [
         f"{_quoted(name)} = {_quoted(name)}  # {counted(count, 'trial')}" for name, count in sorted(counts.items())
     ]
@@ -465,7 +465,9 @@ def _subjects(plan: StudyPlan) -> list[str]:
             f"# mass_kg = {stated}",
             "# height_m = 1.75  # instead of the stored height, or one estimated from the segments",
             *(
-                f"# static = {_quoted(path_text(static))}" if static is not None else "# static: searched when run"
+                f"# static = {_quoted(path_text(static))}"
+                if static is not None
+                else "# static: searched by the analysis"
                 for static in statics
             ),
         ]
@@ -498,7 +500,7 @@ def plan_lines(plan: StudyPlan) -> list[str]:
     for row in (_HEADINGS, *rows) if rows else ():
         lines.append("  ".join(row[i].ljust(widths[i]) for i in shown).rstrip())
     searched = any(trial.static is None and not trial.statics for trial in plan.trials)
-    lines += ["", "searched when run: the analysis searches for a static trial next to the walk."] if searched else []
+    lines += ["", "searched later: the analysis searches for a static trial next to the walk."] if searched else []
     if any(trial.statics for trial in plan.trials):
         lines += [
             "",
@@ -538,13 +540,13 @@ def _counts(plan: StudyPlan) -> str:
         *([counted(roles["functional"], "functional trial")] if roles["functional"] else []),
         f"{roles['other'] + roles['excluded']} left out",
         *([f"{roles['unreadable']} cannot be read"] if roles["unreadable"] else []),
-        *([f"static trial searched when run for {searched}"] if searched else []),
+        *([f"static trial searched later for {counted(searched, 'trial')}"] if searched else []),
     ]
     return f"Study {printable(plan.name)}: {', '.join(parts)}."
 
 
 def _row(trial: PlannedTrial, stored_kg: float | None) -> Sequence[str]:
-    static = f"one of {len(trial.statics)}" if trial.statics else "searched when run"
+    static = f"one of {len(trial.statics)}" if trial.statics else "searched later"
     static = static if trial.static is None else printable(str(trial.static))
     mass_kg = stored_kg if trial.mass_kg is None else trial.mass_kg
     mass = _MEASURED if mass_kg is None else f"{mass_kg:.1f} kg{'' if trial.mass_kg is None else ' (given)'}"

@@ -274,7 +274,7 @@ class Followed:
     setup_notes: tuple[Diagnostic, ...]
 
     def with_plates(self, plates: Sequence[ForcePlate]) -> Followed:
-        """Return the same with other plates, in the ground frame of the model."""
+        """Return the fitted model with other plates, given in its ground frame."""
         recording = replace(self.points.recording, plates=tuple(plates))
         return replace(self, points=replace(self.points, recording=recording))
 
