@@ -134,7 +134,7 @@ class TrialAnalysis:
         points: heels, toes, soles and pelvis of the fitted skeleton.
         dynamics: torques, joint loads, residual.
         events: gait events of both sides, sorted by time.
-        activity: recognised activity; without steps there are no gait cycles.
+        activity: recognised activity; without steps no gait cycles exist.
         diagnostics: all findings.
         timings: duration of each step, s.
         propagation: sensitivities from which the torque bands are computed; uncertainty: the bands, None if switched off.

@@ -165,7 +165,7 @@ class Settings(Section):
     @model_validator(mode="before")
     @classmethod
     def _merge_over_preset(cls, given: Any) -> Any:
-        """Return the given entries, completed by those of the preset."""
+        """Return the given entries, completed by the preset."""
         name = given.get("preset") if isinstance(given, Mapping) else None
         if name is None:
             return given

@@ -12,7 +12,7 @@ _HEAD = """# Landmarks and segments
 Marker sets, anthropometric tables and skeletons use these names; an unknown name is an error with the most similar known name as a hint. `{s}` is `r` or `l`: `knee_medial_{s}`
 stands for `knee_medial_r` and `knee_medial_l`; labels and definitions are given for the right side. `biodyn models --landmarks` prints the same list.
 
-The position of a landmark is that of its marker, otherwise that of the first definition whose inputs are known. `biodyn/library/body/landmarks.toml` describes the operations in detail (chord function:
+The position of a landmark is its marker's, otherwise given by the first definition whose inputs are known. `biodyn/library/body/landmarks.toml` describes the operations in detail (chord function:
 Davis et al. 1991). Distances in body heights are along x (forward), y (up) and z (right). Segments without the required landmarks keep a neutral posture.
 
 You can use additional landmarks if your marker set contains them and your skeleton or anthropometric table uses them. `python docs/landmarks_table.py` generates this page from the library.

@@ -123,7 +123,7 @@ class TrialFacts:
 
     @cached_property
     def measured_span(self) -> tuple[int, int] | None:
-        """First and last frame with measured ground contact; None if there is none."""
+        """First and last frame with measured ground contact; None if none exists."""
         reaction = self.analysis.reaction
         rows = np.flatnonzero(
             np.any([reaction.measured[side] & reaction.on_floor[side] for side in reaction.measured], axis=0)

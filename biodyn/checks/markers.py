@@ -219,7 +219,7 @@ _OF_THE_END = "of the end"
     unless=("sides", "labels"),
 )
 def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
-    """Find markers whose position on the segment differs from the static trial."""
+    """Find markers with another position on the segment than in the static trial."""
     analysis = trial.analysis
     if analysis.pose_misfit is not None:  # rigid by construction
         return CheckResult()

@@ -127,7 +127,7 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     source="errors are below 5 % in 13 real walks of six laboratories; 100 instead of 120 Hz is an error of 17 %",
 )
 def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
-    """Compare the size of accelerations with that of the forces."""
+    """Compare the size of accelerations with the forces."""
     if trial.evidence is None:
         return CheckResult()
     off = true_rate_hz(trial.time_offset, trial.rate_hz) / trial.rate_hz - 1.0

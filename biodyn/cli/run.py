@@ -200,7 +200,7 @@ def demo(
 def sample_folder(package: Path) -> Path:
     """Return the folder of the sample walk: in the installed package, or in a copy of the repository.
 
-    Raises InputFileError if there is no sample walk.
+    Raises InputFileError without a sample walk.
     """
     for folder in (package / "sample", package.parent / "sample_data" / "subject01"):
         if (folder / SAMPLE_WALK).is_file():

@@ -63,7 +63,7 @@ def estimate_bands(
 ) -> TorqueUncertainty | None:
     """Return the uncertainty of the torques of an estimate; None if it is switched off or the estimate has no posterior.
 
-    Random errors are from the posterior of the estimate and of its parameters; there is no cut-off. For joint centres the noise
+    Random errors are from the posterior of the estimate and of its parameters; no cut-off is used. For joint centres the noise
     of the fitted motion is used, which is an upper bound of that of the estimate; errors of centres and soft tissue dominate.
     """
     if summary.random is None:
@@ -257,7 +257,7 @@ class _Trial:
 
 
 def _keep_posterior(random: Posterior, window: TimeWindow, problem: Problem, solution: Solution) -> None:
-    """Copy the posterior of a window to that of the trial."""
+    """Copy the posterior of a window to the posterior of the trial."""
     columns = [coordinate.v_index for coordinate in problem.model.coordinates]
     of_joint = joint_rows(problem.model)[1]
     joints = np.zeros((len(of_joint), problem.model.multibody.nv))

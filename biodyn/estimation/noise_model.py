@@ -173,7 +173,7 @@ def since_strikes(contacts: Sequence[Contact], frames: int, rate_hz: float) -> F
 
 
 def _since_nearest(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray:
-    """Return the times (T,) in s since the nearest foot strike (negative before it), or inf if there is no strike."""
+    """Return the times (T,) in s since the nearest foot strike (negative before it), or inf without a strike."""
     if not strikes_s:
         return np.full(len(time_s), np.inf)
     away = time_s[:, None] - np.array(strikes_s)
@@ -268,7 +268,7 @@ def strike_shares(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the entries of `Shares` at strikes, since_s (T, 2): value indices, parameter indices and weights (N,).
 
-    first: (R,) parameter index of the first hundredth of an ipsilateral strike, followed by those of a contralateral strike.
+    first: (R,) parameter index of the first hundredth of an ipsilateral strike, followed by a contralateral strike.
     middle: side to which midline coordinates are assigned; None = strikes of both sides are ipsilateral.
     """
     flat = np.arange(since_s.shape[0] * len(kinds.side)).reshape(-1, len(kinds.side))
@@ -382,7 +382,7 @@ def torque_places(model: SubjectModel, trunk_share: float = 0.15) -> IntArray:
 
 
 def _known_torques(model: SubjectModel, loads: Loads, places: IntArray) -> BoolArray:
-    """Return a mask (T, R) of known torques; those of assumed coordinates are known if the whole body is in balance."""
+    """Return a mask (T, R) of known torques; assumed coordinates count as known if the whole body is in balance."""
     columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
     result = np.zeros((len(loads.balanced), len(places)), dtype=bool)
     for row, at in enumerate(places.tolist()):

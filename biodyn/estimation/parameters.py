@@ -1,6 +1,6 @@
 """Unknown parameters of an estimate: mass centres and masses; position, gain and rotation of the plates; delay of the forces.
 
-Plates and delay are used as in the file, because one walk cannot distinguish their errors from those of the body model. The
+Plates and delay are used as in the file, because one walk cannot distinguish their errors from errors of the body model. The
 errors suggested by motion and forces are reported, and corrected if walks in both directions agree.
 
 Each parameter is scaled to unit prior SD. Errors of segment tables are similar on both sides and therefore have a part that is

@@ -153,7 +153,7 @@ def _recording_names(recordings: Sequence[PoleRecording]) -> str:
 
 
 def _rigid_groups(recordings: Sequence[PoleRecording]) -> list[tuple[str, ...]]:
-    """Return the groups of labels whose distances are constant while they move, the longest first."""
+    """Return the groups of labels with constant distances while they move, the longest first."""
     rigid_m, shortest_m, moves_m, frames = 4e-3, 0.2, 0.05, 500
     common = set(recordings[0].labels).intersection(*(set(r.labels) for r in recordings[1:]))
     labels = [label for label in recordings[0].labels if label in common]
@@ -362,7 +362,7 @@ def _sample_placement(pole: Pole, stretch: _Stretch) -> Placement:
 
 
 def _on_their_plates(placements: Sequence[Placement], recordings: Sequence[PoleRecording]) -> tuple[Placement, ...]:
-    """Return the placements whose tip is on the loaded plate; raise PlateError if there is none."""
+    """Return the placements with the tip on the loaded plate; raise PlateError if none exists."""
     margin_m = 0.1  # larger than errors of the corners
     right = tuple(q for q in placements if q.plate.on_plate(q.tip, margin_m))
     if right or not placements:

@@ -167,10 +167,10 @@ def _parameter_scatter(sides: Sequence[Sequence[tuple[float, float]]]) -> tuple[
 def _combined_posterior(
     forms: Sequence[InformationForm], fixed: Collection[str] = (), gross_share: float = 0.01
 ) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of all parameters, those of the first form first.
+    """Return mean and standard deviation of all parameters, the first form first.
 
     fixed: names of parameters that are 0. The prior of a group that is grossly wrong with probability `gross_share` is a
-    mixture of two normal densities, which shrinks small errors towards 0 but hardly affects gross errors. The component is
+    mixture of two normal densities, which shrinks small errors toward 0 but hardly affects gross errors. The component is
     determined by expectation maximisation (Dempster et al. 1977).
     """
     names = list(dict.fromkeys(name for form in forms for name in form.names))

@@ -40,12 +40,12 @@ class EstimateSummary:
         marker_rms_m, marker_max_m: change of the positions of the model's markers.
         centre_shifts_m: shift (3,) of each mass centre in segment axes. centre_sd_m: prior SDs (3,).
         mass_change_kg: change of the body mass. mass_sd_kg: its prior SD.
-        segment_mass_changes: relative change of each segment mass, including that of the body mass. segment_mass_sd: prior SDs.
+        segment_mass_changes: relative change of each segment mass, with the body mass. segment_mass_sd: prior SDs.
         plates: errors of the force plates suggested by motion and forces, and the corrected parts.
         torque_change: (C,) RMS change, Nm, in frames with a torque known before and after.
         random: standard deviations (T, C) of angles and torques from random errors; None if not computed.
         walks: number of walks of the session that contribute to mass centres, mass and plates, including this one.
-        constants: parameters for the uncertainty of the torques; None if not computed or if there are none.
+        constants: parameters for the uncertainty of the torques; None if not computed or if none exist.
     """
 
     raw_fit: Fit
@@ -285,7 +285,7 @@ def estimate_failed(error: EstimateError) -> Diagnostic:
         "estimate-not-made",
         "warning",
         f"No joint estimate of motion and forces was possible; the filtered result is used. {why}",
-        hint=f"{look}The torques of this trial were computed with a different method than those of other trials. "
+        hint=f"{look}The torques of this trial were computed with a different method than the torques of other trials. "
         'Set signals.method = "butterworth" for all trials to make them comparable.',
     )
 

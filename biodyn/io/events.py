@@ -70,7 +70,7 @@ def is_gait_event(label: str) -> bool:
 def _of_subject(
     stored: Sequence[StoredEvent], subject: str, other_subjects: Sequence[str]
 ) -> tuple[list[StoredEvent], list[StoredEvent]]:
-    """Return the events of the subject (or without a person's name), and those of other persons."""
+    """Return the events of the subject (or without a person's name), and of other persons."""
     subject = _same(subject)
     listed = bool(subject) and any(_same(event.subject) == subject for event in stored)
     others = {_same(name) for name in other_subjects}

@@ -58,7 +58,7 @@ def file_head(path: Path, size_bytes: int) -> bytes:
 
 
 def _nearest(path: Path) -> str:
-    """Return a hint with the most similar file name in the folder; "" if there is none."""
+    """Return a hint with the most similar file name in the folder; "" if none exists."""
     alike = 0.8  # similarity of two names that differ by a typing error
     try:
         names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())[: Limit.FOLDER_ENTRIES]

@@ -212,7 +212,7 @@ def _is_called_after_forces(path: Path) -> bool:
 def _is_sheet_of_forces(path: Path, changed_ns: int) -> bool:
     try:
         roles = read_spreadsheet(path).roles
-    except InputFileError:  # a file whose name denotes forces is reported when it is read
+    except InputFileError:  # a file named after forces is reported when it is read
         return not set(_words(path.stem)).isdisjoint(load_table("formats/opensim_names")["beside"]["force_words"])
     return bool(roles.forces or roles.plates) and not (roles.markers or roles.poses)
 
@@ -221,7 +221,7 @@ _OTHERS = "If these forces do not belong to the trial, use --forces FILE or --fo
 
 
 def with_forces(recording: Recording, path: str | Path) -> Recording:
-    """Return a recording whose plates are replaced by the ground forces of a file.
+    """Return a recording with the ground forces of a file as its plates.
 
     Frames without force data are omitted. Raises InputFileError if the file cannot be read or covers another time.
     """

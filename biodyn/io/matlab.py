@@ -167,7 +167,7 @@ def _inflated(element: _Element, order: str, most_bytes: int) -> _Element:
 
 
 def _array(data: memoryview, order: str) -> _Array:
-    """Return the head of an array; the head of an empty array if there are no bytes."""
+    """Return the head of an array; the head of an empty array without bytes."""
     if not len(data):
         return _Array(_Type.FIRST_NUMBER, (0, 0), "", iter(()))
     content = _elements(data, order)

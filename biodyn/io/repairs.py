@@ -247,7 +247,7 @@ def _is_elsewhere(expected: FloatArray, points: FloatArray, limit_m: float) -> b
 
 
 def unwrapped(samples: FloatArray, period: float) -> FloatArray | None:
-    """Return samples (T,) with 16-bit wrap-around undone; None if there is none.
+    """Return samples (T,) with 16-bit wrap-around undone; None if none exists.
 
     A multiple of `period` is added, which is lossless. A wrap-around is a step of nearly one period between both ends of the
     range, after which the signal continues smoothly; a spike does not.

@@ -81,7 +81,7 @@ def person_files(folder: Path) -> tuple[Path, ...]:
 
 
 def person_file(files: tuple[Path, ...], subject: str) -> Path | None:
-    """Return the file of a person by name, or of the only person if the name is unknown; None if there is none."""
+    """Return the file of a person by name, or of the only person if the name is unknown; None if none exists."""
     persons = {path.stem.casefold() for path in files}
     wanted = subject.casefold() if subject else next(iter(persons), "") if len(persons) == 1 else ""
     matching = [path for path in files if wanted and path.stem.casefold() == wanted]

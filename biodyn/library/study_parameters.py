@@ -1,4 +1,4 @@
-"""Schema of the discrete parameters of a study: `library/study/parameters.toml`, and those of the user in study.toml."""
+"""Schema of the discrete parameters of a study: `library/study/parameters.toml`, and of the user in study.toml."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NAMED_WINDOWS: dict[NamedWindow, Interval] = {
 
 
 class ParameterDefinition(BaseModel):
-    """Definition of one number per cycle. The unit is that of the variable, times s for impulses, or J/kg for the work of a
+    """Definition of one number per cycle. The unit is the variable's, times s for impulses, or J/kg for the work of a
     power in W/kg."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -82,7 +82,7 @@ class ParameterDefinition(BaseModel):
 
     @property
     def label(self) -> str:
-        """Title of the parameter, or its name if there is no title."""
+        """Title of the parameter, or its name without a title."""
         return self.title or self.name.replace("_", " ")
 
     @property

@@ -1,7 +1,7 @@
 """Subject record: data on the person and the recording, from `subject.toml` next to the recordings and the section [subject].
 
 Every command uses this record to scale the body, to select norms, and for the head of reports. Entries in the settings replace
-those of subject.toml, which replace the data stored in the recordings.
+of subject.toml, which replace the data stored in the recordings.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Coordinate:
 
     @property
     def gait_variable(self) -> str:
-        """Return the gait variable, or the name without side if there is none."""
+        """Return the gait variable, or the name without side if none exists."""
         return self.variable or without_side(self.name, self.side)
 
 

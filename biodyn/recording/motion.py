@@ -21,7 +21,7 @@ class Markers:
 
     Attributes:
         labels: cleaned marker labels (subject prefix stripped), unique, in file order; length M.
-        positions: (T, M, 3) m; NaN if the marker was not seen. Axes: those of the owner (laboratory in a
+        positions: (T, M, 3) m; NaN if the marker was not seen. Axes: of the owner (laboratory in a
             `Recording` fresh from a file, World after `Recording.rotated`).
         rate_hz: frames per second.
         virtual: whether they are virtual points of measured segment poses (`SegmentPoses.as_points`).
@@ -52,7 +52,7 @@ class Markers:
         return frame
 
     def index(self, label: str) -> int:
-        """Return the column of a marker; KeyError if there is none."""
+        """Return the column of a marker; KeyError if none exists."""
         try:
             return self.labels.index(label)
         except ValueError:
@@ -145,7 +145,7 @@ class SegmentPoses:
         return np.arange(self.frame_count) / self.rate_hz
 
     def pose(self, label: str) -> tuple[FloatArray, FloatArray]:
-        """Return R_AB (T, 3, 3) and p_AB (T, 3) m of a segment; KeyError if there is none."""
+        """Return R_AB (T, 3, 3) and p_AB (T, 3) m of a segment; KeyError if none exists."""
         if label not in self.labels:
             raise KeyError(label)
         at = self.labels.index(label)
@@ -234,7 +234,7 @@ class Coordinates:
         return replace(self, values=self.values[first:stop])
 
     def column(self, label: str) -> FloatArray:
-        """Return the values (T,) of one coordinate; KeyError if there is none."""
+        """Return the values (T,) of one coordinate; KeyError if none exists."""
         if label not in self.labels:
             raise KeyError(label)
         column: FloatArray = self.values[:, self.labels.index(label)]

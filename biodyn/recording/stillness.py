@@ -85,7 +85,7 @@ class Preview:
     """Short pieces evenly distributed over a recording, sufficient to distinguish standing from moving.
 
     Attributes:
-        markers: positions (P * F, M, 3) m of the frames of all pieces in succession; `rate_hz` is that of the recording.
+        markers: positions (P * F, M, 3) m of the frames of all pieces in succession; `rate_hz` of the recording.
         starts: (P,) first frame of every piece in the recording. piece_frames: F, frames sampled over half a second.
         frame_count: frames of the recording. step: recording frames between two sampled frames.
     """

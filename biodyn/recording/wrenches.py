@@ -24,7 +24,7 @@ class PlateZero:
         source: how the unloaded frames were determined: "feet" (no foot over the plate), "force" (a long, constant, low force),
             "file" (FORCE_PLATFORM:ZERO); "unknown": no unloaded frames, nothing was subtracted.
         offset_n: vertical force of the unloaded plate, N, positive as the reaction on a foot; 0 if unknown.
-        drift_n: change of the offset over the recording, N; 0 if there is none.
+        drift_n: change of the offset over the recording, N; 0 if none exists.
         noise_n: standard deviation of the vertical force of the unloaded plate, N; NaN if unknown.
         unloaded_s: duration without load, s.
     """

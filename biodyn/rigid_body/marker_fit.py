@@ -233,7 +233,7 @@ def inverse_kinematics(
         p_BM: (M, 3) marker position in body axes, m.
         p_WM: (T, M, 3) recorded positions, m, NaN = not visible.
         weights: (M,) or (T, M), >= 0; a marker with weight 0 is ignored.
-        lower, upper: (nv,) limits of the one-axis coordinates, rad or m; those of the model if omitted.
+        lower, upper: (nv,) limits of the one-axis coordinates, rad or m; as in the model if omitted.
         q0: (nq,) initial guess for the first frame, by default the neutral configuration. A free root body is aligned with
             the markers first, so that its position in q0 is irrelevant.
             tolerance: a frame has converged if no coordinate would change by more, rad or m.

@@ -297,7 +297,7 @@ def to_mjcf(mb: Multibody, name: str = "model") -> str:
 
     Massless links, for example of anatomical joints with several axes, become additional joints of the body that they carry,
     because MuJoCo does not accept moving bodies without mass. Armature, damping and friction are not written, so that mass
-    matrix and inverse dynamics equal those of `mb`. Every joint has the name of its link (`NAME_1`, `NAME_2` ... for joints
+    matrix and inverse dynamics equal the results of `mb`. Every joint has the name of its link (`NAME_1`, `NAME_2` ... for joints
     with several axes), by which its coordinate is found: the order of MuJoCo is depth first, that of biodyn is the order of
     `mb.bodies`. Quaternions are w x y z in both. The speeds (and forces) of a free joint in MuJoCo are the velocity in world
     axes, then the angular velocity in body axes; in biodyn they are the body-frame twist [angular; linear]:

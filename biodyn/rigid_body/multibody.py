@@ -249,7 +249,7 @@ def _upper_triangles(S: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _dof_tree(parent: tuple[int, ...], nv: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return for each velocity coordinate its predecessor towards the root (-1 = none), its depth and its path, and the mass
+    """Return for each velocity coordinate its predecessor toward the root (-1 = none), its depth and its path, and the mass
     blocks.
 
     The predecessors are the expanded parent array of branch-induced sparsity (Featherstone 2008, section 6.4); the blocks are
@@ -484,7 +484,7 @@ class Multibody:
 
     @cached_property
     def paths(self) -> BoolArray:
-        """Return a mask (B, nv) of the velocity coordinates that move each body, i.e. those of its joint and of its
+        """Return a mask (B, nv) of the velocity coordinates that move each body: of its joint and of its
         ancestors."""
         result = np.zeros((len(self.bodies), self.nv), dtype=np.bool_)
         for body, (parent, own) in enumerate(zip(self.parents.tolist(), self._v_slices, strict=True)):

@@ -33,7 +33,7 @@ class Companion:
         worth: suitability (0-1) of the quietest half second for a calibration: 1 for quiet standing throughout, smaller for
         more
             movement or shorter standing, 0 without standing.
-        body_m: median difference of its marker distances within segments from those of the walk, None if unknown.
+        body_m: median difference of its marker distances within segments from the walk, None if unknown.
     """
 
     path: Path
@@ -110,6 +110,6 @@ def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: N
     worth = calibration_worth(motion)
     body = body_difference_m(markers, preview.quiet_markers())
     if body is not None and body > SAME_BODY_M:
-        strange = f"its marker distances differ from those of the walk by {1000.0 * body:.1f} mm"
+        strange = f"its marker distances differ from the walk by {1000.0 * body:.1f} mm"
         return Companion(path, "stranger", f"Not of this session: {strange}.", worth, body)
     return Companion(path, "walk" if role == "run" else role, why, worth, body)

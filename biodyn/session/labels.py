@@ -144,7 +144,7 @@ def _without_repeats(words: Iterable[str]) -> list[str]:
 
 
 def _is_session_code(words: Sequence[Token]) -> bool:
-    """Return whether the name of a folder below that of the person is a number or a code such as T1 or V02."""
+    """Return whether the name of a folder below the person's is a number or a code such as T1 or V02."""
     if len(words) != 1:
         return False
     return words[0].kind == "number" or words[0].word in load_vocabulary()["session_numbered"]

@@ -64,7 +64,7 @@ class StaticCandidate:
         offsets: whether its stored joint offsets equal those of the walk.
         doubt: words in its name that may name another person. same_name: whether it stores the subject name of the walk.
         strange: whether its header excludes it: another person or day, other markers, damaged.
-        distance_m: median difference of the marker distances within segments from those of the walk, None if unknown.
+        distance_m: median difference of the marker distances within segments from the walk, None if unknown.
         pairs_m: (P,) m, the differences static minus walk, for the same pairs in all compared trials.
         labels: labels of its markers.
     """
@@ -156,7 +156,7 @@ def _filter_by_offsets(fitting: StaticCandidate, others: Sequence[StaticCandidat
     listed = ", ".join(p.path.name for p in others)
     if fitting.offsets == "same":
         return f"its stored joint offsets equal those of the walk, unlike those of {listed}"
-    return f"the stored joint offsets of {listed} differ from those of the walk"
+    return f"the stored joint offsets of {listed} differ from the walk"
 
 
 def _ambiguity_note(named: Sequence[StaticCandidate]) -> tuple[Diagnostic, ...]:
@@ -189,7 +189,7 @@ def _contradiction_note(chosen: StaticCandidate, possible: Sequence[StaticCandid
         Diagnostic(
             "static-doubtful",
             "warning",
-            f"{chosen.path.name} is used: its marker distances differ from those of the walk by "
+            f"{chosen.path.name} is used: its marker distances differ from the walk by "
             f"{_format_mm(chosen.distance_m)}, those of "
             f"{named[0].path.name} by {_format_mm(named[0].distance_m)}, although the walk stores the joint offsets of the "
             f"latter.",
@@ -254,7 +254,7 @@ def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers]
 
 
 MAX_HEADERS = 200  # number of headers that are read, in 0.2 s
-MAX_PREVIEWS = 24  # number of recordings whose markers are read
+MAX_PREVIEWS = 24  # number of recordings with markers that are read
 _LEAST_COMMON_MARKERS = 0.5  # share of the markers of the walk that a candidate must have
 # Difference (m) of marker distances on one segment between walk and static trial: 0.002-0.005 in one session of a person
 # (12 recordings), 0.006-0.07 for two people. With an equal subject name a larger limit allows for replaced markers.
@@ -535,8 +535,7 @@ def _check_candidate(walk: FileFacts, candidate: StaticCandidate, fit: MarkerFit
         if body > most_apart_m(same_name, bool(candidate.doubt)):
             doubt = f" and {candidate.doubt}" if candidate.doubt else ""
             text = (
-                f"its marker distances differ from those of the walk by {1000 * body:.0f} mm{doubt}, so it shows "
-                f"another person"
+                f"its marker distances differ from the walk by {1000 * body:.0f} mm{doubt}, so it shows another person"
             )
             return replace(candidate, rejected=text)
         reasons.append(f"marker distances within segments agree to {1000 * body:.2g} mm")
@@ -568,9 +567,7 @@ def another_person(walk: Recording, static: Recording) -> Diagnostic | None:
         return None
     seen = [strange] if strange else []
     if body is not None:
-        seen.insert(
-            0, f"its marker distances within segments differ from those of the walk by {1000 * body:.0f} mm (median)"
-        )
+        seen.insert(0, f"its marker distances within segments differ from the walk by {1000 * body:.0f} mm (median)")
     return Diagnostic(
         "static-doubtful",
         "warning",

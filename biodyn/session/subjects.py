@@ -42,7 +42,7 @@ class SubjectAssignment:
 
     Attributes:
         file: the file. label: name of the person as found. source: origin of the label, in words.
-        level: index of the folder that names the person, None if there is none; span: character range of the name in it.
+        level: index of the folder that names the person, None if none exists; span: character range of the name in it.
         stem_spans: character ranges of the file name that name the person. site: folders above the person: laboratory, group.
         keys: keys and values of names in BIDS form.
     """
@@ -538,7 +538,7 @@ def _name_like_neighbours(assignments: list[SubjectAssignment]) -> list[SubjectA
 
 
 def _site_folders(p: SubjectAssignment) -> tuple[str, ...]:
-    """Return the folders above that of the person that state more than a kind of trial."""
+    """Return the folders above the person's that state more than a kind of trial."""
     above = p.folders if p.level is None else p.folders[: p.level]
     return tuple(plain_text(name) for name in above if not is_passing(name))
 

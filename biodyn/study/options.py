@@ -21,7 +21,7 @@ def group_table(name: str) -> dict[str, Any]:
 
 
 def all_definitions(own: Sequence[ParameterDefinition] = ()) -> tuple[ParameterDefinition, ...]:
-    """Return the default parameters followed by those of a study; a parameter with the name of a default replaces it."""
+    """Return the default parameters followed by a study's; a parameter with the name of a default replaces it."""
     merged = {definition.name: definition for definition in (*default_definitions(), *own)}
     return tuple(merged.values())
 
@@ -105,7 +105,7 @@ class AnalysisOptions(BaseModel):
 
     @property
     def compared_parameters(self) -> tuple[str, ...]:
-        """Return the compared parameters: from [analysis], otherwise the default ones and those of the study."""
+        """Return the compared parameters: from [analysis], otherwise the default and the study's parameters."""
         if self.compared is not None:
             return self.compared
         additional = (definition.name for definition in self.parameters)

@@ -147,7 +147,7 @@ def with_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
 
 
 def with_plates(plan: StudyPlan, plates: str | Path | None) -> StudyPlan:
-    """Return a plan whose trials use a calibration of the force plates.
+    """Return a plan with trials that use a calibration of the force plates.
 
     Raises SettingsError for an unusable file, PlateError if it does not fit the first walk.
     """
@@ -464,7 +464,7 @@ def open_session(
         plates: calibration file of the force plates.
         subject: height_m, age_years, sex and affected side, with priority over subject.toml and study.toml.
 
-    Raises StudyError if there is no walk, a file is not a walk, or there are several people, sessions, or static trials that
+    Raises StudyError if no walk is found, a file is not a walk, or there are several people, sessions, or static trials that
     scale a model.
     """
     paths = [Path(source)] if isinstance(source, (str, Path)) else [Path(path) for path in source]

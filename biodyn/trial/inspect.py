@@ -153,7 +153,7 @@ def check_file(
 
     Parameters:
         settings: settings of the planned analysis, whose tables are checked, too.
-        marker_set: name or TOML file of a marker set that replaces that of the settings.
+        marker_set: name or TOML file of a marker set that replaces the one in the settings.
         model: OpenSim model to be fitted to the markers.
 
     Raises SettingsError and TableError for invalid settings and tables.

@@ -95,7 +95,7 @@ def _vary_on_model(request: TrialRequest, factors: Sequence[str], progress: Prog
 
 
 def _require_weights(base: ModelResult) -> None:
-    """Raise SettingsError if there are no weights or all are equal, so that powers have no effect."""
+    """Raise SettingsError if no weights are given or all are equal, so that powers have no effect."""
     weights = {marker.weight for marker in base.analysis.model.markers if marker.weight > 0.0}
     if base.own is None or base.own.fit is None:
         raise SettingsError("'marker_weights' cannot be varied because coordinates were given instead of markers.")

@@ -45,7 +45,7 @@ _SAME_PLATES_M = 1e-3  # rounding of plate corners in files, m
 
 
 def session_files(walk: Path, companions: Sequence[Path] | None) -> SessionFiles | None:
-    """Return the files of the session of a walk, found or among the given companions; None if there are none."""
+    """Return the files of the session of a walk, found or among the given companions; None if none exist."""
     if companions is not None and not companions:
         return None
     try:
@@ -120,9 +120,7 @@ class _CompanionCheck:
                 return "too few of its markers move rigidly to compare the marker placement"
             if companion.body_m > _SAME_PLACES_M:
                 apart = f"{1000.0 * companion.body_m:.1f} mm"
-                return (
-                    f"its marker placement differs: distances within segments differ by {apart} from those of the walk"
-                )
+                return f"its marker placement differs: distances within segments differ by {apart} from the walk"
             if compare_offsets(self.walk.joint_offsets_rad, facts.joint_offsets_rad) == "different":
                 return "its stored joint offsets differ, so it belongs to another static trial"
             if self.static is not None:
@@ -271,7 +269,7 @@ def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles)
 
 @dataclass(frozen=True)
 class WalkInformation:
-    """Information of a walk on inertias and plates, or the reason why there is none.
+    """Information of a walk on inertias and plates, or the reason for its absence.
 
     corners_L: (P, 4, 3) m, corners of its plates in laboratory axes. up_L: (3,) vertical in these axes.
     """

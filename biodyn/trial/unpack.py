@@ -45,7 +45,7 @@ def unpack(archive: str | Path, folder: str | Path | None = None, *, force: bool
 
     Parameters:
         archive: path of the archive. folder: target folder; None = next to it, with its name without suffix.
-        force: whether to replace an earlier folder whose files are unchanged.
+        force: whether to replace an earlier folder with unchanged files.
 
     Raises InputFileError for a damaged archive, ResultError for a folder that is in use.
     """

@@ -77,8 +77,8 @@ class TorqueUncertainty:
 
     Attributes:
         coordinates: names (C,). joints: names (J,), with the side.
-        by_source: (T, C) Nm for each source, NaN where there is no torque.
-        power_by_source: (T, J) W for each source, NaN where there is no power; includes the correlation of torques and angular
+        by_source: (T, C) Nm for each source, NaN without a torque.
+        power_by_source: (T, J) W for each source, NaN without a power; includes the correlation of torques and angular
             velocities.
         noise_m: noise of each fitted marker (M,), or of the origin of each segment with a measured pose (S,), m per axis.
         turn_noise_rad: noise (S,) of the attitudes of these segments, rad per axis; None for markers.
@@ -205,7 +205,7 @@ class _Errors:
     """Errors of a trial, which are the same in every block of frames.
 
     `sources`: sources with columns. `factor`: factor on the standard deviation of every source. `markers`: random errors of the
-    markers. `smoothed`: response of regularised coordinates. `sensitivities`: those of estimated parameters. For the others see
+    markers. `smoothed`: response of regularised coordinates. `sensitivities`: to estimated parameters. For the others see
     `torque_uncertainty`.
     """
 

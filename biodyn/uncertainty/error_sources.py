@@ -461,7 +461,7 @@ def stack_columns(
 
 # -- Errors of measured poses: white noise, movement with the stride, and offsets
 #
-# The virtual points of a segment have common errors: those of its origin and those of its attitude. The response of
+# The virtual points of a segment have common errors: of its origin and of its attitude. The response of
 # the fit therefore has six columns per segment, three for its origin and three for its attitude. A constant offset
 # also changes the model, because joint centres and fixed angles are means of the same poses.
 
@@ -556,7 +556,7 @@ class MarkerMoments:
     """Standard deviations of marker errors, noise_m and skin_m (M,) m, and the moments of their time courses, (T, M or 1, 6)
     and (6,).
 
-    For measured poses the errors are those of origins (m) and attitudes (rad), (2 S,). common_m: (M, S) common movement of the
+    For measured poses the errors are of origins (m) and attitudes (rad), (2 S,). common_m: (M, S) common movement of the
     markers of each of S segments, m; `skin_m` is the remaining movement of single markers.
     """
 
@@ -628,7 +628,7 @@ def noise_variance(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArra
             twice = 1.0 if i == j else 2.0
             weight = to_single_precision(np.tile(twice * moments[..., column] * sd**2, (1, 3)))
             total += ((g[i] * g[j]) @ weight[:, :, None])[..., 0]
-    return np.maximum(total, 0.0)  # round-off if there is no motion
+    return np.maximum(total, 0.0)  # round-off without motion
 
 
 def to_single_precision(values: FloatArray) -> FloatArray:

@@ -302,7 +302,7 @@ class TrialInputs:
         centre_sd_m: SD (3,) m of joint centres by segment, in the axes of the parent, if the walk determines them more
             accurately than the variation between people.
         poses: errors of measured poses, if the markers are virtual points of poses.
-        curved: True if the response of the motion to its markers is that of the fit; False for an estimate, see `fit_response`.
+        curved: True if the motion responds to its markers as the fit does; False for an estimate, see `fit_response`.
     """
 
     fit: Fit

@@ -53,7 +53,7 @@ class PointCovariances:
     sd_m: list[FloatArray] = field(default_factory=list)
 
     def wanted(self, frames: IntArray) -> IntArray:
-        """Return the indices of those of the given frames (T,) that are computed."""
+        """Return the indices of the given frames (T,) that are computed."""
         return np.flatnonzero(frames % self.every == 0)
 
     def add(

@@ -37,7 +37,7 @@ from biodyn.uncertainty.inputs import PAIRS, Magnitudes, stride_movement
 
 # -- Coordinates that the fit regularises if they are unobservable in the posture of the leg
 #
-# If the rotation of the thigh is unobservable because of a straight knee, the fit regularises hip rotation towards a
+# If the rotation of the thigh is unobservable because of a straight knee, the fit regularises hip rotation toward a
 # curve through the frames on both sides (`processing.kinematics.visibility.bridge_prior`).
 
 
@@ -165,7 +165,7 @@ def held_coordinates(
     rate_hz: float,
     steady_lever_m: float,
 ) -> tuple[FloatArray, tuple[Stretch, ...]]:
-    """Return the weights (T, nv) with which the fit regularises coordinates towards a curve, and the regularised stretches.
+    """Return the weights (T, nv) with which the fit regularises coordinates toward a curve, and the regularised stretches.
 
     visibility: (T, M), 0 to 1. Coordinates without visible markers are bridged by a curve through both sides, so that the
     response to the markers changes smoothly; a jump would appear in its accelerations. As in

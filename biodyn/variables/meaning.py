@@ -48,7 +48,7 @@ class Variable:
         return SIDE_SIGN[side] if self.mirrored else 1.0
 
     def clinical(self, side: str) -> float:
-        """Return the factor that converts table values of a side to clinical values, positive towards `positive`."""
+        """Return the factor that converts table values of a side to clinical values, positive toward `positive`."""
         return self.clinical_sign * self.side_sign(side)
 
     def as_kept(self) -> Variable:

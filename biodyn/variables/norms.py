@@ -386,7 +386,7 @@ def _selection_remarks(sets: list[NormSet], walker: Walker, setting: str) -> Ite
     for norm_set in sets if setting != AUTO else ():
         serves = norm_set.table.get("serves")
         if serves is not None and not walker.is_served((serves[0], serves[1])):
-            yield "The norms selected in the settings are for another age than that of the person."
+            yield "The norms selected in the settings are for another age than the person's."
 
 
 def _capitalise(text: str) -> str:

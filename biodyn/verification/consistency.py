@@ -155,7 +155,7 @@ def check_path_derivatives(actuated: ActuatedMotion) -> ConsistencyCheck:
     )
 
 
-# -- torques of an imported model against those of the tree of its bodies -----------------------------------------------
+# -- torques of an imported model against the tree of its bodies -----------------------------------------------
 
 
 def check_model_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple[ConsistencyCheck, ...]:
@@ -205,7 +205,7 @@ _FRAMES_AT_ONCE = 1024
 def check_consistency(actuated: ActuatedMotion, own: ModelMotion | None = None) -> Consistency:
     """Run every check in all frames with known motion and forces.
 
-    own: the same motion in the coordinates of an imported model; its torques are checked against those of the tree. Velocity
+    own: the same motion in the coordinates of an imported model; its torques are checked against the tree. Velocity
     and acceleration are then not compared with the path, because they belong to the curves of the model's coordinates.
     """
     path = (check_path_derivatives(actuated),) if own is None else check_model_coordinates(actuated, own)

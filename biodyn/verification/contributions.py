@@ -6,7 +6,7 @@ The split between inertia and velocity depends on the observer: the spatial acce
 contributions would differ for a moving observer or relative to a treadmill. v' and vdot' therefore refer to an observer that
 moves with the origin of the root at that instant (zero velocity, classical acceleration), and the contributions are the same
 for all uniformly moving observers. Each contribution is due to the segments distal to the joint: the gravity part of a leg
-torque is due to the weight of the leg; that of the trunk is part of the ground reaction.
+torque is due to the weight of the leg; the weight of the trunk is part of the ground reaction.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class ReplayInput:
 
 
 def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInput, ...]:
-    """Return the input of every interval of frames with known motion and forces; raise ResultError if there is none."""
+    """Return the input of every interval of frames with known motion and forces; raise ResultError if none exists."""
     mb, kinds = actuated.mechanics, actuated.coordinate_kinds()
     if not has_free_root(mb):
         raise ResultError("A replay needs a body with one free-floating base.")

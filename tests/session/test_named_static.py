@@ -37,7 +37,7 @@ def test_another_persons_static_trial_is_told_by_the_markers(tmp_path: Path, wal
     assert note.value is not None
     assert note.limit is not None
     assert note.value > note.limit
-    assert f"differ from those of the walk by {1000 * note.value:.0f} mm" in note.message
+    assert f"differ from the walk by {1000 * note.value:.0f} mm" in note.message
 
 
 def test_a_name_typed_otherwise_is_no_other_person(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
 
 @dataclass(frozen=True)
 class ExplainedPlate:
-    """Plate (index) with a fault whose correction reduces the mismatch with feet and body from `before` to `after`."""
+    """Plate (index) with a fault; its correction reduces the mismatch with feet and body from `before` to `after`."""
 
     plate: int
     fault: PlateFault

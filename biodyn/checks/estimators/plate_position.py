@@ -582,7 +582,7 @@ _TEXTS: Final[dict[_Kind, str]] = {
 
 
 def _single_note(evidence: Evidence, plates: Sequence[_Impossible], height_m: float | None) -> Diagnostic | None:
-    """Return one finding for the plates that violate the same criterion; None if there are none."""
+    """Return one finding for the plates that violate the same criterion; None if none exist."""
     if not plates:
         return None
     table, height = load_table("checks/checks")["plate_height"], np.nan if height_m is None else height_m

@@ -228,7 +228,7 @@ def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
 
 
 def _unit_of(factor: float, units: Mapping[str, float], tolerance: float = 0.1) -> str:
-    """Return a text with the unit that explains a factor within a tolerance; "" if there is none."""
+    """Return a text with the unit that explains a factor within a tolerance; "" if none exists."""
     for name, value in units.items():
         if abs(factor / value - 1.0) < tolerance:
             return f", as if they were stored in {name}"
@@ -300,7 +300,7 @@ def unloaded_cause(plates: Sequence[PlateWrench]) -> str:
 
 
 def impossible_load(plates: Sequence[PlateWrench]) -> float | None:
-    """Return a vertical force (N) of implausible size and duration; None if there is none."""
+    """Return a vertical force (N) of implausible size and duration; None if none exists."""
     # Largest plausible force over this duration: ten times the weight of the heaviest person in a landing.
     most_n, most_s = 30e3, 0.1
     for plate in plates:

@@ -167,7 +167,7 @@ def true_rate_hz(offset: TimeOffset | None, rate_hz: float) -> float:
 
 
 def frame_rate(offset: TimeOffset | None, rate_hz: float, limit: float) -> tuple[Diagnostic, ...]:
-    """Report a frame rate whose relative error exceeds `limit` and its uncertainty.
+    """Report a frame rate with a relative error beyond `limit` and its uncertainty.
 
     The force along the walk must agree: a delay of single plates changes the two ratios in opposite directions.
     """

@@ -32,7 +32,7 @@ _BARE: Final = ("IKTaskSet", *_TOOLS)
 
 @dataclass(frozen=True)
 class CoordinateTask:
-    """A coordinate tracked towards a value (rad or m, None = default of the model) or towards values of a file (`from_file`)."""
+    """A coordinate tracked toward a value (rad or m, None = default of the model) or toward values of a file (`from_file`)."""
 
     name: str
     weight: float

@@ -89,7 +89,7 @@ class Sheet:
     Attributes:
         names: (C,) unique column names. values: (T, C), NaN for empty cells. rate_hz: rate in the header, NaN if absent.
         length: unit of the points in the header, "" if absent. time: name of the time column, None if absent.
-        subject: common prefix of all names, as in SUBJECT:LASI; "" if there is none or several.
+        subject: common prefix of all names, as in SUBJECT:LASI; "" if none exists or several.
         doubled: names of several columns with different numbers, which are numbered: NAME (1), NAME (2).
     """
 
@@ -105,7 +105,7 @@ class Sheet:
 def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
     """Return the first table of numbers in a text; the text starts after `before` lines of the file.
 
-    Raises InputFileError if there is no table, or if rows differ in length.
+    Raises InputFileError without a table, or if rows differ in length.
     """
     most_header_rows = 60
     lines = text.splitlines()
@@ -266,7 +266,7 @@ def _with_nan_cells(row: str, separator: str) -> str:
 
 
 def _width(name: str, table: Sequence[Sequence[str]], first: int, named: int | None) -> int:
-    """Return the number of columns: the named ones, else those of most rows; InputFileError for a row of another width.
+    """Return the number of columns: the named ones, else as in most rows; InputFileError for a row of another width.
 
     Additional empty cells at the end of a row are accepted.
     """
@@ -285,7 +285,7 @@ def _width(name: str, table: Sequence[Sequence[str]], first: int, named: int | N
 
 
 def _name_count(head: Sequence[Sequence[str]]) -> int | None:
-    """Return the number of cells of the row with column names, without empty cells at its end; None if there is no such row."""
+    """Return the number of cells of the row with column names, without empty cells at its end; None without such a row."""
     rows = [row for row in head if sum(map(bool, row)) > 1 and not _states_rate(row)]
     axes = next((row for row in reversed(rows) if _matching_share(row, _AXIS.fullmatch) > 0.8), None)
     if axes is None and any(row[0].upper() == _LISTED for row in rows):

@@ -77,7 +77,7 @@ def nexus_events(section: Section | None) -> list[StoredEvent]:
 def qualisys_events(text: str, rows: Rows) -> list[StoredEvent]:
     """Return the events in the header of a Qualisys Track Manager file; time s, 0 at its first row.
 
-    An event whose frame and time disagree has time NaN.
+    An event with a frame and a time that disagree has time NaN.
     """
     events = []
     for line in _LINES.findall(text) if _HEAD in text[:_HEAD_CHARACTERS] else ():
@@ -146,7 +146,7 @@ _LEAST_ROWS: Final = 3
 def frame_times(stamps: FloatArray, frames: FloatArray | None) -> tuple[BoolArray, FloatArray, float] | None:
     """Return kept rows (R,), times (s) from frame numbers (R,), and the RMS error of the stamps (R,) s; None to use the stamps.
 
-    The stamps are used if they are uniform, if there are no frame numbers, or if these are not integers, decrease, or deviate
+    The stamps are used if they are uniform, if frame numbers are missing, or if these are not integers, decrease, or deviate
     more from a uniform rate than stamps can. The uniform rate is that of a least-squares line through the stamps.
     """
     if frames is None or not (np.isfinite(frames).all() and np.isfinite(stamps).all()):

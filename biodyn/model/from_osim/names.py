@@ -79,7 +79,7 @@ def has_side(segment: str) -> bool:
 def match_variable(name: str, turn: FloatArray) -> tuple[str, float] | None:
     """Return the variable of a coordinate, without side, and the sign of the coordinate in it; None if unknown.
 
-    The name is not sufficient: the axis must be within 60 degrees of that of the variable (subtalar axes differ by 42 degrees).
+    The name is not sufficient: the axis must be within 60 degrees of the variable's axis (subtalar axes differ by 42 degrees).
 
     Args: `turn`: (3,) rad, rotation of the distal body in the proximal one, axes X forward, Y up, Z right, for a small step.
     """

@@ -164,7 +164,7 @@ def _joint_axes(tree: FloatingTree, name: str) -> list[int]:
 
 
 def _joint_link(tree: FloatingTree, name: str) -> int:
-    """Return the last one-axis body of a joint, at the joint centre; the body itself if there is none."""
+    """Return the last one-axis body of a joint, at the joint centre; the body itself if none exists."""
     axes = _joint_axes(tree, name)
     return axes[-1] if axes else tree.multibody.body_index(name)
 

@@ -125,8 +125,10 @@ Layer = Line | Area | Bars | Points | Outline | Shade | Rule | Text
 
 @dataclass(frozen=True)
 class Span:
-    """A filled interval of a strip in x. `words`: tooltip, also shown in the interval if it fits; `color`: replaces that of the
-    strip."""
+    """A filled interval of a strip in x.
+
+    `words`: tooltip, also shown in the interval if it fits. `color`: replaces the color of the strip.
+    """
 
     start: float
     end: float

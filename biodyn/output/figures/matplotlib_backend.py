@@ -1,4 +1,4 @@
-"""Draw figures with matplotlib, without pyplot, so that there is no global state or window and any process can draw."""
+"""Draw figures with matplotlib, without pyplot, without global state and windows, so that any process can draw."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ COLORS: Final[dict[str, str]] = {
     "bar": "#c3cbd3", "plate": "#f4f6f8", "plate_edge": "#9aa5b1",
     "assigned": "#1b7f4d", "ambiguous": "#b26a00", "rejected": "#b3261e",
 }  # fmt: skip
-#: Colours of the levels of a factor, different from those of the sides.
+#: Colours of the levels of a factor, different from the colours of the sides.
 LEVEL_COLORS: Final = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00", INK, "#7b6fd0")
 SIDE_COLORS: Final[dict[str, str]] = {side: COLORS[name] for side, name in SIDE_NAMES.items()}
 #: The colours of the sides with the setting [report] colors = "left_red_right_green".

@@ -35,7 +35,7 @@ from biodyn.output.figures.style import FONTS, MUTED, TEXT, WIDTH, color
 
 
 def alt_text(figure: Figure, max_letters: int = 1500) -> str:
-    """Describe a figure panel by panel: title, quantity, and the values of its mean curves and bars; "" if there are none."""
+    """Describe a figure panel by panel: title, quantity, and the values of its mean curves and bars; "" if none exist."""
     sentences: list[str] = []
     length = 0
     panels = [panel for panel in figure.panels if panel is not None]

@@ -371,7 +371,7 @@ class Paper:
             self.paragraph(f"{len(texts) - self.most} more entries: see report.html.", bold=True)
 
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[object]], widths: Sequence[float]) -> None:
-        """Write a table with the width of the page; columns whose title starts with "#" are right-aligned."""
+        """Write a table with the width of the page; columns with a title that starts with "#" are right-aligned."""
         from fpdf.fonts import FontFace
 
         pages = self.pages

@@ -122,7 +122,7 @@ class _Shape:
         return self.figure_count + len(self.extra_m)
 
     def with_ghosts(self, parts: list[list[int]], names: Sequence[str], unmeasured: Collection[str]) -> list[list[int]]:
-        """Return spindles or bones with a further number, 1 for those of unmeasured bodies; `names` of all bodies of the tree."""
+        """Return spindles or bones with a further number, 1 for unmeasured bodies; `names` of all bodies of the tree."""
         bodies = self.figure.bodies.tolist()
         owners = [bodies[first] if first < len(bodies) else self.trunk for first, *_ in parts]
         return [[*part, int(names[owner] in unmeasured)] for part, owner in zip(parts, owners, strict=True)]

@@ -162,7 +162,7 @@ def _is_own_name(path: str, record_name: str) -> bool:
     if record_name != RECORD_NAME:
         return suffix in _EXPORTED
     if not folders:
-        # the last two are those of a trial of a study
+        # the last two are of a trial of a study
         return name in (ARRAYS_NAME, MODEL_NAME, MOTION_NAME, REPORT_NAME, PAPER_NAME, "trial.json", "cycles.parquet")
     is_known = suffix in _RESULT or folders == [INPUTS_FOLDER]
     return is_known and folders in ([TABLES_FOLDER], [FIGURES_FOLDER], [REPLAY_FOLDER], [INPUTS_FOLDER])
@@ -181,7 +181,7 @@ def walk_files(folder: Path) -> Iterator[str]:
 
 
 def foreign_files(folder: Path, is_written: IsWritten) -> list[str]:
-    """Return the files and links of a folder that biodyn did not write, without those of file managers."""
+    """Return the files and links of a folder that biodyn did not write, without files of file managers."""
 
     def is_ignored(path: str) -> bool:
         parent, slash, name = path.rpartition("/")
@@ -329,7 +329,7 @@ def _try_lock(descriptor: int) -> bool | None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove stale temporary folders of `folder`; those of running processes are kept.
+    """Remove stale temporary folders of `folder`; folders of running processes are kept.
 
     If a run was killed between the two renames that replace a folder, the older folder is restored.
     """

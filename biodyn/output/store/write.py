@@ -247,7 +247,7 @@ def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
     if pack:
         np.savez_compressed(folder / ARRAYS_NAME, **round_arrays(view.arrays))  # type: ignore[arg-type]
     else:
-        # there are no object arrays; NumPy 1.26 would store the argument `allow_pickle` as an additional array
+        # object arrays do not occur; NumPy 1.26 would store the argument `allow_pickle` as an additional array
         arrays: dict[str, Any] = dict(view.arrays)
         np.savez(folder / ARRAYS_NAME, **arrays)
     write_user_files(view.user_files, folder)
@@ -310,7 +310,7 @@ def write_paper(view: TrialView, folder: Path, head: PaperHead) -> None:
 def write_manifest(folder: Path, timings: Mapping[str, float] | None = None, pack: bool = False) -> None:
     """Write the manifest of a complete folder into its record, before the folder is renamed.
 
-    `timings`: seconds of writing, added to those of the record. `pack`: see `write_view`.
+    `timings`: seconds of writing, added to the seconds in the record. `pack`: see `write_view`.
     """
     files = [_manifest_entry(folder, path) for path in walk_files(folder) if path not in (RECORD_NAME, MARK)]
     _write_list(folder, files, timings, pack)

@@ -174,7 +174,7 @@ def emg(analysis: TrialAnalysis) -> pd.DataFrame:
 
 
 def stride_columns() -> tuple[str, ...]:
-    """Return the names of the parameters in `spatiotemporal`, with those of the force last."""
+    """Return the names of the parameters in `spatiotemporal`, the force last."""
     parameters = (name.replace("_rad", "_deg") for name in stride.StrideParameters.__dataclass_fields__)
     return (*parameters, *(peak.column_name for peak in ground_peak_definitions()))
 

@@ -351,7 +351,7 @@ def _decide_part(load: Load, part: Part, level_n: float) -> list[PlateContact]:
 
 
 def _reject_implausible(load: Load, part_contact: PlateContact, level_n: float) -> PlateContact:
-    """Reject a contact whose measured force is incomplete or is not from the foot alone."""
+    """Reject a contact if its measured force is incomplete or not from the foot alone."""
     contact = part_contact.contact
     reason = ""
     if level_n > OTHER_LOAD_SHARE * contact.evidence["peak_n"]:

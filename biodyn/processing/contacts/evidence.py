@@ -117,7 +117,7 @@ def mean_force(plate: PlateSignals, part: Part) -> float:
 
 
 def times_above(plate: PlateSignals, part: Part, level_n: float) -> tuple[float, float]:
-    """Return start and end (s) of the longest loading of a part above `level_n`, or of the whole part if there is none.
+    """Return start and end (s) of the longest loading of a part above `level_n`, or of the whole part if none exists.
 
     A part ends about 0.1 s after foot off, so that its times are refined with the force.
     """
@@ -182,7 +182,7 @@ class SharedWrench:
 
     Attributes:
         raw: unfiltered wrench (n, 6) F_Wo_W at the rate of the plate, starting at sample `first_sample`.
-        wrench: wrench (m, 6), filtered like those of the plates, at the marker frames, starting at frame `first_frame`.
+        wrench: wrench (m, 6), filtered like the plates, at the marker frames, starting at frame `first_frame`.
         sd: standard deviations (K, m, 6) of `wrench` from K independent error sources.
     """
 

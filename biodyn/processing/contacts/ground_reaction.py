@@ -410,7 +410,7 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
     notes: list[Diagnostic] = []
     alike: dict[tuple[int, str, str], list[Contact]] = {}
     for contact in contacts:
-        if contact.decision != "assigned":  # findings whose reasons differ only in their numbers are merged
+        if contact.decision != "assigned":  # findings with reasons that differ only in numbers are merged
             alike.setdefault((contact.plate, contact.decision, re.sub(r"[0-9.]+", "", contact.reason)), []).append(
                 contact
             )
@@ -482,7 +482,7 @@ def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnos
 
 
 def _noisy_plates(contacts: Sequence[Contact]) -> list[Diagnostic]:
-    """Return findings about plates whose contact threshold was raised because of noise."""
+    """Return findings about plates with a contact threshold that noise raised."""
     notes = []
     plates = {contact.plate: contact.evidence for contact in contacts}
     for number, evidence in sorted(plates.items()):

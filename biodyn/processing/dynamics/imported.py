@@ -126,7 +126,7 @@ def imported_dynamics(
         determined & np.stack([valid_body[c.body] for c in model.coordinates] or [known], axis=1)[:, : len(columns)]
     )
     all_known = np.logical_and.reduce([known, *(reaction.balanced(side) for side in sides)])
-    # there is no residual without forces
+    # no residual exists without forces
     balanced = all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)
     torques = np.where(torque_valid, motion.tau[:, columns], np.nan)
     R_root = fit.link_R_W[:, 0]

@@ -97,7 +97,7 @@ def _axes_from_points(centre: FloatArray, end: FloatArray, plane: FloatArray) ->
 
 
 def _express_in_axes(load: JointLoad, fit: Fit, axes: Mapping[str, FloatArray]) -> JointLoad:
-    """Return the load in these axes of its two segments, or unchanged if there are none."""
+    """Return the load in these axes of its two segments, or unchanged if none exist."""
     definition = next(
         b.definition
         for b in fit.model.moving_segments

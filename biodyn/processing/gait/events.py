@@ -398,7 +398,7 @@ def _delays_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[f
 
 
 def _bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> float:
-    """Return the bias (s) from differences to the plate events of a trial; 0 if there are none.
+    """Return the bias (s) from differences to the plate events of a trial; 0 if none exist.
 
     Differences larger than those between people have another cause (e.g. a first step). They affect the confidence, not the
     bias.

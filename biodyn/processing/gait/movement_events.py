@@ -227,7 +227,7 @@ def refine_offs(expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray],
 
 
 def _toe_mark_time(event: GaitEvent, toe_W: FloatArray, rate_hz: float) -> float:
-    """Return the time (s) of the largest upward acceleration of the toe near a foot off; NaN if there is no maximum."""
+    """Return the time (s) of the largest upward acceleration of the toe near a foot off; NaN without a maximum."""
     late_s = float(load_table("gait/events")["marked"]["foot_off"]["late_s"])
     pulled = _time_derivative(_time_derivative(toe_W[:, 1], rate_hz), rate_hz)
     return _peak_time_near(pulled, event.time_s + late_s, rate_hz) - late_s

@@ -1,6 +1,6 @@
 """Spatio-temporal parameters of each gait cycle, their mean and standard deviation, and the signals of a trial.
 
-Definitions follow Perry & Burnfield (2010) and Winter (2009): a step is attributed to the foot whose strike ends it. Lengths
+Definitions follow Perry & Burnfield (2010) and Winter (2009): a step is attributed to the foot that strikes at its end. Lengths
 are measured between the heels, each at its strike, along the displacement of the pelvis during the cycle, so that the sum of
 the two step lengths is the stride length.
 """

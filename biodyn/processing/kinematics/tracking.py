@@ -338,7 +338,7 @@ def track(
 
     A marker farther than `outlier_limit_m` from its position on the skeleton may be an outlier. Outliers are detected in
     recorded positions, before a filter spreads a jump. They are excluded, gaps are filled and markers smoothed again, and the
-    fit is repeated until there are no outliers.
+    fit is repeated until no outliers remain.
     """
     # Largest number of rounds of outlier detection, because large outliers hide smaller ones.
     most_rounds = 6

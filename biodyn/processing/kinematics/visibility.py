@@ -247,7 +247,7 @@ def _least_determined(H: FloatArray) -> BoolArray:
 def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) -> SubjectModel:
     """Move markers on soft parts to their median position on the segment in the walk.
 
-    The model is returned unchanged if there are no such markers.
+    The model is returned unchanged without such markers.
     """
     model = fit.model
     soft = {role.label for role in mapping.roles if role.soft}

@@ -104,7 +104,7 @@ def _continuous_stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]
 
 
 def _nearest_solutions(angles: FloatArray) -> FloatArray:
-    """Return for each frame the solution (n, 3) that is nearest to that of the previous frame."""
+    """Return for each frame the solution (n, 3) that is nearest to the solution of the previous frame."""
     # Both solutions coincide if the middle angle is a quarter turn; near it, frames are compared one by one.
     near_gimbal_rad = math.radians(75.0)
     if np.abs(angles[:, 1]).max() < near_gimbal_rad:

@@ -166,13 +166,13 @@ def group_by_pattern(finite: BoolArray) -> list[tuple[BoolArray, IntArray]]:
 
 
 def finite_rms(error: FloatArray) -> FloatArray:
-    """Return the root mean square of the finite numbers over the last axis; NaN if there are none."""
+    """Return the root mean square of the finite numbers over the last axis; NaN if none exist."""
     count = np.isfinite(error).sum(axis=-1)
     total = np.nansum(error**2, axis=-1)
     return np.sqrt(np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0))
 
 
 def vector_rms(vectors: FloatArray) -> float:
-    """Return the root mean square length of the finite vectors (T, 3); NaN if there are none."""
+    """Return the root mean square length of the finite vectors (T, 3); NaN if none exist."""
     known = vectors[np.isfinite(vectors).all(axis=1)]
     return float(np.sqrt(np.mean(np.sum(known**2, axis=1)))) if len(known) else float("nan")

@@ -65,7 +65,7 @@ def median_of_five(p: FloatArray) -> FloatArray:
 
 
 GapMethod = Literal["spline", "rigid", "left"]
-# Largest and least number of frames on either side that the spline uses; there is no extrapolation.
+# Largest and least number of frames on either side that the spline uses; nothing is extrapolated.
 NEIGHBOURS = 10
 # Least number of markers of a pose, and their least extent across their longest line (second singular value).
 MIN_MARKERS = 3

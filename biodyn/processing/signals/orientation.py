@@ -45,7 +45,7 @@ def find_world(recording: Recording, forward_L: FloatArray | None = None) -> Wor
     from the displacement of the markers, or from the belt of a treadmill (opposite to the motion of the feet on it), else from
     `forward_L` (3,) (for instance the direction of the walk for its static trial), else from the direction of the feet.
 
-    Raises InputFileError if there is no marker position, or if the frame rate is not positive.
+    Raises InputFileError if no marker position is known, or if the frame rate is not positive.
     """
     _require_positions(recording)
     positions = _often_visible(recording.markers.positions)

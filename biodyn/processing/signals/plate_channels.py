@@ -469,7 +469,7 @@ def _unloaded_by_force(
 
 
 def _lowest_level(up: FloatArray, rate_hz: float) -> BoolArray:
-    """Return the samples in which the plate is unloaded according to the force alone; all False if there are none.
+    """Return the samples in which the plate is unloaded according to the force alone; all False if none exist.
 
     These are blocks with almost no variation at the level nearest to zero force, if their total duration is sufficient.
     """
@@ -489,7 +489,7 @@ def _lowest_level(up: FloatArray, rate_hz: float) -> BoolArray:
 
 
 def _samples_named_in_file(plate: ForcePlate, up: FloatArray, marker_rate_hz: float) -> BoolArray:
-    """Return the mask of the finite samples in the frames stated in FORCE_PLATFORM:ZERO; all False if there are none."""
+    """Return the mask of the finite samples in the frames stated in FORCE_PLATFORM:ZERO; all False if none exist."""
     mask = np.zeros(len(up), dtype=bool)
     if plate.zero_frames is not None:
         first, last = plate.zero_frames

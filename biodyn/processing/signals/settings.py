@@ -50,7 +50,7 @@ class SignalSettings(Section):
 
     @property
     def filter_entry(self) -> str:
-        """Text of the setting that selects a filter; "" if there is none."""
+        """Text of the setting that selects a filter; "" if none exists."""
         usual = {name: field.default for name, field in type(self).model_fields.items()}
         entries = {name: getattr(self, name) for name in ("cutoff_hz", "force_cutoff_hz", "filter_order")}
         return ", ".join(f"{name} = {value:g}" for name, value in entries.items() if value != usual[name])

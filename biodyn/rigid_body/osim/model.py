@@ -230,7 +230,7 @@ def _coordinate(element: ET.Element, joint: JointElement, turns: bool) -> Coordi
 
 
 def _prescription(element: ET.Element) -> Function | None:
-    """Return the function of time of a prescribed coordinate; None if there is none or if its kind is not supported."""
+    """Return the function of time of a prescribed coordinate; None if none exists or if its kind is not supported."""
     holder = element.find("prescribed_function")
     if not read_flag(element, "prescribed") or holder is None:
         return None

@@ -52,7 +52,7 @@ class Finding:
 
     Attributes:
         path: path relative to the study root. facts: facts of the header, None if it cannot be read. subject: unique name.
-        site: folders above that of the person. laboratory: the one of these that names a laboratory, "" if there is only one.
+        site: folders above the person's. laboratory: the one of these that names a laboratory, "" if there is only one.
         static: static trial as written. settings: changes of the trial settings. rejected: reviewer and reason.
     """
 
@@ -432,7 +432,7 @@ def _without_fitted(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings without coordinate files of subjects that have walks with markers, from which they were computed."""
     tables = [f for f in findings if f.role == "walk" and f.path.suffix.lower() in TABLE_SUFFIXES]
     marked = {f.subject for f in findings if f.role == "walk" and f not in tables}
-    why = "It contains coordinates of a subject whose walks with markers are used."
+    why = "It contains coordinates of a subject with walks with markers, which are used."
     return [replace(f, role="other", reason=why) if f in tables and f.subject in marked else f for f in findings]
 
 

@@ -189,7 +189,7 @@ def representative_walks(table: pd.DataFrame, warned: Collection[str] = ()) -> d
     """Return the representative walk by (subject, session, condition), never one of the `warned` trials.
 
     Its cycles are closest to the median cycles of both sides (mean of the mean distances of the sides), among the walks with
-    cycles of most sides. There is none if there is only one walk, or if all are warned.
+    cycles of most sides. None exists for a single walk, or if all are warned.
     """
     keys = ["subject", "session", "condition"]
     walk_of: dict[tuple[str, str, str], str] = {}

@@ -263,7 +263,7 @@ def _changed_inputs(result: TrialResult | None, task: Task) -> list[Path]:
 
 
 def _changed_record(path: Path, task: Task) -> TrialRecord:
-    """Return the record of a trial whose input changed during the analysis; it has no key, so the next run repeats it."""
+    """Return the record of a trial with an input that changed during the analysis; it has no key, so the next run repeats it."""
     text = f"'{_portable(str(path), task)}' changed while it was read."
     return TrialRecord("", FAILED, InputFileError.__name__, text, "Run the study again when the file is complete.")
 

@@ -41,7 +41,7 @@ _KEEP_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
     "MALLOC_TOP_PAD_": str(16 << 20),
-    "ARROW_DEFAULT_MEMORY_POOL": "system",  # the default allocator reserves 1 GB, which counts towards the memory limit
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # the default allocator reserves 1 GB, which counts toward the memory limit
 }
 
 

@@ -102,7 +102,7 @@ def outcome_of(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> 
 
 
 def without_report(previous: Outcome, reason: str) -> Outcome:
-    """Return the outcome of a kept result whose report could not be written."""
+    """Return the outcome of a kept result without its report, which could not be written."""
     return replace(previous, reason=f"{previous.reason} Its report was not written: {reason}".strip())
 
 
@@ -149,7 +149,7 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
 
     The lock file is kept and states the `owner` of the folder. If this process is killed, the lock is held until its trial
     processes end, so that no other run starts while they write (not on Windows). Raises StudyError if another run holds the
-    lock. There is no lock on file systems that do not support it.
+    lock. File systems that do not support locks have none.
     """
     held: list[int] = []
 

@@ -326,7 +326,7 @@ def _travel_heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
     """Return the rotation (3, 3) about the vertical, in quarter turns, that makes X the direction of travel of the root.
 
     With plates, it is determined as for any recording with plates. A person who hardly travels is assumed to move in the facing
-    direction. There is no rotation if gravity does not act along -Y.
+    direction. No rotation is applied if gravity does not act along -Y.
     """
     gravity = np.array(model.multibody.gravity_W)
     if abs(gravity[0]) + abs(gravity[2]) > 0.0:

@@ -112,7 +112,7 @@ def balance_motion(
     time_s: (T,) uniform, s; given: (T, n) rad, m; cutoff_hz: cut-off of the initial motion, from which the estimate deviates.
     markers: markers to which the coordinates were fitted, used as the measurement; None = the coordinates are the measurement.
     Dependent coordinates keep their coupling and locked ones are constant. Rows in which forces that carried the body are
-    missing are not balanced. Raises InputFileError if there is no load, no joint to ground, or no row to balance.
+    missing are not balanced. Raises InputFileError without a load, a joint to ground, or a row to balance.
     """
     names, coupled = model.independent()
     every = [coordinate.name for coordinate in model.coordinates]

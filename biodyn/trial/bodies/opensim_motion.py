@@ -148,7 +148,7 @@ def _motion_table(path: Path) -> tuple[Storage, ExternalForces | None]:
 
 
 def loads_beside(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
-    """Return the force file of a motion next to it that states the feet (None if there is none), and notes."""
+    """Return the force file of a motion next to it that states the feet (None if none exists), and notes."""
     path = Path(motion)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES and _motion_table(path)[1] is not None:
         return None, []
@@ -300,11 +300,11 @@ def follow_markers(
             TRC file, forces in a file next to it if the model has the usual feet; "none" = no load.
         ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = all weights are 1.
         static, scale_setup, mass_kg: static trial, OpenSim ScaleTool XML and body mass (kg) for scaling a generic model: by the
-            set-up, else by the markers of the static trial. Without all three, the model is already that of the person.
+            set-up, else by the markers of the static trial. Without all three, the model is already the person's.
         cutoff_hz: low-pass cut-off of the coordinates, as for `run_coordinates`; None = determined from the markers
             (`processing.signals.automatic_cutoff`), or no filter if the markers were computed with this model.
         settings: longest filled gap (`processing.signals.gaps`), time over which weights decrease next to gaps, and weights by
-            label, which replace those of the set-up; None = defaults.
+            label, which replace the set-up's; None = defaults.
         plates: calibration of the plates of the recording.
     Raises InputFileError or ModelError if a file cannot be read, or there are fewer than three common markers or too few frames.
     """

@@ -88,7 +88,7 @@ def export(
         recording: path of the C3D file of the walk if it was moved (`to="c3d"`).
         force: whether to replace an earlier export whose files are unchanged.
 
-    Raises ResultError if there is no result, the format is unknown, the folder is in use, or the result lacks the data.
+    Raises ResultError if no result is found, the format is unknown, the folder is in use, or the result lacks the data.
     """
     if to not in FORMATS:
         raise ResultError(f"'{to}' is not an export format.", f"The formats are {', '.join(FORMATS)}.")

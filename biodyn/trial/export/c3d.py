@@ -186,7 +186,7 @@ def _find_recording(view: TrialView, given: Path | None) -> Path:
 
 
 def _shown_as(path: Path) -> Path | None:
-    """Return the file of a path in a record, in which unprintable characters are escaped; None if there is none."""
+    """Return the file of a path in a record, in which unprintable characters are escaped; None if none exists."""
     folder = Path(path.anchor)
     for part in path.parts[1:] if path.anchor else path.parts:
         exact = folder / part

@@ -123,7 +123,7 @@ def segment_labels(groups: Groups) -> tuple[str, ...]:
 def read_rotations(
     path: Path, content: bytes, layout: DataLayout, processor: str, groups: Groups
 ) -> tuple[SegmentPoses | None, tuple[Diagnostic, ...]]:
-    """Return the segment poses in file units (None if there are none), and notes.
+    """Return the segment poses in file units (None if none exist), and notes.
 
     Raises InputFileError if counts, labels and bytes are inconsistent, or the matrices are not poses.
     """

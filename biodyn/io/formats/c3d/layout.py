@@ -96,7 +96,7 @@ def long_count(values: tuple[float, ...]) -> int | None:
 
 
 def frame_that_fits(header: C3dHeader, first: Frame, second: Frame, claims: list[int]) -> Frame:
-    """Return the frame of the header if it fits the file size, else that of the parameters if it does.
+    """Return the frame of the header if it fits the file size, else the frame of the parameters if it does.
 
     In a small file several may end in the last block; the correct one is then followed by padding only.
     """

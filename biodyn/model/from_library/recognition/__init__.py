@@ -6,5 +6,5 @@ Input: markers of the walk, mean positions of the static trial (both in World, Y
 Read `person` first (a jointed person with distributions of body sizes, postures and marker placements,
 library/body/person.toml, and its fit to labelled points). `swap_detection` finds swapped labels in one frame, `swap_over_time`
 compares the walk with the static trial, and `label_correction` applies both. `point_labelling` labels the points of one frame,
-and `two_recordings` those of two recordings.
+and `two_recordings` compares two recordings.
 """

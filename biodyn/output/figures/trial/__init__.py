@@ -1,6 +1,6 @@
 """Stored values of a trial and its figures, with one function per figure.
 
-In: `TrialView`, the content of a result folder. Out: the description of a figure, or None if there is nothing to draw.
+In: `TrialView`, the content of a result folder. Out: the description of a figure, or None if nothing can be drawn.
 
 A function with `@figure(name, place, needs, section)` is a figure: `figures/NAME.png`, `TrialResult.plot(NAME)`, and a picture
 in the given section of the report, or in a separate section. New files in this folder are registered automatically.

@@ -220,7 +220,7 @@ def explorer_data(
 def power_parts(page: TrialPage, min_power_w_kg: float = 0.05) -> Data | None:
     """Return panels of the joints that rotate in more than one plane; None without cycles, and for results of version 0.1.
 
-    Joints whose power is below `min_power_w_kg` in all planes are only named.
+    Joints with a power below `min_power_w_kg` in all planes are only named.
     """
     if "joint_power_parts" not in page.tables or not page.curves:
         return None

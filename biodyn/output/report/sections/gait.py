@@ -136,7 +136,7 @@ def numbers_against_norms(page: TrialPage) -> list[NumberRow]:
     "scores", place=22.5, title="Gait scores: movement analysis profile, GPS, GDI", link="Scores", folded=True
 )
 def scores(page: TrialPage) -> Data | None:
-    """Return gait variable scores of both sides with those of the reference, GPS and GDI; None without a reference.
+    """Return gait variable scores of both sides and of the reference, GPS and GDI; None without a reference.
 
     Baker R et al. (2009) Gait Posture 30:265-269: RMS over the cycle of the mean curve minus the mean of the reference.
     """

@@ -221,7 +221,7 @@ def fit_subject(
     Parameters:
         trials: walks and functional trials of the same person, markers in World.
         model: model of the static trial. scaling: its builder.
-        soft: labels of markers whose position on the segment is not known from the static trial.
+        soft: labels of markers with a position on the segment that is not known from the static trial.
         priors: None = the priors of the library.
 
     The fit uses Gauss-Newton steps on joint centres, axial rotation offsets, postures and marker positions, and solves the

@@ -1,6 +1,6 @@
 """Result of the fit of the subject model: shifts, posterior SDs, marker errors, functional joints, soft tissue.
 
-The frames of functional trials enter the fit like those of walks. For comparison, the markers of two segments alone determine
+The frames of functional trials enter the fit like frames of walks. For comparison, the markers of two segments alone determine
 the centre of their joint (SCoRE, Ehrig et al. 2006, doi 10.1016/j.jbiomech.2005.10.002) or its axis (SARA, Ehrig et al. 2007,
 doi 10.1016/j.jbiomech.2006.10.026), without a model or priors.
 """
@@ -313,7 +313,7 @@ def _rms_error(error: FloatArray) -> float:
 def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
     """Return findings about large shifts of joint centres and axes, and about markers that moved after the static trial.
 
-    wands: segments whose axes are defined by a wand marker.
+    wands: segments with axes defined by a wand marker.
     """
     # Smaller changes are within the variation of careful marker placement.
     reported_shift_m = 0.010

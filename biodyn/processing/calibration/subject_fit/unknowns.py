@@ -36,7 +36,7 @@ class Unknowns:
         markers: index of the first of three entries for each marker of the model; these entries are last.
         covariance: covariance matrix (P, P) of the prior.
         marker_m: standard deviation (M,) of the error of each marker of the model; infinite for a marker without weight.
-        soft: labels of markers whose position on the segment is not known from the static trial.
+        soft: labels of markers with a position on the segment that is not known from the static trial.
     """
 
     start: StaticFigure

@@ -132,7 +132,7 @@ def _bridge_gaps(
     """Solve again with bridges over unobserved or poorly determined coordinates; return the solution and the lost coordinates.
 
     The lost coordinates are (T, C) bool. root_open: (T,) frames with a bridged root. ramp: (T, M) factor of the weight of each
-    marker. held: (nv,) weights that regularise coordinates towards their static angle.
+    marker. held: (nv,) weights that regularise coordinates toward their static angle.
     """
     # Fraction of its weight below which a marker does not count as visible.
     half_faded = 0.5
@@ -154,7 +154,7 @@ def _bridge_gaps(
         unsolved = np.asarray(np.isnan(solution.q).any(axis=1))  # unknown, as at the ends of the trial
         lost = hidden & long_stretches(hidden | unsolved[:, None], round(longest_bridge_s * rate_hz))
     bridges, q_prior = bridge_prior(model, solution.q, unseen, bad, ramp_frames, rate_hz)
-    # A bridged coordinate is regularised towards its bridge only, which is the fit itself where markers determine it.
+    # A bridged coordinate is regularised toward its bridge only, which is the fit itself where markers determine it.
     others = [c for c in model.coordinates if not bridges[c.v_index]]
     q_prior[:, [c.q_index for c in others]] = static[[c.q_index for c in others]]
     if root_open.any():

@@ -643,7 +643,7 @@ def _all_cells(factors: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _ordered(factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> dict[str, list[str]]:
-    """Return the levels of each factor, starting with those of the options in their order."""
+    """Return the levels of each factor, the options' first, in their order."""
     chosen = {"condition": options.conditions or (), "group": options.groups or ()}
     return {
         name: [level for level in dict.fromkeys((*chosen[name], *labels)) if level in labels]

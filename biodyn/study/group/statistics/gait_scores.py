@@ -26,7 +26,7 @@ BOTH_SIDES = "both"
 #: `reference_age` if the reference population has another age.
 OTHER_AGE = "other"
 _OVERALL_PELVIS = "l"  # the pelvis counts once, by convention in the left cycle
-#: Why there is no gait deviation index.
+#: Reason for a missing gait deviation index.
 NO_INDEX = "No gait deviation index: it needs norms built from 20 people or more ('biodyn norms build'; docs/norms.md)."
 SCORE_KEYS = ["subject", "session", "condition", "group", "side"]
 

@@ -33,7 +33,7 @@ from biodyn.study.report.source import Names, Table, number, parts_of, rows_of, 
 from biodyn.variables import choose_norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 
-#: Drawn state of every outcome of a trial, including those of version 0.1.0.
+#: Drawn state of every outcome of a trial, including outcomes of version 0.1.0.
 LAMPS: dict[str, str] = {status: status for status in STATUS_WORDS}
 LAMPS |= {**OLD_TRIAL_STATUS, FAILED: "fail", NOT_RUN: "not_assessed"}
 #: The outcome in words.
@@ -69,7 +69,7 @@ def trials(page: SubjectPage) -> Data:
 
 
 def representative_words(page: SubjectPage) -> str:
-    """Return how the representative walk was chosen, or why there is none; "" for a single walk."""
+    """Return how the representative walk was chosen, or why none was; "" for a single walk."""
     done = [trial for trial in page.trials if trial.done]
     if page.representative:
         several = ", in each session and condition" if len(page.representative) > 1 else ""
