@@ -8,17 +8,18 @@ import pytest
 from house import Count, House, size
 
 # Lower a ceiling with every change that makes the program smaller. Code lines rose from 64,115 when `biodyn plates` (pole trials,
-# walks in both directions) and the subject record came in, and from 64,546 with `biodyn open`, EMG, bands of powers and longer
-# names of functions. 14 settings are the entries of corrections of single recordings (markers, contacts, events, cycles).
+# walks in both directions) and the subject record came in, from 64,546 with `biodyn open`, EMG, bands of powers and longer
+# names of functions, and from 66,395 with the gait deviation index, equal results of trials, sessions and studies, and colours of
+# the sides. 14 settings are the entries of corrections of single recordings (markers, contacts, events, cycles).
 CEILINGS = {
-    "code lines": 66_395,
+    "code lines": 67_270,
     "files": 396,
     "dataclasses": 494,
-    "settings": 95,
+    "settings": 96,
     "settings of the estimate": 3,
-    "numeric constants": 534,
+    "numeric constants": 535,
     "finding codes": 109,
-    "single-importer modules": 8,
+    "single-importer modules": 7,
     "import circles": 0,
     "caches and context variables": 0,
     "dialect per thousand lines": 4,
