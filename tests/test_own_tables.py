@@ -214,7 +214,7 @@ def test_renamed_labels_give_the_same_torques(
     (tmp_path / "settings.toml").write_text(f'{QUICK}[model]\nmarker_set = "mine.toml"\n', encoding="utf-8")
     (tmp_path / "labels.toml").write_text(f"{QUICK}[model]\ngeometry = false\n", encoding="utf-8")
     refused(
-        biodyn("run", renamed_session.walk, "--settings", tmp_path / "labels.toml", "--out", tmp_path / "none"), "lacks"
+        biodyn("run", renamed_session.walk, "--settings", tmp_path / "labels.toml", "--out", tmp_path / "none"), "also needs"
     )
     for session, settings in ((laboratory, "quick"), (renamed_session, "settings")):
         result = biodyn(
@@ -234,7 +234,7 @@ def test_check_tries_a_marker_set(renamed_session: Laboratory, tmp_path: Path) -
     for option in (("--marker-set", own), ("--settings", settings)):
         said = biodyn("check", renamed_session.walk, *option)
         assert said.exit_code == 1  # RASI is not there under this name
-        assert "lacks RASI" in said.output
+        assert "also needs RASI" in said.output
         assert "Left_Belt (asis_l)" in said.output
         assert "Not found of 'mine': RASI" in said.output
     refused(biodyn("check", renamed_session.walk, "--marker-set", "plug_in_gait_ful"), "plug_in_gait_full")

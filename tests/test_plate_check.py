@@ -111,7 +111,7 @@ def test_crosstalk_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"places": 1}, "Plate 1 was loaded at 1 place"),
+        ({"places": 1}, "Plate 1 was loaded at 1 point"),
         ({"tilt_deg": 4.0, "places": 2}, "degrees (RMS). At least"),
         ({"push_n": 20.0, "places": 1}, "is loaded by more than 40 N"),
     ],

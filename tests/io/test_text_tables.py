@@ -145,7 +145,7 @@ def test_check_says_what_a_table_and_a_model_hold() -> None:
     assert "l_ground_force_vx ...: on the left foot, up to 831 N" in forces
     model = check_file(folder / "subject01.osim")
     assert "72.60 kg" in model.lines[0]
-    assert "54 forces" in model.diagnostics[0].message
+    assert "54 unused forces" in model.diagnostics[0].message
     with pytest.raises(BiodynError, match="is not a recording of a known format"):
         check_file(folder.parent / "core_scale" / "subject01_Setup_Scale.xml")
 

@@ -158,7 +158,7 @@ CASES = [
     ("skeleton", ('["z", "asis_l", "asis_r"]', '["z", "asis_l", "asis_l"]'), ("1 (pelvis)", "'asis_l' twice")),
     ("skeleton", ('front = "toe_tip_{s}"', 'front = "heel_back_{s}"'), ("(calcn_{s})", "'sole'")),
     ("hip_centre", ("z = { PW = 0.3 }", ""), ("'z' is missing",)),
-    ("magnitudes", ("shares = [0.3, 0.5, 0.2]", "shares = [0.3, 0.5]"), ("shares", "sum to 1", "0.8")),
+    ("magnitudes", ("shares = [0.3, 0.5, 0.2]", "shares = [0.3, 0.5]"), ("shares", "must be 1", "0.8")),
     ("magnitudes", ("sd_mm = 0.3", "sd_mm = -0.3"), ("'marker_noise.sd_mm'", "from 0 to 200")),
 ]
 

@@ -53,7 +53,7 @@ def test_a_method_is_one_file_and_a_row(tmp_path: Path) -> None:
     (tmp_path / "incomplete.toml").write_text(ROW.replace("numbers = { share = 0.1 }\n", ""), encoding="utf-8")
     command = [sys.executable, "-c", USE, str(tmp_path), str(tmp_path / "row.toml"), str(tmp_path / "incomplete.toml")]
     names, centre, error = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert "'numbers' lacks share" in error
+    assert "share missing in 'numbers'" in error
     assert names.split() == sorted([*HIP_METHODS, "below_the_asis"])
     assert [float(x) for x in centre.split()] == pytest.approx([0.0, -0.088, -0.12])
 

@@ -122,7 +122,7 @@ def test_a_landmark_is_marked_once() -> None:
 
 
 def test_the_closest_set_says_what_it_lacks() -> None:
-    with pytest.raises(MarkerSetError, match=r"lacks .*RTOE") as caught:
+    with pytest.raises(MarkerSetError, match=r"also needs .*RTOE") as caught:
         recognise_marker_set([label for label in PELVIS + LEGS if label != "RTOE"], "plug_in_gait_lower")
     assert "marker_set" in caught.value.hint
     with pytest.raises(MarkerSetError, match="no known marker set"):
@@ -168,8 +168,8 @@ def test_the_closest_set_is_the_one_that_was_worn(
     with pytest.raises(MarkerSetError) as caught:
         recognise_marker_set([label for label in labels if label not in without])
     message = caught.value.message
-    assert title in message.split(" lacks ")[0]
-    lacks = message.split(" lacks ")[1].split(" (the file")[0].split(", ")
+    assert title in message.split(" also needs ")[0]
+    lacks = message.split(" also needs ")[1].split(" (the file")[0].split(", ")
     assert len(lacks) == len(without)
     assert all(label in message for label in said.split(", "))  # named by the label, as the laboratory knows it
     assert "second closest" in message

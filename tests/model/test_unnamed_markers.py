@@ -75,5 +75,5 @@ def test_one_unknown_label_is_named_from_the_others(laboratory, tmp_path) -> Non
     analysis = analyse_trial(spoilt.walk, spoilt.static, settings=FAST)
     (note,) = [note for note in analysis.diagnostics if note.code == "markers-named"]
     assert "is RANK" in note.message
-    with pytest.raises(MarkerSetError, match="lacks RANK"):
+    with pytest.raises(MarkerSetError, match="also needs RANK"):
         analyse_trial(spoilt.walk, spoilt.static, settings=FAST | {"model": {"geometry": False}})

@@ -174,7 +174,7 @@ def test_too_few_frames_are_no_estimate(walk_result: TrialResult) -> None:
     vdot = inputs.fit.motion.vdot.copy()
     vdot[::8] = np.nan  # no ten frames in a row
     fit = replace(inputs.fit, motion=replace(inputs.fit.motion, vdot=vdot))
-    with pytest.raises(EstimateError, match="No 10 consecutive frames"):
+    with pytest.raises(EstimateError, match="no 10 consecutive frames"):
         estimate_trial(
             replace(inputs, fit=fit), inputs.reaction, 40.0, settings_from(None).estimation, load_magnitudes()
         )

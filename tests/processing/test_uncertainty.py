@@ -522,7 +522,7 @@ def test_centres_that_markers_stand_in_for_are_as_the_fit_believes(tmp_path: Pat
     path.write_text(
         text.replace("[joint_centres.sd_mm]", 'believed = ["trunk"]\n[joint_centres.sd_mm]'), encoding="utf-8"
     )
-    with pytest.raises(TableError, match="nothing of trunk"):
+    with pytest.raises(TableError, match="no priors for trunk"):
         load_magnitudes(str(path))
 
 

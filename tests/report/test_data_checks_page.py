@@ -65,7 +65,7 @@ def test_filters_of_an_estimate_are_said_to_prepare_it_and_those_of_a_filter_are
     filtered = biodyn.run_trial(laboratory.walk, laboratory.static, settings=settings)
     for found, said in (
         (result, "These filters only initialise the estimate"),
-        (filtered, "Possible causes of a finding: a choice"),
+        (filtered, "Possible causes of a finding: the settings"),
     ):
         page = trial_report(found.view, {})
         row = next(row for row in page.split("<tr>") if "<b>Filters</b>" in row)
