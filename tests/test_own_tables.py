@@ -214,7 +214,8 @@ def test_renamed_labels_give_the_same_torques(
     (tmp_path / "settings.toml").write_text(f'{QUICK}[model]\nmarker_set = "mine.toml"\n', encoding="utf-8")
     (tmp_path / "labels.toml").write_text(f"{QUICK}[model]\ngeometry = false\n", encoding="utf-8")
     refused(
-        biodyn("run", renamed_session.walk, "--settings", tmp_path / "labels.toml", "--out", tmp_path / "none"), "also needs"
+        biodyn("run", renamed_session.walk, "--settings", tmp_path / "labels.toml", "--out", tmp_path / "none"),
+        "also needs",
     )
     for session, settings in ((laboratory, "quick"), (renamed_session, "settings")):
         result = biodyn(

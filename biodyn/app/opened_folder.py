@@ -34,7 +34,7 @@ from biodyn.output.store.record import json_ready
 from biodyn.processing.contacts.decide import MATCHES_S
 from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import PlateWrench
-from biodyn.settings import Settings
+from biodyn.settings import settings_from
 from biodyn.study import Study
 from biodyn.study.discovery.definition import DEFINITION_NAME, path_text
 from biodyn.study.plan import PlannedTrial
@@ -226,7 +226,7 @@ class OpenedFolder:
         wrenches: tuple[PlateWrench | PlateError, ...] = ()
         if markers is not None:
             world = find_world(recording)
-            wrenches = FileFacts(recording.rotated(world.R_WL), Settings(), "auto").wrenches
+            wrenches = FileFacts(recording.rotated(world.R_WL), settings_from(None), "auto").wrenches
         end_s = 0.0 if markers is None else (markers.frame_count - 1) / markers.rate_hz
         signals: dict[str, Any] = {"end_s": end_s, "plates": [], "contacts": [], "events": [], "cycles": []}
         for plate in wrenches:

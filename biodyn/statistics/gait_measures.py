@@ -211,8 +211,9 @@ def fit_deviation_index(
     """
     vectors = np.linalg.svd(walks, full_matrices=False)[2][:GAIT_FEATURES]
     logs = GaitDeviationIndex(vectors, 0.0, 1.0)._log_distance(deviations) + math.log(prediction)
+    shares = np.asarray(weights, dtype=float)
     return GaitDeviationIndex(
-        vectors, float(np.average(logs, weights=weights)), math.sqrt(float(np.cov(logs, aweights=weights)))
+        vectors, float(np.average(logs, weights=shares)), math.sqrt(float(np.cov(logs, aweights=shares)))
     )
 
 

@@ -196,8 +196,8 @@ class StudyResult(PlottableResult):
         rows = self.trials[self.trials["status"].isin(list(STATUS_WORDS))]
         several = rows["subject"].nunique() > 1
         return {
-            f"{row.subject}, {row.trial}" if several else str(row.trial): self.trial_folder(row.subject, row.trial)
-            for row in rows.itertuples()
+            f"{subject}, {trial}" if several else trial: self.trial_folder(subject, trial)
+            for subject, trial in zip(rows["subject"].astype(str), rows["trial"].astype(str), strict=True)
         }
 
     @property
@@ -285,7 +285,8 @@ class StudyResult(PlottableResult):
         return rows.assign(title=rows["parameter"].map(titles))
 
     def _html_lines(self) -> tuple[str, list[str]]:
-        reasons = [f"{row.trial}: {row.status}. {row.reason}" for row in self.trials.itertuples() if row.reason]
+        rows = self.trials[["trial", "status", "reason"]].astype(str).itertuples(index=False)
+        reasons = [f"{trial}: {status}. {reason}" for trial, status, reason in rows if reason]
         return repr(self).strip("<>"), reasons[:3]
 
     def save(self, folder: str | Path) -> Path:

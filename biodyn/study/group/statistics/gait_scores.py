@@ -64,11 +64,12 @@ class Reference:
 
     def deviation_index(self, curves: FloatArray, condition: str, side: str) -> float:
         """Return the gait deviation index of the nine mean curves (9, 101) of a side; NaN without a scale."""
-        references = [self.curve(condition, score_variable.variable, side) for score_variable in score_variables()]
-        if self.index is None or any(reference is None for reference in references):
+        names = [score_variable.variable for score_variable in score_variables()]
+        references = [mean for name in names if (mean := self.curve(condition, name, side)) is not None]
+        if self.index is None or len(references) < len(names):
             return float("nan")
-        signs = same_side([score_variable.variable for score_variable in score_variables()], side)
-        return self.index.of(signs[:, None] * (curves - np.stack(references)))  # type: ignore[arg-type]
+        deviations: FloatArray = same_side(names, side)[:, None] * (curves - np.stack(references))
+        return self.index.of(deviations)
 
 
 @group_statistic("gait_scores", place=10)
@@ -136,13 +137,13 @@ def _index_of_group(
     rows = [variables.index(name) for name in nine]
     walks, deviations = [], []
     for cell in cells:
-        means = [reference.curve(cell.condition, name, cell.side) for name in nine]
+        means = [mean for name in nine if (mean := reference.curve(cell.condition, name, cell.side)) is not None]
         signs = same_side(nine, cell.side)[:, None]
         if not np.isfinite(cell.curves[rows]).all():
             continue
         walks.append(gait_vector(signs * cell.curves[rows]))
-        if cell.group == group and all(mean is not None for mean in means):
-            deviations.append(gait_vector(signs * (cell.curves[rows] - np.stack(means))))  # type: ignore[arg-type]
+        if cell.group == group and len(means) == len(nine):
+            deviations.append(gait_vector(signs * (cell.curves[rows] - np.stack(means))))
     # relative to a mean over n people, the expected squared distance is 1 - 1/n for these and 1 + 1/n for new people
     prediction = float(np.sqrt((people + 1) / (people - 1)))
     known = [deviation for deviation in deviations if np.isfinite(deviation).all()]
