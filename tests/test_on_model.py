@@ -335,7 +335,7 @@ def test_a_model_without_feet_goes_without_and_says_so(tmp_path):
 def test_what_a_model_leaves_a_choice_in_is_varied(walk):
     request = trial_request(walk.analysis.recording.path, settings=_NO_PICTURES, model=walk.analysis.static.path)
     for factor, words in (
-        ("hip_centre", "joints"),
+        ("hip_centre", "joint positions are fixed"),
         ("anthropometry", "inertias"),
         ("marker_weights", "coordinates were"),
     ):

@@ -128,7 +128,7 @@ def test_a_file_of_markers_and_poses_says_which_are_used(trial: SimulatedTrial, 
 @pytest.mark.slow
 def test_what_cannot_be_is_said_in_a_sentence(path: Path, trial: SimulatedTrial, tmp_path: Path) -> None:
     refused: Sequence[tuple[type[BiodynError], str, Path, dict[str, object]]] = [
-        (InputFileError, "holds no markers", path, {"poses": {"use": "markers"}}),
+        (InputFileError, "contains no markers", path, {"poses": {"use": "markers"}}),
         (SettingsError, "estimate", path, {"signals": {"method": "estimate"}}),
         (PlateError, "no force plate", _without_plates(tmp_path / "alone.c3d", trial), {}),
         (BiodynError, "pelvis", _without(tmp_path / "legs.c3d", trial, ("pelvis_4X4",)), {}),

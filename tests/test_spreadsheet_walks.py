@@ -94,7 +94,7 @@ def test_poses_in_a_spreadsheet_give_the_torques_of_the_poses(tmp_path: Path) ->
     files = files_of_its_poses(analysis)
     bare = replace(files.walk, subject=SubjectParameters(), events=(), vertical=None)
     body = {"mass_kg": 70.0, "height_m": 1.75, "settings": QUICK, "torques_only": True}
-    own = analyse_trial("walk01.c3d", files=replace(files, walk=bare, static=bare), **body, settings=QUICK)  # type: ignore[arg-type]
+    own = analyse_trial("walk01.c3d", files=replace(files, walk=bare, static=bare), **body)  # type: ignore[arg-type]
     text = write_poses(tmp_path / "walk01.csv", files.walk.poses)
     write_plates(tmp_path / "walk01_forces.csv", bare, digits=12)
-    assert _difference(own, analyse_trial(text, **body, settings=QUICK)) < 1e-5  # type: ignore[arg-type]
+    assert _difference(own, analyse_trial(text, **body)) < 1e-5  # type: ignore[arg-type]

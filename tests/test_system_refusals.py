@@ -234,7 +234,7 @@ def test_a_stopped_study_leaves_nothing_half_written(laboratory: Laboratory, tmp
     said = study.communicate(timeout=60)[0].decode()
     assert study.returncode == 128 + signal.SIGTERM
     assert re.search(
-        r"Stopped: 0 of \d+ trials are done and kept, \d+ remain. The same command resumes", " ".join(said.split())
+        r"Stopped: 0 of \d+ trials are finished and kept, \d+ remain. The same command resumes", " ".join(said.split())
     )
     assert list(out.rglob("*.part")) == []
 

@@ -279,12 +279,11 @@ def _shoe_note(
 
 def estimate_failed(error: EstimateError) -> Diagnostic:
     """Return the warning that the filtered result is used because no estimate was possible."""
-    why = f"{error.message[:1].lower()}{error.message[1:]}"
     look = f"{error.look} " if error.look else ""
     return Diagnostic(
         "estimate-not-made",
         "warning",
-        f"No joint estimate of motion and forces was possible; the filtered result is used. {why}",
+        f"No joint estimate of motion and forces was possible; the filtered result is used. {error.message}",
         hint=f"{look}The torques of this trial were computed with a different method than the torques of other trials. "
         'Set signals.method = "butterworth" for all trials to make them comparable.',
     )

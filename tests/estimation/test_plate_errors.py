@@ -168,7 +168,7 @@ def test_late_forces_are_reported_and_used_as_recorded(walk: TrialAnalysis, soun
     found = estimated(walk, wrong)
     (note,) = [n for n in estimate_findings(found.summary, LATE_S) if n.code == "estimate-force-delay"]
     assert note.value == pytest.approx(found.summary.plates.delay_s)
-    assert "soft tissue" in note.hint
+    assert "Soft tissue" in note.hint
     assert found.summary.plates.delay_s - sound.summary.plates.delay_s == pytest.approx(planted, rel=0.2)
     for side in wrong.wrench:
         np.testing.assert_array_equal(found.reaction.wrench[side], wrong.wrench[side])
