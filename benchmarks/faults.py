@@ -367,7 +367,7 @@ FAULTS = (
     ),
     Fault("marker moved", (2.0, 3.0, 5.0), "cm", ("marker-moved", "marker-off-place"), _moved_marker),
     Fault("gap", (0.2, 0.4, 0.8), "s", ("marker-gap",), _gaps),
-    Fault("forces x 1000", (1000.0,), "", ("force-unit", "stopped: beyond any human load"), _scaled(slice(0, 3))),
+    Fault("forces x 1000", (1000.0,), "", ("force-unit", "stopped: exceeds any human load"), _scaled(slice(0, 3))),
     # No plate is ever loaded then: the program stops, and its message must name the cause.
     Fault("forces / 1000", (0.001,), "", ("force-unit", "stopped: a thousandth"), _scaled(slice(0, 3))),
     Fault("moments x 1000", (1000.0,), "", ("unit-corrected", "moment-unit"), _scaled(slice(3, 6))),
