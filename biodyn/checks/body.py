@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.evidence import Evidence, moment_effect
+from biodyn.checks.estimators.evidence import Evidence
 from biodyn.checks.estimators.residual import causes_of_residual, residual_beyond, residual_status, unseen_share
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check, finding_title
@@ -17,7 +18,6 @@ from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.diagnostics import Diagnostic, effect_text, severity_of
 from biodyn.processing.calibration.subject import KG_A_POUND, MASS_MISMATCH_SHARE
 from biodyn.processing.dynamics.actuated import actuated_motion
-from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_rms, vector_rms
 from biodyn.verification.consistency import check_consistency
 
@@ -44,10 +44,7 @@ def check_stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
     share = np.nan if mass is None else mass / (evidence.weight_n / STANDARD_GRAVITY_M_S2) - 1.0
     # The plate is loaded during the whole static trial, so that its offset cannot be determined.
     standing_kg = None if trial.plate_offsets else trial.analysis.static.plates_mass_kg
-    return CheckResult(
-        value=share,
-        findings=mass_mismatch(evidence, standing_kg, limit, _effect_of_gains(trial.analysis.fit, evidence)),
-    )
+    return CheckResult(value=share, findings=mass_mismatch(evidence, standing_kg, limit, trial.effect_of_gains))
 
 
 @check(
@@ -243,24 +240,12 @@ def walking_mass_kg(evidence: Evidence) -> float | None:
     return float(stated * evidence.measured[rows, 4].sum() / evidence.required[rows, 4].sum())
 
 
-def _effect_of_gains(fit: Fit, evidence: Evidence) -> float:
-    """Return the RMS change of joint moments, Nm/kg, if each plate is scaled to the vertical force that the motion requires."""
-    effects = []
-    for number, plate in enumerate(evidence.plates):
-        steps = [step for step in evidence.steps if step.plate == number and step.fully_measured]
-        rows = np.any([step.single_support for step in steps], axis=0)
-        if np.any(rows):
-            ratio = plate.wrench[rows, 4].sum() / evidence.required[rows, 4].sum()
-            effects.append(moment_effect(fit, evidence, number, plate.wrench / ratio))
-    return float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan
-
-
 def mass_mismatch(
-    evidence: Evidence, standing_kg: float | None, limit: float, effect_nm_kg: float = np.nan
+    evidence: Evidence, standing_kg: float | None, limit: float, effect_of_gains: Callable[[], float] = lambda: np.nan
 ) -> tuple[Diagnostic, ...]:
     """Report a difference between plates and the mass used beyond the share `limit`.
 
-    standing_kg: from the static trial. effect_nm_kg: RMS change of joint moments if the plates are at fault.
+    standing_kg: from the static trial. effect_of_gains: returns the RMS change of joint moments, Nm/kg, if the plates are wrong.
     """
     stated = evidence.weight_n / STANDARD_GRAVITY_M_S2
     walking = walking_mass_kg(evidence)
@@ -292,7 +277,7 @@ def mass_mismatch(
         hint = (
             "All three masses differ. Weigh the person, then check the static trial for a foot partly off the plates."
         )
-    worst = float(max(shares, key=abs))
+    worst, effect_nm_kg = float(max(shares, key=abs)), effect_of_gains()
     return (
         Diagnostic(
             "mass-mismatch",

@@ -14,6 +14,7 @@ from biodyn.checks.estimators.evidence import (
     Evidence,
     centre_of_mass,
     collect_evidence,
+    largest_effect,
     moment_effect,
     required_wrench,
 )
@@ -234,21 +235,34 @@ class TrialFacts:
         points = analysis.points.of_steps(self.rate_hz, analysis.cutoff_hz)
         tilt_rad = floor_tilt(points, evidence.plates, self.rate_hz)
         R = axis_angle(np.array([0.0, 0.0, 1.0]), tilt_rad)
-        effects = [
-            moment_effect(analysis.fit, evidence, n, plate.rotated(R).wrench) for n, plate in enumerate(evidence.plates)
-        ]
-        return tilted_markers(tilt_rad, float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan)
+        rotated = {n: plate.rotated(R).wrench for n, plate in enumerate(evidence.plates)}
+        return tilted_markers(tilt_rad, largest_effect(analysis.fit, evidence, rotated))
 
     def effect_of_delay(self, late_s: float) -> float:
         """Return the RMS change of joint moments, Nm/kg, caused by a delay of the forces."""
         if self.evidence is None:
             return np.nan
         frames = np.arange(len(self.evidence.measured))
-        effects = []
+        shifted = {
+            n: np.column_stack([np.interp(frames + late_s * self.rate_hz, frames, column) for column in plate.wrench.T])
+            for n, plate in enumerate(self.evidence.plates)
+        }
+        return largest_effect(self.analysis.fit, self.evidence, shifted)
+
+    def effect_of_gains(self) -> float:
+        """Return the RMS change of joint moments, Nm/kg, if each plate is scaled to the vertical force of the motion.
+
+        Only complete steps in single support determine the scale of a plate.
+        """
+        if self.evidence is None:
+            return np.nan
+        scaled = {}
         for n, plate in enumerate(self.evidence.plates):
-            moved = [np.interp(frames + late_s * self.rate_hz, frames, column) for column in plate.wrench.T]
-            effects.append(moment_effect(self.analysis.fit, self.evidence, n, np.column_stack(moved)))
-        return float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan
+            steps = [step for step in self.evidence.steps if step.plate == n and step.fully_measured]
+            rows = np.any([step.single_support for step in steps], axis=0)
+            if np.any(rows):
+                scaled[n] = plate.wrench / (plate.wrench[rows, 4].sum() / self.evidence.required[rows, 4].sum())
+        return largest_effect(self.analysis.fit, self.evidence, scaled)
 
     @cached_property
     def events_late_s(self) -> float:

@@ -370,7 +370,7 @@ def test_mass_follows_the_plates(analysis, evidence):
     (note,) = mass_mismatch(heavy, 0.9 * stated, MASS_LIMIT)
     assert "All three masses differ" in note.hint
     assert note.severity == "warning"
-    (note,) = mass_mismatch(heavy, stated, MASS_LIMIT, 1.01 * LARGE_EFFECT_NM_KG)
+    (note,) = mass_mismatch(heavy, stated, MASS_LIMIT, lambda: 1.01 * LARGE_EFFECT_NM_KG)
     assert note.severity == "error"
     assert "joint moments change by up to" in note.message
 

@@ -6,7 +6,7 @@ a foot by time alone, and the required wrench depends only on the motion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -222,6 +222,12 @@ def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArra
                 effects.append(float(np.sqrt(np.mean(known**2, axis=0)).max()) / mass_kg if len(known) else 0.0)
             body = parents[body]
     return max(effects, default=np.nan)
+
+
+def largest_effect(fit: Fit, evidence: Evidence, corrected: Mapping[int, FloatArray]) -> float:
+    """Return the largest `moment_effect` of corrected wrenches (T, 6), by index of the plate; NaN if none is known."""
+    effects = [moment_effect(fit, evidence, plate, wrench) for plate, wrench in corrected.items()]
+    return float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan
 
 
 def pressure_centre(plate: PlateWrench, rows: IntArray) -> FloatArray:
