@@ -15,7 +15,7 @@ from biodyn.processing.signals.prepare import prepare_signals
 from biodyn.processing.signals.smoothing.spline import HIGHEST_HZ
 from biodyn.trial.request import trial_request
 from biodyn.trial.run import analyse_trial, run_trial
-from biodyn.trial.session import no_body_mass
+from biodyn.trial.session import not_used_note
 from biodyn.trial.stages import Grounded, Labelled, Prepared, Tracked, next_stage
 from biodyn.trial.steps import STEPS, _body_masses, contacts, with_step
 
@@ -67,7 +67,7 @@ def test_a_walk_without_a_body_mass_is_named_with_the_reason(tmp_path: Path) -> 
     why = _body_masses(trial_request(tmp_path / "damaged.c3d"))
     assert isinstance(why, str)
     assert "damaged.c3d" in why
-    assert why.rstrip(".") in no_body_mass("damaged.c3d", why).message
+    assert why.rstrip(".") in not_used_note("damaged.c3d", "to estimate the body mass", why, "").message
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def session_trials(
         if not why:
             why = _add_file(companion, prepared, trials, shapes)
         if why:
-            notes.append(_not_used_note(companion.path.name, why))
+            notes.append(not_used_note(companion.path.name, "for the subject's model", why, _SAME_SESSION))
     return tuple(trials[key] for key in sorted(trials)), tuple(notes)
 
 
@@ -170,13 +171,13 @@ def _movement_key(recording: Recording) -> str:
     return hashlib.sha256(known.tobytes()).hexdigest()
 
 
-def _not_used_note(name: str, why: str) -> Diagnostic:
+_SAME_SESSION: Final = "To use it, person, day, marker set and marker placement must be those of the walk."
+
+
+def not_used_note(name: str, purpose: str, why: str, hint: str) -> Diagnostic:
+    """Return the finding on a file of the session that is not used for a purpose."""
     return Diagnostic(
-        "data-not-used",
-        "info",
-        f"{name} is not used for the subject's model: {why.rstrip('.')}.",
-        hint="To use it, person, day, marker set and marker placement must be those of the walk.",
-        about=name,
+        "data-not-used", "info", f"{name} is not used {purpose}: {why.rstrip('.')}.", hint=hint, about=name
     )
 
 
@@ -328,20 +329,3 @@ def corners_L(trial: Prepared) -> FloatArray:
     """Return the corners (P, 4, 3) m of the plates in axes of the laboratory."""
     corners = [plate.corners for plate in trial.signals.raw_plates]
     return np.array(corners).reshape(-1, 4, 3) @ trial.world.R_WL
-
-
-def no_body_mass(name: str, why: str) -> Diagnostic:
-    """Return the finding on a walk that is not used to estimate the body mass."""
-    text = f"{name} is not used to estimate the body mass: {why.rstrip('.')}."
-    return Diagnostic("data-not-used", "info", text, hint="Give the body mass with --mass.", about=name)
-
-
-def tells_nothing(name: str, why: str) -> Diagnostic:
-    """Return the finding on a walk without information on inertias and plates."""
-    return Diagnostic(
-        "data-not-used",
-        "info",
-        f"{name} is not used to estimate mass centres and plate errors: {why.rstrip('.')}.",
-        hint="To use it, it must be a walk on the same plates that can be analysed alone.",
-        about=name,
-    )

@@ -66,11 +66,10 @@ from biodyn.trial.request import TrialRequest
 from biodyn.trial.session import (
     WalkInformation,
     corners_L,
-    no_body_mass,
+    not_used_note,
     other_walks,
     same_plates,
     subject_model_fit,
-    tells_nothing,
     why_excluded,
 )
 from biodyn.trial.stages import (
@@ -270,7 +269,11 @@ def inverse_dynamics(trial: Grounded) -> Solved:
     if trial.mass is None:
         masses = [(o.path, trial.memory.of(f"mass {key}", partial(_body_masses, o))) for o, key in other_walks(trial)]
         others = [found for _, found in masses if not isinstance(found, str)]
-        not_used = [no_body_mass(path.name, why) for path, why in masses if isinstance(why, str)]
+        not_used = [
+            not_used_note(path.name, "to estimate the body mass", why, "Give the body mass with --mass.")
+            for path, why in masses
+            if isinstance(why, str)
+        ]
         is_steady = trial.activity.is_walking or trial.activity.kind in ("running", "stairs")  # without hops
         own = _stance_masses(trial) if is_steady else {}
         mass, note = stride_mass(own, others)
@@ -384,7 +387,9 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
         if walk.corners_L is not None and not same_plates(corners_L(trial), walk.corners_L):
             information = "its plates are at other positions"
         if isinstance(information, str):
-            notes.append(tells_nothing(other.path.name, information))
+            hint = "To use it, it must be a walk on the same plates that can be analysed alone."
+            purpose = "to estimate mass centres and plate errors"
+            notes.append(not_used_note(other.path.name, purpose, information, hint))
         else:
             shared.append(information)
     return tuple(shared), tuple(notes)
