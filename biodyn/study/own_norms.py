@@ -26,7 +26,7 @@ from biodyn.statistics.gait_measures import GaitDeviationIndex, fit_deviation_in
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, fit_curve_model
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.group.registry import mean_of_person
-from biodyn.study.group.statistics.gait_scores import score_variables
+from biodyn.study.group.statistics.gait_scores import score_names
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves
 from biodyn.study.report.pages import with_strides
 from biodyn.study.report.source import StudySource
@@ -99,15 +99,13 @@ def people_of(study: Path, groups: Sequence[str] | None, conditions: Sequence[st
     return People(tuple(means), units, tuple(names), tuple(walkers), left_out, np.array(gait_vectors))
 
 
-_NINE = [score_variable.variable for score_variable in score_variables()]
-
-
 def _gait_vectors(data: SubjectCycles) -> list[FloatArray]:
     """Return one row (459,) of nine angle curves per session, condition and side, with the signs of a right side."""
-    if not set(_NINE) <= set(data.variables):
+    nine = score_names()
+    if not set(nine) <= set(data.variables):
         return []
     curves = (
-        same_side(_NINE, mean_curve.key[3])[:, None] * data.selected(mean_curve.mean, _NINE)
+        same_side(nine, mean_curve.key[3])[:, None] * data.selected(mean_curve.mean, nine)
         for mean_curve in mean_curves(data)
     )
     return [gait_vector(nine) for nine in curves if np.isfinite(nine).all()]
@@ -332,17 +330,18 @@ def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, 
 def _deviation_index(people: People, norms: NormSet) -> GaitDeviationIndex | None:
     """Return the scale of the gait deviation index with the mean of the norms at the speed of each walk; None for too few
     people."""
-    sources = [person for person in people.means if set(_NINE) <= set(person.curves)]
+    nine = score_names()
+    sources = [person for person in people.means if set(nine) <= set(person.curves)]
     count = len({person.person for person in sources})
-    if count < LEAST_FOR_BAND or not set(_NINE) <= set(norms.table["curve"]):
+    if count < LEAST_FOR_BAND or not set(nine) <= set(norms.table["curve"]):
         return None
     means = [norms.at(person.speed).curves for person in sources]
     deviations = [
-        gait_vector([person.curves[name] - mean[name].mean for name in _NINE])
+        gait_vector([person.curves[name] - mean[name].mean for name in nine])
         for person, mean in zip(sources, means, strict=True)
     ]
     # relative to a mean with p coefficients over n people, the squared distance is 1 - p/n for these, 1 + p/n for new people
-    share = float(np.mean([len(norms.table["curve"][name]["mean"]) for name in _NINE])) / count
+    share = float(np.mean([len(norms.table["curve"][name]["mean"]) for name in nine])) / count
     prediction = np.sqrt((1.0 + share) / (1.0 - share))
     return fit_deviation_index(
         people.gait_vectors, np.array(deviations), [person.weight for person in sources], prediction

@@ -41,7 +41,7 @@ from biodyn.study.group.registry import (
     walkers_of,
     write_record,
 )
-from biodyn.study.group.statistics.gait_scores import score_variables
+from biodyn.study.group.statistics.gait_scores import score_names
 from biodyn.study.group.subject_cycles import (
     CYCLE_COLUMNS,
     CYCLE_KEYS,
@@ -272,8 +272,7 @@ class _Stream:
         self.options, self.walkers, self.warned = options, walkers, warned
         self.possible = possible
         self.definitions = all_definitions(options.parameters)
-        scored = (score.variable for score in score_variables())
-        stored = tuple(dict.fromkeys((*options.curve_variables, *scored)))
+        stored = tuple(dict.fromkeys((*options.curve_variables, *score_names())))
         sides = (options.side,) if options.side in SIDES else SIDES
         self.observations = Observations(self.definitions, stored, sides)
         self.group_curves = GroupCurves()

@@ -64,7 +64,7 @@ class Reference:
 
     def deviation_index(self, curves: FloatArray, condition: str, side: str) -> float:
         """Return the gait deviation index of the nine mean curves (9, 101) of a side; NaN without a scale."""
-        names = [score_variable.variable for score_variable in score_variables()]
+        names = score_names()
         references = [mean for name in names if (mean := self.curve(condition, name, side)) is not None]
         if self.index is None or len(references) < len(names):
             return float("nan")
@@ -93,6 +93,11 @@ def score_reference_of(data: GroupData) -> Reference:
 def score_variables() -> tuple[ScoreVariable, ...]:
     """Return the nine variables in the order of the profile (analysis.toml)."""
     return tuple(ScoreVariable(**entry) for entry in group_table("analysis")["gait_scores"]["variable"])
+
+
+def score_names() -> tuple[str, ...]:
+    """Return the names of the nine variables in the order of the profile."""
+    return tuple(score_variable.variable for score_variable in score_variables())
 
 
 def norm_reference(norms: Norms, title: str = "") -> Reference:
@@ -131,7 +136,7 @@ def _index_of_group(
     cells: Sequence[Cell], group: str, variables: Sequence[str], reference: Reference, people: int
 ) -> GaitDeviationIndex | None:
     """Return the scale of the gait deviation index from all walks and the distances of a group; None for too few people."""
-    nine = [score_variable.variable for score_variable in score_variables()]
+    nine = score_names()
     if people < LEAST_FOR_BAND or not set(nine) <= set(variables):
         return None
     rows = [variables.index(name) for name in nine]

@@ -22,6 +22,7 @@ from biodyn.study.group.registry import STATISTICS, Found, GroupData, mean_walke
 from biodyn.study.group.statistics.gait_scores import (
     BOTH_SIDES,
     Reference,
+    score_names,
     score_of,
     score_reference_of,
     score_variables,
@@ -136,7 +137,7 @@ def _start(definitions: Sequence[ParameterDefinition], options: AnalysisOptions)
 def _walks_of(
     data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray
 ) -> Iterator[tuple[tuple[str, str, str], _Walks]]:
-    scored = [score_variable.variable for score_variable in score_variables()]
+    scored = score_names()
 
     def curves_of(rows: np.ndarray) -> FloatArray:
         return data.selected(mean_and_sd(data.values[rows])[0], scored)
