@@ -18,7 +18,7 @@ from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.store.folder import write_folder
 from biodyn.output.store.read import StoredResult
 from biodyn.output.store.write import Progress, write_manifest, write_paper, write_report, write_view
-from biodyn.output.tables import TABLES, tables_of, trial_tables
+from biodyn.output.tables import TABLES, trial_tables
 from biodyn.output.tables.lazy import CoordinateVariables
 from biodyn.trial.clock import Clock
 
@@ -72,7 +72,7 @@ class TrialResult(PlottableResult):
     folder: Path | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        tables_of(self.analysis)  # reads analog channels for EMG while the recording is there
+        self._kept.keys()  # listed now: whether there is EMG is read from the recording
 
     @cached_property
     def _kept(self) -> Mapping[str, pd.DataFrame]:
