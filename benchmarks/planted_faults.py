@@ -5,16 +5,15 @@ analysed. A run counts by the change of the leg torques against those of the unc
 ankle of both legs (sagittal and frontal plane), Nm per kg of the unchanged mass, in frames with torques in both. Printed: runs
 changed by 0.10 Nm/kg or more that still pass, runs changed by 0.25 or more that do not fail, and whether the first cause named is
 the planted one. A leg without torques, and an analysis that stops with an error, count as left out. Sizes are those of published
-faults and of faults seen in laboratories: plates off by centimetres, crystals and cables, markers that slip by 1-4 cm.
+faults and of faults seen in laboratories: plates displaced by centimetres, defective channels, markers that slip by 1-4 cm.
 """
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,8 @@ from biodyn.geometry.rotations import axis_angle
 
 NOTICEABLE, GROSS = 0.10, 0.25  # Nm/kg RMS
 _JOINTS = ("hip_flexion", "hip_adduction", "knee_flexion", "ankle_dorsiflexion")
-_SETTINGS = {"signals": {"method": "auto"}, "uncertainty": {"compute": False}}
+_SETTINGS = {"uncertainty": {"compute": False}}
+_LEGS = ("femur", "tibia", "foot", "calcn", "thigh", "shank")  # parts of the body by the beginning of their names
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Files:
 
     Attributes:
         walk, static: as ezc3d reads them. analysis: of the unchanged copy. rng: for the choice of plate, marker and direction.
-        mass_kg: stated by the user, None for that of the files.
+        mass_kg: stated by the user; None: from the files.
     """
 
     walk: Any
@@ -62,32 +62,69 @@ class Files:
         """Axis of the file that points upwards."""
         return int(np.argmax(np.abs(self.analysis.R_WL[1])))
 
+    @property
+    def level(self) -> list[int]:
+        """Horizontal axes of the file."""
+        return [axis for axis in range(3) if axis != self.vertical]
+
+    @property
+    def analog_hz(self) -> float:
+        """Sampling rate of the plates."""
+        return float(self.walk["parameters"]["ANALOG"]["RATE"]["value"][0])
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the markers without the subject's name, in the order of `points`."""
+        return [_bare(label) for label in self.walk["parameters"]["POINT"]["LABELS"]["value"]]
+
+    @property
+    def bodies(self) -> dict[str, str]:
+        """Part of the body of each fitted marker, by label."""
+        return {_bare(marker.label): marker.body for marker in self.analysis.model.markers}
+
+    @property
+    def used_plates(self) -> list[int]:
+        """Indices of the plates with a load that was used."""
+        return sorted({contact.plate - 1 for contact in self.analysis.contacts if contact.decision == "assigned"})
+
     def plate(self) -> int:
-        """Return the index of a plate with a load that was used."""
-        used = sorted({c.plate for c in self.analysis.contacts if c.decision == "assigned"})
-        return int(self.rng.choice(used)) - 1
+        """Return one of the used plates."""
+        return int(self.rng.choice(self.used_plates))
 
     def channels(self, plate: int) -> np.ndarray:
-        """Return the rows of the analog data that hold Fx, Fy, Fz, Mx, My, Mz of a plate."""
+        """Return the rows of the analog data that contain Fx, Fy, Fz, Mx, My, Mz of a plate."""
         return np.asarray(self.walk["parameters"]["FORCE_PLATFORM"]["CHANNEL"]["value"])[:, plate].astype(int) - 1
 
     def stance(self, plate: int) -> slice:
         """Return the analog samples of a load of a plate."""
         contact = next(c for c in self.analysis.contacts if c.plate == plate + 1 and c.decision == "assigned")
-        rate = float(self.walk["parameters"]["ANALOG"]["RATE"]["value"][0])
-        return slice(round(contact.start_s * rate), round(contact.end_s * rate))
+        return slice(round(contact.start_s * self.analog_hz), round(contact.end_s * self.analog_hz))
 
-    def marker(self, parts: tuple[str, ...] = ("pelvis", "femur", "tibia", "foot", "calcn", "thigh", "shank")) -> int:
-        """Return the row of a marker on a part of the body."""
-        labels = [label.strip() for label in self.walk["parameters"]["POINT"]["LABELS"]["value"]]
-        fitted = [m.label for m in self.analysis.model.markers if m.body.startswith(parts)]
-        rows = [n for n, label in enumerate(labels) if label.split(":")[-1] in {f.split(":")[-1] for f in fitted}]
-        return int(self.rng.choice(rows))
+    def markers_on(self, parts: str | tuple[str, ...]) -> list[int]:
+        """Return the rows of the fitted markers on parts of the body with names that begin so."""
+        return [row for row, label in enumerate(self.labels) if self.bodies.get(label, "").startswith(parts)]
 
-    def direction(self) -> np.ndarray:
-        """Return a random horizontal or vertical unit vector (3,) on the axes of the file."""
+    def marker(self, parts: tuple[str, ...] = ("pelvis", *_LEGS)) -> int:
+        """Return the row of one of these markers."""
+        return int(self.rng.choice(self.markers_on(parts)))
+
+    def from_middle(self) -> int:
+        """Return a frame in the middle fifth of the walk."""
+        return round(self.rng.uniform(0.4, 0.6) * self.points.shape[2])
+
+    def shift(self, centimetres: float) -> np.ndarray:
+        """Return a vector (3,) of this length in a random direction, in the unit of the file."""
         vector = self.rng.normal(size=3)
-        return vector / np.linalg.norm(vector)
+        return 0.01 * centimetres * self.per_m * vector / np.linalg.norm(vector)
+
+    def level_shift(self, centimetres: float) -> np.ndarray:
+        """Return a horizontal vector (2,) of this length in a random direction, in the unit of the file."""
+        angle = self.rng.uniform(0.0, 2.0 * np.pi)
+        return 0.01 * centimetres * self.per_m * np.array([np.cos(angle), np.sin(angle)])
+
+
+def _bare(label: str) -> str:
+    return label.strip().split(":")[-1]
 
 
 Change = Callable[[Files, float], None]
@@ -104,26 +141,6 @@ class Fault:
     change: Change
 
 
-@dataclass
-class Tally:
-    """Outcomes of the runs of a fault."""
-
-    runs: int = 0
-    noticeable: int = 0
-    passed: int = 0
-    gross: int = 0
-    not_failed: int = 0
-    right: int = 0
-    unnamed: int = 0
-    wrong: Counter[str] = field(default_factory=Counter)
-
-    def add(self, other: Tally) -> None:
-        """Add the outcomes of another fault."""
-        for name in ("runs", "noticeable", "passed", "gross", "not_failed", "right", "unnamed"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.wrong += other.wrong
-
-
 # -- plates ---------------------------------------------------------------------------------------------------------
 
 
@@ -138,18 +155,14 @@ def _set_corners(files: Files, corners: np.ndarray) -> None:
 
 
 def _shift(files: Files, centimetres: float) -> None:
-    corners, angle = _corners(files), files.rng.uniform(0.0, 2.0 * np.pi)
-    level = [axis for axis in range(3) if axis != files.vertical]
-    corners[level, :, files.plate()] += (0.01 * centimetres * files.per_m * np.array([np.cos(angle), np.sin(angle)]))[
-        :, None
-    ]
+    corners, shift = _corners(files), files.level_shift(centimetres)
+    corners[files.level, :, files.plate()] += shift[:, None]
     _set_corners(files, corners)
 
 
 def _shift_all(files: Files, centimetres: float) -> None:
-    corners, angle = _corners(files), files.rng.uniform(0.0, 2.0 * np.pi)
-    level = [axis for axis in range(3) if axis != files.vertical]
-    corners[level] += (0.01 * centimetres * files.per_m * np.array([np.cos(angle), np.sin(angle)]))[:, None, None]
+    corners = _corners(files)
+    corners[files.level] += files.level_shift(centimetres)[:, None, None]
     _set_corners(files, corners)
 
 
@@ -208,32 +221,36 @@ def _baseline(values: np.ndarray, _: Files, __: int, newton: float) -> np.ndarra
     return values
 
 
-def _during(seconds_or_count: str) -> Change:
-    """Return a dropout (`seconds`), spikes (`samples`) or a wrap-around (`wrap`) in the middle of a load."""
+def _dropout(values: np.ndarray, files: Files, plate: int, seconds: float) -> np.ndarray:
+    stance = files.stance(plate)
+    first = round(stance.start + files.rng.uniform(0.3, 0.7) * (stance.stop - stance.start))
+    values[:, first : first + round(seconds * files.analog_hz)] = 0.0
+    return values
 
-    def changed(values: np.ndarray, files: Files, plate: int, size: float) -> np.ndarray:
-        stance = files.stance(plate)
-        rate = float(files.walk["parameters"]["ANALOG"]["RATE"]["value"][0])
-        middle = round(stance.start + files.rng.uniform(0.3, 0.7) * (stance.stop - stance.start))
-        if seconds_or_count == "seconds":
-            values[:, middle : middle + round(size * rate)] = 0.0
-        elif seconds_or_count == "samples":
-            for at in files.rng.integers(stance.start, stance.stop, size=round(size)):
-                values[:, at] += np.abs(values).max(axis=1) * 2.0
-        else:
-            top = size * np.abs(values[2]).max()
-            over = np.abs(values[2]) > top
-            values[2, over] = np.sign(values[2, over]) * (
-                top if seconds_or_count == "top" else np.abs(values[2, over]) - 2.0 * top
-            )
-        return values
 
-    return _analog(changed)
+def _spikes(values: np.ndarray, files: Files, plate: int, count: float) -> np.ndarray:
+    stance = files.stance(plate)
+    for at in files.rng.integers(stance.start, stance.stop, size=round(count)):
+        values[:, at] += 2.0 * np.abs(values).max(axis=1)
+    return values
+
+
+def _saturated(values: np.ndarray, _: Files, __: int, share: float) -> np.ndarray:
+    top = share * np.abs(values[2]).max()
+    values[2] = np.clip(values[2], -top, top)
+    return values
+
+
+def _wrapped(values: np.ndarray, _: Files, __: int, share: float) -> np.ndarray:
+    """Beyond a share of the peak the vertical force continues from the other end of the range."""
+    top = share * np.abs(values[2]).max()
+    over = np.abs(values[2]) > top
+    values[2, over] -= 2.0 * top * np.sign(values[2, over])
+    return values
 
 
 def _delay(files: Files, milliseconds: float) -> None:
-    rate = float(files.walk["parameters"]["ANALOG"]["RATE"]["value"][0])
-    analogs, count = files.walk["data"]["analogs"], round(milliseconds * 1e-3 * rate)
+    analogs, count = files.walk["data"]["analogs"], round(milliseconds * 1e-3 * files.analog_hz)
     rolled = np.roll(analogs, count, axis=2)
     edge = slice(0, count) if count > 0 else slice(count, None)
     rolled[:, :, edge] = analogs[:, :, :1] if count > 0 else analogs[:, :, -1:]
@@ -241,10 +258,13 @@ def _delay(files: Files, milliseconds: float) -> None:
 
 
 def _swap_plates(files: Files, _: float) -> None:
-    plates = sorted({c.plate - 1 for c in files.analysis.contacts if c.decision == "assigned"})[:2]
-    first, second = (files.channels(plate) for plate in plates)
-    analogs = files.walk["data"]["analogs"]
-    analogs[0, first], analogs[0, second] = analogs[0, second].copy(), analogs[0, first].copy()
+    first, second = (files.channels(plate) for plate in files.used_plates[:2])
+    _swap(files.walk["data"]["analogs"][0], first, second)
+
+
+def _swap(values: np.ndarray, first: Any, second: Any) -> None:
+    """Exchange two parts of an array in place."""
+    values[first], values[second] = values[second].copy(), values[first].copy()
 
 
 # -- markers --------------------------------------------------------------------------------------------------------
@@ -252,47 +272,30 @@ def _swap_plates(files: Files, _: float) -> None:
 
 def _offset(files: Files, centimetres: float) -> None:
     """A marker was put on again elsewhere: a constant vector on the axes of the file."""
-    files.points[:3, files.marker()] += (0.01 * centimetres * files.per_m * files.direction())[:, None]
+    files.points[:3, files.marker()] += files.shift(centimetres)[:, None]
 
 
 def _slip(files: Files, centimetres: float) -> None:
-    at = round(files.rng.uniform(0.4, 0.6) * files.points.shape[2])
-    files.points[:3, files.marker(), at:] += (0.01 * centimetres * files.per_m * files.direction())[:, None]
+    first, marker = files.from_middle(), files.marker()
+    files.points[:3, marker, first:] += files.shift(centimetres)[:, None]
 
 
 def _cluster_slip(files: Files, centimetres: float) -> None:
     """All markers of one thigh or shank slip at a time."""
-    marker = files.marker(("femur", "tibia", "thigh", "shank"))
-    labels = [label.strip() for label in files.walk["parameters"]["POINT"]["LABELS"]["value"]]
-    body = next(m.body for m in files.analysis.model.markers if m.label.split(":")[-1] == labels[marker].split(":")[-1])
-    members = {m.label.split(":")[-1] for m in files.analysis.model.markers if m.body == body}
-    at = round(files.rng.uniform(0.4, 0.6) * files.points.shape[2])
-    rows = [n for n, label in enumerate(labels) if label.split(":")[-1] in members]
-    files.points[:3, rows, at:] += (0.01 * centimetres * files.per_m * files.direction())[:, None, None]
+    body = files.bodies[files.labels[files.marker(("femur", "tibia", "thigh", "shank"))]]
+    first = files.from_middle()
+    files.points[:3, files.markers_on(body), first:] += files.shift(centimetres)[:, None, None]
 
 
 def _swap_sides(files: Files, share: float) -> None:
     """A marker of the right and left leg exchange labels in a share of the walk."""
-    labels = [label.strip().split(":")[-1] for label in files.walk["parameters"]["POINT"]["LABELS"]["value"]]
-    fitted = {
-        m.label.split(":")[-1]
-        for m in files.analysis.model.markers
-        if m.body.startswith(("femur", "tibia", "foot", "calcn"))
-    }
-    pairs = [
-        (labels.index(label), labels.index(other))
-        for label in sorted(fitted)
-        for other in [label.replace("R", "L", 1)]
-        if "R" in label and other in labels and other != label
-    ]
+    labels, frames = files.labels, files.points.shape[2]
+    other = {row: labels[row].replace("R", "L", 1) for row in files.markers_on(_LEGS) if "R" in labels[row]}
+    pairs = [(row, labels.index(other[row])) for row in sorted(other, key=labels.__getitem__) if other[row] in labels]
     right, left = pairs[int(files.rng.integers(len(pairs)))]
-    frames = files.points.shape[2]
     first = round(files.rng.uniform(0.0, 1.0 - share) * frames)
     rows = slice(first, first + round(share * frames))
-    files.points[:, right, rows], files.points[:, left, rows] = (
-        files.points[:, left, rows].copy(),
-        files.points[:, right, rows].copy(),
-    )
+    _swap(files.points, (slice(None), right, rows), (slice(None), left, rows))
 
 
 def _scale(files: Files, factor: float) -> None:
@@ -301,8 +304,7 @@ def _scale(files: Files, factor: float) -> None:
 
 
 def _tilt(files: Files, degrees: float) -> None:
-    axis = np.eye(3)[[a for a in range(3) if a != files.vertical][int(files.rng.integers(2))]]
-    R = axis_angle(axis, np.radians(degrees))
+    R = axis_angle(np.eye(3)[files.level[int(files.rng.integers(2))]], np.radians(degrees))
     for trial in (files.walk, files.static):
         points = trial["data"]["points"]
         points[:3] = np.einsum("ij,jmt->imt", R, points[:3])
@@ -346,18 +348,10 @@ FAULTS = (
     Fault("My reversed", _SIGNS, (1.0,), "", _reverse([4])),
     Fault("moments reversed", _SIGNS, (1.0,), "", _reverse([3, 4, 5])),
     Fault("baseline", ("plate-not-zeroed", "plate-baseline"), (15.0, 40.0, 100.0), "N", _analog(_baseline)),
-    Fault(
-        "dropout in stance",
-        ("force-dropout", "forces-incomplete", "force-spike"),
-        (0.02, 0.06, 0.15),
-        "s",
-        _during("seconds"),
-    ),
-    Fault("spikes", ("force-spike",), (1.0, 4.0), "samples", _during("samples")),
-    Fault(
-        "wrap-around", ("unit-corrected", "force-wrapped", "forces-incomplete"), (0.7, 0.9), "of peak", _during("wrap")
-    ),
-    Fault("saturation", ("force-saturated", "forces-incomplete"), (0.7, 0.85), "of peak", _during("top")),
+    Fault("dropout in stance", ("forces-incomplete",), (0.02, 0.06, 0.15), "s", _analog(_dropout)),
+    Fault("spikes", ("recording-repaired",), (1.0, 4.0), "samples", _analog(_spikes)),
+    Fault("wrap-around", ("recording-repaired", "forces-incomplete"), (0.7, 0.9), "of peak", _analog(_wrapped)),
+    Fault("saturation", ("forces-incomplete",), (0.7, 0.85), "of peak", _analog(_saturated)),
     Fault("forces late or early", ("time-offset",), (-30.0, -15.0, 15.0, 30.0), "ms", _delay),
     Fault("plates exchanged", _AXES, (1.0,), "", _swap_plates),
     Fault("marker put on elsewhere", _MARKER, (1.5, 2.5, 4.0), "cm", _offset),
@@ -402,33 +396,37 @@ def torque_change(before: biodyn.TrialResult, after: biodyn.TrialResult) -> floa
 
 def judge(
     fault: Fault, size: float, pair: tuple[Path, Path], clean: biodyn.TrialResult, seed: int
-) -> tuple[Tally, str]:
-    """Plant a fault of one size into the files of a walk; return the outcome and a line that describes it."""
+) -> tuple[Counter[str], str]:
+    """Write a fault of one size into the files of a walk; return the outcomes, 1 each, and a line that describes the run.
+
+    Outcomes: run, noticeable, passed, gross, not failed, and of the first cause named: right, unnamed, or wrong and its code.
+    """
     rng = np.random.default_rng([seed, *map(ord, fault.name), round(1000 * abs(size))])
     files = Files(ezc3d.c3d(str(pair[0])), ezc3d.c3d(str(pair[1])), clean.analysis, rng)
     fault.change(files, size)
-    tally = Tally(runs=1)
+    outcomes = Counter(("run",))
     with tempfile.TemporaryDirectory() as folder:
         try:
             result = analyse(files.walk, files.static, Path(folder), files.mass_kg)
         except BiodynError as error:
-            return tally, f"stopped: {error}"
+            return outcomes, f"stopped: {error}"
     effect, verdict = torque_change(clean, result), result.verdict
-    known = {note.code for note in clean.analysis.diagnostics if note.severity != "info"}
-    causes = [c.code for c in verdict.ordered_causes if c.status != "pass" and c.code not in known]
     if not np.isfinite(effect):
-        return tally, "no torques left"
-    tally.noticeable = int(effect >= NOTICEABLE)
-    if tally.noticeable:
-        tally.passed = int(verdict.status == "pass")
-        tally.gross = int(effect >= GROSS)
-        tally.not_failed = int(effect >= GROSS and verdict.status != "fail")
-        named = next((code for code in causes if code not in _NO_CAUSES), "")
-        tally.right = int(named in fault.causes)
-        tally.unnamed = int(not named)
-        if named and not tally.right:
-            tally.wrong[named] += 1
-    return tally, f"{effect:.2f} Nm/kg, {verdict.status}: {', '.join(causes[:4]) or '-'}"
+        return outcomes, "no torques left"
+    known = {note.code for note in clean.analysis.diagnostics if note.severity != "info"}
+    causes = [cause.code for cause in verdict.ordered_causes if cause.code not in known]
+    line = f"{effect:.2f} Nm/kg, {verdict.status}: {', '.join(causes[:4]) or '-'}"
+    if effect < NOTICEABLE:
+        return outcomes, line
+    outcomes["noticeable"] += 1
+    if verdict.status == "pass":
+        outcomes["passed"] += 1
+    if effect >= GROSS:
+        outcomes["gross"] += 1
+        outcomes["not failed"] += verdict.status != "fail"
+    named = next((code for code in causes if code not in _NO_CAUSES), "")
+    outcomes["right" if named in fault.causes else f"wrong: {named}" if named else "unnamed"] += 1
+    return outcomes, line
 
 
 def main() -> None:
@@ -436,28 +434,25 @@ def main() -> None:
     parser = parser_of(__doc__, only="", seed=1)
     parser.add_argument("walks", nargs="+", metavar="WALK=STATIC", help="a walk and its static trial, C3D files")
     options = parser.parse_args()
-    record, watch, total = Record("planted_faults", vars(options)), Stopwatch(), Tally()
+    record, watch = Record("planted_faults", vars(options)), Stopwatch()
+    total: Counter[str] = Counter()
     for number, words in enumerate(options.walks):
         walk, _, static = words.partition("=")
         pair = Path(walk), Path(static)
-        folder = Path(tempfile.mkdtemp())
-        clean = analyse(ezc3d.c3d(walk), ezc3d.c3d(static), folder, None)
-        shutil.rmtree(folder)
+        with tempfile.TemporaryDirectory() as folder:
+            clean = analyse(ezc3d.c3d(walk), ezc3d.c3d(static), Path(folder), None)
         tell(f"{pair[0].stem}: unchanged, {clean.verdict.status}")
-        for fault in FAULTS:
-            if options.only not in fault.name:
-                continue
+        for fault in (fault for fault in FAULTS if options.only in fault.name):
             for size in fault.sizes:
-                tally, line = judge(fault, size, pair, clean, options.seed + number)
-                total.add(tally)
-                mark = "!" if tally.passed or tally.not_failed else "?" if tally.wrong else " "
+                outcomes, line = judge(fault, size, pair, clean, options.seed + number)
+                total += outcomes
+                unnoticed = outcomes["passed"] or outcomes["not failed"]
+                mark = "!" if unnoticed else "?" if any(name.startswith("wrong") for name in outcomes) else " "
                 tell(f"{mark} {pair[0].stem:18s} {fault.name} {size:g} {fault.unit}: {line}")
-    tell(f"{total.runs} runs, {total.noticeable} change a torque by {NOTICEABLE} Nm/kg or more:")
-    tell(f"  passed {total.passed}; of {total.gross} changed by {GROSS} or more, {total.not_failed} did not fail")
-    wrong = sum(total.wrong.values())
-    tell(f"  cause named first: right {total.right}, none {total.unnamed}, wrong {wrong}: {dict(total.wrong)}")
-    for name in ("noticeable", "passed", "gross", "not_failed", "right", "unnamed"):
-        record.add(name, getattr(total, name), "runs")
+    for name in ("run", "noticeable", "passed", "gross", "not failed", "right", "unnamed"):
+        record.add(name, total[name], "runs")
+    for name in sorted(name for name in total if name.startswith("wrong")):
+        record.add(name, total[name], "runs")
     record.close()
     tell(f"{watch.seconds:.0f} s")
 

@@ -31,6 +31,6 @@ def clean(pair, tmp_path_factory):
 def test_fault_of_a_plate_fails_and_is_named(name, size, pair, clean):
     assert clean.verdict.status == "pass"
     fault = next(fault for fault in FAULTS if fault.name == name)
-    tally, line = judge(fault, size, pair, clean, seed=1)
+    outcomes, line = judge(fault, size, pair, clean, seed=1)
     assert "fail" in line
-    assert tally.right == tally.noticeable == 1, line
+    assert outcomes["right"] == outcomes["noticeable"] == 1, line
