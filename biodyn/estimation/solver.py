@@ -53,7 +53,7 @@ class NormalEquations:
         kernels.add_weighted(self.band, first, np.ascontiguousarray(weights), np.ascontiguousarray(square))
 
     def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, gradient: FloatArray) -> None:
-        """Add the same for diagonal squares, given as `precision` (T', n)."""
+        """Add terms of the form of `add_weighted` with diagonal squares, given as `precision` (T', n)."""
         count, n = precision.shape
         blocks = self.band.reshape(len(self.right), n, -1)
         for i, weight in enumerate(weights):

@@ -321,7 +321,9 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
 
     spread = float(np.std(values - matrix @ np.linalg.lstsq(matrix, values, rcond=None)[0]))
     if not spread > 1e-12 * max(float(np.abs(values).max()), 1e-300):
-        raise StatisticsError("The values do not vary about the fixed effects.", "Are they copies of each other?")
+        raise StatisticsError(
+            "The values do not vary about the fixed effects.", "Check whether they are copies of each other."
+        )
     centre = float(values.mean())
     model = MixedLM((values - centre) / spread, matrix, groups=who, exog_re=np.ones((len(values), 1)))
     fit, trouble = None, list[str]()

@@ -287,7 +287,7 @@ class SmoothedResponse:
             weighted[rows, stretch.place] += response
 
     def of_source(self, name: str, source: Source, frames: Frames) -> Columns:
-        """Return the columns of a source in some frames, with the response of the curves in the gradient of the fit."""
+        """Return the columns of a source in some frames; the gradient includes the response of the curves of stretches."""
         columns = source(frames)
         for number, stretch in self._within(frames.at) if columns.gradient.shape[2] else ():
             rows, response = _between(stretch, frames.at, self.by_columns[name][number])

@@ -80,7 +80,7 @@ def _marked_on_other_side(marked: Collection[str]) -> set[str]:
 
 
 def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing], least: float = _HALF) -> bool:
-    """Return whether all missing markers belong to the same leg: an amputee, or a set for one leg.
+    """Return whether all missing markers belong to the same leg, as for an amputee or a marker set for one leg.
 
     More than the fraction `least` of the required markers of this leg must be missing, because a few may be spelt differently.
     """

@@ -112,7 +112,7 @@ def _frame_poses(
 
 
 def _complete_frames(poses: Sequence[StaticPose], names: Sequence[str]) -> list[list[FloatArray]]:
-    """Return these landmarks in every frame that has all of them."""
+    """Return the positions of the landmarks `names` in every pose that has all of them."""
     frames = [[pose.measured_position(name) for name in names] for pose in poses]
     return [[p for p in points if p is not None] for points in frames if all(p is not None for p in points)]
 

@@ -446,7 +446,7 @@ def _without_foot(load: Load, feet: Mapping[Side, FootEvidence], best: Side) -> 
     """Reject a load that fits no foot; the ground reaction of the nearest foot is unknown while it is on the plate."""
     unseen = [SIDE_NAMES[side] for side in SIDES if feet[side].known_share < 0.5]
     if unseen:
-        reason = f"the {' and the '.join(unseen)} foot is not visible"
+        reason = f"the {' and the '.join(unseen)} foot {'is' if len(unseen) == 1 else 'are'} not visible"
         concerned = tuple(side for side in SIDES if feet[side].known_share < 0.5)
         return _make_contact(load, None, "rejected", reason, concerned, feet)
     numbers = ", ".join(f"{SIDE_NAMES[side]} {100 * feet[side].distance_median_m:.0f} cm" for side in SIDES)
