@@ -1,8 +1,8 @@
-"""Recursions along time of many curves, eight of them at once: banded systems, recursive filters.
+"""Banded linear systems and recursive filters along time, for eight curves at once.
 
-Each sum goes step by step as LAPACK's `dpbsv` and `dtbtrs` take it, and no product is fused into a sum: the results are those of
-LAPACK to the last bit where its BLAS fuses nothing either, and the same on every processor. LAPACK takes one curve after the
-other, each step waiting for the one before.
+Sums are evaluated in the order of LAPACK's `dpbsv` and `dtbtrs`, without fused multiply-add. The results are therefore the same
+on every processor, and equal those of LAPACK to the last bit if its BLAS does not use fused multiply-add either. LAPACK processes
+one curve after the other, and each step of its recursion depends on the previous one.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Final
 
 from biodyn.kernels.jit import exact_kernel
 
-#: Curves side by side in the working memory.
+#: Number of curves that are processed together in the working memory.
 LANES: Final = 8
-#: Rows of it that a filter needs besides the samples.
+#: Number of rows of the working memory that a filter needs in addition to the samples.
 FILTER_ROWS: Final = 5
 
 
@@ -68,7 +68,7 @@ def solve_factorised(factor, curves, result, work):
 
 @exact_kernel
 def filter_zero_phase(curves, sections, work):
-    """Filter curves (K, n) in place, forwards and then backwards, each pass as if its first sample had always been there.
+    """Filter curves (K, n) in place, forwards and then backwards; each pass starts in the steady state of its first sample.
 
     sections (S, 4) in the order of a pass: gain, a1, a2, m. A section is gain (1 + z^-1)^m / (1 + a1 z^-1 + a2 z^-2), m 1 or 2.
     work (n + FILTER_ROWS, LANES).

@@ -1,9 +1,8 @@
-"""Bundles: NamedTuples of arrays that kernels take as one pointer.
+"""NamedTuples of arrays that kernels take as one pointer (bundles).
 
-Numba hands a NamedTuple on as the seven or more numbers of each of its arrays. The 24 arrays of a tree are then some 200
-arguments of every function that takes it, and reading one of them copies all: most of the code numba made was that, and
-most of the time that compiling took. A bundle is a list of addresses and lengths in memory; fields that are not read cost
-nothing.
+Numba passes a NamedTuple as seven or more numbers for each of its arrays. The 24 arrays of a tree are then about 200 arguments of
+every function that takes it, and all are copied when one is read. This accounted for most of the generated code and of the
+compilation time. A bundle is a list of addresses and lengths in memory, and unused fields have no cost.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ class BundleType(types.Type):
 
     def __init__(self, title: str, names: tuple[str, ...], arrays: tuple[types.Array, ...]) -> None:
         self.names, self.arrays = names, arrays
-        # short: it becomes part of the name of every function that takes one
+        # short, because it becomes part of the name of every function with such an argument
         digest = hashlib.sha256(repr([names, arrays]).encode()).hexdigest()[:8]
         super().__init__(name=f"{title}{digest}")
 
     def locate_array(self, name: str) -> tuple[types.Array, int]:
-        """Return the type of an array and where its words begin: its address, then its shape."""
+        """Return the type of an array and the index of its first word; the words are its address, then its shape."""
         k = self.names.index(name)
         return self.arrays[k], sum(1 + array.ndim for array in self.arrays[:k])
 
@@ -57,7 +56,7 @@ class _Fields(AttributeTemplate):
 @lower_getattr_generic(BundleType)
 def _field(context, builder, bundle, pointer, name):
     array_type, first = bundle.locate_array(name)
-    # nothing writes to the words while a kernel runs: they need not be read again after numbers were stored
+    # the words do not change while a kernel runs, so that they are not read again after numbers have been stored
     constant = builder.module.add_metadata([])
 
     def word(k, kind):
@@ -97,7 +96,7 @@ def _addresses_and_shapes(bundle: Any) -> bytes:
 
 
 def _bundle_type(bundle: Any) -> BundleType:
-    """Return the numba type of a bundle; TypeError where something in it is not such an array of numbers as kernels read."""
+    """Return the numba type of a bundle; raise TypeError for a field that is not an aligned array in C order."""
     for name, array in zip(bundle._fields, bundle, strict=True):
         if not (isinstance(array, np.ndarray) and array.flags.c_contiguous and array.flags.aligned):
             raise TypeError(f"{name} of {type(bundle).__name__} must be an aligned array in C order.")
@@ -106,9 +105,9 @@ def _bundle_type(bundle: Any) -> BundleType:
 
 
 def register_bundle(named_tuple: type[_Bundle]) -> type[_Bundle]:
-    """Have kernels take instances of a NamedTuple of arrays as one pointer; for its class.
+    """Return a class whose instances kernels take as one pointer; use as the decorator of a NamedTuple of arrays.
 
-    An instance keeps its type and its words once a kernel asked: a tuple holds its arrays, and arrays stay where they are.
+    The type and the words of an instance are cached on first use, because a tuple and the addresses of its arrays do not change.
     """
     members = {
         "__module__": named_tuple.__module__,

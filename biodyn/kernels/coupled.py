@@ -1,11 +1,11 @@
-"""Coordinates q that move a tree by functions, z = f(q): evaluation and inverse kinematics.
+"""Coordinates q that drive the joint coordinates z of a tree by functions, z = f(q): evaluation and inverse kinematics.
 
-The functions are a list of values, each computed from ones before it: the coordinates q come first, z last. G = df/dq is
-as sparse as the list, so every value has its gradient only for the q it depends on.
+The functions are a list of values, each computed from earlier ones; the coordinates q are first, z are last. G = df/dq is
+sparse: the gradient of each value is stored only for the coordinates q on which it depends.
 
-Inverse kinematics is Newton's method as in `inverse_kinematics`, lifted to q. The cost of a frame is
-E(q) = sum_m w_m |p_WM - x_m(z)|^2 + W sum_j c_j (q_j - target_j)^2, W the sum of w over the visible markers.
-Limits of q are kept by an active set.
+Inverse kinematics is Newton's method as in `inverse_kinematics`, with derivatives by q. The cost of a frame is
+E(q) = sum_m w_m |p_WM - x_m(z)|^2 + W sum_j c_j (q_j - target_j)^2, where W is the sum of w over the visible markers.
+Limits of q are enforced by an active set.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ POLYNOMIAL: Final = 4  # numbers: degree, coefficients from the highest down
 
 @register_bundle
 class Laws(NamedTuple):
-    """N values of which the first n are q and the last nz are z."""
+    """Functions z = f(q) as N values, of which the first n are q and the last nz are z."""
 
     kind: IntArray  # (N,)
-    first: IntArray  # (N + 1,) sources of value i stand at first[i] .. first[i + 1] of `source`
+    first: IntArray  # (N + 1,) sources of value i: first[i] .. first[i + 1] of `source`
     source: IntArray  # (S,) indices of values
-    at: IntArray  # (N,) first of a function's numbers
+    at: IntArray  # (N,) index of the first number of each function in `numbers`
     numbers: FloatArray  # (P,)
     entry: IntArray  # (N + 1,) gradient of value i: entry[i] .. entry[i + 1] of `column`
     column: IntArray  # (E,) index in q, increasing within a value
-    target: IntArray  # per value, source and entry of that source: the entry of the value it adds to
+    target: IntArray  # by value, source and gradient entry of that source: gradient entry of the value to which it contributes
 
 
 @register_bundle
 class Passed(NamedTuple):
-    """What one evaluation leaves."""
+    """Values and derivatives of one evaluation of the functions."""
 
     x: FloatArray  # (N,)
     slope: FloatArray  # (S,) derivative of a value by its source
@@ -69,7 +69,7 @@ class Passed(NamedTuple):
 
 @part
 def follow(laws, q, nz, passed, z):
-    """Fill the first nz of z and the derivatives of every value by its sources."""
+    """Evaluate the functions: fill the first nz numbers of z, and the derivatives of every value by its sources."""
     x, slope, curve, numbers = passed.x, passed.slope, passed.curve, laws.numbers
     count = x.shape[0]
     for i in range(count):
@@ -110,14 +110,14 @@ def follow(laws, q, nz, passed, z):
             df = df * u + f
             f = f * u + numbers[begin + k]
         x[i], slope[a] = f + away * df, df
-        curve[a] = ddf if away == 0.0 else 0.0  # beyond the knots the tangent goes on
+        curve[a] = ddf if away == 0.0 else 0.0  # linear extrapolation beyond the knots
     for j in range(nz):
         z[j] = x[count - nz + j]
 
 
 @part
 def slopes(laws, passed):
-    """Fill the gradient of every value by q."""
+    """Fill the gradient of every value with respect to q."""
     gradient, at = passed.gradient, 0
     for e in range(gradient.shape[0]):
         gradient[e] = 0.0
@@ -133,9 +133,10 @@ def slopes(laws, passed):
 
 @part
 def lift(tree, laws, passed, hessian_z, drive_z, exact, hessian, drive):
-    """Fill the lower half of `hessian` (n, n) and `drive` (n,) of q from the ones of z: G^T H_z G - sum drive_z d2z, G^T drive_z.
+    """Fill hessian and drive with respect to q from those of z: G^T H_z G - sum drive_z d2z, and G^T drive_z.
 
-    hessian_z: rows by depth (sparse.py). `exact` adds the curvature of the functions.
+    Only the lower half of `hessian` (n, n) is filled; drive (n,). hessian_z: rows by depth (`linear_algebra`). `exact` adds the
+    curvature of the functions.
     """
     n, nz, count = drive.shape[0], drive_z.shape[0], passed.x.shape[0]
     below = count - nz
@@ -176,26 +177,26 @@ def lift(tree, laws, passed, hessian_z, drive_z, exact, hessian, drive):
         drive[i] = pull[i]
 
 
-_POOR_FIT_M2 = 0.01  # m^2: markers 0.1 m from the model on average may be a pose that leads nowhere
-_RETRY_FRAMES = 50  # frames before such a pose is doubted again
-_LOWER_COST = 0.999  # another start must lower the cost by more than rounding
+_POOR_FIT_M2 = 0.01  # m^2: markers 0.1 m from the model on average may indicate a local minimum
+_RETRY_FRAMES = 50  # number of frames after which the other starts are tried again
+_LOWER_COST = 0.999  # the cost from another start must be lower by more than rounding errors
 
 
 @register_bundle
 class Goal(NamedTuple):
-    """What q is drawn to and held by; rows: 1 or T."""
+    """Limits and targets of the coordinates q; rows: 1 or T."""
 
-    lower: FloatArray  # (rows, n) rad or m; lower = upper: given
+    lower: FloatArray  # (rows, n) rad or m; a coordinate with lower = upper is given
     upper: FloatArray  # (rows, n)
-    pulls: FloatArray  # (n,) c
+    pulls: FloatArray  # (n,) weights c of the targets
     targets: FloatArray  # (rows, n)
-    starts: FloatArray  # (K, n) where the first frame is tried from
+    starts: FloatArray  # (K, n) initial configurations of the first frame
     base: BoolArray  # (n,) coordinates that place the whole body
 
 
 @register_bundle
 class Room(NamedTuple):
-    """Numbers in use for one frame."""
+    """Working memory of one frame."""
 
     q: FloatArray  # (n,) current fit
     trial: FloatArray  # (n,)
@@ -210,7 +211,7 @@ class Room(NamedTuple):
 
 @part
 def _add_target_pulls(goal, row, total, room):
-    """Add the pulls to the targets; return nothing."""
+    """Add the terms of the targets to hessian and drive."""
     for j in range(room.drive.shape[0]):
         c = goal.pulls[j] * total
         if c > 0.0:
@@ -220,7 +221,7 @@ def _add_target_pulls(goal, row, total, room):
 
 @part
 def _target_cost(goal, row, total, q):
-    """Return what the pulls cost."""
+    """Return the cost of the distances from the targets."""
     cost = 0.0
     for j in range(q.shape[0]):
         c = goal.pulls[j]
@@ -232,7 +233,7 @@ def _target_cost(goal, row, total, q):
 
 @part
 def _solve(goal, limits, damping, coarse, room):
-    """Fill step: the minimum of the damped quadratic model inside the limits; return the smallest relative pivot."""
+    """Fill step with the minimum of the damped quadratic model within the limits; return the smallest relative pivot."""
     n = room.step.shape[0]
     q, pinned, step, H, L = room.q, room.pinned, room.step, room.hessian, room.factors
     for j in range(n):
@@ -243,7 +244,7 @@ def _solve(goal, limits, damping, coarse, room):
     least = math.inf
     for _ in range(n + 1):
         least = math.inf
-        for i in range(n):  # rows of the Cholesky factor, pinned coordinates left out
+        for i in range(n):  # rows of the Cholesky factor without the pinned coordinates
             if pinned[i]:
                 continue
             for k in range(i):
@@ -293,7 +294,7 @@ def _solve(goal, limits, damping, coarse, room):
 
 @merged
 def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations, work, passed, room):
-    """Minimise the cost of frame t from room.q on; return (cost, iterations, status)."""
+    """Minimise the cost of frame t, starting from room.q; return (cost, iterations, status)."""
     q, trial, n = room.q, room.trial, room.step.shape[0]
     limits, row = min(t, goal.lower.shape[0] - 1), min(t, goal.targets.shape[0] - 1)
     coarse = restart
@@ -349,7 +350,7 @@ def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iter
             for j in range(n):
                 low, high = goal.lower[limits, j], goal.upper[limits, j]
                 trial[j] = min(max(q[j] + shorter * room.step[j], low), high)
-        else:  # not convex here: again without the curvature, which makes it so, then damped
+        else:  # not convex: repeat without the curvature, which makes it convex, then with damping
             if not exact:
                 damping = max(10.0 * damping, 1e-6)
             size = math.inf
@@ -357,7 +358,7 @@ def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iter
                 trial[j] = q[j]
     status = CONVERGED if done else STOPPED
     if done:
-        if damped:  # which hides what the markers leave open
+        if damped:  # damping hides coordinates that the markers do not determine
             least = _solve(goal, limits, RIDGE, False, room)
         for j in range(n):
             unseen = not room.hessian[j, j] > 0.0 and goal.lower[limits, j] < goal.upper[limits, j]
@@ -368,7 +369,7 @@ def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iter
 
 @part
 def _fill_weights(problem, t, work, marker_error):
-    """Fill the weights of the markers seen; return how many there are and their sum."""
+    """Fill the weights of the visible markers; return the number of these markers and the sum of their weights."""
     row = min(t, problem.weights.shape[0] - 1)
     seen, total = 0, 0.0
     for m in range(problem.marker_link.shape[0]):
@@ -387,11 +388,11 @@ def coupled_inverse_kinematics(
     tree, problem, laws, goal, tolerance, max_iterations, min_markers, work, passed, room, q, marker_error, cost, iterations,
     status,
 ):  # fmt: skip
-    """Fit every frame, each from the one before; the first, and those behind a failure, from every row of goal.starts.
+    """Fit every frame, starting from the previous one; the first frame, and frames after a failure, from each of goal.starts.
 
-    All starts are tried again where markers are far from the model, and where more are visible than in an undetermined frame
-    before. Fills q (T, n), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); NaN in q, cost and errors where fewer
-    than min_markers markers are seen. room.q is where the last frame left it.
+    All starts are tried again if markers are far from the model, or if more markers are visible than in a preceding undetermined
+    frame. Fills q (T, n), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); q, cost and errors are NaN if fewer
+    than min_markers markers are visible. Afterwards room.q is the configuration of the last fitted frame.
     """
     n = room.q.shape[0]
     tries = goal.starts.shape[0]
@@ -406,7 +407,7 @@ def coupled_inverse_kinematics(
             continue
         best, turns, k = math.inf, 0, 1 if restart else 0
         wait = max(wait - 1, 0)
-        while True:  # 0: from the frame before, then from every start, then on from the best of them
+        while True:  # 0: from the previous frame, then from every start, then from the best of them
             if 0 < k <= tries:
                 for j in range(n):
                     room.q[j] = goal.starts[k - 1, j]

@@ -1,4 +1,4 @@
-"""Inverse and forward dynamics, mass matrix and whole-body sums of a tree, each O(n) (Featherstone 2008).
+"""Inverse and forward dynamics, mass matrix and whole-body sums of a tree (Featherstone 2008).
 
 Recursive Newton-Euler algorithm (Table 5.1): for each link i outwards, in link axes, spatial vectors [angular; linear]:
     v_i = iXp v_p + S_i qd_i
@@ -76,17 +76,17 @@ from biodyn.kernels.vec3 import (
     transpose,
 )
 
-# Fields of a link's row in lane memory: pose in the parent (whole body: in the world), velocity, acceleration, wrench; then those
-# of the articulated-body algorithm: c, the blocks of IA, U = IA S of one axis, D^-1, and u (six of a free joint: tau).
+# Fields of a link's row in lane memory: pose in the parent (whole body: in the world), velocity, acceleration, wrench; then the
+# fields of the articulated-body algorithm: c, the blocks of IA, U = IA S of one axis, D^-1, and u (a free joint: six tau).
 _R, _P, _W, _V, _DW, _DV, _N, _F, _RNEA_ROW = 0, 9, 12, 15, 18, 21, 24, 27, 30
 _CW, _CV, _J, _H, _M, _U, _D, _T, _ABA_ROW = 30, 33, 36, 42, 51, 57, 63, 69, 75
-# Of the other algorithms: a link's pose in the world, its composite [h; inertia] about O.
+# Fields of the other algorithms: pose of a link in the world, and its composite [h; inertia] about O.
 _POSE, _COMPOSITE = 12, 9
 
 
 @inline
 def _rnea_outwards(tree, i, q, v, vdot, links):
-    """Velocity, acceleration and Newton-Euler force of link i."""
+    """Store velocity, acceleration and Newton-Euler force of link i."""
     here, there = (i + 1) * _RNEA_ROW, (tree.parent[i] + 1) * _RNEA_ROW
     R, p = joint_pose(tree, i, q)
     store9(links, here + _R, R)
@@ -134,7 +134,7 @@ def _rnea_outwards(tree, i, q, v, vdot, links):
 
 @inline
 def _rnea_inwards(tree, i, links, tau):
-    """Joint force of link i; hand its wrench on to the parent."""
+    """Store the joint force of link i and add its wrench to that of the parent."""
     here = (i + 1) * _RNEA_ROW
     n, f = load3(links, here + _N), load3(links, here + _F)
     kind, at = tree.kind[i], tree.idx_v[i]
@@ -155,8 +155,8 @@ def inverse_dynamics(tree, q, v, vdot, wrenches, path, path_start, tau, joint_wr
     """Fill tau (T, nv), and joint_wrenches (T, n, 6) unless it has no frames.
 
     q (T, nq), v, vdot (T, nv); wrenches (T, K, 6) about the world origin in world axes, acting on the last link of
-    path[path_start[k]:path_start[k + 1]] (links from the root on). joint_wrenches: what each joint hands from parent
-    to link, about the link origin in link axes.
+    path[path_start[k]:path_start[k + 1]] (links from the root outwards). joint_wrenches: wrench that each joint transmits from
+    parent to link, about the link origin in link axes.
     """
     frames, n = q.shape[0], tree.parent.shape[0]
     nv = v.shape[1]
@@ -190,7 +190,7 @@ def inverse_dynamics(tree, q, v, vdot, wrenches, path, path_start, tau, joint_wr
 
 @inline
 def _skew_times(p, A):
-    """Return [p] A: p crossed with each column."""
+    """Return [p] A, the cross product of p with each column of A."""
     return (
         p[1] * A[6] - p[2] * A[3],
         p[1] * A[7] - p[2] * A[4],
@@ -211,7 +211,7 @@ def _add6(a, b):
 
 @inline
 def _less(S, a, b):
-    """Return S - a b^T, symmetric because a is a multiple of b."""
+    """Return S - a b^T, which is symmetric because a is a multiple of b."""
     return (
         S[0] - a[0] * b[0],
         S[1] - a[0] * b[1],
@@ -251,7 +251,7 @@ def _aba_outwards(tree, i, q, v, links):
 
 @inline
 def _hand_on_all(parent, links, here, J, H, M, n, f):
-    """Add an articulated inertia and bias wrench of the link to its parent's: IA_p += pXi* Ia iXp."""
+    """Add the articulated inertia and bias wrench of a link to those of its parent: IA_p += pXi* Ia iXp."""
     there = (parent + 1) * _ABA_ROW
     R, p = load9(links, here + _R), load3(links, here + _P)
     M_P = congruent(R, M)
@@ -292,7 +292,7 @@ def _hand_on_all(parent, links, here, J, H, M, n, f):
 
 @inline
 def _one_axis(tree, i, tau, links):
-    """Inwards through a revolute, prismatic or helical joint."""
+    """Inward step of the articulated-body algorithm for a revolute, prismatic or helical joint."""
     here = (i + 1) * _ABA_ROW
     J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
     n, f = load3(links, here + _N), load3(links, here + _F)
@@ -334,7 +334,7 @@ def _one_axis(tree, i, tau, links):
 
 @inline
 def _ball(tree, i, tau, links):
-    """Inwards through a spherical joint: S = [1; 0], U = [J; H^T], D = J, so Ia = [[0, 0], [0, M - H^T J^-1 H]]."""
+    """Inward step for a spherical joint: S = [1; 0], U = [J; H^T], D = J, so that Ia = [[0, 0], [0, M - H^T J^-1 H]]."""
     here = (i + 1) * _ABA_ROW
     J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
     n, f = load3(links, here + _N), load3(links, here + _F)
@@ -348,7 +348,7 @@ def _ball(tree, i, tau, links):
         B = compose(transpose(H), A)
         M = (M[0] - B[0], M[1] - B[1], M[2] - B[2], M[3] - B[4], M[4] - B[5], M[5] - B[8])
         f = add(add(f, symmetric_times(M, load3(links, here + _CV))), rotate_back(A, u))
-        n = load3(tau, tree.idx_v[i])  # pA_n + J J^-1 u = tau: the joint hands on its own moment
+        n = load3(tau, tree.idx_v[i])  # pA_n + J J^-1 u = tau: the joint transmits its own moment
         there = (parent + 1) * _ABA_ROW
         R, p = load9(links, here + _R), load3(links, here + _P)
         M_P = congruent(R, M)
@@ -365,7 +365,7 @@ def _ball(tree, i, tau, links):
 
 @inline
 def _float(tree, i, tau, links):
-    """Inwards through a free joint: S = 1, so Ia = 0 and pa = tau: the parent feels just the joint's own wrench."""
+    """Inward step for a free joint: S = 1, so that Ia = 0 and pa = tau; only the joint's own wrench acts on the parent."""
     here, at, parent = (i + 1) * _ABA_ROW, tree.idx_v[i], tree.parent[i]
     n, f = load3(tau, at), load3(tau, at + 3)
     store3(links, here + _T, n)
@@ -376,7 +376,7 @@ def _float(tree, i, tau, links):
 
 @inline
 def _rigid(tree, i, links):
-    """Inwards through a weld: nothing gives way."""
+    """Inward step for a weld, which transmits the whole articulated inertia."""
     here, parent = (i + 1) * _ABA_ROW, tree.parent[i]
     if parent >= 0:
         J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
@@ -427,7 +427,7 @@ def forward_dynamics(tree, q, v, tau, wrenches, path, path_start, vdot, work):
     """Fill vdot (T, nv).
 
     q (T, nq), v, tau (T, nv); wrenches (T, K, 6) about the world origin in world axes, acting on the last link of
-    path[path_start[k]:path_start[k + 1]] (links from the root on).
+    path[path_start[k]:path_start[k + 1]] (links from the root outwards).
     """
     n, nv = tree.parent.shape[0], v.shape[1]
     size = (n + 1) * _ABA_ROW * WIDTH
@@ -463,14 +463,14 @@ def forward_dynamics(tree, q, v, tau, wrenches, path, path_start, vdot, work):
 
 
 def forward_dynamics_work_size(tree: Tree) -> int:
-    """Return how many doubles `forward_dynamics` needs as `work`."""
+    """Return the size of the array `work` of `forward_dynamics`."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     return ((n + 1) * _ABA_ROW + 6 + 3 * nv + nv + n) * WIDTH
 
 
 @inline
 def _place(tree, i, q, poses):
-    """Pose (R, p) of link i in the world."""
+    """Store and return the pose (R, p) of link i in the world."""
     R, p = joint_pose(tree, i, q)
     if tree.parent[i] >= 0:
         there = tree.parent[i] * _POSE
@@ -484,13 +484,13 @@ def _place(tree, i, q, poses):
 
 @inline
 def _own_inertia(tree, i, R, p, composites):
-    """First moment and inertia of link i about O; p: its origin from O."""
+    """Store the first moment and inertia of link i about O; p: its origin relative to O."""
     here, m = i * _COMPOSITE, tree.mass[i]
     zero = broadcast(0.0)
     if m > 0.0:
         # parallel axes: I_O = R I R^T + 2 (p.h) 1 - p h^T - h p^T + m (p.p 1 - p p^T)
         h, inertia = rotate(R, row3(tree.first_moment, i)), congruent(R, row6(tree.inertia_origin, i))
-        g = add(h, scale(p, 0.5 * m))  # folds m p p into the mixed terms
+        g = add(h, scale(p, 0.5 * m))  # includes m p p in the mixed terms
         x, y, z = p[0] * g[0], p[1] * g[1], p[2] * g[2]
         store3(composites, here, add(h, scale(p, m)))
         store6(
@@ -512,7 +512,7 @@ def _own_inertia(tree, i, R, p, composites):
 
 @inline
 def _composite_outwards(tree, q, poses, composites, columns):
-    """Fill the columns s_j and the own inertias of all links about O."""
+    """Fill the columns s_j, and the inertia of each link alone, about O."""
     p_WO = broadcast3((0.0, 0.0, 0.0))
     for i in range(tree.parent.shape[0]):
         R, p = _place(tree, i, q, poses)
@@ -538,7 +538,7 @@ def _force(subtree_mass, i, j, composites, columns):
 
 @inline
 def _add_to_parent(tree, i, composites):
-    """Add the composite inertia of link i to its parent's."""
+    """Add the composite inertia of link i to that of its parent."""
     here, there = i * _COMPOSITE, tree.parent[i] * _COMPOSITE
     if tree.parent[i] >= 0:
         for k in range(_COMPOSITE):
@@ -550,7 +550,7 @@ def _add_to_parent(tree, i, composites):
 def mass_matrix(tree, subtree_mass, q, M, work):
     """Fill M (T, nv nv), row by row; q (T, nq), subtree_mass (n,) kg.
 
-    M must hold zeros: blocks of unrelated pairs stay as they are.
+    M must contain zeros, because blocks of unrelated coordinates are not written.
     """
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     poses, composites = work, work[n * _POSE * WIDTH :]
@@ -578,7 +578,7 @@ def mass_matrix(tree, subtree_mass, q, M, work):
 
 @kernel
 def joint_columns(tree, q, J, work):
-    """Fill J (T, 6 nv), row by row: the columns s_j = [angular; linear at the world origin] in world axes."""
+    """Fill J (T, 6 nv), row by row, with the columns s_j = [angular; linear at the world origin] in world axes."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     poses, matrix = work, work[n * _POSE * WIDTH :]
     q_lanes = work[(n * _POSE + 6 * nv) * WIDTH :]
@@ -642,6 +642,6 @@ def whole_body(tree, q, v, result, work):
 
 
 def work_size(tree: Tree, numbers: int = 0) -> int:
-    """Return how many doubles the other kernels of this file need as `work`; numbers: of a frame of their result, if a matrix."""
+    """Return the size of `work` of the other kernels of this file; numbers: size of one frame of a matrix result."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     return ((n + 1) * _RNEA_ROW + 7 * nv + n + COLUMNS + numbers) * WIDTH

@@ -1,15 +1,15 @@
 """Inverse kinematics: all coordinates fitted to all visible markers of a frame, by Newton's method.
 
 The cost of a frame is E(q) = sum_m w_m |p_WM - x_m(q)|^2 + sum_j c_j (q - q_prior)_j^2. With residuals r_m and
-J_m = dx_m/dq, J^T W J is the joint-space inertia matrix of the tree with the markers as point masses on its links
-w_m, and J^T W r the generalised force of the point forces w_m r_m. So no Jacobian is formed: in world axes about one
-point O every link holds the zeroth, first and second moments of its markers and the sum of their forces, these add
-up to the root, and (Featherstone 2008, section 6.2)
+J_m = dx_m/dq, J^T W J is the joint-space inertia matrix of the tree with the markers as point masses w_m on its
+links, and J^T W r the generalised force of the point forces w_m r_m. Therefore no Jacobian is computed: each link has
+the zeroth, first and second moments of its markers and the sum of their forces, in world axes about one point O. They
+are summed towards the root, and (Featherstone 2008, section 6.2)
     H_ij = s_i . (I_j s_j),   b_j = s_j . F_j      for i on the path of j,  s = [angular; linear] at O.
 The curvature of x adds the exact second-order term - sum w r . d2x/dq_i dq_j = - w_i . sum_m w_m (dx_m/dq_j x r_m),
-which needs only the tensor T = sum w x r^T of the subtree; with it convergence is quadratic.
+which requires only the tensor T = sum w x r^T of the subtree and makes convergence quadratic.
 
-Steps are damped (Levenberg 1944, Marquardt 1963) only when a step fails, and kept inside the limits by an active set.
+Steps are damped (Levenberg 1944, Marquardt 1963) only if a step fails. An active set keeps them within the limits.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ _FORCE, _MOMENT, _TENSOR, _MOMENTS = 10, 13, 16, 25
 
 @register_bundle
 class Work(NamedTuple):
-    """Numbers in use for one frame."""
+    """Working memory of one frame."""
 
-    q: FloatArray  # (nq, and zeros to a whole block of WIDTH) current fit
-    trial: FloatArray  # likewise
-    settled: FloatArray  # likewise, of the last frame with all coordinates determined
-    sine: FloatArray  # likewise
-    cosine: FloatArray  # likewise
+    q: FloatArray  # (nq, padded with zeros to whole blocks of WIDTH) current fit
+    trial: FloatArray  # as q
+    settled: FloatArray  # as q: last frame with all coordinates determined
+    sine: FloatArray  # as q
+    cosine: FloatArray  # as q
     R_WB: FloatArray  # (n, 9)
     p_WB: FloatArray  # (n, 3)
     residual: FloatArray  # (M, 3) p_WM - x, world axes
-    weight: FloatArray  # (M,) of this frame, 0 = unseen
+    weight: FloatArray  # (M,) of this frame, 0 = not visible
     moments: FloatArray  # (n, 25)
-    columns: FloatArray  # (nv, 6) of S, world axes at O
+    columns: FloatArray  # (nv, 6) columns of S, world axes at O
     turning: FloatArray  # (nv, 3) second-order moment of each column
-    hessian: FloatArray  # (nv * stride,) rows by depth, see sparse.py
+    hessian: FloatArray  # (nv * stride,) rows by depth, see `linear_algebra`
     factors: FloatArray  # (nv * stride,)
     diagonal: FloatArray  # (nv,) of the hessian
     scale: FloatArray  # (nv,) the diagonal, 1 where pinned
     drive: FloatArray  # (nv,) minus half the gradient
-    pull: FloatArray  # (nv,) from q to the prior
+    pull: FloatArray  # (nv,) difference from q to the prior
     right: FloatArray  # (nv,) right-hand side
     step: FloatArray  # (nv,)
     pinned: BoolArray  # (nv,) coordinates with a given step
@@ -73,22 +73,22 @@ class Work(NamedTuple):
 
 @register_bundle
 class Problem(NamedTuple):
-    """What is fitted to what."""
+    """Markers of the model, recorded positions, weights, limits and priors of a fit."""
 
     marker_link: IntArray  # (M,)
     p_BM: FloatArray  # (M, 3) m, link axes
-    p_WM: FloatArray  # (T, M, 3) m, NaN = unseen
+    p_WM: FloatArray  # (T, M, 3) m, NaN = not visible
     weights: FloatArray  # (1 or T, M)
     lower: FloatArray  # (nv,)
     upper: FloatArray  # (nv,)
     prior_weights: FloatArray  # (nv,)
     q_prior: FloatArray  # (0, 1 or T, nq)
-    q_near: FloatArray  # (0 or T, nq) what frames start from, NaN = from the frame before
+    q_near: FloatArray  # (0 or T, nq) initial guess of each frame, NaN = the previous frame
 
 
 @part
 def prior_cost(tree, problem, q, t, pull):
-    """Fill pull = q_prior (-) q and return its cost."""
+    """Fill pull = q_prior (-) q and return the cost of the prior."""
     frames = problem.q_prior.shape[0]
     if frames == 0:
         return 0.0
@@ -115,7 +115,7 @@ def prior_cost(tree, problem, q, t, pull):
 
 @part
 def evaluate(tree, problem, q, t, work):
-    """Place the links at q, fill the residuals; return the cost."""
+    """Compute the poses of the links at q and the residuals; return the cost."""
     turned = Turned(q, work.sine, work.cosine)
     turn_all(turned)
     for i in range(tree.parent.shape[0]):
@@ -141,7 +141,7 @@ def evaluate(tree, problem, q, t, work):
 
 @part
 def gather_moments(tree, problem, t, work):
-    """Fill the moments of every link's markers about O, the origin of link 0, subtrees included."""
+    """Fill the moments of the markers of the subtree of every link about O, the origin of link 0."""
     moments = work.moments
     p_WO = row3(work.p_WB, 0)
     for i in range(moments.shape[0]):
@@ -181,7 +181,7 @@ def gather_moments(tree, problem, t, work):
 
 @part
 def assemble(tree, exact, work):
-    """Fill hessian, diagonal and drive at the evaluated q; `exact` adds the curvature of the marker paths."""
+    """Fill hessian, diagonal and drive at the evaluated q; `exact` adds the second derivatives of the marker positions."""
     p_WO = row3(work.p_WB, 0)
     moments, columns, turning, hessian = work.moments, work.columns, work.turning, work.hessian
     stride = hessian.shape[0] // work.drive.shape[0]
@@ -239,7 +239,7 @@ def assemble(tree, exact, work):
 
 @inline
 def _add_pull(tree, problem, j, A, stride, work):
-    """Add the prior of coordinates j .. j + 2, with a distance to it that changes by -A step."""
+    """Add the prior of the coordinates j .. j + 2; a step changes the difference to the prior by -A step."""
     c, pull = problem.prior_weights, work.pull
     for k in range(3):
         for m in range(3):
@@ -271,24 +271,24 @@ def assemble_prior(tree, problem, work):
 
 CONVERGED: Final = 0
 STOPPED: Final = 1  # at the largest number of iterations
-UNSEEN: Final = 2  # not enough markers
-UNDETERMINED: Final = 3  # converged, but the markers leave some coordinate free
+UNSEEN: Final = 2  # not enough visible markers
+UNDETERMINED: Final = 3  # converged, but the markers do not determine some coordinate
 
-# Below this fraction of its own weight the pivot of a coordinate leaves it to noise (a marker a millimetre from the
-# axis, say): the coordinate is held near where it was, and the frame called undetermined.
+# If the pivot of a coordinate is below this fraction of its diagonal element, noise determines the coordinate (for example
+# a marker one millimetre from the axis). The coordinate then keeps its value, and the frame is undetermined.
 LEAST_PIVOT = 1e-5
-RIDGE = 1e-10  # relative to the diagonal: keeps undetermined coordinates where they are, alters nothing else
-CURVATURE_STEP = 0.03  # rad or m: after longer steps the residuals are too large for the exact curvature to help
-HOLDING_DAMPING = 1e-3  # the damping that holds it
-LONGEST_STEP = 1.0  # rad or m: no step is longer, lest an angle takes the other way round
-COARSE_STEP = 1e-3  # rad or m: the base is placed to this step before the joints are let loose
+RIDGE = 1e-10  # relative to the diagonal: undetermined coordinates keep their values, all others are unaffected
+CURVATURE_STEP = 0.03  # rad or m: after longer steps the residuals are too large for the exact curvature
+HOLDING_DAMPING = 1e-3  # damping with which an undetermined coordinate keeps its value
+LONGEST_STEP = 1.0  # rad or m: limit of a step, so that no angle turns the other way round
+COARSE_STEP = 1e-3  # rad or m: the base converges to this step before the joints may move
 COARSE_ITERATIONS = 30
 QUADRATIC_RATE = 10.0  # 1 / rad
 
 
 @part
 def _factorise(tree, stride, damping, work):
-    """Fill factors and right-hand side of the coordinates that are not pinned, the pinned ones' steps given."""
+    """Fill factors and right-hand side of the coordinates that are not pinned, for given steps of the pinned ones."""
     hessian, factors, pinned, step, right = work.hessian, work.factors, work.pinned, work.step, work.right
     some = False
     for j in range(pinned.shape[0]):
@@ -319,7 +319,7 @@ def _factorise(tree, stride, damping, work):
 
 @part
 def _solve(tree, problem, stride, damping, coarse, work):
-    """Fill step: the minimum of the damped quadratic model inside the limits; return the smallest relative pivot."""
+    """Fill step with the minimum of the damped quadratic model within the limits; return the smallest relative pivot."""
     nv = work.step.shape[0]
     q, pinned, step = work.q, work.pinned, work.step
     for j in range(nv):
@@ -358,7 +358,7 @@ def _solve(tree, problem, stride, damping, coarse, work):
 
 @part
 def _take_step(tree, problem, q, step, result):
-    """Fill result = q (+) step, free joints moved and turned separately, one-axis joints kept inside the limits."""
+    """Fill result = q (+) step; free joints translate and rotate separately, one-axis joints stay within their limits."""
     for i in range(tree.parent.shape[0]):
         kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
         if kind == SPHERICAL or kind == FREE:
@@ -375,16 +375,16 @@ def _take_step(tree, problem, q, step, result):
 
 @merged
 def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work):
-    """Minimise the cost of frame t from work.q on; return (cost, iterations, status).
+    """Minimise the cost of frame t, starting from work.q; return (cost, iterations, status).
 
-    restart: no initial guess. near: the guess is so near that the curvature helps from the first step on.
+    restart: True without an initial guess. near: True if the guess is so accurate that the curvature is used from the first step.
     """
     q, trial, nv = work.q, work.trial, work.step.shape[0]
     stride = work.hessian.shape[0] // nv
     floating = 0
     for j in range(nv):
         floating += work.base[j]
-    coarse = restart and floating > 0  # the base is placed before the joints are let loose
+    coarse = restart and floating > 0  # the base converges before the joints may move
     for a in range(q.shape[0]):
         trial[a] = q[a]
     damping = 1e-2 if restart else 0.0
@@ -392,13 +392,13 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
     cost, size, last, least, iterations = math.inf, math.inf, 0.0, 0.0, 0
     while True:
         trial_cost = evaluate(tree, problem, trial, t, work)
-        # a step below the tolerance changes the cost by rounding alone: it is taken, and the last
+        # a step below the tolerance changes the cost only by rounding: it is accepted and is the last
         if trial_cost <= cost or size < tolerance:
             for a in range(q.shape[0]):
                 q[a] = trial[a]
             cost = trial_cost
-            # quadratic convergence, |next step| <= c |step|^2: stop when that is well below the tolerance. c is taken
-            # from the last two steps, and not below 10 / rad, what some metres of chain on short levers make of it
+            # quadratic convergence, |next step| <= c |step|^2: stop if this is well below the tolerance. c follows
+            # from the last two steps and is at least 10 / rad, the value of chains of some metres on short levers
             ahead = exact and last > 0.0 and damping == 0.0
             if ahead:
                 ahead = max(QUADRATIC_RATE, size / (last * last)) * size * size < 0.1 * tolerance
@@ -438,7 +438,7 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
                     work.step[j] *= LONGEST_STEP / size
                 size = LONGEST_STEP
             _take_step(tree, problem, q, work.step, trial)
-        else:  # not convex here: again without the curvature, which makes it so, then damped
+        else:  # not convex: repeat without the curvature, which makes it convex, then with damping
             if not exact:
                 damping = max(10.0 * damping, 1e-6)
             size = math.inf
@@ -446,7 +446,7 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
                 trial[a] = q[a]
     status = CONVERGED if done else STOPPED
     if done:
-        if damped:  # which hides what the markers leave open
+        if damped:  # damping hides coordinates that the markers do not determine
             least = _solve(tree, problem, stride, RIDGE, coarse and not done, work)
         for j in range(nv):
             unseen = not work.diagonal[j] > 0.0 and problem.lower[j] < problem.upper[j]
@@ -457,9 +457,9 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
 
 @part
 def _remove_full_turns(tree, problem, settled, work):
-    """Take whole turns off unlimited angles, so that they are within half a turn of the last determined frame.
+    """Remove whole turns from unlimited angles, so that they are within half a turn of the last determined frame.
 
-    While markers are missing an angle may have gone round; the pose is the same, a table of angles is not.
+    While markers are missing, an angle may change by a whole turn, which alters the angle but not the pose.
     """
     for i in range(tree.parent.shape[0]):
         if tree.kind[i] == REVOLUTE:
@@ -473,15 +473,15 @@ def _remove_full_turns(tree, problem, settled, work):
 def inverse_kinematics(
     tree, problem, q_start, tolerance, max_iterations, min_markers, work, q, marker_error, cost, iterations, status
 ):
-    """Fit every frame, each from the one before where `problem.q_near` does not tell it another start.
+    """Fit every frame, starting from the previous frame unless `problem.q_near` specifies another start.
 
-    Fills q (T, nq), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); NaN in q, cost and errors where
-    fewer than min_markers markers are seen. q_start (nq,) is the guess for the first frame that has enough.
+    Fills q (T, nq), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); q, cost and errors are NaN if
+    fewer than min_markers markers are visible. q_start (nq,) is the initial guess of the first frame with enough markers.
     """
     markers = problem.marker_link.shape[0]
     for a in range(q_start.shape[0]):
         work.q[a] = q_start[a]
-    # numbers: a constant True is a type of its own, and functions called with it would be compiled again
+    # numbers, because a constant True is a separate type, for which functions would be compiled again
     restart, settled = 1, 0
     for t in range(problem.p_WM.shape[0]):
         row = min(t, problem.weights.shape[0] - 1)

@@ -1,11 +1,11 @@
-"""The decorators of the kernels: `kernel` for an algorithm over frames, the others for its parts.
+"""Decorators of the kernels: `kernel` for an algorithm over frames, the others for its parts.
 
-Floating point: products and sums may be fused (fma), nothing else: NaN stays NaN, the order of sums stays. In an `exact_kernel`
-not even that.
+Floating point: products and sums may be fused (fma); the order of sums and NaN are preserved. An `exact_kernel` has no fused
+operations.
 
-Compiled kernels are cached by numba in a folder of the user instead of next to the sources: an installation may be read-only, and
-pip does not remove what it did not write. numba has no public way to choose the folder for some functions only; the names used
-here that it does not promise are guarded by a test, and a version without them compiles in every process.
+Numba caches compiled kernels in a folder of the user instead of next to the sources, because an installation may be read-only and
+pip does not remove files that it did not write. Numba has no public way to select the folder for some functions only. A test
+checks the non-public names that are used here; with a version of numba without them, every process compiles the kernels.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from biodyn.version import VERSION
 #: Environment variable that names the cache folder.
 FOLDER_VARIABLE: Final = "BIODYN_CACHE_DIR"
 
-_njit: Any = numba.njit  # its annotations leave out the options used here
-# no reference counting: kernels allocate nothing, and counting would cost more than the arithmetic
+_njit: Any = numba.njit  # its annotations do not contain the options used here
+# no reference counting, because kernels allocate no memory and counting would take longer than the arithmetic
 _OPTIONS: dict[str, Any] = {"fastmath": {"contract"}, "error_model": "numpy", "_nrt": False}
 
-# what Python never calls needs no wrappers: half the compilation time
+# functions that Python does not call need no wrappers, which saves half the compilation time
 _INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_OPTIONS}
 
-#: Options of helpers that disappear into the kernel that calls them.
+#: Options of helpers that are inlined into the kernel that calls them.
 INLINE_OPTIONS: Any = {"forceinline": True, **_INTERNAL}
 inline: Any = _njit(**INLINE_OPTIONS)
 
-#: A long part of a kernel, called, not copied in. Numba optimises a part again with everything that calls it, so
+#: A long part of a kernel, which is called and not inlined. Numba optimises a part again with every caller, so that
 #: parts call small parts only.
 part: Any = _njit(**_INTERNAL)
 
@@ -52,11 +52,11 @@ merged: Any = _njit(inline="always", **_INTERNAL)
 
 
 def cache_folder() -> Path | None:
-    """Return the folder for compiled kernels of this program; None without a trustworthy one.
+    """Return the folder for compiled kernels of this program; None if there is no trustworthy one.
 
-    It is below the folder that `FOLDER_VARIABLE` names, else the user's cache folder, else, where that cannot be written, a
-    private folder in the system's temporary one. Code is loaded from it: a folder that belongs to another user (but root) or
-    that others may write is not used. A read-only folder is used where kernels are in it.
+    It is below the folder that `FOLDER_VARIABLE` specifies, else in the user's cache folder, else, if that is not writable, in
+    a private folder in the system's temporary folder. Because code is loaded from it, a folder that belongs to another user
+    (except root) or that others can write is not used. A read-only folder is used if it contains kernels.
     """
     named = os.environ.get(FOLDER_VARIABLE, "").strip()
     usual = Path(named).expanduser().absolute() if named else platformdirs.user_cache_path("biodyn", appauthor=False)
@@ -83,7 +83,10 @@ def _is_trustworthy(folder: Path) -> bool:
 
 
 def _stamp() -> str:
-    """Return the version and a digest of what determines machine code: numba's own check covers one source file only."""
+    """Return the version and a digest of all sources and versions that determine the machine code.
+
+    Numba itself checks only one source file.
+    """
     digest = hashlib.sha256(
         f"{numba.__version__} {sys.implementation.cache_tag} {binding.get_host_cpu_name()}".encode()
     )
@@ -103,7 +106,7 @@ with suppress(AttributeError):  # a version of numba with other names
     _Base: Any = getattr(caching, "UserProvidedCacheLocator", None) or getattr(caching, "_UserProvidedCacheLocator")  # noqa: B009 (the name before numba 0.61)
 
     class _Locator(_Base):  # type: ignore[misc, no-redef]
-        """Finds the cache folder, which may be read-only."""
+        """Locator of the cache folder, which may be read-only."""
 
         def get_cache_path(self) -> str:
             return str(CACHE_FOLDER)
@@ -116,12 +119,12 @@ with suppress(AttributeError):  # a version of numba with other names
         _locator_classes: Any = (_Locator,)
 
     class _FunctionCache(caching.FunctionCache):
-        """numba's cache of a function; files that cannot be read or written count as not there."""
+        """Numba's cache of a function; files that cannot be read or written are ignored."""
 
         _impl_class = _Implementation
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            # numba's own loads the implementations of NumPy first (0.4 s), which only compiling needs
+            # numba's own function first loads the implementations of NumPy (0.4 s), which only compilation needs
             with suppress(*_UNREADABLE):
                 return self._load_overload(sig, target_context)
             return None
@@ -134,12 +137,12 @@ with suppress(AttributeError):  # a version of numba with other names
 
 
 def kernel(function: Any) -> Any:
-    """Compile `function` on first call, cache it on disk, release the interpreter lock while it runs."""
+    """Compile `function` on its first call and cache it on disk; it releases the interpreter lock while it runs."""
     return _cached(function, _OPTIONS)
 
 
 def exact_kernel(function: Any) -> Any:
-    """A `kernel` that rounds every product and every sum separately: the same bits on every processor."""
+    """Compile a `kernel` that rounds every product and sum separately, so that results are identical on every processor."""
     return _cached(function, {**_OPTIONS, "fastmath": False})
 
 

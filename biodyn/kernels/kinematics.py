@@ -19,7 +19,7 @@ from biodyn.kernels.vec3 import add, add_scaled, compose, cross, quaternion_to_m
 
 @inline
 def shift_motion(R, p, w_P, u_P):
-    """Return the motion vector (w_P, u_P) of the parent's origin and axes at the child's: cXp [w; u]."""
+    """Return the motion vector (w_P, u_P) of the parent, expressed at the origin and in the axes of the child: cXp [w; u]."""
     return rotate_back(R, w_P), rotate_back(R, add(u_P, cross(w_P, p)))
 
 
@@ -80,7 +80,7 @@ def motion(tree, q, v, vdot, velocity, acceleration, work):
 
 
 def work_size(tree: Tree) -> int:
-    """Return how many doubles the kernels of this file need as `work`."""
+    """Return the size of the array `work` of the kernels of this file."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     return (12 * n + 3 * nv + n) * WIDTH
 
@@ -101,7 +101,7 @@ def rotate_quaternion(w, x, y, z, r):
     """Return the unit quaternion (w x y z) exp(r) of a rotation followed by the rotation vector r in its own axes."""
     square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
     angle = math.sqrt(square)
-    # sin(angle / 2) / angle, its series where the quotient would lose digits
+    # sin(angle / 2) / angle, or its series if the quotient would lose digits
     s = 0.5 - square / 48.0 if angle < 1e-4 else math.sin(0.5 * angle) / angle
     a = quaternion_product((w, x, y, z), (math.cos(0.5 * angle), s * r[0], s * r[1], s * r[2]))
     norm = 1.0 / math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3])
@@ -110,7 +110,7 @@ def rotate_quaternion(w, x, y, z, r):
 
 @inline
 def rotation_vector(w0, x0, y0, z0, w1, x1, y1, z1):
-    """Return log(R0^T R1), the shorter way round (angle <= pi)."""
+    """Return log(R0^T R1), the rotation vector with an angle of at most pi."""
     w, x, y, z = quaternion_product((w0, -x0, -y0, -z0), (w1, x1, y1, z1))
     if w < 0.0:
         w, x, y, z = -w, -x, -y, -z
@@ -182,7 +182,7 @@ def integrate(tree, q, step, result):
 
 @kernel
 def difference(tree, q0, q1, step):
-    """Fill step (T, nv) such that q0 (+) step = q1; q0, q1 (T, nq). Rotations take the shorter way."""
+    """Fill step (T, nv) such that q0 (+) step = q1; q0, q1 (T, nq). Rotation angles are at most pi."""
     for t in range(q0.shape[0]):
         for i in range(tree.parent.shape[0]):
             kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]

@@ -1,12 +1,12 @@
-"""Eight frames at once: `Lanes`, a SIMD vector of doubles that numba code uses like a float.
+"""SIMD over eight frames: `Lanes`, a vector of doubles that numba code uses like a float.
 
-A kernel written for scalars computes `WIDTH` frames at once when its numbers are Lanes; the operators + - * / and unary minus
-work between Lanes, and between Lanes and floats. Lanes exist in registers only: they are loaded from and stored to flat float64
+A kernel written for scalars computes `WIDTH` frames at once if its numbers are Lanes. The operators + - * / and unary minus are
+defined for Lanes, and for Lanes and floats. Lanes exist in registers only: they are loaded from and stored to flat float64
 arrays ("lane memory") in which the values of one quantity for WIDTH frames are adjacent.
 
-`fill` and `drain` copy between arrays (T, n), a row a frame, and lane memory, in blocks of WIDTH frames by WIDTH columns that are
-transposed in registers; one by one they would cost more than the arithmetic of some kernels. What does not fill a block is copied
-one by one.
+`fill` and `drain` copy between arrays (T, n), with one row per frame, and lane memory, in blocks of WIDTH frames by WIDTH columns
+that are transposed in registers; copying single numbers would take longer than the arithmetic of some kernels. Numbers that do
+not fill a block are copied individually.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numba.extending import intrinsic, lower_builtin, models, overload, register
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.kernels.jit import INLINE_OPTIONS, inline, part
 
-#: Frames computed side by side: one AVX-512 register, else two AVX2 or four NEON registers for latency hiding.
+#: Number of frames computed together: one AVX-512 register, else two AVX2 or four NEON registers, which hides latency.
 WIDTH: Final = 8
 
 
@@ -37,11 +37,11 @@ class LanesType(types.Type):
 
 
 lanes = LanesType()
-#: The same as LLVM knows it.
+#: The corresponding LLVM type.
 VECTOR: Final = ir.VectorType(ir.DoubleType(), WIDTH)
 _BITS = ir.VectorType(ir.IntType(64), WIDTH)
 _FLAGS = ("contract",)
-_intrinsic: Any = intrinsic  # mypy would see the typing context as an argument of the caller
+_intrinsic: Any = intrinsic  # untyped, because mypy would require the typing context as an argument of the caller
 
 
 @register_model(LanesType)
@@ -112,7 +112,7 @@ def load(typingctx, memory, offset):
 
 @_intrinsic
 def store(typingctx, memory, offset, value):
-    """store(memory, offset, value): put Lanes into WIDTH consecutive doubles of a flat float64 array."""
+    """store(memory, offset, value): store Lanes in WIDTH consecutive doubles of a flat float64 array."""
     sig = types.void(memory, types.intp, lanes)
 
     def codegen(context, builder, signature_, args):
@@ -124,7 +124,7 @@ def store(typingctx, memory, offset, value):
 
 @_intrinsic
 def number(typingctx, memory, offset):
-    """number(memory, offset) -> float of a flat float64 array, without a look whether the offset counts from its end."""
+    """number(memory, offset) -> float: one number of a flat float64 array; a negative offset is not supported."""
     sig = types.float64(memory, types.intp)
 
     def codegen(context, builder, signature_, args):
@@ -142,7 +142,7 @@ def broadcast(typingctx, value):
 
 @_intrinsic
 def _by_quadrant(typingctx, shifted, sine, cosine):
-    # `shifted` carries the quadrant in the low bits of its mantissa
+    # the low bits of the mantissa of `shifted` contain the quadrant
     def codegen(context, builder, signature_, args):
         def constant(value):
             return ir.Constant(_BITS, [value] * WIDTH)
@@ -197,7 +197,7 @@ def load3(memory, field):
 
 @inline
 def store3(memory, field, a):
-    """Put a 3-vector of Lanes into fields field .. field + 2."""
+    """Store a 3-vector of Lanes in the fields field .. field + 2."""
     at = field * WIDTH
     store(memory, at, a[0])
     store(memory, at + WIDTH, a[1])
@@ -213,7 +213,7 @@ def load6(memory, field):
 
 @inline
 def store6(memory, field, S):
-    """Put a symmetric matrix of Lanes into fields field .. field + 5."""
+    """Store a symmetric matrix of Lanes in the fields field .. field + 5."""
     store3(memory, field, (S[0], S[1], S[2]))
     store3(memory, field + 3, (S[3], S[4], S[5]))
 
@@ -227,7 +227,7 @@ def load9(memory, field):
 
 @inline
 def store9(memory, field, R):
-    """Put a matrix of Lanes into fields field .. field + 8."""
+    """Store a matrix of Lanes in the fields field .. field + 8."""
     store3(memory, field, (R[0], R[1], R[2]))
     store3(memory, field + 3, (R[3], R[4], R[5]))
     store3(memory, field + 6, (R[6], R[7], R[8]))
@@ -240,13 +240,13 @@ def broadcast3(a):
 
 
 class LaneMemory(NamedTuple):
-    """Lane memory that says so by its type: what reads numbers by `value` works on it and on plain float arrays."""
+    """Lane memory with a type of its own, so that functions that read numbers by `value` accept it and float arrays."""
 
     data: FloatArray
 
 
 class Turned(NamedTuple):
-    """Floats with their sines and cosines computed before, eight at a time."""
+    """Angles (floats) with their sines and cosines, which are computed in advance, eight at a time."""
 
     data: FloatArray
     sine: FloatArray
@@ -259,7 +259,7 @@ def value(memory, j):
 
 
 def constant(memory, x):
-    """Return x as the kind of number `value` reads from memory. For kernels only."""
+    """Return x as the type of number that `value` reads from memory. For kernels only."""
     raise NotImplementedError("constant() exists inside compiled kernels only")
 
 
@@ -299,7 +299,7 @@ def _sine_cosine(memory, j):
 
 @inline
 def turn_all(memory):
-    """Fill the sines and cosines of Turned, with arrays of whole blocks of WIDTH."""
+    """Fill the sines and cosines of `Turned`, whose arrays consist of whole blocks of WIDTH."""
     for at in range(0, memory.data.shape[0], WIDTH):
         s, c = lanes_sine_cosine(load(memory.data, at))
         store(memory.sine, at, s)
@@ -314,25 +314,25 @@ def value3(memory, j):
 
 @inline
 def constant3(memory, a):
-    """Return a float vector as a vector of the numbers of memory."""
+    """Return a float vector as a vector of the type of number in memory."""
     return (constant(memory, a[0]), constant(memory, a[1]), constant(memory, a[2]))
 
 
 @inline
 def constant9(memory, R):
-    """Return a float matrix as a matrix of the numbers of memory."""
+    """Return a float matrix as a matrix of the type of number in memory."""
     a, b = constant3(memory, (R[0], R[1], R[2])), constant3(memory, (R[3], R[4], R[5]))
     c = constant3(memory, (R[6], R[7], R[8]))
     return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
 
 
-# which numbers of two vectors of eight, the second's counted from 8, make a new one
+# indices of the numbers of two vectors of eight (8 to 15 for the second vector) that form a new vector
 _FIRST_OF_PAIRS, _SECOND_OF_PAIRS = (0, 8, 2, 10, 4, 12, 6, 14), (1, 9, 3, 11, 5, 13, 7, 15)
 _EVEN_PIECES, _ODD_PIECES = (0, 1, 4, 5, 8, 9, 12, 13), (2, 3, 6, 7, 10, 11, 14, 15)
 
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """Return the columns of an 8 x 8 matrix given by its rows: pairs of rows mixed, then pieces of two numbers sorted."""
+    """Return the columns of an 8 x 8 matrix given by its rows: pairs of rows are interleaved, then pairs of numbers sorted."""
 
     def mixed(a: Any, b: Any, chosen: tuple[int, ...]) -> Any:
         return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), chosen))
@@ -350,9 +350,9 @@ def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
 
 @_intrinsic
 def _move_block(typingctx, source, at, step, target, to, leap):
-    """Put row r, column c of a block of C-ordered `source` into row c, column r of one of C-ordered `target`.
+    """Copy row r, column c of a block of a C-ordered `source` to row c, column r of a block of a C-ordered `target`.
 
-    Row r begins at number at + r step of the source, row c at number to + c leap of the target.
+    Row r starts at number at + r step of the source, row c at number to + c leap of the target.
     """
     if not all(isinstance(array, types.Array) and array.layout == "C" for array in (source, target)):
         return None
@@ -374,13 +374,13 @@ def _move_block(typingctx, source, at, step, target, to, leap):
 
 @inline
 def has_whole_blocks(frames, first):
-    """Tell whether `frames` (T, n) has whole blocks of WIDTH columns in rows first .. first + WIDTH - 1."""
+    """Return whether `frames` (T, n) has whole blocks of WIDTH columns in rows first .. first + WIDTH - 1."""
     return first + WIDTH <= frames.shape[0] and frames.shape[1] >= WIDTH
 
 
 @part
 def fill(memory, frames, first):
-    """Put rows first .. first + WIDTH - 1 of `frames` (T, n) into lane memory; past the end the last row repeats."""
+    """Copy rows first .. first + WIDTH - 1 of `frames` (T, n) to lane memory; beyond the end the last row is repeated."""
     last, n = frames.shape[0] - 1, frames.shape[1]
     if has_whole_blocks(frames, first):
         for j in range(0, n, WIDTH):
@@ -395,7 +395,7 @@ def fill(memory, frames, first):
 
 @part
 def drain(memory, frames, first):
-    """Put lane memory into rows first .. first + WIDTH - 1 of `frames` (T, n), as far as there are rows."""
+    """Copy lane memory to rows first .. first + WIDTH - 1 of `frames` (T, n), up to its last row."""
     n = frames.shape[1]
     if has_whole_blocks(frames, first):
         for j in range(0, n, WIDTH):
@@ -409,14 +409,14 @@ def drain(memory, frames, first):
 
 @part
 def drain_blocks(memory, frames, first, starts):
-    """`drain` of only the columns in the blocks of WIDTH beginning at `starts`; for rows that `has_whole_blocks`."""
+    """Copy like `drain`, but only the blocks of WIDTH columns that start at `starts`; requires `has_whole_blocks`."""
     n = frames.shape[1]
     for at in starts:
         _move_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)
 
 
 def block_starts(wanted: BoolArray) -> IntArray:
-    """Return where the blocks of WIDTH columns begin that hold the columns `wanted` (n,), for `drain_blocks`."""
+    """Return the start indices of the blocks of WIDTH columns that contain the columns `wanted` (n,), for `drain_blocks`."""
     starts = np.arange(0, len(wanted), WIDTH)
     held = np.logical_or.reduceat(wanted, starts) if len(wanted) else np.zeros(0, dtype=np.bool_)
     return np.asarray(np.minimum(starts[held], max(len(wanted) - WIDTH, 0)), dtype=np.int64)

@@ -1,10 +1,10 @@
 """Cholesky factors with the sparsity of a tree, and the normal equations of an estimated trajectory.
 
 Tree sparsity (Featherstone 2008, section 6.5): coordinates are numbered from the root outwards; entry (i, j) is zero unless one
-of them is on the other's path to the root. Row k is stored by depth, rows[k * stride + dof_depth[i]] = H[k, i] for every i on the
-path of k, so the path of an ancestor is the beginning of the row, and the inner loop runs over consecutive numbers, WIDTH at a
-time; numbers behind a row's end are never read. H = L^T D L with L unit lower triangular: eliminated from the leaves inwards, it
-has no fill-in.
+coordinate is on the path of the other to the root. Row k is stored by depth: rows[k * stride + dof_depth[i]] = H[k, i] for every
+i on the path of k. The path of an ancestor is then the beginning of the row, and the inner loop runs over consecutive numbers,
+WIDTH at a time; numbers beyond the end of a row are never read. H = L^T D L with L unit lower triangular has no fill-in if
+coordinates are eliminated from the leaves inwards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def row_stride(deepest: int) -> int:
 
 @part
 def factorise(dof_path, dof_depth, rows, stride, diagonal):
-    """Replace H by its factors: D on the diagonal, L below it. Returns the smallest D_k / diagonal_k."""
+    """Replace H by its factors, D on the diagonal and L below it; return the smallest D_k / diagonal_k."""
     least = 1e300
     for k in range(dof_path.shape[0] - 1, -1, -1):
         depth, row = dof_depth[k], k * stride
@@ -56,9 +56,9 @@ def solve(dof_path, dof_depth, rows, stride, x):
 
 @kernel
 def add_rows(band, n, first, rows, places, work):
-    """Add rows[t]^T rows[t] of every t: rows (T', m, W, p) on the unknowns `places` (p,) of the knots first + t + s, s < W.
+    """Add rows[t]^T rows[t] for every t: rows (T', m, W, p) for the unknowns `places` (p,) of the knots first + t + s, s < W.
 
-    band (T n, (reach + 1) n): band[j, i - j] = A[i, j], n unknowns a knot. work (m, W n), zeros.
+    band (T n, (reach + 1) n): band[j, i - j] = A[i, j], n unknowns per knot. work (m, W n), zeros.
     """
     count, m, width, p = rows.shape
     for t in range(count):
@@ -77,7 +77,7 @@ def add_rows(band, n, first, rows, places, work):
 
 @kernel
 def add_weighted(band, first, weights, square):
-    """Add terms whose rows on knot first + t + s are weights[s] J[t]: square (T', n, n) = J^T J; band as of `add_rows`."""
+    """Add terms with the rows weights[s] J[t] for knot first + t + s: square (T', n, n) = J^T J; band as in `add_rows`."""
     n, width = square.shape[1], weights.shape[0]
     for t in range(square.shape[0]):
         for s in range(width):
@@ -94,11 +94,11 @@ def add_weighted(band, first, weights, square):
 
 @exact_kernel
 def spread_rows(by_place, by_rate, by_acceleration, frames, places, columns, weights, differences, scale, rows, work):
-    """Fill rows (T', m, W, p) on the coefficients of a spline, of forces with derivatives by_... (T, n, n).
+    """Fill the rows (T', m, W, p) for spline coefficients of forces with the derivatives by_... (T, n, n).
 
     Row t is scale[t] (T', m) times the sum over d of differences[d] times the forces `places` (m,) in the frame
-    frames[0] + (t + d) frames[1]; it depends on the unknowns `columns` (p,). weights (3, S): of place, rate and acceleration on
-    the coefficients from a frame's first on; W = S + len(differences) - 1. work (3, p).
+    frames[0] + (t + d) frames[1]; it depends on the unknowns `columns` (p,). weights (3, S): weights of the coefficients, from
+    the first of a frame on, in position, rate and acceleration; W = S + len(differences) - 1. work (3, p).
     """
     count, m, _, p = rows.shape
     for t in range(count):
@@ -124,8 +124,8 @@ def spread_rows(by_place, by_rate, by_acceleration, frames, places, columns, wei
 def marker_columns(columns, p_WM, moved, J):
     """Fill J (T, M, 3, nv) with the derivatives of the markers at p_WM (T, M, 3) by the coordinates.
 
-    columns (T, 6, nv) as `crba.joint_columns` makes them: a marker at p moves by v + omega x p; moved (M, nv), 1 where a
-    coordinate moves a marker, else 0.
+    columns (T, 6, nv) from `dynamics.joint_columns`: a marker at p moves by v + omega x p; moved (M, nv): 1 if a coordinate
+    moves a marker, else 0.
     """
     count, markers, _, nv = J.shape
     for t in range(count):
@@ -140,11 +140,11 @@ def marker_columns(columns, p_WM, moved, J):
 
 @kernel
 def marker_equations(columns, R, p, links, p_LM, paths, lengths, scale, seen_at, square, pull, work):
-    """Fill square (T, nv, nv) = J^T J and pull (T, nv) = J^T rest, given as zeros, of markers weighted by scale (T, M).
+    """Fill square (T, nv, nv) = J^T J and pull (T, nv) = J^T residual, initially zeros, of markers weighted by scale (T, M).
 
-    columns (T, 6, nv) as `crba.joint_columns` makes them; R (T, B, 3, 3), p (T, B, 3) of the bodies; markers at p_LM (M, 3) on
-    the bodies `links`, moved by the coordinates paths (M, most), lengths (M,) of them, the root's first; seen_at (T, M, 3).
-    work (most, 3).
+    columns (T, 6, nv) from `dynamics.joint_columns`; R (T, B, 3, 3), p (T, B, 3): poses of the bodies; p_LM (M, 3): markers on
+    the bodies `links`; paths (M, most): coordinates that move each marker, from the root outwards, and lengths (M,): their
+    number; seen_at (T, M, 3): recorded positions. work (most, 3).
     """
     for t in range(square.shape[0]):
         for m in range(links.shape[0]):

@@ -1,6 +1,6 @@
-"""Derivatives and regressor of inverse dynamics, in world axes about one point O fixed in space.
+"""Derivatives and regressor of inverse dynamics, in world axes about a point O that is fixed in space.
 
-O is the origin of link 0 in the frame. For every link i with coordinates j, outwards:
+O is the origin of link 0 in each frame. For every link i with coordinates j, outwards:
     s_j,   v_i = v_p + s qd,   a_i = a_p + s qdd + v_i x s qd    (a_world = -gravity)
     rate_j = v_i x s_j,   carried_j = v_p x s_j,   twice_j = a_p x s_j + v_p x carried_j
 and composites over the subtree of i: inertia I, force f = I a + v x* I v, and the matrix B of Niemeyer & Slotine
@@ -12,8 +12,8 @@ for j on the path of i:
     dtau_i/dq_j = s_i . (2 B_i carried_j + I_i twice_j)
     dtau_j/dq_i = s_j . (2 B_i carried_i + I_i twice_i + s_i x* f_i)        (j not of the same joint)
     dtau_i/dv_j = s_i . (2 B_i s_j + I_i (carried_j + rate_j)),   dtau_j/dv_i = s_j . (2 B_i s_i + I_i (carried_i + rate_i))
-and dtau/dvdot = M. A wrench F fixed in the world adds s_i . (s_j x* F_i) to dtau_i/dq_j. Steps of q are those of
-`integrate`: along the coordinates of v.
+and dtau/dvdot = M. A wrench F that is constant in the world adds s_i . (s_j x* F_i) to dtau_i/dq_j. Steps of q are those of
+`integrate`, along the coordinates of v.
 
 Regressor: tau = Y(q, v, vdot) phi, linear in every link's ten inertial parameters
 phi = [m, m c (3), I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the link origin, link axes]; a link's force is
@@ -50,7 +50,7 @@ from biodyn.kernels.vec3 import add, compose, congruent, cross, dot, rotate, rot
 
 @register_bundle
 class Sweep(NamedTuple):
-    """Numbers of eight frames: lane memory, fields a row."""
+    """Working memory of eight frames: rows of fields in lane memory."""
 
     R_WB: FloatArray  # n rows of 9
     p_OB: FloatArray  # n rows of 3, from O
@@ -79,19 +79,19 @@ def get6(memory, i):
 
 @inline
 def set6(memory, i, a):
-    """Put a 6-vector into row i."""
+    """Store a 6-vector in row i."""
     store6(memory, 6 * i, a)
 
 
 @inline
 def six(a, b):
-    """Return [a; b]."""
+    """Return the 6-vector [a; b]."""
     return (a[0], a[1], a[2], b[0], b[1], b[2])
 
 
 @inline
 def halves(a):
-    """Return the angular and the linear half."""
+    """Return the angular and the linear part of a 6-vector."""
     return (a[0], a[1], a[2]), (a[3], a[4], a[5])
 
 
@@ -189,7 +189,7 @@ def _column_times(matrix, i, k, a):
 
 @inline
 def _set_skew(matrix, i, row, column, a):
-    """Put [a] into the 3x3 block at (row, column) of the 6x6 matrix in row i."""
+    """Store [a] in the 3x3 block at (row, column) of the 6x6 matrix in row i."""
     first = 36 * i + 6 * row + column
     zero = broadcast(0.0)
     store3(matrix, first, (zero, -a[2], a[1]))
@@ -215,7 +215,7 @@ def fill_motion(tree, q, v, vdot, first, work):
             p = add(load3(work.p_OB, 3 * parent), rotate(R_WP, p))
             R = compose(R_WP, R)
             v_P, a_P = get6(work.v, parent), get6(work.a, parent)
-        else:  # place from O, which is where link 0 is
+        else:  # position relative to O, the origin of link 0
             if i == 0:
                 store3(work.origin, 0, p)
             p = sub(p, load3(work.origin, 0))
@@ -254,7 +254,7 @@ def _unit_vector(k):
 
 @part
 def fill_composites(tree, work):
-    """Fill the composites: inertia, B and force of every subtree."""
+    """Fill the composite inertia, B and force of every subtree."""
     inertia, B = work.inertia, work.B
     zero = broadcast(0.0)
     for i in range(tree.parent.shape[0]):
@@ -270,7 +270,7 @@ def fill_composites(tree, work):
         S = congruent(R, row6(tree.inertia_origin, i))
         gx, gy, gz = h[0] + 0.5 * m * p[0], h[1] + 0.5 * m * p[1], h[2] + 0.5 * m * p[2]
         x, y, z = p[0] * gx, p[1] * gy, p[2] * gz
-        # parallel axes, as in crba.py
+        # parallel-axis theorem, as in `dynamics`
         J = (
             S[0] + 2.0 * (y + z),
             S[1] - (p[0] * gy + p[1] * gx),
@@ -324,7 +324,7 @@ def _gather_wrenches(tree, wrenches, links, first, work):
 
 @part
 def _fill_coordinate(tree, i, j, of_q, of_v, of_vdot, work):
-    """Put in what coordinate j of link i has with those on its path, (nv, nv) a matrix in lane memory."""
+    """Store the derivatives for coordinate j of link i and the coordinates on its path; (nv, nv) matrices in lane memory."""
     nv = tree.dof_link.shape[0]
     s = get6(work.s, j)
     # rows above: tau of the path, moved by coordinate j
@@ -380,7 +380,7 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, wrenches, links, by_q, by_v, 
 
 
 def derivatives_work_size(tree: Tree) -> int:
-    """Return how many doubles `inverse_dynamics_derivatives` needs as `matrices`."""
+    """Return the size of the array `matrices` of `inverse_dynamics_derivatives`."""
     return 3 * tree.dof_link.shape[0] ** 2 * WIDTH
 
 

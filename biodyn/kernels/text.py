@@ -1,4 +1,4 @@
-"""The rows of a table as text: decimals without trailing zeros, and words, between commas."""
+"""Rows of a comma-separated table as text: decimals without trailing zeros, and words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from biodyn.kernels.jit import inline, kernel
 
-#: Characters that a number of 15 decimals or fewer takes at most: sign, sixteen digits, the zero before the point, the point.
+#: Largest number of characters of a number with up to 15 decimals: sign, sixteen digits, zero before the point, point.
 NUMBER_WIDTH: Final = 19
-#: Whole numbers below it are exact in a double.
+#: Whole numbers below this limit are exact in double precision.
 EXACT: Final = 1e15
 _COMMA, _LINE, _MINUS, _POINT = 44, 10, 45, 46
-# unsigned: dividing by them takes no look at the sign
+# unsigned, because division then needs no check of the sign
 _NONE, _TEN, _ZERO = np.uint64(0), np.uint64(10), np.uint64(48)
 
 
@@ -28,7 +28,7 @@ def _write_digits(value, count, text, at):
 
 @inline
 def _write_number(size, unit, decimals, text, at):
-    """Write size / unit, unit = 10^decimals, from text[at] on; return where it ends."""
+    """Write size / unit with unit = 10^decimals, starting at text[at]; return the index after its last character."""
     whole = size // unit
     part = size - whole * unit
     count, bound = 1, _TEN
@@ -50,11 +50,11 @@ def _write_number(size, unit, decimals, text, at):
 
 @kernel
 def write_rows(numbers, decimals, codes, order, words, begins, text):
-    """Fill text with the rows of a table, a line each; return how many characters they are.
+    """Fill text with the rows of a table, one line per row; return the number of characters.
 
-    numbers (F, N): NaN is an empty cell; below `EXACT` in units of the last decimal. codes (K, N): words by number, an empty cell
-    where negative. order (C,): of each column its row of `numbers`, or `-1 - row` of `codes`. words: all words one after the
-    other, word i from begins[i] to begins[i + 1]. text must have room.
+    numbers (F, N): below `EXACT` in units of the last decimal; NaN is an empty cell. codes (K, N): index of a word; a negative
+    number is an empty cell. order (C,): for each column its row in `numbers`, or `-1 - row` for a row in `codes`. words: all
+    words in succession, word i from begins[i] to begins[i + 1]. text must be long enough.
     """
     scale, at = 10.0**decimals, 0
     unit = np.uint64(scale)

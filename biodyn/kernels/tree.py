@@ -1,8 +1,8 @@
-"""The rigid-body tree as arrays of links in topological order, its joint kinds, and wrenches along the tree.
+"""Rigid-body tree as arrays of links in topological order, its joint kinds, and wrenches along the tree.
 
 A joint gives the pose of its link in the parent, R_PC(q) and p_PC(q), and its motion subspace S in link axes (Featherstone 2008,
 section 4.4), which is constant for every kind: the apparent derivative of S is zero. Joints with several axes are chains of
-one-axis joints (`rigid_body.multibody`), so these five kinds are enough; no other kernel depends on the kind.
+one-axis joints (`rigid_body.multibody`), so that five kinds are sufficient.
 
 | kind      | q                  | v                       | S                     |
 |-----------|--------------------|-------------------------|-----------------------|
@@ -12,7 +12,7 @@ one-axis joints (`rigid_body.multibody`), so these five kinds are enough; no oth
 | SPHERICAL | quaternion w x y z | omega in link axes      | [1; 0]                |
 | FREE      | x y z, quaternion  | [omega; v] in link axes | 1                     |
 
-Wrenches are in lane memory with link rows that begin with the pose in the parent: R (9 fields), p (3).
+Wrenches are in lane memory; the row of each link starts with its pose in the parent: R (9 fields), p (3).
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from biodyn.kernels.vec3 import (
 
 @register_bundle
 class Tree(NamedTuple):
-    """n links, link i moved by joint i; every parent comes before its children.
+    """Tree of n links; joint i moves link i, and parents precede their children.
 
-    A link frame is the joint frame after the joint motion: x_P = R_PC(q) x_C + p_PC(q), at q = 0 R_PJ and p_PJ.
-    Matrices are stored row by row (9), symmetric ones as xx xy xz yy yz zz (6). SI units.
+    A link frame is the joint frame after the joint motion: x_P = R_PC(q) x_C + p_PC(q); R_PC = R_PJ and p_PC = p_PJ at q = 0.
+    Matrices are stored row by row (9 numbers), symmetric ones as xx xy xz yy yz zz (6 numbers). SI units.
     """
 
     parent: IntArray  # (n,) index of the parent link, -1 = world
-    kind: IntArray  # (n,) joint kind, see joints.py
+    kind: IntArray  # (n,) joint kind, see the table above
     idx_q: IntArray  # (n,) first coordinate of the joint in q
     idx_v: IntArray  # (n,) first coordinate in v, vdot, tau
     nv: IntArray  # (n,) number of velocity coordinates
-    dof_link: IntArray  # (nv,) link each velocity coordinate belongs to
-    dof_parent: IntArray  # (nv,) next velocity coordinate on the way to the root, -1 = none
+    dof_link: IntArray  # (nv,) link of each velocity coordinate
+    dof_parent: IntArray  # (nv,) preceding velocity coordinate on the path from the root, -1 = none
     dof_depth: IntArray  # (nv,) number of velocity coordinates before it on the path from the root
-    dof_path: IntArray  # (nv, deepest + 1) the coordinate at each depth on the path to it, itself the last, then -1
-    dof_blocks: IntArray  # where blocks of WIDTH numbers of M, row by row, begin that hold related coordinates
+    dof_path: IntArray  # (nv, deepest + 1) coordinates on the path to each coordinate by depth, itself last, then -1
+    dof_blocks: IntArray  # start indices of the blocks of WIDTH numbers of M, row by row, with related coordinates
     R_PJ: FloatArray  # (n, 9) placement of the joint frame in the parent link
     p_PJ: FloatArray  # (n, 3)
     axis: FloatArray  # (n, 3) angular part of a one-axis joint's motion (unit, or zero: prismatic)
@@ -80,7 +80,7 @@ FREE: Final = 4
 
 @inline
 def combine_rotations(fixed, by_sine, by_cosine, s, c):
-    """Return fixed + s by_sine + c by_cosine: a rotation about any axis behind any placement, in 18 products."""
+    """Return fixed + s by_sine + c by_cosine: a rotation about any axis after any fixed rotation, in 18 products."""
     return (
         fixed[0] + s * by_sine[0] + c * by_cosine[0],
         fixed[1] + s * by_sine[1] + c * by_cosine[1],
@@ -139,7 +139,7 @@ def joint_motion(tree, i, v):
 def joint_column(tree, i, k, R_WB, p_OB):
     """Return column k of S of joint i as (angular, linear) in world axes at the point O.
 
-    R_WB: the link's rotation; p_OB: the link's origin from O in world axes.
+    R_WB: rotation of the link; p_OB: origin of the link relative to O, in world axes.
     """
     kind = tree.kind[i]
     if kind == REVOLUTE or kind == SCREW:
@@ -159,7 +159,7 @@ def joint_column(tree, i, k, R_WB, p_OB):
 
 @inline
 def hand_on(links, here, there, force, n, f):
-    """Add the wrench (n, f) of the link at row `here` to its parent's at `there`; `force` is the field of n, then f."""
+    """Add the wrench (n, f) of the link in row `here` to that of its parent in row `there`; `force`: field of n, then f."""
     R, p = load9(links, here), load3(links, here + 9)
     f_P = rotate(R, f)
     n_P = add(rotate(R, n), cross(p, f_P))
@@ -169,7 +169,7 @@ def hand_on(links, here, there, force, n, f):
 
 @inline
 def load_wrench(wrenches, k, first, memory):
-    """Return wrench k of frames first .. first + WIDTH - 1 of (T, K, 6) as (moment, force), by way of six fields of memory."""
+    """Return wrench k of frames first .. first + WIDTH - 1 of (T, K, 6) as (moment, force); uses six fields of memory."""
     last = wrenches.shape[0] - 1
     for lane in range(WIDTH):
         row = min(first + lane, last)
@@ -180,9 +180,9 @@ def load_wrench(wrenches, k, first, memory):
 
 @inline
 def subtract_wrench(links, row, force, path, start, end, n, f):
-    """Subtract the wrench (n, f) about the world origin from the last link of path[start:end], links from the root.
+    """Subtract the wrench (n, f) about the world origin from the last link of path[start:end] (links from the root outwards).
 
-    row: fields of a link; row 0 is the world's.
+    row: number of fields per link; row 0 is that of the world.
     """
     for k in range(start, end):
         here = (path[k] + 1) * row

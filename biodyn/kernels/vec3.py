@@ -142,7 +142,7 @@ def select_column(R, c):
 
 @inline
 def quaternion_to_matrix(w, x, y, z):
-    """Return the rotation matrix of a quaternion of any length (it is normalised on the way)."""
+    """Return the rotation matrix of a quaternion of any length, which is normalised."""
     s = 2.0 / (w * w + x * x + y * y + z * z)
     sx, sy, sz = s * x, s * y, s * z
     return (
@@ -188,7 +188,7 @@ def row9(array, i):
 
 @inline
 def set3(array, i, a):
-    """Put a vector into columns 0-2 of row i."""
+    """Store a vector in columns 0-2 of row i."""
     array[i, 0] = a[0]
     array[i, 1] = a[1]
     array[i, 2] = a[2]
@@ -196,7 +196,7 @@ def set3(array, i, a):
 
 @inline
 def set9(array, i, R):
-    """Put a matrix into row i of an (n, 9) array."""
+    """Store a matrix in row i of an (n, 9) array."""
     array[i, 0] = R[0]
     array[i, 1] = R[1]
     array[i, 2] = R[2]
