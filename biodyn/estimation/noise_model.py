@@ -303,7 +303,7 @@ def similar_times(kinds: Kinds, since_s: FloatArray) -> Shares:
 
 
 def shown_sizes(values: FloatArray, known: BoolArray, shares: Shares, knot_s: float) -> FloatArray:
-    """Return the root mean square (K, R) of values (K, R) at knots over all strikes, see `similar_times`.
+    """Return the RMS over all strikes (K, R) of values (K, R) at knots, at the same time after a strike (`similar_times`).
 
     known: (K, R) mask of the known values. The result is smoothed over a hundredth of a second, and 0 if no value is known.
     """

@@ -30,8 +30,8 @@ _SECOND = np.array([1.0, -2.0, 1.0])
 _ITSELF = np.ones(1)
 #: Generalised forces of the free root: the balance of the whole body.
 ROOT = 6
-# : Number of subsequent coefficients coupled by the widest term, the second difference of torques at knots (five
-# coefficients each).
+#: Number of subsequent coefficients coupled by the widest term, the second difference of torques at knots (five
+#: coefficients each).
 REACH = len(_SECOND) + DEGREE - 2
 #: Factors, in steps after the first, on the changes of torques and accelerations of the previous step at the same time after
 #: a strike.
@@ -120,7 +120,7 @@ def smooth_thirds(
 
 
 def _shown_thirds(problem: Problem, third: FloatArray) -> FloatArray:
-    """Return the root mean squares of third differences (count, nv) over all strikes (`noise_model.shown_sizes`)."""
+    """Return the RMS over all strikes (count, nv) of the third differences of the motion, at the same time after a strike."""
     knots, since_s = problem.knots, problem.since_strike_s[:: problem.knots.step]
     between = np.clip(np.arange(len(third)), 1, knots.knots - 1)
     middle = midway_since_strike(since_s[between - 1], since_s[between])
@@ -143,7 +143,7 @@ class Rows:
     """Part of the balance: rows (count, 6, W, nv) for the coefficients k, k + 1, ..., and minus its residual (count, 6), in
     SDs.
 
-    frames: frames of the part.
+    frames: frames of this part.
     """
 
     frames: slice
@@ -251,7 +251,7 @@ def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
 
 
 def shown_torques(problem: Problem, tau: FloatArray) -> FloatArray:
-    """Return the `noise_model.shown_changes` (knots - 2, R) of torques tau (knots, R)."""
+    """Return the RMS over all strikes (knots - 2, R) of the second differences of torques tau (knots, R)."""
     at_knots = slice(None, None, problem.knots.step)
     shares = similar_times(kinds_of(problem.model, problem.torque_rows), problem.since_strike_s[at_knots][1:-1])
     return shown_changes(tau, problem.torque_known[at_knots], shares, problem.knots.knot_s)

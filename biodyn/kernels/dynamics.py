@@ -292,7 +292,7 @@ def _hand_on_all(parent, links, here, J, H, M, n, f):
 
 @inline
 def _one_axis(tree, i, tau, links):
-    """Inward step of the articulated-body algorithm for a revolute, prismatic or helical joint."""
+    """Perform the inward step of the articulated-body algorithm for a revolute, prismatic or helical joint."""
     here = (i + 1) * _ABA_ROW
     J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
     n, f = load3(links, here + _N), load3(links, here + _F)
@@ -334,7 +334,7 @@ def _one_axis(tree, i, tau, links):
 
 @inline
 def _ball(tree, i, tau, links):
-    """Inward step for a spherical joint: S = [1; 0], U = [J; H^T], D = J, so that Ia = [[0, 0], [0, M - H^T J^-1 H]]."""
+    """Perform the inward step for a spherical joint: S = [1; 0], U = [J; H^T], D = J, Ia = [[0, 0], [0, M - H^T J^-1 H]]."""
     here = (i + 1) * _ABA_ROW
     J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
     n, f = load3(links, here + _N), load3(links, here + _F)
@@ -365,7 +365,7 @@ def _ball(tree, i, tau, links):
 
 @inline
 def _float(tree, i, tau, links):
-    """Inward step for a free joint: S = 1, so that Ia = 0 and pa = tau; only the joint's own wrench acts on the parent."""
+    """Perform the inward step for a free joint: S = 1, Ia = 0 and pa = tau; only the wrench of the joint acts on the parent."""
     here, at, parent = (i + 1) * _ABA_ROW, tree.idx_v[i], tree.parent[i]
     n, f = load3(tau, at), load3(tau, at + 3)
     store3(links, here + _T, n)
@@ -376,7 +376,7 @@ def _float(tree, i, tau, links):
 
 @inline
 def _rigid(tree, i, links):
-    """Inward step for a weld, which transmits the whole articulated inertia."""
+    """Perform the inward step for a weld, which transmits the whole articulated inertia."""
     here, parent = (i + 1) * _ABA_ROW, tree.parent[i]
     if parent >= 0:
         J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)

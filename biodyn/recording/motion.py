@@ -21,8 +21,8 @@ class Markers:
 
     Attributes:
         labels: cleaned marker labels (subject prefix stripped), unique, in file order; length M.
-        positions: (T, M, 3) m; NaN if the marker was not seen. Axes: of the owner (laboratory in a
-            `Recording` fresh from a file, World after `Recording.rotated`).
+        positions: (T, M, 3) m; NaN if the marker was not visible. Axes: laboratory in a `Recording` as read from a file, World
+            after `Recording.rotated`.
         rate_hz: frames per second.
         virtual: whether they are virtual points of measured segment poses (`SegmentPoses.as_points`).
     """
@@ -83,8 +83,8 @@ def bare_label(label: str) -> str:
 
 
 def person_is_there(seen: BoolArray) -> BoolArray:
-    """Return (T,) whether at least half of the largest number of markers in any frame are `seen` (T, M)."""
-    # The person is present while at least this share of the largest number of visible markers is seen.
+    """Return the frames (T,) with the person: at least half as many visible markers, `seen` (T, M), as in any other frame."""
+    # Least number of visible markers while the person is present, as a fraction of the largest number in any frame.
     there_share = 0.5
     count = seen.sum(axis=1)
     return np.asarray(count >= max(there_share * count.max(initial=0), 1))
@@ -96,12 +96,12 @@ _CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.
 
 @dataclass(frozen=True)
 class SegmentPoses:
-    """Poses of segments B in axes A of the owner (laboratory in a file, World after `rotated`).
+    """Poses of segments B in axes A (laboratory as read from a file, World after `rotated`).
 
     Attributes:
         labels: names of the segments, unique, in file order; length S.
-        rotations: (T, S, 3, 3) R_AB; the columns are the axes of the segment. NaN if the segment was not seen.
-        origins: (T, S, 3) m, p_AB of the origin of the segment. NaN if it was not seen.
+        rotations: (T, S, 3, 3) R_AB; the columns are the axes of the segment. NaN if the segment was not visible.
+        origins: (T, S, 3) m, p_AB of the origin of the segment. NaN if it was not visible.
         rate_hz: frames per second.
         reliability: (T, S) as stored, None if the file has none.
         landmarks: segment label and position (3,) m in segment axes of every landmark in the file.

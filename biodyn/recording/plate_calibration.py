@@ -38,7 +38,7 @@ class PlateCorrection:
         number: plate number in the recordings.
         corners: (4, 3) m before the correction; they identify the plate.
         shift, turn: (3,) each, shift and rotation vector (about the surface centre) of the plate relative to its stored
-        corners.
+            corners.
         sensitivity: (6, 6) C of this module, plate axes, N and Nm. Standard deviations are NaN for assumed entries.
         cop_error, direction_error: RMS error before and after the correction; NaN if not measured.
     """

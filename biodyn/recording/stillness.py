@@ -1,4 +1,4 @@
-"""Find the part of a recording with the least marker movement, and measure the movement."""
+"""Part of a recording with the least marker movement (quiet standing), and size of this movement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.points import lengths
 from biodyn.recording.motion import Markers
 
-#: Duration over which standing is judged, s: standing people sway by millimetres in this time.
+#: Duration over which the movement is evaluated, s; standing people sway by millimetres in this time.
 QUIET_S = 0.5
 #: Largest movement of the markers in quiet standing ...
 QUIET_RANGE_M = 0.03
@@ -25,7 +25,7 @@ _SAMPLES = 6
 
 @dataclass(frozen=True)
 class QuietPart:
-    """Frames [first, last] with the least marker movement, and this movement, m (inf if no marker is seen)."""
+    """Frames [first, last] with the least marker movement, and this movement, m (inf if no marker is visible)."""
 
     first: int
     last: int
@@ -58,13 +58,13 @@ def quietest_part(markers: Markers) -> QuietPart:
 def movement_m(positions: FloatArray) -> float:
     """Return the median over the markers of the diagonal (m) of the bounding box of each trajectory.
 
-    `positions` (T, M, 3) m. Only markers seen in all frames count; inf without any.
+    `positions` (T, M, 3) m. Only markers that are visible in all frames are used; inf if there are none.
     """
     return float(_movements([positions])[0][0])
 
 
 def _movements(parts: Sequence[FloatArray]) -> tuple[FloatArray, BoolArray]:
-    """Return the marker movement (P,) m in each part (T, M, 3) m, and (P, M) whether each marker is seen throughout it."""
+    """Return the marker movement (P,) m in each part (T, M, 3) m, and a mask (P, M) of the markers visible in all its frames."""
     shown: BoolArray = np.array([np.isfinite(part[..., 0]).all(axis=0) for part in parts])
     reach = np.array([lengths(part.max(axis=0) - part.min(axis=0)) for part in parts])
     median = median_over_frames(np.where(shown, reach, np.nan).T)
@@ -107,7 +107,7 @@ class Preview:
 
     @property
     def movements_m(self) -> FloatArray:
-        """Return the movement of the markers in every piece, (P,) m; inf if no marker is seen throughout."""
+        """Return the movement of the markers in every piece, (P,) m; inf if no marker is visible in all its frames."""
         return self._movements[0]
 
     def quietest(self) -> QuietPart:
@@ -116,9 +116,9 @@ class Preview:
         return QuietPart(self.starts[best], self.starts[best] + (self.piece_frames - 1) * self.step, movement)
 
     def quiet_markers(self) -> Markers:
-        """Return the markers in the quietest piece; those not seen in it are taken from the whole preview.
+        """Return the markers in the quietest piece; markers not visible in it are taken from the whole preview.
 
-        The result has one frame: the median position of each marker, m; NaN if it was never seen.
+        The result has one frame: the median position of each marker, m; NaN if it is never visible.
         """
         positions = median_over_frames(list(self.pieces())[_quietest(*self._movements)[0]])
         unseen = ~np.isfinite(positions[:, 0])

@@ -117,9 +117,8 @@ class GroundReaction:
         centre_of_pressure: per side (T, 3) m, NaN below the contact threshold.
         free_moment: per side (T,) Nm about the vertical through the centre of pressure, NaN below the threshold.
         shared: shares of each foot in loads of both feet on one plate.
-        near_unmeasured: per side (T,) bool; True if the foot is in the air, but so close to a strike or foot off without a
-        plate
-            that the motion filter smooths its force into this frame. The whole body is not in balance in these frames.
+        near_unmeasured: per side (T,) bool; True if the foot is in the air, but so close to a strike or foot off outside the
+            plates that the motion filter spreads its force to this frame. The whole body is not in balance in these frames.
         expected_sd: per side (2, T, 6) standard deviation of the smoothed force before unmeasured strikes, for two independent
             causes; empty without such strikes.
         full_bandwidth: the same forces and contacts with a filter that does not attenuate a step, for tables, figures and

@@ -13,7 +13,7 @@ from biodyn.rigid_body.multibody import Multibody
 
 
 def checked_array(values: ArrayLike, shape: tuple[int | None, ...], name: str) -> FloatArray:
-    """Return `values` as a C-ordered float64 array of the given shape; None in `shape` stands for any length.
+    """Return `values` as a C-ordered float64 array of the given shape; None in `shape` means any length.
 
     Raises ModelError that names the argument if its shape is wrong or if it contains non-numbers or infinite numbers. NaN is
     accepted and means missing.

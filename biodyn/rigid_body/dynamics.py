@@ -21,7 +21,7 @@ from biodyn.rigid_body.multibody import Multibody
 
 
 def subtree_mass(tree: Tree) -> FloatArray:
-    """Return the mass (n,), kg, of each link including all links that it carries."""
+    """Return the mass (n,), kg, of the subtree of each link, including the link itself."""
     mass = tree.mass.copy()
     for i in range(len(mass) - 1, 0, -1):
         if tree.parent[i] >= 0:

@@ -244,7 +244,7 @@ class _Segment:
 
 
 def _mjcf_segments(mb: Multibody) -> Iterator[_Segment]:
-    """Return the bodies in topological order, with massless moving links merged into the body that each carries.
+    """Return the bodies in topological order, with massless moving links merged into the body attached to each.
 
     MuJoCo requires that every moving body has mass; instead a body can have several joints. Axes and anchors are expressed in
     the frame of this body at q = 0.

@@ -329,7 +329,7 @@ def _assigned_side(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
 
 
 def no_columns(frames: Frames) -> Columns:
-    """Return no columns."""
+    """Return an empty set of columns, for a source without an effect."""
     return stack_columns(frames, [])
 
 
@@ -359,12 +359,12 @@ class Fitted:
 
     @cached_property
     def carrying(self) -> IntArray:
-        """Links (K,) that carry markers."""
+        """Indices (K,) of the links with markers."""
         return np.unique(self.links)
 
     @cached_property
     def sums(self) -> FloatArray:
-        """Matrices (4, K, M) that sum marker values over the K links that carry them, weighted by position and by 1."""
+        """Matrices (4, K, M) that sum marker values over the markers of each of the K links, weighted by position and by 1."""
         carries = (self.links == self.carrying[:, None]).astype(np.float64)
         return np.stack([carries * place for place in (*self.p_LM.T, 1.0)])
 
@@ -383,7 +383,7 @@ class Fitted:
 def fit_gradient(frames: Frames, fitted: Fitted, some: tuple[int, ...] | None = None) -> FloatArray:
     """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y).
 
-    some: places in `Fitted.carrying` of the links with markers that count; None = all.
+    some: indices in `Fitted.carrying` of the links whose markers are used; None = all.
 
     With x = p + R p_LM, the forces w (x - y) at the markers of a link, and their moments about the world's origin, follow from
     the link's pose and from four sums over its markers, of w (p_LM, 1) and w (p_LM, 1) y^T: one product of matrices for all.

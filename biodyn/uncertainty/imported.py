@@ -30,8 +30,8 @@ from biodyn.uncertainty.inputs import Magnitudes, TrialInputs, load_magnitudes
 from biodyn.uncertainty.parameter_sensitivities import RATE_HZ, PointUncertainty, largest_extent
 from biodyn.uncertainty.settings import UncertaintySettings
 
-# : Number of draws per source: the accuracy of the SD is 16 % in a frame, and about 5 % over the time of the filter
-# and all sources.
+#: Number of draws per source: the accuracy of the SD is 16 % in a frame, and about 5 % over the time of the filter
+#: and all sources.
 DRAWS: Final = 20
 
 

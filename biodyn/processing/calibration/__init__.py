@@ -1,10 +1,9 @@
 """Calibration of the subject: mass, height, joint centres and axes.
 
-Input: the static trial, the marker mapping, the markers of the walk and the section [model] (`settings.py`).
-Output: body mass with its source, and the `SubjectModel` that is fitted to the walk. This
-stage has no settings.
+Input: the static trial, the marker mapping, the markers of the walk, and the values given by the user. Output: body mass and
+height with their sources, and the `SubjectModel` that is fitted to the walk. This stage has no settings of its own.
 
 `standing` averages the quietest part of the static trial, `subject` determines mass and height, `subject_fit` fits
-joint centres, axes and marker positions to the static trial and the walk, and `model_scaling` measures the bodies of
-an OpenSim model.
+joint centres, axes and marker positions to the static trial and the walk, and `model_scaling` computes the scale factors of
+the bodies of an OpenSim model.
 """

@@ -154,7 +154,7 @@ def read_stored_centres(static: Recording) -> tuple[StoredCentre, ...]:
 
 
 def with_stored_centres(static: Recording, centres: Sequence[StoredCentre]) -> Recording:
-    """Return the recording with its stored joint centres among the markers, to be averaged and rotated with them."""
+    """Add the stored joint centres to the markers of the recording, so that they are averaged and rotated with the markers."""
     columns = [_to_metres(static.model_outputs[centre.label])[:, None] for centre in centres]
     if not columns:
         return static
@@ -165,7 +165,7 @@ def with_stored_centres(static: Recording, centres: Sequence[StoredCentre]) -> R
 
 
 def centre_roles(mapping: MarkerMapping, centres: Sequence[StoredCentre]) -> tuple[MarkerMapping, list[Diagnostic]]:
-    """Return the mapping with the stored centres as landmarks that have no weight in the fit, and a finding about them."""
+    """Add the stored centres to the mapping as landmarks without weight in the fit; return it with a finding about them."""
     if not centres:
         return mapping, []
     roles = tuple(MarkerRole(c.label, c.landmark, c.body, 0.0, True, "stored") for c in centres)
@@ -180,7 +180,7 @@ def centre_roles(mapping: MarkerMapping, centres: Sequence[StoredCentre]) -> tup
 
 
 def _match_label(static: Recording, pattern: re.Pattern[str]) -> str:
-    """Label of a computed point that matches, is visible, and is within the body."""
+    """Return the label of a computed point that matches the pattern, is visible and is within the body; "" if none exists."""
     # Largest distance of a joint centre from the nearest marker; a larger one shows another unit or frame.
     farthest_m = 0.3
     for label, output in static.model_outputs.items():
@@ -204,7 +204,7 @@ _MOST_APART_M = 0.015
 
 
 def with_missing_markers(standing: Standing, walk: Markers, mapping: MarkerMapping) -> Standing:
-    """Return the standing posture, completed by the markers that are visible only in the walk, at their segment positions.
+    """Add the markers that are visible only in the walk to the standing posture, at their positions on the segments.
 
     A marker is added if its segment has three other markers in both recordings. walk: markers in World, gaps filled. The finding
     `marker-carried-over` states the deviation of the markers of the segment from a rigid body.

@@ -174,9 +174,8 @@ def stride_mass(own: StanceMasses, others: Sequence[StanceMasses] = ()) -> tuple
 # Plausible body masses.
 PLAUSIBLE_MASS_KG = (8.0, 300.0)
 KG_A_POUND = 0.45359237
-# Largest variation of the vertical force in quiet standing (sway: about 1 % of weight).
+# Vertical force above which a plate is loaded.
 _LOADED_N = 20.0
-# Largest distance of the markers of a foot outside the plate that carries it.
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def find_unmeasured_bearing(
     rate_hz: float,
     smear_s: float,
 ) -> dict[Side, FootOutline]:
-    """Return the outlines, with a foot marked as bearing while it must carry a required force that no plate measures.
+    """Mark a foot as bearing while it must carry a required force that no plate measures, and return the outlines.
 
     This applies only while neither foot is known to stand off the plates. Each foot without an assigned contact may then carry
     the force.
@@ -150,7 +150,7 @@ def judge_by_balance(
     rate_hz: float,
     smear_s: float,
 ) -> list[PlateContact]:
-    """Return the contacts, revised with the balance of forces.
+    """Revise the contacts with the balance of forces.
 
     A contact that the balance contradicts is rejected. The supported part of a contact across the edge of a plate is assigned.
     """
@@ -377,7 +377,7 @@ def _widen_mask(mask: BoolArray, frames: int) -> BoolArray:
 def with_known_feet(
     signals: TrialSignals, plates: Sequence[ForcePlate], soles_W: Mapping[Side, FloatArray]
 ) -> TrialSignals:
-    """Return the signals with plate offsets measured in the frames in which no foot is above the plate.
+    """Measure the plate offsets again in the frames in which no foot is above the plate, and return the signals.
 
     plates: recorded plates in World. soles_W: points (T, K, 3) m around the sole of each side, NaN where unknown.
     """

@@ -53,7 +53,7 @@ MATCHES_S = 0.1
 def with_overrides(
     contacts: Sequence[PlateContact], overrides: Sequence[ContactOverride], rate_hz: float
 ) -> list[PlateContact]:
-    """Return the contacts with the overrides of the user.
+    """Apply the overrides of the user to the contacts.
 
     An override applies to the load of its plate at `from_s`: from this time (or the start of the load, if it is near) to
     `until_s` or the end of the load. An override without a load has no effect: see `unused_overrides`.
@@ -165,8 +165,8 @@ def _remaining_part(item: PlateContact, first: int, stop: int, start_s: float, e
 
 
 def _load_at(contacts: Sequence[PlateContact], entry: ContactOverride) -> list[PlateContact]:
-    """Return the parts, in order, of the load of the plate at `from_s`; if there are several loads, the one that
-    starts nearest."""
+    """Return the parts, in order of time, of the load of the plate at `from_s`; of several loads, the one with the nearest
+    start."""
     parts_of_plate = sorted(
         (item for item in contacts if item.contact.plate == entry.plate), key=lambda item: item.first
     )
@@ -206,7 +206,7 @@ def without_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
 def with_possible_feet(
     contacts: Sequence[PlateContact], plates: Sequence[PlateSignals], foot_outlines: Mapping[Side, FootOutline]
 ) -> list[PlateContact]:
-    """Return the contacts, with unassigned loads linked to the feet that may have applied them (which are then not in swing).
+    """Link unassigned loads to the feet that may have applied them, which are then not in swing, and return the contacts.
 
     These are feet that rest near the plate (also on a step above it) without an assigned contact. A load too large for a hand
     or a stick concerns every foot without an assigned contact.

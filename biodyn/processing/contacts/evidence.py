@@ -31,8 +31,8 @@ MIN_ABSENT_S = 0.1
 
 @dataclass(frozen=True)
 class Part:
-    """Part of a continuous load: times in s, whether a foot can have applied it, and whether the load continues before and
-    after."""
+    """Part of a continuous load: times (s), whether a foot can have applied it, and whether the load continues before and
+    after it."""
 
     start_s: float
     end_s: float
@@ -79,7 +79,7 @@ def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline]
 
 
 def parts_of_load(start_s: float, end_s: float, here: BoolArray, rate_hz: float) -> list[Part]:
-    """Cut a load from `start_s` to `end_s` where feet arrive and leave; `here` (T,) is `foot_may_load`.
+    """Split a load from `start_s` to `end_s` at the times at which feet arrive or leave; `here` (T,) is `foot_may_load`.
 
     An end without a foot that is shorter than `MIN_ABSENT_S` is assigned to the foot, because the motion has errors of this
     size.

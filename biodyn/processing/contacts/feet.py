@@ -14,8 +14,7 @@ from biodyn.processing.signals.filtering import additional_cutoff_hz, butterwort
 
 # Speed below which a point of the sole rests; swinging feet move ten times as fast.
 REST_SPEED_M_S = 0.25
-# Stance extends from a rest as far as some sole point is low and slower than 0.5 m/s (Ghoussayni
-# 10.1016/j.gaitpost.2003.10.001, limit as in JNER 2025, 10.1186/s12984-025-01544-9).
+# Largest height of a sole point above the lowest one at which it can carry load.
 LOW_HEIGHT_M = 0.03
 
 

@@ -356,7 +356,7 @@ def _has_distances(contact: Contact) -> bool:
 
 
 def without_aid_contacts(contacts: Sequence[Contact], loads: Sequence[OtherLoad]) -> tuple[Contact, ...]:
-    """Return the contacts, after unassigning those whose centre of pressure a walking aid shifted outside the foot.
+    """Unassign the contacts whose centre of pressure is outside the foot because of a walking aid, and return all contacts.
 
     Contacts are changed only if `loads` shows that a walking aid is used.
     """

@@ -1,4 +1,4 @@
-"""Load of one plate by both feet: frames of single support, and the share of each foot in double support."""
+"""Loads of both feet on one plate: frames of single support, and the share of each foot in double support."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from biodyn.processing.contacts.feet import FootOutline, GaitPoints, foot_outlin
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 
-# Least distance of a step (toe-tapping and rocking are shorter), and least rise of a step up.
+# Least rise of a step up.
 LEAST_RISE_M = 0.08
 # If two steps overlap by a larger fraction, they are one jump with both feet.
 TOGETHER_SHARE = 0.6
@@ -56,7 +56,7 @@ def resting_height(foot: FootOutline) -> FloatArray:
 
 def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, rate_hz: float) -> list[FootStep]:
     """Return the steps of both feet in order of time, excluding lifts of a foot in place."""
-    # Least distance of a step (toe-tapping and rocking are shorter), and least rise of a step up.
+    # Least distance of a step; toe-tapping and rocking are shorter.
     least_move_m = 0.15
     steps: list[FootStep] = []
     for side, foot in feet.items():
@@ -147,7 +147,6 @@ def standing_share(feet: Mapping[Side, FootOutline]) -> float:
 ActivityKind = Literal["walking", "running", "stairs", "turning", "jump", "squat", "other"]
 Direction = Literal["forwards", "backwards", "sideways", ""]
 
-# Least horizontal travel of a gait.
 _STILL_M, _STILL_STANDING = 0.03, 0.95  # limits of sway and of the fraction of standing frames in quiet standing
 
 

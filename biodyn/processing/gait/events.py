@@ -24,7 +24,6 @@ from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, EventKind, EventSource, GaitEvent
 
-# Least number and fraction of the inconsistent events that an exchange must explain.
 _NAMED = 6  # number of times listed in a message
 _OPPOSITE: dict[EventKind, EventKind] = {"foot_strike": "foot_off", "foot_off": "foot_strike"}
 
@@ -153,8 +152,6 @@ SAME_EVENT_S = 0.15
 # Least confidence of a kinematic strike that starts a stance. Strikes with a transition from air to floor have 0.95 to
 # 0.99, extremes only 0.67.
 _SURE = 0.9
-# If the pelvis is unknown for this time, a strike and the next foot off may be missed, so that the number of strides is unknown.
-# Loads of the same foot on neighbouring plates belong to one stance.
 _MISSING = "gait-event-missing"
 
 
@@ -194,7 +191,7 @@ def gait_events(
 def _with_corrections(
     events: Sequence[GaitEvent], settings: GaitSettings, last_s: float
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
-    """Return the events with the user's corrections, sorted by time, and a finding about each correction without an event.
+    """Apply the user's corrections; return the events sorted by time, and a finding about each correction without an event.
 
     A correction applies to the nearest event of its side and kind within `MATCHES_S`. An omitted cycle is marked at its last
     strike.

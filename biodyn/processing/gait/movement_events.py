@@ -81,7 +81,6 @@ FEATURES = (
     "toe_upward_acceleration",
 )
 _STEP_S = 0.001  # time resolution of a strike
-# Frame rate of the training data. Higher rates add no information, because neighbouring frames are correlated.
 
 
 @dataclass(frozen=True)
@@ -191,7 +190,7 @@ def events_at_foot_marks(
     toe_W: Mapping[Side, FloatArray],
     rate_hz: float,
 ) -> list[GaitEvent]:
-    """Return the events at the kinematic marks of the feet, with their confidence; events without a mark are unchanged.
+    """Shift the events to the kinematic marks of the feet and set their confidence; events without a mark are unchanged.
 
     heel_W, toe_W: positions (T, 3) m by side, filtered at 6 Hz.
     """
@@ -378,7 +377,7 @@ def kinematic_events(
 
 
 def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
-    """Return the extremes of `kinematic_events` shifted to the expected times of the events, with their confidence.
+    """Shift the extremes of `kinematic_events` to the expected times of the events and set their confidence.
 
     The mean delays, as fractions of the stride (`library/gait/events.toml`), are subtracted.
     """

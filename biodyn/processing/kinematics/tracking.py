@@ -168,13 +168,12 @@ def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
     )
 
 
-# Smoothing of the pelvis heading; it reduces the rotation in every stride (0.9 Hz) to 8 %.
 _ORDER_ZXY = {"z": 0, "x": 1, "y": 2}
 _COMPONENT = {"x": 0, "y": 1, "z": 2}
 
 
 def with_unseen_motion(model: SubjectModel, q: FloatArray, rate_hz: float) -> FloatArray:
-    """Return configurations (T, nq) with the assumed coordinates filled; other coordinates and NaN rows are unchanged."""
+    """Fill the assumed coordinates of configurations q (T, nq); other coordinates and NaN rows are unchanged."""
     if not model.assumed:
         return q
     filled = q.copy()

@@ -161,7 +161,7 @@ def long_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:
     return lost
 
 
-# Number of examined frames. Undetermined coordinates depend on the visible markers and rarely change within a walk.
+# Interval at which frames are examined.
 _JUDGED_EVERY_S: Final = 0.04
 
 

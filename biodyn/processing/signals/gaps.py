@@ -16,13 +16,12 @@ from biodyn.recording import Markers
 
 # Least distance of a spike from the median of the neighbouring frames (not reached in walking at 60 Hz or more).
 SPIKE_M = 0.03
-# At lower rates: largest acceleration of a foot that reverses its direction, m/s2; and multiple of the usual distance
-# of a noisy marker.
+# Number of frames of the median.
 _WINDOW = 5
 
 
 def remove_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
-    """Remove the frames in which a marker jumps away and back, before a filter spreads the jump.
+    """Remove the positions of a marker in frames in which it jumps away and back, before a filter spreads the jump.
 
     off: their `distance_from_median` (T, M), if already known.
     """

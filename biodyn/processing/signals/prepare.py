@@ -188,13 +188,13 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
 
 
 def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSignals:
-    """Return the signals with other wrenches of the plates, filtered and at the marker frames."""
+    """Replace the wrenches of the plates; they are filtered and resampled to the marker frames."""
     plates = tuple(_filter_plate(plate, signals, signals.force_cutoff_hz) for plate in raw)
     return replace(signals, raw_plates=tuple(raw), plates=plates)
 
 
 def with_method(signals: TrialSignals, method: MethodChoice) -> TrialSignals:
-    """Return the signals with the method that was actually used."""
+    """Replace the smoothing method by the one that was used."""
     settings = signals.settings.model_copy(update={"method": method.name})
     return replace(signals, settings=settings, method=method)
 
@@ -218,7 +218,7 @@ def plates_unsmoothed(signals: TrialSignals) -> tuple[float, tuple[FloatArray, .
 
 
 def with_force_cutoff(signals: TrialSignals, cutoff_hz: float) -> TrialSignals:
-    """Return the signals with the wrenches of the plates filtered at another cut-off, Hz."""
+    """Filter the wrenches of the plates at another cut-off, Hz."""
     settings = signals.settings.model_copy(update={"force_cutoff_hz": cutoff_hz})
     return with_plates(replace(signals, settings=settings), signals.raw_plates)
 
@@ -241,7 +241,7 @@ def _filter_plate(plate: PlateWrench, signals: TrialSignals, cutoff_hz: float) -
 
 
 def with_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
-    """Return the signals with other recorded markers, gaps filled and smoothed."""
+    """Replace the recorded markers; gaps are filled and the markers smoothed."""
     settings = signals.settings
     filled = fill_gaps(
         recorded.positions,

@@ -122,7 +122,7 @@ def marker_redundancy(free: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _followed_errors(columns: FloatArray) -> FloatArray:
-    """Return an orthonormal basis (T, M, 3, nv) of the marker errors that the coordinates follow.
+    """Return an orthonormal basis (T, M, 3, nv) of the marker errors that change the coordinates.
 
     The basis is B = columns L^-T, with the Cholesky factor L of the normal matrix; B B^T is the hat matrix of the fit.
     """
@@ -188,7 +188,7 @@ def _length_row(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArr
     return row
 
 
-# Limits of the scale of a segment's marker errors relative to the prior, and number of errors equivalent to it.
+# Number of marker errors to which the prior of a segment's marker errors is equivalent.
 _PRIOR_ERRORS = 20.0
 
 
@@ -380,7 +380,7 @@ class _Problem:
         free: `free_columns` of each trial. The variance is the weighted mean of the prior variance, which counts as
         `_PRIOR_ERRORS` errors, and of the residual variance in independent frames.
         """
-        # Limits of the scale of a segment's marker errors relative to the prior, and number of errors equivalent to it.
+        # Limits of the scale of a segment's marker errors relative to the prior.
         error_scale = (1.0, 2.5)
         believed = self.unknowns.marker_m
         squares, counts = np.zeros(len(believed)), np.zeros(len(believed))

@@ -29,7 +29,6 @@ from biodyn.processing.calibration.subject_fit.unknowns import (
 
 _LEAST_MARKERS = 3  # of a segment, for a rigid pose
 _LEAST_FRAMES = 20
-# Least second-largest range of rotation for a centre, and least largest range for an axis.
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class FunctionalJoint:
 
 
 def functional_joints(trials: Sequence[CalibrationTrial], model: SubjectModel) -> tuple[FunctionalJoint, ...]:
-    """Return the joints of the legs from functional trials, each from every trial that moves it far enough."""
+    """Return the joints of the legs estimated from functional trials; a trial is used for joints with a sufficient range."""
     ball = 3  # number of free rotations
     root = model.bodies[0].definition.name
     soles = set(model.sole_body.values())
@@ -124,7 +123,7 @@ def _rotation_ranges(R: FloatArray) -> tuple[float, float]:
 def _estimate_centre(
     trial: str, segment: str, R: FloatArray, p: FloatArray, believed: FloatArray
 ) -> FunctionalJoint | None:
-    # Least second-largest range of rotation for a centre, and least largest range for an axis.
+    # least second-largest range of rotation for a centre
     least_second_rad = np.deg2rad(15.0)
     ranges = _rotation_ranges(R)
     if ranges[1] < least_second_rad:
@@ -300,7 +299,7 @@ def fit_summary(
 
 
 def _mean_error(errors: FloatArray) -> FloatArray:
-    """Return the mean over the frames (T, M, 3) with the marker; zero without any."""
+    """Return the mean error (M, 3) of each marker over its visible frames (T, M, 3); zero if it is never visible."""
     known = np.isfinite(errors)
     return np.asarray(np.where(known, errors, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
 

@@ -167,7 +167,7 @@ class ModelPoses:
     p_WM: FloatArray
 
     def of(self, rows: slice) -> ModelPoses:
-        """Return a part of the configurations."""
+        """Return the poses in the configurations `rows`."""
         R_WB, p_WB = ({name: poses[rows] for name, poses in every.items()} for every in (self.R_WB, self.p_WB))
         return ModelPoses(R_WB, p_WB, self.p_WM[rows])
 
@@ -230,7 +230,7 @@ def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: ModelPoses) -> 
 def _hinge_derivatives(
     model: SubjectModel, figure: StaticFigure, q: FloatArray, at: ModelPoses, on: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
-    """Return the derivatives (T, m, 3, 3) of the distal markers by a rotation w of the proximal axes, for each joint but balls.
+    """Return the derivatives (T, m, 3, 3) of the distal markers by a rotation w of the proximal axes, except for ball joints.
 
     The first rotation D of the joint becomes D + w x D - D w x, so that the distal markers rotate by w - D w about the centre.
     """
@@ -411,7 +411,7 @@ def _along_skin(place: FloatArray, body: str, others: Collection[FloatArray], fi
 
 
 def _recipe_change(unknowns: Unknowns, before: Mapping[str, _Pose], after: Mapping[str, _Pose]) -> FloatArray:
-    """Change of the recipes as a step (P,) of the unknowns."""
+    """Return the change of the poses computed by the recipes as a step (P,) of the unknowns."""
     step = np.zeros(unknowns.count)
     for name, at in unknowns.centres.items():
         if name in before:

@@ -193,8 +193,8 @@ SMOOTHING.add(
 )
 
 
-# : Bounds of the automatic cut-off: below them knee and ankle torques lose more accuracy than hip torques gain; above
-# them no torque gains accuracy.
+#: Bounds of the automatic cut-off: below them knee and ankle torques lose more accuracy than hip torques gain; above
+#: them no torque gains accuracy.
 LOWEST_AUTOMATIC_HZ, HIGHEST_AUTOMATIC_HZ = 6.0, 25.0
 _MOST_OF_RATE = 0.4
 _NOISE_FROM_HZ, _ORDER = 20.0, 4
