@@ -1,4 +1,4 @@
-"""The complete analysis of one trial as plain values, from which tables, figures and the report are made."""
+"""The complete analysis of one trial as plain values, the input of tables, figures and the report."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from biodyn.verification.consistency import Consistency
 
 @dataclass(frozen=True)
 class SubjectFacts:
-    """Data on the subject and the source of each number, in plain words."""
+    """Data on the subject, and a text on the source of each number."""
 
     name: str
     mass_kg: float
@@ -57,8 +57,8 @@ class StaticFacts:
     """The static trial, or its substitute.
 
     Attributes:
-        source: a static trial, or its substitute, in words.
-        path, sha256, reason: its file, and why it was chosen.
+        source: kind of recording, a static trial or its substitute.
+        path, sha256, reason: its file, and the reason for its choice.
         first, last: averaged frames (0-based, inclusive); movement_m: marker movement during these frames.
         points: mean marker positions (3,) m by label, in World axes aligned with the standing subject.
         plates_mass_kg: mass measured by the plates; None if the subject did not stand on them.
@@ -76,7 +76,7 @@ class StaticFacts:
 
     @property
     def sentence(self) -> str:
-        """Describe in a sentence what the model was calibrated from, and why."""
+        """Sentence on the recording from which the model was calibrated, and the reason."""
         if self.source == "static trial":
             return f"{self.path.name} is used as the static trial: {self.reason}."
         if self.source == "model":
@@ -124,7 +124,7 @@ class TrialAnalysis:
 
     Attributes:
         recording: the walk in World (X forward, Y up, Z right).
-        R_WL: (3, 3) constant rotation from the laboratory frame to World; world_reason says how it was found.
+        R_WL: (3, 3) constant rotation from the laboratory frame to World; world_reason: text on its determination.
         mapping: recognised marker set.
         gaps: filled gaps, methods of filling, and remaining gaps.
         subject_fit: changes of the static trial's model fitted to the walk; None without a fit.
@@ -137,9 +137,9 @@ class TrialAnalysis:
         activity: recognised activity; without steps no gait cycles exist.
         diagnostics: all findings.
         timings: duration of each step, s.
-        propagation: sensitivities from which the torque bands are computed; uncertainty: the bands, None if switched off.
+        propagation: sensitivities from which the torque bands are computed; uncertainty: the bands, None if disabled.
         estimate: summary of the estimate of motion and forces; None if the fitted motion is used.
-        variations: the same walk analysed with other choices, if requested.
+        variations: analyses of the same walk with other settings, if requested.
         user_files: settings and tables of the user, as read.
         plate_calibration: calibration applied to the plates of the recording; None without one.
         consistency: numerical consistency checks of every frame; data_checks: results of the checks of the recording;
@@ -195,7 +195,7 @@ class TrialAnalysis:
 
     @property
     def method(self) -> MethodChoice:
-        """Describe the processing of markers and forces, and the reason if it was chosen automatically."""
+        """Method of processing markers and forces, with the reason if it was chosen automatically."""
         if self.propagation is not None:
             return self.propagation.signals.method
         chosen = select_method(self.settings.signals, self.recording.on_poses)
@@ -222,7 +222,7 @@ class TrialAnalysis:
 
     @property
     def before_estimate(self) -> TrialAnalysis:
-        """The analysis before motion and forces were estimated together; faults of the recording are visible in it."""
+        """Analysis before the joint estimate of motion and forces, in which faults of the recording are visible."""
         if self.estimate is None:
             return self
         raw = self.estimate
@@ -306,7 +306,7 @@ class TrialAnalysis:
 
 @dataclass(frozen=True)
 class Variation:
-    """The walk analysed with one choice changed: the factor, its level in words, and the result."""
+    """Analysis of the walk with one factor changed: the factor, the name of its level, and the result."""
 
     factor: str
     level: str

@@ -24,7 +24,7 @@ def severity_of(effect_nm_kg: float) -> Severity:
 
 
 def effect_text(effect_nm_kg: float) -> str:
-    """Return the effect in words, with its limit; "" if unknown."""
+    """Return a text on the effect with its limit; "" if unknown."""
     if not math.isfinite(effect_nm_kg):
         return ""
     return f"; joint moments change by up to {effect_nm_kg:.2f} Nm/kg RMS (fail above {LARGE_EFFECT_NM_KG:g})"
@@ -38,7 +38,7 @@ class Diagnostic:
         code: stable short name in kebab-case, e.g. ``marker-error``.
         severity: ``info`` (does not affect the verdict), ``warning`` (review recommended), ``error`` (fails the trial).
         message: one sentence with values and units.
-        value, limit, unit: the measured number against its limit, in the named unit, if there is a number.
+        value, limit, unit: the measured number, its limit and their unit, if there is a number.
         frames: first and last frame concerned (0-based, inclusive), if not all frames are concerned.
         hint: the likely cause and what to do.
         about: label of the marker, plate or coordinate concerned, if it concerns a single one.
@@ -75,7 +75,7 @@ class Check:
         status: `pass` (within the limit), `warn` (beyond it), `fail` (the numbers must not be used as they are),
             `not_assessed` (data for the check are missing).
         text: the result in one or two sentences; usually "" for checks of the recording, whose findings contain it.
-        value, limit, unit: the deciding number against its limit, if there is one.
+        value, limit, unit: the deciding number and its limit, if there is one.
         source: origin of the limit; hint: what to do if the check does not pass.
         essential: without this check the trial cannot pass.
         covers: codes of findings with the same content, which are not repeated as causes of the verdict.
@@ -157,7 +157,7 @@ def worst_status(statuses: Iterable[Status]) -> Status:
 
 
 def plate_list(numbers: Sequence[int]) -> str:
-    """Return a list of plates in words: "Plate 2", "Plates 1, 2 and 4"."""
+    """Return a list of plates as text: "Plate 2", "Plates 1, 2 and 4"."""
     if len(numbers) == 1:
         return f"Plate {numbers[0]}"
     return f"Plates {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

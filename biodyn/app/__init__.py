@@ -1,10 +1,10 @@
 """A local page for laboratories without programmers: `biodyn open FOLDER`.
 
-In: a folder of recordings, with the files in which corrections are kept. Out: the same files with the corrections of the page,
-and the results that `biodyn study` makes of the folder.
+In: a folder of recordings, with subject.toml and study.toml. Out: these files with corrections, and the results of `biodyn study`
+for the folder.
 
-The page shows, corrects, runs and reviews; it computes nothing. Recordings come from the discovery of a study, corrections are
-entries of subject.toml and study.toml, and trials run through `Study.run` in a process of their own.
+The page displays and corrects recordings, starts analyses and records reviews; it computes nothing. Recordings are found as for a
+study, corrections are entries of subject.toml and study.toml, and trials are analysed by `Study.run` in a separate process.
 
-Read `corrections` (entries of the two files), then `opened_folder` (what the page shows), `job` (runs) and `server`.
+Read `corrections` (entries of the two files), then `opened_folder` (contents of the page), `job` (analyses) and `server`.
 """

@@ -1,4 +1,4 @@
-"""Corrections of a person as entries of study.toml and subject.toml, which the command line reads."""
+"""Manual corrections as entries of study.toml and subject.toml, which the command line also reads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_document(path: Path) -> tomlkit.TOMLDocument:
 
 
 def write_text(path: Path, text: str | None) -> None:
-    """Write a file whole or not at all, with the permissions that it had; None removes it."""
+    """Write a file atomically and keep its permissions; None removes it."""
     if text is None:
         path.unlink(missing_ok=True)
         return
@@ -99,7 +99,7 @@ def _reasoned(entry: dict[str, Any], correction: Correction) -> dict[str, Any]:
 def _reason(correction: Correction) -> str:
     reason = str(correction.get("reason") or "").strip()
     if not reason:
-        raise SettingsError("A correction needs a reason.", "Write in a few words why.")
+        raise SettingsError("A correction needs a reason.", "State the reason in a few words.")
     return reason
 
 
@@ -122,7 +122,7 @@ def _contact(table: Document, correction: Correction) -> None:
 
 
 def _event(table: Document, correction: Correction) -> None:
-    """Move an event, or remove it; `from_s` is its time now, which an earlier correction may have set."""
+    """Move or remove an event; `from_s` is its current time, possibly set by an earlier correction."""
     side, event, from_s = correction.get("side"), correction.get("event"), _seconds(correction, "from_s")
 
     def is_same(entry: Mapping[str, Any]) -> bool:
@@ -150,10 +150,10 @@ def _cycle(table: Document, correction: Correction) -> None:
 
 
 def _markers(table: Document, correction: Correction) -> None:
-    """Rename a marker; with `exchange` the other one takes its name."""
+    """Rename a marker; with `exchange` the labels of both markers are swapped."""
     old, new = str(correction.get("label", "")), str(correction.get("new_label", "")).strip()
     if not old or not new or old == new:
-        raise SettingsError("A marker needs another name.")
+        raise SettingsError("The new label of the marker is missing or unchanged.")
     names = _table(table, "settings", "model")
     mapping = {**names.get("marker_names", {}), old: new}
     if correction.get("exchange"):

@@ -1,4 +1,4 @@
-"""Run trials of the opened folder in a process of its own, with progress and cancel."""
+"""Analyse trials of the opened folder in a separate process, with progress and cancellation."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 _WORKER = (sys.executable, "-m", "biodyn.app.job")
-_STOP_S = 20.0  # a trial in work ends within moments
+_STOP_S = 20.0  # a running trial ends within seconds
 
 
 @dataclass
 class Job:
-    """The running process, or the last one.
+    """The running or last analysis process.
 
-    Attributes: `total` trials, `done` of them, `step` in words, `error` in one sentence, `outcomes` so far.
+    Attributes: `total` number of trials, `done` number of finished trials, `step` name of the current step, `error` in one
+    sentence, `outcomes` of the finished trials.
     """
 
     root: Path
@@ -39,7 +40,7 @@ class Job:
         return self._process is not None and self._process.poll() is None
 
     def start(self, paths: Sequence[str] | None) -> bool:
-        """Analyse the trials of these recordings, None = all; False if a run is going on."""
+        """Analyse the trials of these recordings, None = all; return False if an analysis is already running."""
         with self._lock:
             if self.is_running:
                 return False
@@ -48,7 +49,7 @@ class Job:
             self._process = subprocess.Popen(_WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             assert self._process.stdin is not None
             self._process.stdin.write(json.dumps({"root": str(self.root), "paths": paths}) + "\n")
-            self._process.stdin.flush()  # it stays open: its end tells the run that the page is gone
+            self._process.stdin.flush()  # remains open; its end signals that the page process has ended
             threading.Thread(target=self._follow, args=(self._process,), daemon=True).start()
             return True
 
@@ -70,7 +71,7 @@ class Job:
         self.step = ""
 
     def cancel(self) -> None:
-        """Stop the run; finished trials are kept."""
+        """Stop the analysis; results of finished trials are kept."""
         process = self._process
         if process is not None and process.poll() is None:
             process.terminate()
@@ -90,14 +91,14 @@ def _say(**message: Any) -> None:
 
 
 def _stop_with_page() -> None:
-    """Stop this process when the page that started it ends, also if it was killed: finished trials are kept."""
+    """Stop this process when the page process that started it ends for any reason; results of finished trials are kept."""
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _main() -> int:
-    """Run the study of a folder; the request is one line of standard input, progress is one line of output a step."""
+    """Run the study of a folder; the request is one line of standard input, each progress message one line of output."""
     from biodyn.errors import BiodynError
     from biodyn.study import Study
     from biodyn.study.discovery.definition import path_text

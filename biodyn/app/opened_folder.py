@@ -1,4 +1,4 @@
-"""The opened folder: its recordings by the discovery of a study, its corrections with undo, its results."""
+"""The opened folder: recordings found as for a study, corrections with undo, and results."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _UNKNOWN: Final = "unknown"
 
 
 class OpenedFolder:
-    """A folder of recordings; every change is in its files at once.
+    """A folder of recordings; every change is written to its files immediately.
 
-    Parameters: `root` of the recordings. Results go to reports/<name of the study> in it, as with `biodyn study .`.
+    Parameters: `root` folder of the recordings. Results are written to reports/<name of the study> in it, as by `biodyn study .`.
     """
 
     def __init__(self, root: Path) -> None:
@@ -65,7 +65,7 @@ class OpenedFolder:
     # -- contents of the folder ------------------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """Return path, size and time of every file outside of the results, by which a change is recognised."""
+        """Return path, size and modification time of every file outside the results, for the detection of changes."""
         found = []
         for folder, folders, names in os.walk(self.root):
             folders[:] = sorted(
@@ -81,7 +81,7 @@ class OpenedFolder:
 
     @property
     def study(self) -> Study:
-        """The study of the folder as `biodyn study` opens it, discovered again after a change; raises as `Study.open`."""
+        """The study of the folder as opened by `biodyn study`, updated after changes of files; raises errors as `Study.open`."""
         with self._lock:
             state = self.state()
             if self._study is None or state != self._state:
@@ -94,7 +94,7 @@ class OpenedFolder:
         return self.root / self.study.default_folder
 
     def trial(self, path: str) -> PlannedTrial | None:
-        """Return the planned trial of a recording, None if it is none."""
+        """Return the planned trial of a recording; None if the recording is not a trial."""
         return next((trial for trial in self.study.plan.trials if path_text(trial.path) == path), None)
 
     def trials_with(self, files: Collection[FileState]) -> list[str]:
@@ -168,12 +168,12 @@ class OpenedFolder:
         return rows
 
     def review(self, path: str) -> Mapping[str, Any] | None:
-        """Return the decision of a person about a trial."""
+        """Return the review of a trial; None without a review."""
         entry = self.study.definition.trials.get(path)
         return None if entry is None or entry.review is None else entry.review.model_dump()
 
     def details(self, path: str) -> dict[str, Any]:
-        """Return what the page of a recording shows next to its curves."""
+        """Return the contents of the page of a recording without its curves."""
         place, trial = self.recording(path), self.trial(path)
         file = next(file for file in self.study.plan.files if path_text(file.path) == path)
         details: dict[str, Any] = {"path": path, "role": file.role, "reason": file.reason, "trial": trial}
@@ -260,7 +260,7 @@ class OpenedFolder:
     # -- corrections ------------------------------------------------------------------------------------------------
 
     def correct(self, correction: Correction) -> None:
-        """Write a correction into study.toml or subject.toml; raises SettingsError, and changes nothing, if it is not valid."""
+        """Write a correction to study.toml or subject.toml; an invalid one raises SettingsError and changes nothing."""
         with self._lock:
             path = str(correction.get("path", ""))
             definition = self.root / DEFINITION_NAME
@@ -286,7 +286,7 @@ class OpenedFolder:
             self._write({target: tomlkit.dumps(document)}, f"{CHANGES[str(correction.get('kind'))]}, {path}")
 
     def _write(self, contents: dict[Path, str | None], what: str) -> None:
-        """Write files and keep what they held; files that the study refuses are put back."""
+        """Write files and store their previous contents for undo; files that make the study invalid are restored."""
         before = {place: place.read_text(encoding="utf-8") if place.is_file() else None for place in contents}
         for place, text in contents.items():
             write_text(place, text)
@@ -300,11 +300,11 @@ class OpenedFolder:
 
     @property
     def last_change(self) -> str:
-        """The change that `undo` takes back, empty without any."""
+        """Description of the change that `undo` reverts; empty without changes."""
         return self._undo[-1][0] if self._undo else ""
 
     def undo(self) -> None:
-        """Take the last change back."""
+        """Revert the last change."""
         with self._lock:
             if not self._undo:
                 raise SettingsError("There is nothing to undo.")
@@ -313,7 +313,7 @@ class OpenedFolder:
                 write_text(place, text)
 
     def _subject_file(self, trial: PlannedTrial) -> Path:
-        """Return subject.toml in the folder of a subject's recordings; study.toml if other people's are in it too."""
+        """Return subject.toml in the folder of a subject; study.toml if the folder also contains recordings of other subjects."""
         own = {t.path.parent for t in self.study.plan.trials if t.subject == trial.subject}
         others = {t.path.parent for t in self.study.plan.trials if t.subject != trial.subject}
         top = Path(os.path.commonpath([str(folder) or "." for folder in own])) if len(own) > 1 else next(iter(own))
@@ -332,7 +332,7 @@ class OpenedFolder:
 
 @lru_cache(4096)
 def _header(path: str, _: int) -> tuple[str, str]:
-    """Return the number of plates and the marker set of a recording; the second argument is its time of change."""
+    """Return the number of plates and the marker set of a recording; the second argument is its modification time."""
     try:
         facts = read_facts(path)
     except (InputFileError, OSError):
@@ -349,7 +349,7 @@ def _marker_set(labels: tuple[str, ...]) -> str:
 
 
 def _rows(records: Iterable[Mapping[Any, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of a table as JSON values; sides as words."""
+    """Return the rows of a table as JSON values with the names of the sides."""
     return list(json_ready([{**row, "side": SIDE_NAMES.get(row["side"], row["side"])} for row in records]))
 
 

@@ -1,4 +1,4 @@
-"""The server of the local page: addresses, the guard of every request, and the watch for new files."""
+"""The server of the local page: addresses, access control of requests, and detection of new files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OWN_PAGE: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-# Reports carry scripts and names from recordings: they run without access to the page and to any address.
+# Reports contain scripts and names from recordings; they are displayed without access to the page or to any address.
 _REPORT: Final = (
     "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -51,7 +51,7 @@ _REPORT: Final = (
 
 
 class Guard:
-    """Refuse other hosts and origins, large bodies and addresses without the token; add headers that keep the page to itself."""
+    """Refuse other hosts and origins, large bodies and addresses without the token; add headers that isolate the page."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], token: str) -> None:
         self._app, self._hosts, self._token = app, hosts, token
@@ -95,7 +95,7 @@ class Guard:
 
 
 class App:
-    """The page of one folder: handlers of its addresses."""
+    """Request handlers of the page of a folder."""
 
     def __init__(self, folder: OpenedFolder) -> None:
         self.folder, self.job = folder, Job(folder.root)
@@ -147,18 +147,18 @@ class App:
         return JSONResponse(self.folder.signals(request.query_params.get("path", "")))
 
     def state(self, _: Request) -> Response:
-        """Progress of the run."""
+        """Progress of the analysis."""
         return JSONResponse({**self.job.as_dict(), "watching": self.watching, "undo": self.folder.last_change})
 
     # -- actions ----------------------------------------------------------------------------------------------------
 
     def correct(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Write a correction into the files of the folder."""
+        """Write a correction to the files of the folder."""
         self.folder.correct(body)
         return {"saved": True}
 
     def undo(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Take the last correction back."""
+        """Revert the last correction."""
         self.folder.undo()
         return {"saved": True}
 
@@ -173,21 +173,21 @@ class App:
             raise SettingsError("There is no walk to analyse.", "See the role of each recording in the table.")
         is_all = "path" not in body and "subject" not in body
         if not self.job.start(None if is_all else [path_text(trial.path) for trial in trials]):
-            raise SettingsError("A run is going on.", "Wait for its end, or stop it.")
+            raise SettingsError("An analysis is already running.", "Wait for its end, or stop it.")
         return {"started": len(trials)}
 
     def cancel(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Stop the run."""
+        """Stop the analysis."""
         self.job.cancel()
         return {"stopped": True}
 
     def watch(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Analyse new files, or stop that."""
+        """Switch the automatic analysis of new files on or off."""
         self.watching = bool(body.get("on"))
         return {"watching": self.watching}
 
     def export(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Write the result of a trial for another program, into exports/ of the results' folder."""
+        """Export the result of a trial for another program to exports/ in the folder of the results."""
         trial = self.folder.trial(str(body.get("path", "")))
         if trial is None:
             raise SettingsError("This recording is not a trial.")
@@ -210,7 +210,7 @@ class App:
     # -- watch --------------------------------------------------------------------------------------------------------
 
     def start_watch(self) -> None:
-        """Begin to look for new files; while `watching` is on they are analysed when they are complete."""
+        """Start the detection of new files; while `watching` is on, complete new files are analysed."""
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
@@ -233,7 +233,7 @@ class App:
                 known = state if not paths or self.job.start(paths) else known
 
     def stop(self) -> None:
-        """End the run and the watch."""
+        """Stop the analysis and the detection of new files."""
         self._end.set()
         self.job.cancel()
 

@@ -314,7 +314,7 @@ _SEXES: Final[dict[str, Literal["male", "female"]]] = {"male": "male", "female":
 
 
 class SeveralTrialsError(InputFileError):
-    """The archive holds several trials, so it is not a single recording."""
+    """Error for an archive of several trials, which is not a single recording."""
 
 
 def read_b3d(path: Path) -> Recording:

@@ -1,7 +1,7 @@
 """Find and read the ground forces in a separate file: force, point and free moment, or the components of plates.
 
-The `Recording` of a motion gets one `ForcePlate` per force. Its edges are not known, and no force or moment depends on where it
-is drawn; the foot is known if the file states it. The file is given by the user, or found by its name, folder and columns.
+The `Recording` of a motion gets one `ForcePlate` per force. The edges of these plates are unknown, but forces and moments do not
+depend on them; the foot is known if the file states it. The file is given by the user, or found by its name, folder and columns.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def find_forces(motion: Path) -> tuple[Path, ...]:
     `walk2/grf.mot`. Its columns must be ground forces. An ExternalLoads XML, which states the feet, is preferred to its table,
     a table to a file of Cortex, and that to a spreadsheet. Plates that were exported with the motion (`plate_exports`) have
     priority: in the file of the motion, or in `walk1_f_1.tsv` for `walk1.tsv`. If no other file is found, a table whose name
-    denotes forces is returned, whatever its columns.
+    denotes forces is returned, even if its columns are unknown.
     """
     try:
         exported = exported_plate_file(motion)

@@ -85,7 +85,7 @@ class PlateLoads:
 
     @property
     def loaded(self) -> BoolArray:
-        """Return (T,) whether they are, and the plate carries more than a tenth of its largest force."""
+        """Return (T,) whether moment and centre of pressure are stored and the force exceeds a tenth of its maximum."""
         size = np.linalg.norm(self.force, axis=1)
         return np.asarray(self.known & (np.nan_to_num(size) > least_load_n(size)))
 

@@ -78,7 +78,7 @@ def require_markers(path: Path, labels: Sequence[str], markers: FloatArray) -> N
 
 
 def dropped_note(roles: PointRoles) -> tuple[Diagnostic, ...]:
-    """Return the note on unlabelled points that are ignored; points of other persons have a note of their own."""
+    """Return the note on unlabelled points that are ignored; points of other persons have a separate note."""
     dropped = [label for label, kind in zip(roles.labels, roles.kinds, strict=True) if kind == "dropped"]
     if roles.other_subjects:
         dropped = [label for label in dropped if label]

@@ -2,8 +2,8 @@
 
 The variable is named after the measurement and holds `FrameRate`, `StartFrame`, `Trajectories.Labeled` (`Labels`; `Data`:
 markers x X, Y, Z, residual x frames, mm), `Events` (`Label`, `Frame`) and for each plate an element of `Force`: `Force` N,
-`Moment` N m, `COP` mm (3 x samples each), `Frequency`, `ForcePlateLocation` (four corners, mm), `ForcePlateOrientation` (0: the
-plate's axes, 1: the laboratory's). Source: Qualisys Track Manager's manual, "MAT file format". Other files with this suffix
+`Moment` N m, `COP` mm (3 x samples each), `Frequency`, `ForcePlateLocation` (four corners, mm), `ForcePlateOrientation` (0: plate
+axes, 1: laboratory axes). Source: Qualisys Track Manager's manual, "MAT file format". Other files with this suffix
 (results, MATLAB 7.3) are rejected; a plate that cannot be used is omitted with a warning.
 """
 

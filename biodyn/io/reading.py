@@ -34,7 +34,7 @@ def read(path: str | Path, forces: str | Path | None = None) -> Recording:
     for a format without forces, in a separate file if one is found; "none" = only forces in the file itself.
 
     Returns a `Recording` in SI units: positions (T, M, 3) in m, force channels (Ta, C) in N and Nm, time 0 at the file's
-    first frame, NaN if not measured. The coordinate frame is the laboratory's. Parts that the file does not contain are
+    first frame, NaN if not measured. Positions are in laboratory axes. Parts that the file does not contain are
     empty; access to missing markers raises InputFileError. Doubtful data are reported in `diagnostics`.
 
     Raises InputFileError if the file does not exist, has no known format, or is damaged.

@@ -1,8 +1,7 @@
 """Repair a recording after reading: an ordered registry of functions, each with a finding that states the change.
 
 A repair returns the corrected recording and its findings; `seen_in` cites a recording or a report in which the fault occurs.
-The
-unit of length is corrected earlier, before positions are converted to metres: see `length_units`.
+The unit of length is corrected earlier, before positions are converted to metres: see `length_units`.
 
 Moments of plates: files state N mm for moments in N m, or the opposite, for one or all plates. The horizontal moments of a step
 then have a lever arm of a tenth of a millimetre about the sensor, or of many metres. Neither is possible for a foot on a plate.

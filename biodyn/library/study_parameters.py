@@ -52,7 +52,7 @@ NAMED_WINDOWS: dict[NamedWindow, Interval] = {
 
 
 class ParameterDefinition(BaseModel):
-    """Definition of one number per cycle. The unit is the variable's, times s for impulses, or J/kg for the work of a
+    """Definition of one number per cycle. The unit is that of the variable, times s for impulses, or J/kg for the work of a
     power in W/kg."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

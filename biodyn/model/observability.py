@@ -147,7 +147,7 @@ def sensitivity_by_frame(model: SubjectModel, q: FloatArray, visible: BoolArray,
 def evaluate_in_blocks(
     function: Callable[[FloatArray, BoolArray], FloatArray], q: FloatArray, visible: BoolArray, step: int
 ) -> FloatArray:
-    """Return a function (n, K) of configurations and visible markers for all frames (T, K), NaN where not solved.
+    """Evaluate a function (n, K) of configurations and visible markers in all frames (T, K), NaN where not solved.
 
     It is evaluated in one frame of each block of `step` frames with the same markers, and used for the whole block.
     """

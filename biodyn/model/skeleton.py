@@ -49,7 +49,7 @@ class BodyDefinition:
 
     Attributes:
         name, parent ("" for the root), joint: names; `side` is "r", "l" or "".
-        rotations: the joint, from the parent's axes to the body's.
+        rotations: rotations of the joint, from the axes of the parent to those of the body.
         base_rotations, base_translations: names of the root's six coordinates.
         unseen: its motion if it has no markers; None = fixed to its parent.
     """

@@ -1,7 +1,7 @@
 """Find the recordings of a walk's session: same person, same day, same marker placement.
 
-The model of the person is estimated from all of them: static trials calibrate it; functional trials and other walks determine
-joint positions. Every file near the walk is listed with its use and the reason.
+The model of the subject is estimated from all of them: it is calibrated by static trials, and joint positions are determined from
+functional trials and other walks. Every file near the walk is listed with its use and the reason.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ class Companion:
         path: path of the file. use: its use; "stranger" for another person or day, "unreadable" for a damaged file.
         why: one sentence with the reason.
         worth: suitability (0-1) of the quietest half second for a calibration: 1 for quiet standing throughout, smaller for
-        more
-            movement or shorter standing, 0 without standing.
-        body_m: median difference of its marker distances within segments from the walk, None if unknown.
+            more movement or shorter standing, 0 without standing.
+        body_m: median difference of marker distances within segments between recording and walk, None if unknown.
     """
 
     path: Path
@@ -45,7 +44,7 @@ class Companion:
 
 @dataclass(frozen=True)
 class SessionFiles:
-    """The recordings of the session of a walk, and all other files near it.
+    """Recordings of the session of a walk, and all other files near it.
 
     Attributes:
         walk: the walk itself, with its quiet part. companions: all other files that were examined.
@@ -55,7 +54,7 @@ class SessionFiles:
     companions: tuple[Companion, ...]
 
     def of(self, use: Use) -> tuple[Companion, ...]:
-        """Return the companions of one use."""
+        """Return the companions with the given use."""
         return tuple(c for c in self.companions if c.use == use)
 
     @property

@@ -156,7 +156,7 @@ class TrialNames:
     """The words (`words.split_name`) of a file name and of its folders, from the outermost to the innermost.
 
     Attributes:
-        file: words of the file name, without the person's. folders: words of each folder, without the person's.
+        file: words of the file name. folders: words of each folder. Both exclude words that name the person.
         person: words of the folders that name the person.
     """
 

@@ -41,7 +41,7 @@ class SubjectAssignment:
     """A file and the person assigned to it.
 
     Attributes:
-        file: the file. label: name of the person as found. source: origin of the label, in words.
+        file: the file. label: name of the person as found. source: description of the origin of the label.
         level: index of the folder that names the person, None if none exists; span: character range of the name in it.
         stem_spans: character ranges of the file name that name the person. site: folders above the person: laboratory, group.
         keys: keys and values of names in BIDS form.

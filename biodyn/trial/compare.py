@@ -87,7 +87,7 @@ def _is_comparable(recording: Recording | InputFileError) -> bool:
 
 
 def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
-    """Compare every known channel of the file with the result of biodyn, in frames in which a plate carries the foot.
+    """Compare every known channel of the file with the result of biodyn, in frames with a foot on a plate.
 
     The constant offset of angles is removed (neutral positions are defined differently); that of moments is not.
     """

@@ -188,7 +188,7 @@ def _renamed(recording: Recording, names: Mapping[str, str]) -> Recording:
     if problem or twice:
         raise SettingsError(
             f"model.marker_names does not fit '{recording.path.name}': {problem or twice}.",
-            f"Its markers are {', '.join(markers.labels)}.",
+            f"Markers of the file: {', '.join(markers.labels)}.",
         )
     return recording.with_markers(replace(markers, labels=labels)) if names else recording
 

@@ -102,8 +102,7 @@ def run_trial(
 
     Parameters:
         trial: recording with markers (or segment poses) and force plates, in any format of docs/formats.md; with `model.osim`
-        in
-            the settings also coordinates of that model.
+            in the settings also coordinates of that model.
         static: recording of the same subject standing; None = searched next to the walk; "none" = not searched. Without one,
             the calibration uses stored joint offsets, a part of the walk with quiet standing, or the walk itself.
         mass_kg, height_m: mass and height of the subject; None = as stored in the files, else measured (see README).
@@ -119,8 +118,7 @@ def run_trial(
         companions: other recordings of the person and day, for `[model] fit = "session"`; None = searched next to the walk.
         entries: single settings with priority over all others, "section.key=value" as in a settings TOML.
         forces: ground forces of the walk in a separate file (table, ExternalLoads XML, plates exported by QTM or Cortex); None
-        =
-            plates of the recording, otherwise of a file next to it; "none" = not searched.
+            = plates of the recording, otherwise of a file next to it; "none" = not searched.
         plates: calibration of the force plates (`biodyn plates`), or its file.
         memory: cache of the session, which the walks of a session share.
 

@@ -40,8 +40,7 @@ def vary_trial(
 
     Parameters:
         factors: any of "hip_centre", "anthropometry", "cutoff", "marker_weights"; their levels are all regressions and tables
-        of
-            the library, `_CUTOFFS_HZ` and `_WEIGHT_POWERS`. On an OpenSim model: "cutoff" and "marker_weights".
+            of the library, `_CUTOFFS_HZ` and `_WEIGHT_POWERS`. On an OpenSim model: "cutoff" and "marker_weights".
         Other parameters are those of `run_trial`.
 
     Raises SettingsError for an unknown factor, and the errors of `run_trial`.

@@ -1,4 +1,4 @@
-"""The stages of an analysis: each stage holds the values of the previous stage and adds its own.
+"""The stages of an analysis: each stage contains the values of the previous stage and adds its own.
 
 A step of `steps` takes a stage and returns the next one; stages are immutable. `next_stage` creates the next stage,
 `dataclasses.replace` a stage with other values.
@@ -39,13 +39,13 @@ from biodyn.uncertainty.inputs import PoseErrors, TrialInputs
 
 @dataclass(frozen=True)
 class Calibration:
-    """The data with which the skeleton is scaled.
+    """Data for scaling the skeleton.
 
     Attributes:
         source: kind of recording.
         standing: the standing subject, measured or assembled from the walk.
         joint_offsets_rad: known offsets of the wands from the planes of their joints, rad, by name.
-        is_seen: whether the standing subject was measured.
+        is_seen: whether the standing subject was recorded.
     """
 
     source: CalibrationSource
@@ -86,7 +86,7 @@ class Body(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Loaded(TrialRequest):
-    """The recordings were read.
+    """First stage: the recordings of a trial as read.
 
     Attributes:
         walk, static: recordings in laboratory axes; from `Oriented` on each in its own World axes. body: see `Body`.
@@ -105,7 +105,7 @@ class Loaded(TrialRequest):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Oriented(Loaded):
-    """The recordings are in World. centres: stored joint centres of the static trial, if they are used."""
+    """Recordings rotated to World. centres: stored joint centres of the static trial, if they are used."""
 
     world: WorldFrame
     centres: tuple[StoredCentre, ...] = ()
@@ -113,21 +113,21 @@ class Oriented(Loaded):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Labelled(Oriented):
-    """The roles of the markers are known."""
+    """Recordings with a role for each marker."""
 
     mapping: MarkerMapping
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Prepared(Labelled):
-    """Markers and plates are filtered; later stages remove outliers and the offsets of the plates from `signals`."""
+    """Filtered markers and plates; later stages remove outliers and the offsets of the plates from `signals`."""
 
     signals: TrialSignals
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scaled(Prepared):
-    """The model has the size of the subject.
+    """Model scaled to the subject.
 
     Attributes:
         plates_mass: mass on the plates in the static trial. mass: body mass; None before `Solved` if only strides determine it.
@@ -156,7 +156,7 @@ class Scaled(Prepared):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tracked(Scaled):
-    """The skeleton follows the markers. base_angles: (T, 3) tilt, list, rotation of the root, rad."""
+    """Joint angles of the skeleton fitted to the markers. base_angles: (T, 3) tilt, list, rotation of the root, rad."""
 
     fit: Fit
     base_angles: FloatArray
@@ -164,7 +164,7 @@ class Tracked(Scaled):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Grounded(Tracked):
-    """The loads on the feet are known.
+    """Contacts of the feet, gait events, and ground reaction of each foot.
 
     Attributes:
         decided: contacts of the feet with the plates. other_loads: loads on the plates without a foot.
@@ -184,7 +184,7 @@ class Grounded(Tracked):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Solved(Grounded):
-    """The joint torques are known.
+    """Joint torques and their uncertainty.
 
     Attributes:
         propagation: inputs of the uncertainty bands. uncertainty: the uncertainty bands.
@@ -199,7 +199,7 @@ class Solved(Grounded):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Checked(Solved):
-    """The checks are done. analysis: the analysis including their results."""
+    """Last stage: the analysis with the results of the checks."""
 
     analysis: TrialAnalysis
 

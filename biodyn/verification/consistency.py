@@ -111,7 +111,7 @@ class Consistency:
         return all(check.holds is True for check in self.checks)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, as `run.json` keeps them under "proof"."""
+        """Return plain values, the entry "proof" of `run.json`."""
         return {"holds": self.holds, "identities": [check.as_dict() for check in self.checks]}
 
 
@@ -161,8 +161,8 @@ def check_path_derivatives(actuated: ActuatedMotion) -> ConsistencyCheck:
 def check_model_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple[ConsistencyCheck, ...]:
     """Check the power in the coordinates of the imported model, and its torques by the mass matrix.
 
-    Forces have the same power in all coordinates: torques of the model's coordinates times
-    their rates equal the joint torques of the tree times the joint rates, each with the residual of the root.
+    Forces have the same power in all coordinates: torques of the model's coordinates times their rates equal the joint torques
+    of the tree times the joint rates, each with the residual of the root.
     """
     known = actuated.known & np.isfinite(own.tau).all(axis=1)
     error = np.full(len(known), np.nan)

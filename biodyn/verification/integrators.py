@@ -211,8 +211,7 @@ class Windows:
     """Replayed windows: q (W, L + 1, nq), v (W, L + 1, nv) in the frames from each start; NaN after the end or if diverged.
 
     starts: (W,) first frame of each window, counted from the first of the interval. evaluations: number of evaluations
-    of the equations of motion for
-    all windows together.
+    of the equations of motion for all windows together.
     """
 
     starts: IntArray

@@ -196,8 +196,7 @@ def replay_with_feedback(
     The feedback is tau_f = M(q) (w^2 e + 2 w edot), e = recorded - replayed, w = 2 pi bandwidth: a critically damped spring
     for every coordinate. At the base it adds to the residual. Without `base` only the joints have feedback, with
     M_eff = M_jj - M_jb M_bb^-1 M_bj, the joint inertia of a freely floating body. The motion of the whole body then depends
-    only
-    on the given external wrenches: it slowly tips over, the feet leave the position of the recorded ground force, and the
+    only on the given external wrenches: it slowly tips over, the feet leave the position of the recorded ground force, and the
     torques grow.
     """
     results = []

@@ -115,8 +115,7 @@ class PlateColumns:
         force, moment: three columns each, in N and in `newton_metres` N m. axes: plate or laboratory axes of both.
         corners: (4, 3) m, consecutive around the plate; for plate axes in C3D order, +x+y, -x+y, -x-y, +x-y.
         about: (3,) m reference point of the moments: in plate axes the vector from the sensor origin to the centre of the
-        surface,
-            in laboratory axes a position; None = the centre of the surface.
+            surface, in laboratory axes a position; None = the centre of the surface.
     """
 
     force: tuple[str, ...]

@@ -255,7 +255,7 @@ class StaticPose:
         raise ModelError(f"Landmark recipe '{operation}' does not exist.")
 
     def _offset_point(self, point: FloatArray, below: FloatArray, offset: FloatArray) -> FloatArray | None:
-        """Return `point` plus an offset (3,) m in axes with Y from `below` to the point and Z near the root's."""
+        """Return `point` plus an offset (3,) m in axes with Y from `below` to the point and Z near that of the root."""
         root = self._body_axes(self.skeleton.root)
         return None if root is None else point + axes_about(point - below, root[:, 2]) @ offset
 

@@ -280,7 +280,7 @@ def _run_record(own: CoordinateResult, recording: Recording) -> dict[str, Any]:
 
 
 def _size_source(own: CoordinateResult) -> str:
-    """Return the origin of the model's size, in words."""
+    """Return a text on the origin of the size of the model."""
     if own.estimated is not None:
         return "its masses and a mass centre were estimated"
     return "it is scaled to the person" if own.scaling else "it is used unchanged"

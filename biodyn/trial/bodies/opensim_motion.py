@@ -300,11 +300,11 @@ def follow_markers(
             TRC file, forces in a file next to it if the model has the usual feet; "none" = no load.
         ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = all weights are 1.
         static, scale_setup, mass_kg: static trial, OpenSim ScaleTool XML and body mass (kg) for scaling a generic model: by the
-            set-up, else by the markers of the static trial. Without all three, the model is already the person's.
+            set-up, else by the markers of the static trial. Without all three, the model is used unchanged.
         cutoff_hz: low-pass cut-off of the coordinates, as for `run_coordinates`; None = determined from the markers
             (`processing.signals.automatic_cutoff`), or no filter if the markers were computed with this model.
         settings: longest filled gap (`processing.signals.gaps`), time over which weights decrease next to gaps, and weights by
-            label, which replace the set-up's; None = defaults.
+            label, which replace those of the set-up; None = defaults.
         plates: calibration of the plates of the recording.
     Raises InputFileError or ModelError if a file cannot be read, or there are fewer than three common markers or too few frames.
     """

@@ -170,7 +170,7 @@ def scale_by_setup(
 ) -> ScaledModel:
     """Scale a generic model and move its markers according to an OpenSim ScaleTool set-up.
 
-    static: static trial, replaces the recordings of the set-up. mass_kg: body mass, replaces the set-up's.
+    static: static trial, replaces the recordings of the set-up. mass_kg: body mass, replaces that of the set-up.
     Raises InputFileError or ModelError if files cannot be read, or without a static trial or a usable measurement.
     """
     scale_setup = read_scale_setup(setup)

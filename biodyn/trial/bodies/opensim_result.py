@@ -72,8 +72,7 @@ class CoordinateResult:
         model: OpenSim model, scaled if requested. files: files that were read, by kind (motion, model, forces, ...).
         loads: name and body of every load; empty without external loads.
         time_s: (T,) s. q, v, vdot, tau: (T, n) in the order of `model.coordinates`; rad, m, N m, N. NaN if the motion is
-        unknown;
-            tau also if the forces are unknown.
+            unknown; tau also if the forces are unknown.
         cutoff_hz: cut-off of the coordinates, 0 = no filter. notes: notes for the user.
         proof: largest difference of tau from mass matrix times acceleration plus bias, relative to the largest torque.
         fit: fit to markers, None for given coordinates; q is smoothed, `fit.q` is not.

@@ -172,7 +172,7 @@ def _mirror_note(trial: Oriented) -> Oriented:
 
 
 def scaling_options(trial: Prepared) -> ScalingOptions:
-    """Return the inputs of scaling; values given by the user replace the files'.
+    """Return the inputs of scaling; values given by the user have priority over those in the files.
 
     The mass is 1 kg, because it may be measured later in the static trial, which needs these options.
     """

@@ -48,7 +48,7 @@ class _Record:
 
 @dataclass
 class Records:
-    """The records of a parameter section in the order of the file; `put` changes a record or appends one."""
+    """Records of a parameter section in the order of the file; `put` changes or appends a record."""
 
     name: str
     records: list[_Record] = field(default_factory=list)

@@ -2,7 +2,7 @@
 
 Points and samples are integers or floats, signed or not, in any of three byte orders (C3D user manual, c3d.org, data
 section and ANALOG parameters): a physical value of an analog channel is (stored - OFFSET) * SCALE * GEN_SCALE. A pose
-is 17 four-byte floats, a 4 x 4 matrix column by column, from the segment's axes into the laboratory's, and a
+is 17 four-byte floats, a 4 x 4 matrix column by column, from segment axes to laboratory axes, and a
 reliability (Visual3D documentation, "ROTATION data type", wiki.has-motion.com); files of Theia3D hold only poses and
 the analog samples of the force plates."""
 

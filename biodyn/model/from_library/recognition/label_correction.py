@@ -116,7 +116,7 @@ def _relabel(
 
 
 def _opposite_pairs(markers: Markers, bodies: Mapping[str, str]) -> dict[str, str]:
-    """Return the correct labels of pelvis, trunk and head markers whose right and left are opposite to the body's.
+    """Return the correct labels of pelvis, trunk and head markers with right and left opposite to those of the body.
 
     This detects a head on which all labels are swapped, which does not change the distances between its markers.
     """
