@@ -107,7 +107,7 @@ def _disturbed(subject: str, seed: int, noise_m: float) -> np.ndarray:
     fit = fit_model(wrong, names, x, time_s)
     start_hz = choose_cutoff(x, points.recording.markers.rate_hz).cutoff_hz
     loads = table_loads(wrong, read_external_loads(walk / "grf.mot"), time_s)
-    found = balance_fit(wrong, fit, time_s, start_hz, loads).motion
+    found, _, _ = balance_fit(wrong, fit, time_s, start_hz, loads)
     every = [torques_with_proof(wrong, *spline_derivatives(time_s, fit.q, hz), loads)[0] for hz in _CUTOFFS_HZ]
     every.append(torques_with_proof(found.model, found.q, found.v, found.vdot, loads)[0])
     coordinates, inner = [c.name for c in model.coordinates], slice(10, -10)  # ends of a filter are no news

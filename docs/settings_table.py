@@ -9,7 +9,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from biodyn.library.section import BeforeValidator, OneOf, Section
+from biodyn.library.section import BeforeValidator, Section
+from biodyn.processing.signals.settings import SignalSettings, method_names
 from biodyn.settings import Settings
 
 PAGE = Path(__file__).with_name("settings.md")
@@ -85,9 +86,7 @@ def _allowed(field: FieldInfo) -> str:
         for key, sign in (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))
         if hasattr(rule, key)
     ]
-    names = [
-        f'`"{name}"`' for rule in field.metadata if isinstance(rule, OneOf) for name in (*rule.besides, *rule.registry)
-    ]
+    names = [f'`"{name}"`' for name in method_names() if field is SignalSettings.model_fields["method"]]
     if names:
         return ", ".join(names)
     one_of_both = (

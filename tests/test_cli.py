@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 
 from biodyn.cli import app, main
 from biodyn.cli.options import number
-from biodyn.cli.screen import Display, open_console, print_result
+from biodyn.cli.screen import RunOptions, open_console, print_result
 from biodyn.diagnostics import Diagnostic
 from biodyn.io import read
 from biodyn.output.tables import TABLES
@@ -625,7 +625,7 @@ def test_one_line_of_several_walks_and_its_report(
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda place: not opened.append(place))
     (tmp_path / "report.html").touch()
-    display = Display(open_page=True, heading="2 of 3, walk.c3d")
+    display = RunOptions(open_page=True, heading="2 of 3, walk.c3d")
     print_result(open_console(), [("Verdict: pass.", "pass"), ("more", None)], (), tmp_path, display)
     assert capsys.readouterr().out == f"2 of 3, walk.c3d: Verdict: pass. Result: {tmp_path}\n"
     assert opened == [(tmp_path / "report.html").as_uri()]
@@ -672,5 +672,5 @@ def test_equal_findings_are_merged_with_their_count(tmp_path: Path, capsys: pyte
         (False, ["info: M0: 1 gap. (and 2 similar)"]),
         (True, [f"info: M{n}: 1 gap." for n in range(3)]),
     ):
-        print_result(open_console(), [("Verdict: pass.", "pass")], findings, tmp_path, Display(verbose=verbose))
+        print_result(open_console(), [("Verdict: pass.", "pass")], findings, tmp_path, RunOptions(verbose=verbose))
         assert capsys.readouterr().out.splitlines()[1:-1] == printed

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,7 +30,7 @@ from biodyn.cli.options import (
     Sex,
     Verbose,
 )
-from biodyn.cli.screen import Display, open_console, print_data, print_lines, print_result, progress, summary_lines
+from biodyn.cli.screen import RunOptions, open_console, print_data, print_lines, print_result, progress, summary_lines
 from biodyn.errors import (
     BiodynError,
     InputFileError,
@@ -150,6 +150,10 @@ def run(
     from biodyn.output.store.folder import default_folder
 
     options = RunOptions(
+        quiet=quiet,
+        verbose=verbose,
+        as_json=as_json,
+        open_page=open_page,
         inputs={
             "static": static,
             "mass_kg": mass,
@@ -173,13 +177,12 @@ def run(
         head=head,
         timings=timings,
     )
-    display = Display(quiet, verbose, as_json, open_page)
     console = open_console(on_error=as_json)
     with plain_errors():
         paper_format(pdf, head)  # raises before any work is done
         if len(walks) > 1:
-            raise typer.Exit(_analyse_each(walks, out, options, console, display))
-        failed = analyse(walks[0], out if out is not None else default_folder(walks[0]), options, console, display)
+            raise typer.Exit(_analyse_each(walks, out, options, console))
+        failed = analyse(walks[0], out if out is not None else default_folder(walks[0]), options, console)
     if failed:
         raise typer.Exit(CHECKS_FAILED)
 
@@ -211,30 +214,13 @@ def sample_folder(package: Path) -> Path:
 # -- One walk -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """Options of `biodyn run`.
-
-    Attributes:
-        inputs: arguments of `trial.request.trial_request` as given; `static_frames` as text.
-        factors: factors of --vary; None without it.
-    """
-
-    inputs: Mapping[str, Any]
-    factors: Sequence[str] | None
-    force: bool
-    pdf: bool
-    head: Path | None
-    timings: bool
-
-
-def analyse(walk: Path, folder: Path, options: RunOptions, console: Console, display: Display) -> bool:
+def analyse(walk: Path, folder: Path, options: RunOptions, console: Console) -> bool:
     """Analyse a walk, write its result and print a summary; return whether its checks failed."""
     from biodyn.output.store.folder import require_free
 
     start_s = time.perf_counter()
     require_free(folder, options.force)  # raises before any work is done
-    with progress(console, display.heading) as step:
+    with progress(console, options.heading) as step:
         from biodyn.rigid_body import compilation_note
 
         note = compilation_note()
@@ -266,14 +252,14 @@ def analyse(walk: Path, folder: Path, options: RunOptions, console: Console, dis
         else:
             result.save(folder, force=options.force)
     if isinstance(result, TrialResult):
-        lines = result.status_lines() if display.verbose else summary_lines(result)
+        lines = result.status_lines() if options.verbose else summary_lines(result)
         findings = result.verdict.uncovered_findings(result.diagnostics)
-        if not display.verbose:
+        if not options.verbose:
             causes = {cause.code for cause in result.verdict.causes}
             findings = [finding for finding in findings if finding.code not in causes]
-        print_result(console, lines, findings, folder, display)
+        print_result(console, lines, findings, folder, options)
     else:
-        print_result(console, [(line, None) for line in result.summary()], result.findings, folder, display)
+        print_result(console, [(line, None) for line in result.summary()], result.findings, folder, options)
         if options.pdf:
             print_lines(console, "No PDF was written, because a result with only torques has no report.")
     if options.timings:
@@ -353,9 +339,7 @@ def _is_followed(name: str) -> bool:
 # -- Several walks ------------------------------------------------------------------------------------------------------
 
 
-def _analyse_each(
-    walks: Sequence[Path], out: Path | None, options: RunOptions, console: Console, display: Display
-) -> int:
+def _analyse_each(walks: Sequence[Path], out: Path | None, options: RunOptions, console: Console) -> int:
     """Analyse walks one after the other, each into its own folder; return the worst exit code.
 
     An error of a walk is printed in one sentence, and the next walk is analysed. Raises ResultError before any work is done if
@@ -368,7 +352,7 @@ def _analyse_each(
         code, refusal = 0, None
         try:
             heading = f"{number} of {len(walks)}, {name}"
-            if analyse(walk, folder, options, console, replace(display, heading=heading)):
+            if analyse(walk, folder, replace(options, heading=heading), console):
                 code = CHECKS_FAILED
         except typer.Exit as end:
             code = end.exit_code
@@ -379,10 +363,10 @@ def _analyse_each(
             code = BAD_INPUT
             print(f"biodyn: {name}: {refusal}", file=sys.stderr)
         worst = max(worst, code)
-        if display.as_json:
+        if options.as_json:
             error_record = refusal and {"input": {"file": name}, "error": refusal.message, "hint": refusal.hint}
             records.append(error_record or _read_record(folder))
-    if display.as_json:
+    if options.as_json:
         print_data(f"{json.dumps(records, indent=2, allow_nan=False)}\n")
     return worst
 

@@ -6,9 +6,9 @@ import io
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -109,13 +109,15 @@ def open_in_browser(page: Path, console: Console) -> None:
 
 
 @dataclass(frozen=True)
-class Display:
-    """Options of the output of a command.
+class RunOptions:
+    """Options of `biodyn run`.
 
     Attributes:
         quiet: print only the verdict and the folder. verbose: print every check, finding and decision.
         as_json: print run.json on standard output. open_page: open the report in the browser.
         heading: number and name of the walk if there are several; each is then printed in one line.
+        inputs: arguments of `trial.request.trial_request` as given; `static_frames` as text.
+        factors: factors of --vary; None without it. force: replace a result folder. pdf, head: see `TrialResult.save`.
     """
 
     quiet: bool = False
@@ -123,29 +125,35 @@ class Display:
     as_json: bool = False
     open_page: bool = False
     heading: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    factors: Sequence[str] | None = None
+    force: bool = False
+    pdf: bool = False
+    head: Path | None = None
+    timings: bool = False
 
 
 def print_result(
-    console: Console, lines: Sequence[Line], findings: Sequence[Diagnostic], folder: Path, display: Display
+    console: Console, lines: Sequence[Line], findings: Sequence[Diagnostic], folder: Path, options: RunOptions
 ) -> None:
     """Print the lines and findings of an analysis and its folder; write JSON and open the report on request."""
     max_lines = 15  # of the summary of a walk without warnings
-    if display.heading:
-        print_lines(console, f"{display.heading}: {lines[0][0]} Result: {folder}", style=_status_style(lines[0][1]))
-        if display.open_page:
+    if options.heading:
+        print_lines(console, f"{options.heading}: {lines[0][0]} Result: {folder}", style=_status_style(lines[0][1]))
+        if options.open_page:
             open_in_browser(folder / "report.html", console)
         return
-    for line, status in lines[:1] if display.quiet else lines:
+    for line, status in lines[:1] if options.quiet else lines:
         print_lines(console, line, style=_status_style(status))
-    if display.verbose and not display.quiet:
+    if options.verbose and not options.quiet:
         print_diagnostics(console, findings)
-    elif not display.quiet:
+    elif not options.quiet:
         _print_merged(console, findings, room=max_lines - len(lines) - 1)
-    pages = [name for name in ("report.html", "report.pdf") if (folder / name).is_file() and not display.quiet]
+    pages = [name for name in ("report.html", "report.pdf") if (folder / name).is_file() and not options.quiet]
     print_lines(console, f"Result: {folder}" + (f" (begin with {', '.join(pages)})" if pages else ""))
-    if display.as_json:
+    if options.as_json:
         print_data((folder / "run.json").read_text(encoding="utf-8"))
-    if display.open_page:
+    if options.open_page:
         open_in_browser(folder / "report.html", console)
 
 

@@ -69,14 +69,6 @@ _LENGTH_BYTES: Final = 8
 _KINDS: Final = ("kinematics", "dynamics", "lowpass")
 
 
-@dataclass(frozen=True)
-class Model:
-    """A model fitted in one processing pass (kinematics, lowpass or dynamics), with the text of its .osim file."""
-
-    kind: str
-    osim: str
-
-
 @dataclass(frozen=True, eq=False)
 class ArchivedTrial:
     """One trial of an archive, in World with y up.
@@ -101,7 +93,8 @@ class ArchivedTrial:
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """One archive: subject data (None or 0 if not stated), the models of the processing passes, and the trials."""
+    """One archive: subject data (None or 0 if not stated), the trials, and the models of the processing passes (kinematics,
+    lowpass or dynamics): the kind of the pass and the text of its .osim file."""
 
     path: Path
     sha256: str
@@ -110,7 +103,7 @@ class Archive:
     age_years: int | None
     sex: str
     notes: str
-    models: tuple[Model, ...]
+    models: tuple[tuple[str, str], ...]
     trials: tuple[ArchivedTrial, ...]
 
 
@@ -154,7 +147,7 @@ def read_archive(path: str | Path) -> Archive:
         age_years=header.age_years if 0 < header.age_years < 130 else None,
         sex=clean_text(header.sex),
         notes=clean_text(header.notes),
-        models=tuple(Model(_pass_kind(fitted.kind), fitted.model) for fitted in getattr(header, "pass")),
+        models=tuple((_pass_kind(fitted.kind), fitted.model) for fitted in getattr(header, "pass")),
         trials=trials,
     )
 

@@ -168,24 +168,6 @@ _AXES: Final = "xyz"
 _OF_QTM = {"FrameRate", "Trajectories"}
 
 
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """The contents of one file.
-
-    Attributes:
-        labels, positions: marker labels and positions (T, M, 3) mm, NaN if not seen. rate_hz: frames per second. first_frame:
-            number of the first frame. events: time s, 0 at the first frame, NaN for an event without a frame.
-    """
-
-    labels: tuple[str, ...]
-    positions: FloatArray
-    rate_hz: float
-    first_frame: int
-    events: tuple[StoredEvent, ...]
-    plates: tuple[_Plate, ...]
-    notes: tuple[Diagnostic, ...]
-
-
 def holds_measurement(path: Path) -> bool:
     """Return whether a MATLAB file is a measurement of Qualisys Track Manager; also False if it cannot be read."""
     try:
@@ -199,21 +181,29 @@ def holds_measurement(path: Path) -> bool:
 def read_qualisys_mat(path: Path) -> Recording:
     """Read one measurement; InputFileError for a file of another kind or a damaged file."""
     content = file_bytes(path)
-    measurement = _measurement(path, _stored_measurement(path, content))
-    digest = sha256(content).hexdigest()
-    names = {label: tuple(f"{label}_{axis}" for axis in _AXES) for label in measurement.labels}
-    table = Storage(
-        path,
-        tuple(name for three in names.values() for name in three),
-        np.arange(len(measurement.positions)) / measurement.rate_hz,
-        measurement.positions.reshape(len(measurement.positions), -1),
-        None,
-    )
-    roles = ColumnRoles({label: (three[0], three[1], three[2]) for label, three in names.items()})
-    made = recording_of(table, roles, digest, length="mm", events=measurement.events)
-    first_frame = measurement.first_frame - 1 + made.first_frame  # the table numbers its rows from 1
-    made = replace(made, first_frame=first_frame, diagnostics=(*made.diagnostics, *measurement.notes))
-    return _with_plates(made, measurement.plates) if measurement.plates else made
+    stored = _stored_measurement(path, content)
+    try:
+        rate_hz, first_frame = possible_rate(number(stored, "FrameRate")), int(number(stored, "StartFrame", 1.0))
+        labelled = records(records(stored, "Trajectories", 1)[0], "Labeled", 1)[0]
+        labels = _unique_labels([text.strip() for text in texts(labelled, "Labels")])
+        data = finite(labelled, "Data", len(labels), None)
+        data = data[:, :, None] if data.ndim == 2 else data  # data of a single frame
+        if data.ndim != 3 or data.shape[1] < len(_AXES):
+            raise MatlabError(f"Data is {by(data)}")
+        events = tuple(_event(event, first_frame, rate_hz) for event in records(stored, "Events"))
+        plates, notes = plates_of(path, stored, rate_hz)
+    except MatlabError as error:
+        raise InputFileError(
+            f"'{path.name}' is not a complete measurement of Qualisys Track Manager: {error}.", EXPORT_AGAIN
+        ) from error
+    positions = np.ascontiguousarray(np.moveaxis(data[:, : len(_AXES)], 2, 0)).reshape(data.shape[2], -1)
+    columns = {label: (f"{label}_x", f"{label}_y", f"{label}_z") for label in labels}
+    names = tuple(name for three in columns.values() for name in three)
+    table = Storage(path, names, np.arange(len(positions)) / rate_hz, positions, None)
+    made = recording_of(table, ColumnRoles(columns), sha256(content).hexdigest(), length="mm", events=events)
+    first_frame += made.first_frame - 1  # the table numbers its rows from 1
+    made = replace(made, first_frame=first_frame, diagnostics=(*made.diagnostics, *notes))
+    return _with_plates(made, plates) if plates else made
 
 
 def _with_plates(made: Recording, plates: Sequence[_Plate]) -> Recording:
@@ -263,25 +253,6 @@ def _stored_measurement(path: Path, content: bytes | None = None) -> Record:
 
 def _name_list(names: Iterable[str]) -> str:
     return clean_text(", ".join(islice(names, 5))[:100])
-
-
-def _measurement(path: Path, stored: Record) -> Measurement:
-    try:
-        rate_hz, first_frame = possible_rate(number(stored, "FrameRate")), int(number(stored, "StartFrame", 1.0))
-        labelled = records(records(stored, "Trajectories", 1)[0], "Labeled", 1)[0]
-        labels = _unique_labels([text.strip() for text in texts(labelled, "Labels")])
-        data = finite(labelled, "Data", len(labels), None)
-        data = data[:, :, None] if data.ndim == 2 else data  # data of a single frame
-        if data.ndim != 3 or data.shape[1] < len(_AXES):
-            raise MatlabError(f"Data is {by(data)}")
-        events = tuple(_event(event, first_frame, rate_hz) for event in records(stored, "Events"))
-        plates, notes = plates_of(path, stored, rate_hz)
-    except MatlabError as error:
-        raise InputFileError(
-            f"'{path.name}' is not a complete measurement of Qualisys Track Manager: {error}.", EXPORT_AGAIN
-        ) from error
-    positions = np.ascontiguousarray(np.moveaxis(data[:, : len(_AXES)], 2, 0))
-    return Measurement(labels, positions, rate_hz, first_frame, events, tuple(plates), notes)
 
 
 def _event(event: Record, first_frame: int, rate_hz: float) -> StoredEvent:

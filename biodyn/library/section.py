@@ -7,30 +7,22 @@ a default, a range and a description, from which docs/settings.md is generated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
-    GetCoreSchemaHandler,
     ValidationError,
     field_validator,
     model_validator,
 )
 
-from biodyn.errors import SettingsError, printable
+from biodyn.errors import SettingsError
 from biodyn.library.faults import first_fault
-from biodyn.library.load import suggest_name
-from biodyn.library.registry import Registry
 
 __all__ = [
     "BeforeValidator",
     "Field",
-    "OneOf",
     "Section",
     "ValidationError",
     "field_validator",
@@ -56,6 +48,9 @@ REMOVED = {
     "estimation.force_delay_sd_s": "it was removed: forces are used as recorded",
     "inverse_kinematics.tolerance": "it was removed: its value is fixed at 1e-8 rad or m",
     "inverse_kinematics.max_iterations": "it was removed: its value is fixed at 60",
+    "inverse_kinematics.method": "it was removed: the method is least squares of all markers, frame by frame",
+    "inverse_kinematics.visibility_ramp_s": "it was removed: its value is fixed at 0.15 s",
+    "inverse_kinematics.steady_lever_m": "it was removed: its value is fixed at 0.06 m",
     "limits.residual_force_fraction": "it was removed: its value is fixed at 0.05 of the peak ground force",
     "limits.residual_moment_fraction": "it was removed: its value is fixed at 0.01 of peak ground force times height",
     "limits.centre_of_mass_m": "it was removed: its value is fixed at 0.02 m",
@@ -82,25 +77,6 @@ class Section(BaseModel):
     """Parameters of one stage; a section of the settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """Annotation of an entry whose value is the name of a member of a registry, or one of `besides`: `Annotated[str,
-    OneOf(METHODS)]`."""
-
-    registry: Registry[Any]
-    besides: tuple[str, ...] = ()
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
-        """Return the schema of text with the look-up."""
-        return AfterValidator(self._validate_name).__get_pydantic_core_schema__(source, handler)
-
-    def _validate_name(self, name: str) -> str:
-        if name not in self.registry and name not in self.besides:
-            near = suggest_name(name, (*self.besides, *self.registry))
-            raise ValueError(f"there is no {self.registry.kind} '{printable(name)}'. {near}".rstrip("."))
-        return name
 
 
 def settings_error(error: ValidationError, model: type[BaseModel], origin: str, below: str = "") -> SettingsError:

@@ -28,6 +28,8 @@ def inverse_factors(normal: FloatArray) -> FloatArray:
 
 # Least motion of the markers per radian of an observable coordinate; below it, noise and skin movement determine the angle.
 LEAST_LEVER_M = 0.02
+# Least motion of the markers per radian of a well determined coordinate of a leg, m; with less, it is regularised.
+STEADY_LEVER_M = 0.06
 
 
 def marker_sensitivity(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None) -> FloatArray:
@@ -68,7 +70,7 @@ def _normal_factors(model: SubjectModel, q: FloatArray, visible: BoolArray | Non
     return inverse_factors(matrices + np.diag(model.prior_weights() + ridge_m2))
 
 
-def poorly_determined(model: SubjectModel, lever: FloatArray, steady_m: float) -> BoolArray:
+def poorly_determined(model: SubjectModel, lever: FloatArray) -> BoolArray:
     """Return the frames (T, C) in which leg coordinates have a small marker sensitivity `lever` (T, C), m.
 
     With a straight knee the markers of the shank do not determine the rotation of the thigh, and some mm of skin motion rotate
@@ -78,7 +80,7 @@ def poorly_determined(model: SubjectModel, lever: FloatArray, steady_m: float) -
     if not solved.any():
         return np.zeros(lever.shape, dtype=bool)
     usual = np.percentile(lever[solved], 90.0, axis=0)
-    limit = np.where(_leg_coordinates(model), np.minimum(steady_m, 0.5 * usual), 0.0)
+    limit = np.where(_leg_coordinates(model), np.minimum(STEADY_LEVER_M, 0.5 * usual), 0.0)
     return np.asarray(lever < limit)
 
 

@@ -321,10 +321,10 @@ def _torque_differences(opened: _Opened) -> TorqueTable:
 def _with_file(first: _Opened, path: Path) -> Comparison:
     ours = first.body()
     recording = read(path)
-    comparison = compare_with_channels(ours, recording, first.record)
+    time_s, differences, facts, notes = compare_with_channels(ours, recording, first.record)
     names = {SMOOTHING: ESTIMATED} if stored_method(first.record) == ESTIMATE else {}
-    causes_and_facts = with_cause_names(comparison.differences, names), _rename_facts(comparison.facts, names)
-    return Comparison(first.name, str(path), comparison.time_s, *causes_and_facts, {}, comparison.notes)
+    causes_and_facts = with_cause_names(differences, names), _rename_facts(facts, names)
+    return Comparison(first.name, str(path), time_s, *causes_and_facts, {}, notes)
 
 
 def _names_of_causes(first: Mapping[str, Any], second: Mapping[str, Any]) -> Mapping[str, str]:

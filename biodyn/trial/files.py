@@ -33,9 +33,6 @@ _UNUSABLE = ("plate-not-used", "forces-unusable")
 #: First and last frame of standing, numbered as in the file.
 FrameRange: TypeAlias = tuple[int, int]
 PoseUse: TypeAlias = Literal["auto", "poses", "markers"]
-# Number of recordings that are read completely; the trials of a person are similar, so the nearest ones suffice.
-_MOST_READS = 4
-_LEAST_SECONDS = 0.4  # shorter rest is not standing, s
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,7 @@ def _read_marker_files(
             return TrialFiles(noted, search.recording, search.why, static_frames=static_frames)
         quiet = None if is_quiet_somewhere(noted.markers) else quiet_part_elsewhere(search)
         if quiet is not None:
-            return TrialFiles(noted, quiet.recording, quiet.why, "quiet part", static_frames)
+            return TrialFiles(noted, *quiet, "quiet part", static_frames)
         return TrialFiles(noted, search.walk, search.reason, "walk", static_frames)
     if str(static) == NO_STATIC:
         alone = read(walk) if given is None else given
@@ -316,30 +313,23 @@ def _choose_motion(markers: Markers, poses: SegmentPoses, use_poses: bool) -> Di
 # -- quiet standing in another trial, if no static trial was recorded ------------------------------------
 
 
-@dataclass(frozen=True)
-class QuietPart:
-    """A recording with quiet standing of the person of the walk, and the reason for its use, without a full stop."""
-
-    recording: Recording
-    why: str
-
-
 def is_quiet_somewhere(markers: Markers) -> bool:
     """Return whether the markers rest for half a second in any part of a recording."""
+    least_s = 0.4  # shorter rest is not standing
     part = quietest_part(markers)
-    return part.movement_m <= QUIET_RANGE_M and (part.last - part.first + 1) / markers.rate_hz >= _LEAST_SECONDS
+    return part.movement_m <= QUIET_RANGE_M and (part.last - part.first + 1) / markers.rate_hz >= least_s
 
 
-def quiet_part_elsewhere(search: StaticSearch) -> QuietPart | None:
-    """Return the quietest recording of the same person among those examined in the search for a static trial, or None."""
+def quiet_part_elsewhere(search: StaticSearch) -> tuple[Recording, str] | None:
+    """Return the quietest recording of the same person among those examined in the search for a static trial, and the reason
+    for its use, without a full stop; None if there is none."""
+    most_reads = 4  # recordings that are read completely; the trials of a person are similar
     likely = [candidate for candidate in search.candidates if not candidate.strange]
-    likely.sort(key=lambda candidate_file: -candidate_file.score)
-    # same marker placement as in the walk: distances within segments agree as within one session
-    limits = [DOUBTFUL_BODY_M if candidate_file.doubt else SAME_BODY_M for candidate_file in likely[:_MOST_READS]]
+    likely = sorted(likely, key=lambda candidate: -candidate.score)[:most_reads]
     candidates = []
-    for limit, other in zip(
-        limits, read_many([candidate_file.path for candidate_file in likely[:_MOST_READS]]), strict=True
-    ):
+    for file, other in zip(likely, read_many([file.path for file in likely]), strict=True):
+        # same marker placement as in the walk: distances within segments agree as within one session
+        limit = DOUBTFUL_BODY_M if file.doubt else SAME_BODY_M
         if not isinstance(other, Recording) or other.motion.markers is None or not is_quiet_somewhere(other.markers):
             continue
         difference = body_difference_m(search.walk.markers, other.markers)
@@ -352,7 +342,7 @@ def quiet_part_elsewhere(search: StaticSearch) -> QuietPart | None:
         f"no static trial was found, but the same person stands in {recording.path.name}: markers move by "
         f"{1000 * movement_m:.0f} mm in it, and their distances within segments agree to {1000 * difference:.2g} mm"
     )
-    return QuietPart(recording, why)
+    return recording, why
 
 
 # -- plates, errors that end an analysis, and files of the user

@@ -188,15 +188,8 @@ class _Joint:
     other: FloatArray | None
 
 
-@dataclass(frozen=True)
-class FileComparison:
-    """Arguments of `Comparison` from a file."""
-
-    time_s: FloatArray
-    differences: tuple[Difference, ...]
-    facts: tuple[Fact, ...]
-    notes: tuple[str, ...]
-    readings: Mapping[tuple[str, str], ConventionMatch]
+#: Time (T,) s, differences, facts and notes of a `Comparison`.
+FileComparison = tuple[FloatArray, tuple[Difference, ...], tuple[Fact, ...], tuple[str, ...]]
 
 
 def compare_with_channels(
@@ -220,7 +213,7 @@ def compare_with_channels(
     if not np.any(unfiltered.wrench):
         return plain
     assumed = _compare_channels(ours, unfiltered, recording, record, mass_kg, (_no_segments_note(recording), _ASSUMED))
-    gained = explained_share(assumed.differences, "moment") - explained_share(plain.differences, "moment")
+    gained = explained_share(assumed[1], "moment") - explained_share(plain[1], "moment")
     return assumed if gained > _LEAST_GAIN else plain
 
 
@@ -245,8 +238,7 @@ def _compare_channels(
     differences += _compare_angles(exchange, list(_stored_joints(exchange.a, recording, "angle", ours)))
     used = sorted({joint.segment for joint in moments})
     said = [*_writing_facts(exchange, readings), *list_facts(exchange, used, stored_method(record) == ESTIMATE)]
-    names = {(exchange.a.joints[s], exchange.a.sides[s]): reading for s, reading in readings.items()}
-    return FileComparison(exchange.a.time_s, tuple(differences), tuple(said), (*notes, *unloaded), names)
+    return exchange.a.time_s, tuple(differences), tuple(said), (*notes, *unloaded)
 
 
 def _with_the_same_plates(exchange: Exchange, joints: Sequence[_Joint]) -> tuple[Exchange, tuple[str, ...]]:

@@ -192,12 +192,8 @@ def content_hash(path: Path) -> str:
 # -- the subject's model ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SubjectModelFit:
-    """The fitted model (None without enough data), and findings on files of the session."""
-
-    fitted: SubjectFitResult | None
-    notes: tuple[Diagnostic, ...] = ()
+#: The fitted model (None without enough data), and findings on files of the session.
+SubjectModelFit = tuple[SubjectFitResult | None, tuple[Diagnostic, ...]]
 
 
 def subject_model_fit(trial: Scaled) -> SubjectModelFit:
@@ -207,7 +203,7 @@ def subject_model_fit(trial: Scaled) -> SubjectModelFit:
     scaling = replace(trial.scaling, options=replace(trial.scaling.options, height_m=trial.model.height_m))
     session = session_files(trial.path, trial.companions) if trial.settings.model.fit == "session" else None
     if session is None or not usable_files(session):
-        return SubjectModelFit(fit_subject([_walk_alone(trial)], without_guesses(trial.model), scaling, soft))
+        return fit_subject([_walk_alone(trial)], without_guesses(trial.model), scaling, soft), ()
     key = _key_of_model(trial, scaling, session)
     return trial.memory.of(key, lambda: _fit_subject(trial, scaling, soft, session))
 
@@ -232,7 +228,7 @@ def _fit_subject(
     trials, notes = session_trials(session, trial.files, trial.walk.markers, prepared)
     if len(trials) == 1:
         trials = (_walk_alone(trial),)
-    return SubjectModelFit(fit_subject(trials, without_guesses(trial.model), scaling, soft), notes)
+    return fit_subject(trials, without_guesses(trial.model), scaling, soft), notes
 
 
 def without_guesses(model: SubjectModel) -> SubjectModel:

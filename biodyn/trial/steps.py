@@ -122,10 +122,10 @@ def calibration(trial: Scaled) -> Scaled:
     """Correct joint centres, axes and marker positions of the static trial by the walk or its session."""
     # requested joint centres are not changed
     if trial.settings.model.fit != "none" and not trial.centres and trial.body.is_fitted:
-        fit = subject_model_fit(trial)
-        trial = trial.noted(*fit.notes)
-        if fit.fitted is not None:
-            account, model = fit.fitted.account, fit.fitted.model
+        fitted, notes = subject_model_fit(trial)
+        trial = trial.noted(*notes)
+        if fitted is not None:
+            account, model = fitted.account, fitted.model
             trial = replace(trial, model=model, subject_fit=account).noted(*fit_notes(account, model.uncertain_turns))
     return trial.noted(*trial.model_notes)
 

@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError
 from biodyn.io.b3d import Archive, ArchivedTrial, forces_of, missing_note, read_archive
@@ -53,7 +52,7 @@ def unpack(archive: str | Path, folder: str | Path | None = None, *, force: bool
     archive_content = read_archive(source)
     target = Path(folder) if folder is not None else source.with_suffix("")
     models, notes = _models_by_kind(archive_content)
-    files = {f"model_{kind}.osim": model.osim for kind, model in models.items()}
+    files = {f"model_{kind}.osim": osim for kind, (osim, _) in models.items()}
     files[SUBJECT] = _person_facts(archive_content)
     names: list[str] = []
     for trial in archive_content.trials:
@@ -72,41 +71,27 @@ def unpack(archive: str | Path, folder: str | Path | None = None, *, force: bool
     return Unpacked(target, tuple(sorted(files)), tuple(names), tuple(notes))
 
 
-@dataclass(frozen=True)
-class _Model:
-    """Text of a model and its coordinates in depth-first order as in an archive; () = cannot be read.
-
-    free: independent coordinates; archives hold these, or all coordinates for old models.
-    """
-
-    osim: str
-    coordinates: tuple[str, ...] = ()
-    free: tuple[str, ...] = ()
-
-    def named(self, values: FloatArray) -> dict[str, FloatArray]:
-        """Return the columns (T,) of coordinates (T, n) by name; {} if n does not match the model."""
-        for names in (self.free, self.coordinates):
-            if names and len(names) == values.shape[1]:
-                return dict(zip(names, values.T, strict=True))
-        return {}
+#: Text of a model, and two lists of its coordinates in depth-first order: the independent ones, which archives hold, and all
+#: coordinates, which archives of old models hold; empty if the model cannot be read.
+_Model = tuple[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 
 def _models_by_kind(archive: Archive) -> tuple[dict[str, _Model], list[str]]:
     """Return the models by kind of processing pass, and notes."""
     models: dict[str, _Model] = {}
     notes = []
-    for model in archive.models:
-        if not model.osim.strip():
+    for kind, osim in archive.models:
+        if not osim.strip():
             continue
-        name = f"model_{model.kind}.osim"
+        name = f"model_{kind}.osim"
         try:
-            element = model_element(parse_document(model.osim.encode(), name), name)
+            element = model_element(parse_document(osim.encode(), name), name)
             free, _ = model_of(element).independent()
             names = coordinates_down_the_tree(element)
-            models[model.kind] = _Model(model.osim, names, tuple(label for label in names if label in free))
+            models[kind] = osim, (tuple(label for label in names if label in free), names)
         except BiodynError as error:
-            models[model.kind] = _Model(model.osim)
-            notes.append(f"The model of the pass '{model.kind}' cannot be read: {error.message}")
+            models[kind] = osim, ((), ())
+            notes.append(f"The model of the pass '{kind}' cannot be read: {error.message}")
     return models, notes
 
 
@@ -139,13 +124,14 @@ def _trial_files(
             {"time": time_s, **force_columns},
             ("Forces (N), centres of pressure (m) and moments about them (Nm) in ground, y up.",),
         )
-    kind = archive.models[trial.model].kind if trial.model is not None and trial.model < len(archive.models) else ""
+    kind = archive.models[trial.model][0] if trial.model is not None and trial.model < len(archive.models) else ""
     if trial.model is not None:
-        columns = models[kind].named(trial.coordinates) if kind in models else {}
-        if columns:
+        _, lists = models.get(kind, ("", ((), ())))
+        names = next((names for names in lists if names and len(names) == trial.coordinates.shape[1]), ())
+        if names:
             files[f"{name}_coordinates.mot"] = storage_text(
                 f"{name} coordinates",
-                {"time": time_s, **columns},
+                {"time": time_s, **dict(zip(names, trial.coordinates.T, strict=True))},
                 (f"Coordinates of model_{kind}.osim, radians and metres.",),
             )
         else:

@@ -12,7 +12,7 @@ from scipy.ndimage import uniform_filter1d
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray, with_side, without_side
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.kinematics.visibility import visibility_weights
+from biodyn.processing.kinematics.visibility import VISIBILITY_RAMP_S, visibility_weights
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import body_poses
 from biodyn.uncertainty import error_sources
@@ -232,14 +232,13 @@ def _prepare_errors(
     seen = np.isfinite(inputs.fit.marker_error)
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)
     seen_at = inputs.fitted(inputs.markers)
-    ramp_frames = round(inputs.visibility_ramp_s * inputs.rate_hz)
+    ramp_frames = round(VISIBILITY_RAMP_S * inputs.rate_hz)
     held, stretches = held_coordinates(
         model,
         motion.q,
         visibility_weights(seen, ramp_frames),
         ramp_frames,
         inputs.rate_hz,
-        inputs.fit_settings.steady_lever_m,
     )
     markers, (_, belongs) = marker_moments(inputs, magnitudes), joint_rows(model)
     sources = {name: make(inputs, magnitudes) for name, make in _error_columns(inputs).items() if factor[name]}

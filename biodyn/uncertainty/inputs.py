@@ -18,9 +18,9 @@ from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.cycles import find_gait_cycles
 from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.least_squares import fit_once
 from biodyn.processing.kinematics.settings import InverseKinematicsSettings
-from biodyn.processing.kinematics.tracking import fit_once
-from biodyn.processing.kinematics.visibility import visibility_weights
+from biodyn.processing.kinematics.visibility import VISIBILITY_RAMP_S, visibility_weights
 from biodyn.processing.signals.derivatives import DEGREE
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches
 from biodyn.processing.signals.prepare import TrialSignals
@@ -357,11 +357,6 @@ class TrialInputs:
         """Cut-off of the filter of the plates, 0 = none."""
         return self.signals.force_cutoff_hz
 
-    @property
-    def visibility_ramp_s(self) -> float:
-        """Time over which the weight of a marker fades next to its gaps, s."""
-        return self.fit_settings.visibility_ramp_s
-
     def refit(self, model: SubjectModel, markers: Markers) -> Fit:
         """Fit another skeleton to other smoothed markers, in the same way as in the analysis."""
         return fit_once(model, replace(self.signals, markers=markers), self.fit_settings)
@@ -385,7 +380,7 @@ class TrialInputs:
         """Return the weights (T, M) of the visible markers `seen` (T, M) in the fit."""
         given = self.fit_settings.marker_weights
         base = np.array([given.get(marker.label, marker.weight) for marker in self.model.markers])
-        return base * visibility_weights(seen, round(self.visibility_ramp_s * self.rate_hz))
+        return base * visibility_weights(seen, round(VISIBILITY_RAMP_S * self.rate_hz))
 
 
 def stride_time(events: Sequence[GaitEvent]) -> float:

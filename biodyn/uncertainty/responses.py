@@ -58,10 +58,10 @@ class Stretch:
 
 
 def regularised_stretches(
-    model: SubjectModel, lever: FloatArray, steady_lever_m: float, rate_hz: float, moving: BoolArray
+    model: SubjectModel, lever: FloatArray, rate_hz: float, moving: BoolArray
 ) -> tuple[Stretch, ...]:
     """Return the regularised stretches, for lever arms (T, C) m with all markers visible; moving: (T,) frames with a pose."""
-    shares = regularisation_shares(poorly_determined(model, lever, steady_lever_m), rate_hz)
+    shares = regularisation_shares(poorly_determined(model, lever), rate_hz)
     stretches = []
     for column in np.flatnonzero(shares.any(axis=0)):
         for first, stop in finite_stretches(shares[:, column] > 0.0):
@@ -163,13 +163,12 @@ def held_coordinates(
     visibility: FloatArray,
     ramp_frames: int,
     rate_hz: float,
-    steady_lever_m: float,
 ) -> tuple[FloatArray, tuple[Stretch, ...]]:
     """Return the weights (T, nv) with which the fit regularises coordinates toward a curve, and the regularised stretches.
 
     visibility: (T, M), 0 to 1. Coordinates without visible markers are bridged by a curve through both sides, so that the
     response to the markers changes smoothly; a jump would appear in its accelerations. As in
-    `kinematics.methods.least_squares`, a marker with less than half its weight does not count, and postures are evaluated every
+    `kinematics.least_squares`, a marker with less than half its weight does not count, and postures are evaluated every
     fourth frame. Poorly determined coordinates are regularised in the returned stretches.
     """
     half_faded, every_frames = 0.5, 4
@@ -180,7 +179,7 @@ def held_coordinates(
     columns = [coordinate.v_index for coordinate in model.coordinates]
     held[:, columns] = BRIDGE_WEIGHT * (1.0 - visibility_weights(~(lever < LEAST_LEVER_M), ramp_frames))
     solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
-    stretches = regularised_stretches(model, whole, steady_lever_m, rate_hz, solved)
+    stretches = regularised_stretches(model, whole, rate_hz, solved)
     regularised = np.zeros(held.shape)
     for stretch in stretches:
         regularised[stretch.first : stretch.stop, stretch.place] = stretch.weights

@@ -38,7 +38,7 @@ def _written(path: Path, *, trials: int = 1, frames: int = 30, markers: int = 4,
 def test_what_its_own_library_wrote() -> None:
     archive = read_archive(GOLDEN)
     assert (archive.mass_kg, archive.height_m, archive.sex, archive.age_years) == (70.5, 1.8, "female", 33)
-    assert [one.kind for one in archive.models] == ["kinematics"]
+    assert [kind for kind, _ in archive.models] == ["kinematics"]
     first, second = archive.trials
     assert (first.name, first.rate_hz, first.labels, len(first.markers)) == ("walk 1", 100.0, ("A", "B"), 6)
     assert (second.name, len(second.markers)) == ("walk/2", 4)

@@ -13,7 +13,8 @@ from simulator.c3d_writer import C3dContent, write_c3d
 
 import biodyn
 from biodyn.errors import InputFileError
-from biodyn.io.formats.c3d.append import SUFFIX, NewEvent, NewPoint, appended
+from biodyn.io.events import StoredEvent
+from biodyn.io.formats.c3d.append import SUFFIX, NewPoint, appended
 from biodyn.io.formats.c3d.header import read_header
 
 FRAMES, STEP = 12, 0.5
@@ -60,7 +61,7 @@ def _points(**values):
     return [NewPoint(name, "ANGLES", "deg", "deg; x: flexion +", values.get(name, flat)) for name in ("RHip", "LHip")]
 
 
-EVENTS = [NewEvent(0.05, "Right", "Foot Strike"), NewEvent(0.08, "Left", "Foot Off")]
+EVENTS = [StoredEvent("Foot Strike", "Right", 0.05), StoredEvent("Foot Off", "Left", 0.08)]
 
 
 def _in_c3d(path):
@@ -136,7 +137,7 @@ def test_channels_and_events_of_the_laboratory_stay_beside_ours(tmp_path):
     }
     parameters = {"EVENT": events, "POINT": {"ANGLES": ["RHip"], "ANGLE_UNITS": "deg"}}
     path = _made(tmp_path / "walk.c3d", parameters=parameters, labels=["A", "B", "C", "S:RHip", "D"])
-    near = NewEvent(0.06, "Left", "Foot Strike")  # the file's own at 0.47 - 0.40 s
+    near = StoredEvent("Foot Strike", "Left", 0.06)  # the file's own at 0.47 - 0.40 s
     out, notes = _added(path, _points(), [near, *EVENTS])
     _require_kept(path, out, 5)
     assert SUFFIX in notes[0]

@@ -49,8 +49,8 @@ def test_the_methods_are_found_and_an_unknown_one_is_named_with_the_nearest() ->
     assert settings_from({"signals": {"method": "spline"}}).signals.method == "spline"
     with pytest.raises(SettingsError, match=r"signals\.smoothing.*it is now called 'method'"):
         settings_from({"signals": {"smoothing": "butterworth"}})
-    with pytest.raises(SettingsError, match=r"inverse_kinematics\.method.*'least_square'.*'least_squares'"):
-        settings_from({"inverse_kinematics": {"method": "least_square"}})
+    with pytest.raises(SettingsError, match=r"inverse_kinematics\.method.*it was removed: .*least squares"):
+        settings_from({"inverse_kinematics": {"method": "least_squares"}})
 
 
 def test_a_spline_that_chooses_its_cut_off_is_nearer_to_the_truth_than_6_hz() -> None:

@@ -179,7 +179,7 @@ def test_the_fit_answers_to_a_moved_marker_as_it_says(analysis: TrialAnalysis, s
     assert inputs is not None
     # beside frames that are regularised the curve through their neighbours answers too
     lever = sensitivity_by_frame(inputs.model, inputs.fit.motion.q, np.isfinite(inputs.fit.marker_error), 1)
-    regularised_shares = poorly_determined(inputs.model, lever, inputs.fit_settings.steady_lever_m).any(axis=1)
+    regularised_shares = poorly_determined(inputs.model, lever).any(axis=1)
     free = ~binary_dilation(regularised_shares, iterations=9)
     at = np.flatnonzero(analysis.fit.reliable & free)[:1]
     assert len(at)
@@ -206,8 +206,7 @@ def test_a_steadied_rotation_answers_as_the_curve_through_its_neighbours(analysi
     motion, model = inputs.fit.motion, inputs.model
     seen = np.isfinite(inputs.fit.marker_error)
     weights, seen_at = np.where(seen, inputs.marker_weights(seen), 0.0), inputs.fitted(inputs.markers)
-    lever_m = inputs.fit_settings.steady_lever_m
-    held, stretches = held_coordinates(model, motion.q, seen.astype(np.float64), 0, inputs.rate_hz, lever_m)
+    held, stretches = held_coordinates(model, motion.q, seen.astype(np.float64), 0, inputs.rate_hz)
     assert stretches
     every = Frames(
         inputs=inputs,

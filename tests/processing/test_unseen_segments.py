@@ -13,7 +13,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.geometry.rotations import cardan_zxy, from_cardan_zxy, quaternion_from_matrix
 from biodyn.model.body_model import SubjectModel, assemble_model, with_assumed
 from biodyn.model.from_library.markersets import recognise_marker_set
-from biodyn.processing.kinematics.tracking import with_unseen_motion
+from biodyn.processing.kinematics.least_squares import with_unseen_motion
 from biodyn.processing.signals.filtering import vector_rms
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial

@@ -63,17 +63,6 @@ class _Head:
     first: int
 
 
-@dataclass(frozen=True)
-class _Table:
-    """The data: frame numbers (T,), times (T,) s and their last digit s, positions (T, N, 3) in file units, and line numbers."""
-
-    frames: list[int]
-    times: FloatArray
-    digit_s: float
-    points: FloatArray
-    numbers: list[int]
-
-
 def read_trc(path: str | Path) -> Recording:
     """Read one TRC file.
 
@@ -84,10 +73,11 @@ def read_trc(path: str | Path) -> Recording:
     content = file_bytes(place)
     lines = _with_points(list(_lines(content)))
     head = _head(place, lines)
-    table = _table(place, head, lines[head.first :], content[-1:] in b"\r\n\0")
-    count_notes = _check_counts(place, head, table)
-    rate_hz, rate_notes = _frame_rate(place, head, table)
-    points = unseen_as_nan(table.points)
+    lines = lines[head.first :]
+    rows = _table(place, head, lines, content[-1:] in b"\r\n\0")
+    count_notes = _check_counts(place, head, lines)
+    rate_hz, rate_notes = _frame_rate(place, head, rows[:, 1], lines)
+    points = unseen_as_nan(rows[:, 2:].reshape(len(rows), -1, 3))
     roles = point_roles(head.labels, points, {}, ())
     columns = roles.markers
     require_markers(place, roles.labels, points[:, columns])
@@ -99,8 +89,8 @@ def read_trc(path: str | Path) -> Recording:
         sha256=hashlib.sha256(content).hexdigest(),
         motion=StoredMotion(Markers(labels, positions, rate_hz)),
         model_outputs=_computed(roles, points, head.unit),
-        first_frame=table.frames[0],
-        start_s=float(table.times[0]),
+        first_frame=int(rows[0, 0]),
+        start_s=float(rows[0, 1]),
         diagnostics=(
             *count_notes,
             *rate_notes,
@@ -233,12 +223,14 @@ def _parsed_count(text: str) -> int | None:
 # -- data ---------------------------------------------------------------------------------------------------------
 
 
-def _table(path: Path, head: _Head, lines: Sequence[_Line], is_ended: bool) -> _Table:
-    """Read the data; `is_ended`: whether the last line has a line end and is therefore complete."""
+def _table(path: Path, head: _Head, lines: Sequence[_Line], is_ended: bool) -> FloatArray:
+    """Return the data (T, 2 + 3 N): frame number, time s, and positions in file units.
+
+    `is_ended`: whether the last line has a line end and is therefore complete.
+    """
     if not lines:
         raise InputFileError(f"'{path}' holds no frames after its header.", COPY_AGAIN)
     rows = np.array([_row(path, head, line, is_ended or line is not lines[-1]) for line in lines])
-    frames = [int(number) for number in rows[:, 0]]
     for line, before, number in zip(lines[1:], rows[:, 0], rows[1:, 0], strict=False):
         if number != before + 1:
             raise InputFileError(
@@ -247,8 +239,7 @@ def _table(path: Path, head: _Head, lines: Sequence[_Line], is_ended: bool) -> _
                 "of order.",
                 EXPORT_AGAIN,
             )
-    digit_s = 10.0 ** -max(len(line.cells[1].partition(".")[2]) for line in lines)
-    return _Table(frames, rows[:, 1], digit_s, rows[:, 2:].reshape(len(rows), -1, 3), [line.number for line in lines])
+    return rows
 
 
 def _row(path: Path, head: _Head, line: _Line, is_ended: bool) -> list[float]:
@@ -287,13 +278,13 @@ def _coordinate(path: Path, line: _Line, cell: str) -> float:
     return value
 
 
-def _check_counts(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
+def _check_counts(path: Path, head: _Head, lines: Sequence[_Line]) -> tuple[Diagnostic, ...]:
     """Return notes if the header states other counts; InputFileError if frames are missing."""
-    count_found = len(table.frames)
+    count_found = len(lines)
     if head.frame_count is not None and count_found < head.frame_count:
         raise InputFileError(
             f"'{path}' is truncated: it announces {head.frame_count} frames but holds {count_found} (up to line "
-            f"{table.numbers[-1]}).",
+            f"{lines[-1].number}).",
             COPY_AGAIN,
         )
     stated = (("frames", head.frame_count, count_found), ("markers", head.marker_count, len(head.labels)))
@@ -309,20 +300,23 @@ def _check_counts(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, .
     )
 
 
-def _frame_rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnostic, ...]]:
+def _frame_rate(
+    path: Path, head: _Head, times_s: FloatArray, lines: Sequence[_Line]
+) -> tuple[float, tuple[Diagnostic, ...]]:
     """Return the frame rate, Hz: as stated if the times agree, else from the times; InputFileError if these are not uniform."""
     least_times = 10  # with fewer frames, a rate that is not stated cannot be determined from the times
     stated = head.rate_hz if RATES_HZ[0] <= head.rate_hz <= RATES_HZ[1] else math.nan
-    times = table.times - table.times[0]
+    times = times_s - times_s[0]
+    digit_s = 10.0 ** -max(len(line.cells[1].partition(".")[2]) for line in lines)  # last digit of the stored times
     backwards = np.flatnonzero(np.diff(times) <= 0.0)
     if backwards.size:
         i = int(backwards[0])
         raise InputFileError(
-            f"Line {table.numbers[i + 1]} of '{path}' is at {table.times[i + 1]:.10g} s, after {table.times[i]:.10g} "
+            f"Line {lines[i + 1].number} of '{path}' is at {times_s[i + 1]:.10g} s, after {times_s[i]:.10g} "
             f"s in the previous line: the times do not increase.",
             EXPORT_AGAIN,
         )
-    if math.isfinite(stated) and _times_fit_rate(times, stated, table.digit_s):
+    if math.isfinite(stated) and _times_fit_rate(times, stated, digit_s):
         return stated, ()
     measured = (len(times) - 1) / times[-1] if len(times) >= least_times else math.nan
     if not RATES_HZ[0] <= measured <= RATES_HZ[1]:
@@ -331,13 +325,13 @@ def _frame_rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Di
             f"'{path}' does not state a valid frame rate: DataRate is {shown}, and the times do not give one.",
             EXPORT_AGAIN,
         )
-    if not _times_fit_rate(times, measured, table.digit_s):
+    if not _times_fit_rate(times, measured, digit_s):
         steps = np.diff(times)
         usual = float(np.median(steps))
         odd = int(np.argmax(np.abs(steps - usual)))
         raise InputFileError(
             f"The times of '{path}' are not uniform: the step is {usual:.5g} s, but {steps[odd]:.5g} s to "
-            f"line {table.numbers[odd + 1]}.",
+            f"line {lines[odd + 1].number}.",
             EXPORT_AGAIN,
         )
     text = (

@@ -137,13 +137,8 @@ def _unused_weight_note(tool: ET.Element) -> tuple[Diagnostic, ...]:
 _AXES: Final = {"X": 0, "Y": 1, "Z": 2}
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """Marker pairs whose ratio of recorded to modelled distance scales bodies along some axes (0, 1, 2)."""
-
-    name: str
-    pairs: tuple[tuple[str, str], ...]
-    bodies: tuple[tuple[str, tuple[int, ...]], ...]
+#: Name of a measurement; marker pairs, whose ratio of recorded to modelled distance scales bodies; body and axes (0, 1, 2).
+Measurement = tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, tuple[int, ...]], ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +237,7 @@ def _marker_set(path: Path, stated: str) -> dict[str, ET.Element]:
 
 
 def _measurements(scaler: ET.Element, file: str) -> list[Measurement]:
-    measurements = []
+    measurements: list[Measurement] = []
     for element in scaler.iter("Measurement"):
         if not read_flag(element, "apply", True):
             continue
@@ -260,7 +255,7 @@ def _measurements(scaler: ET.Element, file: str) -> list[Measurement]:
                     f"The measurement '{name}' in '{file}' scales along '{' '.join(letters)}'; only X, Y and Z are possible."
                 )
             bodies.append((name_of(body), tuple(_AXES[letter] for letter in letters)))
-        measurements.append(Measurement(name, tuple((pair[0], pair[1]) for pair in pairs), tuple(bodies)))
+        measurements.append((name, tuple((pair[0], pair[1]) for pair in pairs), tuple(bodies)))
     return measurements
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,8 @@ _POINT = "point"
 _SIDES: dict[str, Side] = {"right": "r", "left": "l"}
 
 
-@dataclass(frozen=True)
-class ColumnMap:
-    """A column map: `path` of its file (None without one), and `content` according to `library.schema.ColumnMap`."""
-
-    path: Path | None
-    content: dict[str, Any]
-
-    def text(self, entry: str) -> str:
-        """Return a text entry; "" if absent."""
-        return str(self.content.get(entry) or "")
+#: Path of a column map (None without one), and its content according to `library.schema.ColumnMap`.
+ColumnMap = tuple[Path | None, dict[str, Any]]
 
 
 def map_file(table: Path) -> Path | None:
@@ -41,13 +32,13 @@ def column_map(table: Path) -> ColumnMap:
     """Read the column map of a spreadsheet, an empty one if absent; InputFileError if it is invalid."""
     path = map_file(table)
     if path is None:
-        return ColumnMap(None, {})
+        return None, {}
     try:
         file = read_user_toml(path, "column map")
         require_valid(file, "column_map")
     except TableError as error:
         raise InputFileError(error.message, error.hint) from error
-    return ColumnMap(path, file.content)
+    return path, file.content
 
 
 def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> tuple[ColumnRoles, dict[str, str], dict[str, float]]:
@@ -57,15 +48,15 @@ def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> tuple[ColumnRole
 
     Raises InputFileError for a missing column (with the most similar one as a hint) and for a column with two roles.
     """
-    content = given.content
-    reading = _Map(given.path, names)
+    path, content = given
+    reading = _Map(path, names)
     markers = {
         label: reading.columns(columns, f"markers.{label}") for label, columns in content.get("markers", {}).items()
     }
     for label, columns in markers.items():
         if len(columns) != len("xyz"):
             raise InputFileError(
-                f"'{given.path}' lists {len(columns)} columns for the marker {label}.", "Give three columns, x y z."
+                f"'{path}' lists {len(columns)} columns for the marker {label}.", "Give three columns, x y z."
             )
     poses = poses_of_map(content.get("poses", {}))
     for label, pose in poses.items():
@@ -90,7 +81,7 @@ def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> tuple[ColumnRole
     for column, name in renamed.items():
         if name in names and name != column:
             raise InputFileError(
-                f"'{given.path}' renames the column '{column}' to '{name}', but there is another column with this name.",
+                f"'{path}' renames the column '{column}' to '{name}', but there is another column with this name.",
                 f"Use coordinates.{name} = '{name}' to select the other column.",
             )
     free = [name for name in names if name not in reading.used]

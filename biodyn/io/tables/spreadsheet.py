@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from biodyn.errors import InputFileError
 from biodyn.io.events import StoredEvent, is_gait_event
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, Limit, file_bytes, file_head, file_sha256
 from biodyn.io.opensim.storage import Storage, even_rate_hz
-from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_columns
+from biodyn.io.tables.column_map import ColumnMap, column_map, mapped_columns
 from biodyn.io.tables.columns import ColumnRoles
 from biodyn.io.tables.sheet import (
     Section,
@@ -39,20 +39,6 @@ from biodyn.io.text import clean_text
 _HEAD, _HEAD_CHARACTERS = "NO_OF_FRAMES", 200
 _LINES: Final = re.compile(r"^EVENT[\t;,][^\r\n]+", re.MULTILINE)
 _COMPONENT: Final = re.compile(r"(?i)(?P<label>.+?)[_ ]x")
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a table: number and time (s, clock of the file) of the first row, count, and rate."""
-
-    first_frame: int
-    start_s: float
-    count: int
-    rate_hz: float
-
-    def holds(self, time_s: float) -> bool:
-        """Return whether a time (s from the first row) is within the rows, up to one frame."""
-        return -1.0 <= time_s * self.rate_hz <= self.count
 
 
 def nexus_events(section: Section | None) -> list[StoredEvent]:
@@ -74,9 +60,10 @@ def nexus_events(section: Section | None) -> list[StoredEvent]:
     return events
 
 
-def qualisys_events(text: str, rows: Rows) -> list[StoredEvent]:
+def qualisys_events(text: str, first_frame: int, start_s: float, rate_hz: float) -> list[StoredEvent]:
     """Return the events in the header of a Qualisys Track Manager file; time s, 0 at its first row.
 
+    first_frame, start_s: number and time (s, clock of the file) of the first row. rate_hz: rows per second.
     An event with a frame and a time that disagree has time NaN.
     """
     events = []
@@ -89,8 +76,8 @@ def qualisys_events(text: str, rows: Rows) -> list[StoredEvent]:
             _parsed_number(cells[1]),
             _parsed_number(cells[2]) if len(cells) > 2 else math.nan,
         )
-        by_frame_s, by_time_s = (frame - rows.first_frame) / rows.rate_hz, time_s - rows.start_s
-        frames_apart = (by_time_s - by_frame_s) * rows.rate_hz
+        by_frame_s, by_time_s = (frame - first_frame) / rate_hz, time_s - start_s
+        frames_apart = (by_time_s - by_frame_s) * rate_hz
         event_s = by_frame_s if math.isnan(by_time_s) else by_time_s
         # times are rounded to 10 microseconds; frames are the nearest ones, counted from 1 (from 0 in old files)
         agree = math.isnan(frames_apart) or -0.6 <= frames_apart <= 1.6
@@ -98,7 +85,7 @@ def qualisys_events(text: str, rows: Rows) -> list[StoredEvent]:
     return events
 
 
-def column_events(sheet: Sheet, rows: Rows) -> tuple[list[StoredEvent], Sheet]:
+def column_events(sheet: Sheet, start_s: float, rate_hz: float) -> tuple[list[StoredEvent], Sheet]:
     """Return the events stored in columns (time s, 0 at the first row), and the table without these columns.
 
     A column with the name of a gait event contains the times (s) of the event in its first rows.
@@ -108,7 +95,7 @@ def column_events(sheet: Sheet, rows: Rows) -> tuple[list[StoredEvent], Sheet]:
     for k, name in enumerate(sheet.names):
         component = _COMPONENT.fullmatch(name)
         label = component["label"] if component else name
-        times = _event_times(sheet.values[:, k], rows) if is_gait_event(label) else None
+        times = _event_times(sheet.values[:, k], start_s, rate_hz) if is_gait_event(label) else None
         if times is None:
             remaining.append(k)
         else:
@@ -118,7 +105,7 @@ def column_events(sheet: Sheet, rows: Rows) -> tuple[list[StoredEvent], Sheet]:
     return events, replace(sheet, names=tuple(sheet.names[k] for k in remaining), values=sheet.values[:, remaining])
 
 
-def _event_times(column: FloatArray, rows: Rows) -> Sequence[float] | None:
+def _event_times(column: FloatArray, start_s: float, rate_hz: float) -> Sequence[float] | None:
     """Return the event times (s, 0 at the first row) in a column (T,); None for any other column."""
     most_of_rows = 0.2  # share of all rows
     known = np.isfinite(column)
@@ -126,8 +113,9 @@ def _event_times(column: FloatArray, rows: Rows) -> Sequence[float] | None:
     on_top = len(values) < len(column) and known[: len(values)].all()
     if len(values) > most_of_rows * len(column) or not on_top or not (np.diff(values) > 0.0).all():
         return None
-    times = (values - rows.start_s).tolist()
-    return times if rows.rate_hz > 0.0 and all(map(rows.holds, times)) else None
+    frames = (values - start_s) * rate_hz  # within the rows, up to one frame
+    is_inside = rate_hz > 0.0 and bool(((frames >= -1.0) & (frames <= len(column))).all())
+    return (values - start_s).tolist() if is_inside else None
 
 
 def _parsed_number(cell: str) -> float:
@@ -227,9 +215,9 @@ def read_spreadsheet(path: Path) -> Spreadsheet:
     start_s, frame = _first_row(sheet)
     events = [replace(event, time_s=event.time_s - start_s) for event in stored]
     if motion is None:
-        rows = Rows(frame, start_s, len(sheet.values), _row_rate(sheet))
-        events += qualisys_events(text, rows)
-        in_columns, sheet = column_events(sheet, rows)
+        rate_hz = _row_rate(sheet)
+        events += qualisys_events(text, frame, start_s, rate_hz)
+        in_columns, sheet = column_events(sheet, start_s, rate_hz)
         events += in_columns
     return replace(_with_roles(path, sheet, content), events=tuple(events), subject=sheet.subject, first_frame=frame)
 
@@ -320,13 +308,14 @@ def _parquet_sheet(path: Path, content: bytes) -> Sheet:
 
 def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
     given = column_map(path)
-    _require_placed(path, sheet, given)
+    place, content_of_map = given
+    _require_placed(path, sheet, content_of_map)
     sheet, time_s, used, notes = _rows_with_time(path, sheet, given)
     columns_used = [k for k, name in enumerate(sheet.names) if name not in used]
     roles, renamed, constant_columns = mapped_columns(tuple(sheet.names[k] for k in columns_used), given)
     names = [renamed.get(sheet.names[k], sheet.names[k]) for k in columns_used]
     constants = [np.full(len(time_s), value) for value in constant_columns.values()]
-    place, angle = map_file(path), given.text("angle")
+    angle = content_of_map.get("angle") or ""
     table = Storage(
         path,
         (*names, *constant_columns),
@@ -339,15 +328,15 @@ def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
     return Spreadsheet(
         table,
         roles.renamed(renamed),
-        given.text("length") or sheet.length,
+        content_of_map.get("length") or sheet.length,
         angle,
         () if place is None else ((place, file_sha256(place)),),
     )
 
 
-def _require_placed(path: Path, sheet: Sheet, given: ColumnMap) -> None:
+def _require_placed(path: Path, sheet: Sheet, columns: Mapping[str, Any]) -> None:
     """Raise InputFileError for a plate file of OptiTrack Motive: forces in plate axes without the position of the plate."""
-    if {name.lower() for name in sheet.names} >= _OF_MOTIVE and not given.content.get("plates"):
+    if {name.lower() for name in sheet.names} >= _OF_MOTIVE and not columns.get("plates"):
         raise InputFileError(
             f"'{path.name}' is a force plate export of OptiTrack Motive: it contains forces in plate axes but not "
             "the position of the plate.",
@@ -393,10 +382,11 @@ def _rows_with_time(
 ) -> tuple[Sheet, FloatArray, set[str], tuple[Diagnostic, ...]]:
     """Return the used rows, their times (T,) s, the names of the time and frame columns, and notes."""
     counters = {name for name in sheet.names if is_time_or_frame(name)}
-    named = given.text("time") or sheet.time
+    place, columns = given
+    named = columns.get("time") or sheet.time
     if named and named not in sheet.names:
-        raise InputFileError(f"'{given.path}' refers to the time column '{named}', which does not exist.")
-    if given.content.get("rate_hz") is None and named:
+        raise InputFileError(f"'{place}' refers to the time column '{named}', which does not exist.")
+    if columns.get("rate_hz") is None and named:
         stamps = time_scale(named) * sheet.values[:, sheet.names.index(named)]
         # time stamps state when frames arrived; in other tables, frame numbers may have been renumbered after a cut
         numbered = frame_times(stamps, _frame_numbers(sheet)) if "stamp" in named.lower() else None
@@ -407,7 +397,7 @@ def _rows_with_time(
         if not (np.isfinite(stamps).all() and (np.diff(stamps) > 0.0).all()):
             raise InputFileError(f"The time in '{path.name}' (column '{named}') does not increase from row to row.")
         return sheet, stamps, counters | {named}, ()
-    rate_hz = float(given.content.get("rate_hz") or sheet.rate_hz)
+    rate_hz = float(columns.get("rate_hz") or sheet.rate_hz)
     if not (math.isfinite(rate_hz) and rate_hz > 0.0):
         raise InputFileError(
             f"'{path.name}' has neither a time column nor a frame rate.",

@@ -7,7 +7,13 @@ from typing import Literal
 from biodyn.library.section import Field, Section
 
 
-class ContactOverride(Section):
+class Correction(Section):
+    """A correction of one recording by the user."""
+
+    reason: str | None = Field(None, max_length=400, description="why")
+
+
+class ContactOverride(Correction):
     """One load of one plate, assigned by the user."""
 
     plate: int = Field(ge=1, description="number of the plate in the file")
@@ -16,7 +22,6 @@ class ContactOverride(Section):
         None, gt=0, strict=False, description="end of the assigned part, s; omitted = end of the load"
     )
     side: Literal["left", "right", "none"] = Field(description="foot that applied the load; none = no foot")
-    reason: str | None = Field(None, max_length=400, description="why")
 
 
 class ContactSettings(Section):

@@ -5,24 +5,27 @@ from __future__ import annotations
 from typing import Literal
 
 from biodyn.library.section import Field, Section
+from biodyn.processing.contacts.settings import Correction
 
 
-class EventOverride(Section):
+class _SidedCorrection(Correction):
+    """A correction of one side."""
+
+    side: Literal["left", "right"] = Field(description="foot of the event or cycle")
+
+
+class EventOverride(_SidedCorrection):
     """Correction of one event by the user: a new time, or its removal."""
 
-    side: Literal["left", "right"] = Field(description="foot of the event")
     event: Literal["foot_strike", "foot_off"] = Field(description="kind of the event")
     from_s: float = Field(ge=0, strict=False, description="time of the detected event, s")
     to_s: float | None = Field(None, ge=0, strict=False, description="correct time, s; omitted = the event is removed")
-    reason: str | None = Field(None, max_length=400, description="why")
 
 
-class OmittedCycle(Section):
+class OmittedCycle(_SidedCorrection):
     """One cycle that the user omits."""
 
-    side: Literal["left", "right"] = Field(description="foot of the cycle")
     start_s: float = Field(ge=0, strict=False, description="time of the foot strike at the start of the cycle, s")
-    reason: str | None = Field(None, max_length=400, description="why")
 
 
 class GaitSettings(Section):

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
@@ -15,9 +14,7 @@ from biodyn.errors import ModelError
 from biodyn.geometry.points import lengths
 from biodyn.geometry.rotations import (
     axis_angle,
-    cardan_zxy,
     cross,
-    from_cardan_zxy,
     matrices_from_quaternions,
     rotate_vectors,
 )
@@ -29,15 +26,14 @@ from biodyn.model.body_model import (
     with_assumed,
 )
 from biodyn.model.body_model import with_markers as with_attached
-from biodyn.model.skeleton import BodyDefinition
 from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.kinematics.methods import METHODS
+from biodyn.processing.kinematics.least_squares import fit_once
 from biodyn.processing.kinematics.settings import InverseKinematicsSettings
 from biodyn.processing.kinematics.visibility import outlier_frames, relocate_soft_markers
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.prepare import TrialSignals, with_markers
 from biodyn.recording import Markers
-from biodyn.rigid_body import Multibody, body_poses
+from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.marker_fit import UNDETERMINED
 
 
@@ -168,99 +164,6 @@ def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
     )
 
 
-_ORDER_ZXY = {"z": 0, "x": 1, "y": 2}
-_COMPONENT = {"x": 0, "y": 1, "z": 2}
-
-
-def with_unseen_motion(model: SubjectModel, q: FloatArray, rate_hz: float) -> FloatArray:
-    """Fill the assumed coordinates of configurations q (T, nq); other coordinates and NaN rows are unchanged."""
-    if not model.assumed:
-        return q
-    filled = q.copy()
-    for name, angles in assumed_angles(model, q, rate_hz).items():
-        at = next(c.q_index for c in model.assumed if c.name == name)
-        filled[:, at] = np.where(np.isfinite(q[:, 0]), angles, np.nan)
-    return filled
-
-
-def assumed_angles(model: SubjectModel, q: FloatArray, rate_hz: float) -> dict[str, FloatArray]:
-    """Return the angle (T,) rad of every assumed coordinate for the fitted q (T, nq); NaN where q is unknown."""
-    known = np.flatnonzero(np.isfinite(q).all(axis=1))
-    angles_by_name = {coordinate.name: np.full(len(q), np.nan) for coordinate in model.assumed}
-    if not len(known):
-        return angles_by_name
-    R_link, p_link = body_poses(model.multibody, q[known])
-    before = {b.definition.name: model.body_poses(R_link, p_link, b.definition.name)[0] for b in model.bodies}
-    facing = heading(before[model.skeleton.root.name], known, len(q), rate_hz)[known]
-    stride = _stride_angles(model, before, facing)
-    after: dict[str, FloatArray] = {}
-    for body in model.bodies:
-        definition, parent = body.definition, body.definition.parent
-        if not parent:
-            after[definition.name] = before[definition.name]
-            continue
-        assumed_steps = [step for step in definition.rotations if step.coordinate in angles_by_name]
-        after[definition.name] = after[parent] @ np.swapaxes(before[parent], 1, 2) @ before[definition.name]
-        if assumed_steps:
-            R_WB = _rotations_about_vertical(facing) @ _assumed_attitude(definition, stride)
-            angles = cardan_zxy(np.swapaxes(after[parent], 1, 2) @ R_WB)
-            for step in assumed_steps:
-                if step.principal is None:  # an oblique axis has no angle in the sequence and keeps its value
-                    continue
-                sign = float(step.axis[_COMPONENT[step.principal]])
-                low, high = step.range_rad
-                angles_by_name[str(step.coordinate)][known] = np.clip(
-                    sign * angles[:, _ORDER_ZXY[step.principal]], low, high
-                )
-            if len(assumed_steps) == len(definition.coordinate_names):
-                after[definition.name] = R_WB
-    return angles_by_name
-
-
-def heading(R_root: FloatArray, known: np.ndarray, frames: int, rate_hz: float) -> FloatArray:
-    """Return the heading of the walker (T,) rad, a rotation about the vertical from World X, smoothed over a stride.
-
-    R_root: (K, 3, 3) attitude of the root in the frames `known` (K,); the other frames are interpolated.
-    """
-    # Smoothing of the pelvis heading; it reduces the rotation in every stride (0.9 Hz) to 8 %.
-    heading_sd_s = 0.4
-    x = R_root[:, :, 0]
-    angle = np.interp(np.arange(frames), known, np.unwrap(np.arctan2(-x[:, 2], x[:, 0])))
-    return np.asarray(gaussian_filter1d(angle, heading_sd_s * rate_hz, mode="nearest"))
-
-
-def _stride_angles(model: SubjectModel, R_WB: dict[str, FloatArray], facing: FloatArray) -> FloatArray:
-    """Return half the difference (K,) rad between the forward inclinations of right and left thigh; zero if a thigh is
-    missing."""
-    root = model.skeleton.root.name
-    leaning = {}
-    for side, foot in model.sole_body.items():
-        body = model.skeleton.body(foot)
-        while body.parent and body.parent != root:
-            body = model.skeleton.body(body.parent)
-        down = np.einsum("tji,tj->ti", _rotations_about_vertical(facing), -R_WB[body.name][:, :, 1])
-        leaning[side] = np.arctan2(down[:, 0], -down[:, 1])
-    if set(leaning) != {"r", "l"}:
-        return np.zeros(len(facing))
-    return 0.5 * (leaning["r"] - leaning["l"])
-
-
-def _assumed_attitude(definition: BodyDefinition, stride_r: FloatArray) -> FloatArray:
-    """Return the attitude (K, 3, 3) of a segment in heading axes, for the stride angle (K,) of the right side."""
-    motion = definition.unseen
-    assert motion is not None  # only such segments have assumed coordinates
-    stride = -stride_r if definition.side == "l" else stride_r
-    tilt, list_, turn = motion.attitude_rad
-    angles = np.stack([tilt + motion.swing * stride, np.full(len(stride), list_), np.full(len(stride), turn)], axis=1)
-    return from_cardan_zxy(angles)
-
-
-def _rotations_about_vertical(angle: FloatArray) -> FloatArray:
-    """Return the rotations (K, 3, 3) about World's Y."""
-    zero = np.zeros_like(angle)
-    return from_cardan_zxy(np.stack([zero, zero, angle], axis=1))
-
-
 def attach_by_motion(
     fit: Fit, markers: Markers, candidates: Mapping[str, str | None], weight: float
 ) -> tuple[tuple[AttachedMarker, ...], list[Diagnostic]]:
@@ -323,11 +226,6 @@ def attach_by_motion(
             )
         )
     return tuple(extra), notes
-
-
-def fit_once(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
-    """Fit the skeleton once, with the method of the settings."""
-    return METHODS.lookup(settings.method)(model, signals, settings)
 
 
 def track(

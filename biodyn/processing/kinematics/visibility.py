@@ -31,6 +31,10 @@ _MARGIN_S = 0.08
 ROOT_Q, ROOT_V = 7, 6
 
 
+# Time over which the weight of a marker fades next to a gap, s: the pose does not jump if a marker appears (docs/methods.md).
+VISIBILITY_RAMP_S = 0.15
+
+
 def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
     """Return weights (T, M) that decrease from 1 to 0 over `ramp_frames` before a gap, and increase likewise after it.
 

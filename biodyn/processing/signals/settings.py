@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from biodyn.library.section import Field, OneOf, Section, field_validator
+from biodyn.errors import printable
+from biodyn.library.load import suggest_name
+from biodyn.library.section import Field, Section, field_validator
 from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.processing.signals.smoothing.spline import LOWEST_AUTOMATIC_HZ
+
+
+def method_names() -> tuple[str, ...]:
+    """Return the values of `signals.method`: auto, and all smoothing methods."""
+    return ("auto", *SMOOTHING)
 
 
 class SignalSettings(Section):
     """Settings of filtering and gap filling."""
 
-    method: Annotated[str, OneOf(SMOOTHING, besides=("auto",))] = Field(
+    method: str = Field(
         "auto",
         description="processing of markers and forces (docs/methods.md). estimate: motion and forces are estimated "
         "together, section [estimation]; a filter gives the initial motion. butterworth: filter with "
@@ -36,6 +43,14 @@ class SignalSettings(Section):
     )
     spline_gap_s: float = Field(0.1, ge=0, le=10, description="longest gap filled by a spline, s")
     rigid_gap_s: float = Field(0.5, ge=0, le=10, description="longest gap filled from the segment's other markers, s")
+
+    @field_validator("method")
+    @classmethod
+    def _check_method(cls, name: str) -> str:
+        if name not in method_names():
+            near = suggest_name(name, method_names())
+            raise ValueError(f"there is no {SMOOTHING.kind} '{printable(name)}'. {near}".rstrip("."))
+        return name
 
     @field_validator("cutoff_hz", "force_cutoff_hz")
     @classmethod

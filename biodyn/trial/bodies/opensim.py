@@ -62,7 +62,7 @@ from biodyn.uncertainty.inputs import TrialInputs, stride_time
 FOLLOWED = (
     *("signals.cutoff_hz", "signals.method", "estimation", "model.osim", "contacts", "gait", "limits", "uncertainty"),
     *("signals.spline_gap_s", "signals.rigid_gap_s"),
-    *("inverse_kinematics.marker_weights", "inverse_kinematics.visibility_ramp_s"),
+    "inverse_kinematics.marker_weights",
     *("output", "report", "subject"),
 )
 # Entries of the record of the torques alone that the record of a trial states in another form.

@@ -256,30 +256,11 @@ def _large_change_note(text: str, value: float, limit: float, unit: str) -> Diag
 _LONGEST_GAP_S: Final = 0.2
 
 
-@dataclass(frozen=True, eq=False)
-class BalancedFit:
-    """The estimate of a motion fitted to markers.
-
-    Attributes:
-        motion: estimated motion in the rows `rows` of the recording. seen: (T,) whether a frame of the recording has a motion.
-        fit: the fit with the marker errors of the estimated motion and model.
-    """
-
-    motion: BalancedMotion
-    rows: slice
-    seen: BoolArray
-    fit: ModelFit
-
-    def of_recording(self, values: FloatArray) -> FloatArray:
-        """Return values of the rows as values (T, n) of the whole recording, NaN in frames without a motion."""
-        all_rows = np.full((len(self.seen), values.shape[1]), np.nan)
-        all_rows[self.rows] = values
-        all_rows[~self.seen] = np.nan
-        return all_rows
-
-
-def balance_fit(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, cutoff_hz: float, loads: Loads) -> BalancedFit:
-    """Return the motion and inertias that fit markers and forces best.
+def balance_fit(
+    model: OpenSimModel, fit: ModelFit, time_s: FloatArray, cutoff_hz: float, loads: Loads
+) -> tuple[BalancedMotion, IntArray, ModelFit]:
+    """Return the motion and inertias that fit markers and forces best, from the first to the last frame with a fit; the frames
+    with a fit; and the fit with the marker errors of this motion.
 
     time_s: (T,) s of the recording, uniform. cutoff_hz: cut-off of the initial fitted motion, from which the estimate deviates.
     Raises InputFileError if too few frames show the markers, gaps are too long, or `balance_motion` fails.
@@ -302,11 +283,15 @@ def balance_fit(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, cutoff_h
     given = fit.q[rows].copy()
     for k in range(given.shape[1]):
         given[:, k] = np.interp(time_s[rows], time_s[seen], fit.q[seen, k])
-    balanced_motion = balance_motion(
+    motion = balance_motion(
         model, time_s[rows], given, cutoff_hz, loads.only(rows), _measured_markers(model, fit, rows, given)
     )
-    whole = BalancedFit(balanced_motion, rows, seen, fit)
-    return replace(whole, fit=_estimated_fit(whole, len(time_s)))
+    assert fit.followed is not None
+    errors = np.full((len(time_s), len(fit.labels)), np.nan)
+    positions = fit.followed.positions(motion.model.coupled, motion.q)
+    errors[rows] = np.linalg.norm(positions - fit.recorded[rows], axis=2)
+    errors[np.isnan(fit.solution.marker_error)] = np.nan
+    return motion, frames, replace(fit, solution=replace(fit.solution, marker_error=errors))
 
 
 def _measured_markers(model: OpenSimModel, fit: ModelFit, rows: slice, given: FloatArray) -> FittedMarkers:
@@ -319,14 +304,3 @@ def _measured_markers(model: OpenSimModel, fit: ModelFit, rows: slice, given: Fl
     weights = np.where(missing[:, None], 0.0, fit.followed.weights[rows])
     followed = replace(fit.followed, weights=weights)
     return FittedMarkers(followed, followed.positions(coupled, q), fit.pulls, q)
-
-
-def _estimated_fit(balanced_result: BalancedFit, frames: int) -> ModelFit:
-    """Return the fit with the distances of the markers from the estimated motion."""
-    fit, model = balanced_result.fit, balanced_result.motion.model
-    assert fit.followed is not None
-    errors = np.full((frames, len(fit.labels)), np.nan)
-    x = fit.followed.positions(model.coupled, balanced_result.motion.q)
-    errors[balanced_result.rows] = np.linalg.norm(x - fit.recorded[balanced_result.rows], axis=2)
-    errors[np.isnan(fit.solution.marker_error)] = np.nan
-    return replace(fit, solution=replace(fit.solution, marker_error=errors))

@@ -20,6 +20,7 @@ from biodyn.io.opensim.storage import MOST_RADIANS, TABLE_SUFFIXES, Storage, rea
 from biodyn.io.reading import NO_FORCES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.processing.kinematics.opensim_inverse_kinematics import OWN_MARKERS_M, ModelFit, Tasks, fit_model
+from biodyn.processing.kinematics.visibility import VISIBILITY_RAMP_S
 from biodyn.processing.signals.derivatives import LEAST_ROWS, spline_derivatives
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import fill_gaps, remove_spikes
@@ -303,8 +304,8 @@ def follow_markers(
             set-up, else by the markers of the static trial. Without all three, the model is used unchanged.
         cutoff_hz: low-pass cut-off of the coordinates, as for `run_coordinates`; None = determined from the markers
             (`processing.signals.automatic_cutoff`), or no filter if the markers were computed with this model.
-        settings: longest filled gap (`processing.signals.gaps`), time over which weights decrease next to gaps, and weights by
-            label, which replace those of the set-up; None = defaults.
+        settings: longest filled gap (`processing.signals.gaps`), and weights by label, which replace those of the set-up; None =
+            defaults.
         plates: calibration of the plates of the recording.
     Raises InputFileError or ModelError if a file cannot be read, or there are fewer than three common markers or too few frames.
     """
@@ -320,9 +321,8 @@ def follow_markers(
     time_s, positions = points.time_s[rows], points.positions[rows]
     progress("inverse kinematics")
     options = settings_from(settings)
-    fitting = options.inverse_kinematics
-    tasks = _with_weights(tasks_of(setup, body, time_s), body, points.labels, fitting.marker_weights)
-    tasks = replace(tasks, fade_s=fitting.visibility_ramp_s)
+    tasks = _with_weights(tasks_of(setup, body, time_s), body, points.labels, options.inverse_kinematics.marker_weights)
+    tasks = replace(tasks, fade_s=VISIBILITY_RAMP_S)
     filled = replace(points, positions=_fill_markers(body, points, options.signals))
     fit = fit_model(body, points.labels, filled.positions[rows], time_s, tasks)
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
@@ -464,12 +464,13 @@ def torques_of_estimate(
     cutoff_hz: float,
 ) -> CoordinateResult:
     """Return the torques of the motion and inertias that fit markers and forces best."""
-    balanced_result = balance_fit(model, fit, time_s, cutoff_hz, loads)
-    motion = balanced_result.motion
-    motion_rows = (time_s, *(balanced_result.of_recording(part) for part in (motion.q, motion.v, motion.vdot)))
-    result = _torque_result(
-        motion.model, balanced_result.fit, motion_rows, loads, cutoff_hz, (*fit.notes, *motion.notes)
-    )
+    motion, frames, fitted = balance_fit(model, fit, time_s, cutoff_hz, loads)
+    states = []
+    for values in (motion.q, motion.v, motion.vdot):
+        every = np.full((len(time_s), values.shape[1]), np.nan)
+        every[frames] = values[frames - frames[0]]
+        states.append(every)
+    result = _torque_result(motion.model, fitted, (time_s, *states), loads, cutoff_hz, (*fit.notes, *motion.notes))
     return replace(result, model_file=osim_text(motion.model).encode(), estimated=motion)
 
 

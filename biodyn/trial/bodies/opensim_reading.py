@@ -266,12 +266,12 @@ def _fill_factors(
     """Fill the scale factors by the measurements; return notes on measurements without markers."""
     places, part = marker_places(generic), standing.part(scale_setup.scale_range_s)
     lacking = []
-    for measurement in scale_setup.measurements:
-        factor = measured_factor(measurement.pairs, places, part)
+    for name, pairs, bodies in scale_setup.measurements:
+        factor = measured_factor(pairs, places, part)
         if not np.isfinite(factor):
-            lacking.append(measurement.name)
+            lacking.append(name)
             continue
-        for body, axes in measurement.bodies:
+        for body, axes in bodies:
             values = factors.get(body, np.ones(3)).copy()
             values[list(axes)] = factor
             factors[body] = values

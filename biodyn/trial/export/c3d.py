@@ -12,7 +12,8 @@ import numpy as np
 from biodyn.conventions import AXES, FloatArray
 from biodyn.errors import ResultError, printable
 from biodyn.io import file_sha256
-from biodyn.io.formats.c3d.append import NewEvent, NewPoint, appended
+from biodyn.io.events import StoredEvent
+from biodyn.io.formats.c3d.append import NewPoint, appended
 from biodyn.library.tables import entry_names, expand_sides, library_entry
 
 if TYPE_CHECKING:
@@ -206,9 +207,9 @@ def _file_label(name: str) -> tuple[str, str]:
     return printable(name), printable(name, keep="\n\t")
 
 
-def _event_list(view: TrialView) -> list[NewEvent]:
+def _event_list(view: TrialView) -> list[StoredEvent]:
     table = view.tables["events"]
     return [
-        NewEvent(float(time_s), _CONTEXTS[str(side)], _LABELS[str(event)])
+        StoredEvent(_LABELS[str(event)], _CONTEXTS[str(side)], float(time_s))
         for time_s, side, event in zip(table["time_s"].to_numpy(), table["side"], table["event"], strict=True)
     ]

@@ -17,6 +17,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
+from biodyn.io.events import StoredEvent
 from biodyn.io.files import EXPORT_AGAIN
 from biodyn.io.formats.c3d.groups import read_events
 from biodyn.io.formats.c3d.header import BLOCK_BYTES, C3dHeader, Kind, read_header
@@ -200,24 +201,15 @@ class NewPoint:
     values: FloatArray
 
 
-@dataclass(frozen=True)
-class NewEvent:
-    """An event to add: time (s from the first stored frame), side "Left" or "Right", label "Foot Strike" or "Foot
-    Off"."""
-
-    time_s: float
-    context: str
-    label: str
-
-
 def appended(
     path: Path,
     points: Sequence[NewPoint],
-    events: Sequence[NewEvent] = (),
+    events: Sequence[StoredEvent] = (),
     first_frame: int | None = None,
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return the bytes of a C3D file with points and events added, and sentences on deviations from the request.
 
+    `events`: context "Left" or "Right", label "Foot Strike" or "Foot Off".
     `first_frame`: stored number of the frame of the first values, at which event times are 0; None = the first stored
     frame.
 
@@ -339,7 +331,7 @@ def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> N
             records.put("POINT", unit, *texts([mine[0].unit.encode()], scalar=True))
 
 
-def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout) -> list[NewEvent]:
+def _not_there(events: Sequence[StoredEvent], header: C3dHeader, layout: DataLayout) -> list[StoredEvent]:
     """Return the events that the file does not contain."""
     # A stored event closer than this is the same event.
     same_event_s = 0.05
@@ -356,7 +348,7 @@ def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout
     ]
 
 
-def _list_events(records: Records, events: Sequence[NewEvent], start_s: float) -> list[str]:
+def _list_events(records: Records, events: Sequence[StoredEvent], start_s: float) -> list[str]:
     """Update the EVENT group and return notes."""
     if not events:
         return []

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.rotations import cardan_zxy, from_cardan_zxy
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import (
     LEAST_LEVER_M,
@@ -16,13 +18,13 @@ from biodyn.model.observability import (
     undetermined_coordinates,
     undetermined_root,
 )
+from biodyn.model.skeleton import BodyDefinition
 from biodyn.processing.kinematics.fit import Fit, fit_from_solution
-from biodyn.processing.kinematics.methods import METHODS
 from biodyn.processing.kinematics.settings import InverseKinematicsSettings
-from biodyn.processing.kinematics.tracking import with_unseen_motion
 from biodyn.processing.kinematics.visibility import (
     ROOT_Q,
     ROOT_V,
+    VISIBILITY_RAMP_S,
     bridge_prior,
     include_jumps,
     long_stretches,
@@ -30,7 +32,7 @@ from biodyn.processing.kinematics.visibility import (
     visibility_weights,
 )
 from biodyn.processing.signals.prepare import TrialSignals
-from biodyn.rigid_body import InverseKinematics, inverse_kinematics
+from biodyn.rigid_body import InverseKinematics, body_poses, inverse_kinematics
 from biodyn.rigid_body.marker_fit import UNDETERMINED
 
 # Interval at which visibility is analysed; postures change little in this time.
@@ -39,8 +41,7 @@ _JUDGED_EVERY_S = 0.04
 _Solve = Callable[..., InverseKinematics]
 
 
-@METHODS.register("least_squares")
-def fit_least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
+def fit_once(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
     """Fit the skeleton to all visible (smoothed) markers of every frame, starting from its static posture.
 
     The weight of a marker fades next to its gaps, so that the pose does not change abruptly. A coordinate without a visible
@@ -53,7 +54,7 @@ def fit_least_squares(model: SubjectModel, signals: TrialSignals, settings: Inve
     links, p_LM, base_weights = model.marker_arrays()
     weights = settings.marker_weights
     marker_weights = np.array([weights.get(m.label, w) for m, w in zip(model.markers, base_weights, strict=True)])
-    ramp_frames = round(settings.visibility_ramp_s * markers.rate_hz)
+    ramp_frames = round(VISIBILITY_RAMP_S * markers.rate_hz)
     lower, upper = model.coordinate_limits()
     start = model.static_configuration(np.eye(3), np.zeros(3))
 
@@ -93,9 +94,7 @@ def fit_least_squares(model: SubjectModel, signals: TrialSignals, settings: Inve
         solve, ramp = solver(np.where(long[:, None, None], np.nan, p_WM))
         solution = solve(*prior)
     longest_s = signals.settings.rigid_gap_s
-    solution, lost = _bridge_gaps(
-        model, solve, solution, held, ramp, ramp_frames, markers.rate_hz, longest_s, settings.steady_lever_m, short
-    )
+    solution, lost = _bridge_gaps(model, solve, solution, held, ramp, ramp_frames, markers.rate_hz, longest_s, short)
     status = np.where(short | long, UNDETERMINED, solution.status).astype(solution.status.dtype)
     solution = replace(solution, q=with_unseen_motion(model, solution.q, markers.rate_hz), status=status)
     return fit_from_solution(model, markers, solution, lost, signals.edge_s)
@@ -126,7 +125,6 @@ def _bridge_gaps(
     ramp_frames: int,
     rate_hz: float,
     longest_bridge_s: float,
-    steady_lever_m: float,
     root_open: BoolArray,
 ) -> tuple[InverseKinematics, BoolArray]:
     """Solve again with bridges over unobserved or poorly determined coordinates; return the solution and the lost coordinates.
@@ -144,7 +142,7 @@ def _bridge_gaps(
     # This depends on the posture, not on gaps, which fade and are bridged.
     whole = sensitivity_by_frame(model, solution.q, np.ones_like(visible), step)
     unseen = whole < LEAST_LEVER_M if visible.all() else undetermined_coordinates(model, solution.q, visible, step)
-    bad = include_jumps(model, solution.q, poorly_determined(model, whole, steady_lever_m), rate_hz)
+    bad = include_jumps(model, solution.q, poorly_determined(model, whole), rate_hz)
     if not (unseen.any() or bad.any() or root_open.any()):
         return solution, np.zeros((len(ramp), len(model.coordinates)), dtype=bool)
     # A coordinate that the posture makes unobservable (straight elbow) affects no marker; it is bridged and never lost.
@@ -164,3 +162,98 @@ def _bridge_gaps(
     elsewhere = (np.abs(q_prior[:, pulled] - solution.q[:, pulled]) > restart_rad).any(axis=1) | root_open
     q_near = np.where(elsewhere[:, None], np.nan, solution.q)
     return solve(np.where(bridges > 0.0, bridges, held), q_prior, q_near), lost
+
+
+# -- segments without markers -----------------------------------------------------------------------------------------
+
+_ORDER_ZXY = {"z": 0, "x": 1, "y": 2}
+_COMPONENT = {"x": 0, "y": 1, "z": 2}
+
+
+def with_unseen_motion(model: SubjectModel, q: FloatArray, rate_hz: float) -> FloatArray:
+    """Fill the assumed coordinates of configurations q (T, nq); other coordinates and NaN rows are unchanged."""
+    if not model.assumed:
+        return q
+    filled = q.copy()
+    for name, angles in assumed_angles(model, q, rate_hz).items():
+        at = next(c.q_index for c in model.assumed if c.name == name)
+        filled[:, at] = np.where(np.isfinite(q[:, 0]), angles, np.nan)
+    return filled
+
+
+def assumed_angles(model: SubjectModel, q: FloatArray, rate_hz: float) -> dict[str, FloatArray]:
+    """Return the angle (T,) rad of every assumed coordinate for the fitted q (T, nq); NaN where q is unknown."""
+    known = np.flatnonzero(np.isfinite(q).all(axis=1))
+    angles_by_name = {coordinate.name: np.full(len(q), np.nan) for coordinate in model.assumed}
+    if not len(known):
+        return angles_by_name
+    R_link, p_link = body_poses(model.multibody, q[known])
+    before = {b.definition.name: model.body_poses(R_link, p_link, b.definition.name)[0] for b in model.bodies}
+    facing = heading(before[model.skeleton.root.name], known, len(q), rate_hz)[known]
+    stride = _stride_angles(model, before, facing)
+    after: dict[str, FloatArray] = {}
+    for body in model.bodies:
+        definition, parent = body.definition, body.definition.parent
+        if not parent:
+            after[definition.name] = before[definition.name]
+            continue
+        assumed_steps = [step for step in definition.rotations if step.coordinate in angles_by_name]
+        after[definition.name] = after[parent] @ np.swapaxes(before[parent], 1, 2) @ before[definition.name]
+        if assumed_steps:
+            R_WB = _rotations_about_vertical(facing) @ _assumed_attitude(definition, stride)
+            angles = cardan_zxy(np.swapaxes(after[parent], 1, 2) @ R_WB)
+            for step in assumed_steps:
+                if step.principal is None:  # an oblique axis has no angle in the sequence and keeps its value
+                    continue
+                sign = float(step.axis[_COMPONENT[step.principal]])
+                low, high = step.range_rad
+                angles_by_name[str(step.coordinate)][known] = np.clip(
+                    sign * angles[:, _ORDER_ZXY[step.principal]], low, high
+                )
+            if len(assumed_steps) == len(definition.coordinate_names):
+                after[definition.name] = R_WB
+    return angles_by_name
+
+
+def heading(R_root: FloatArray, known: np.ndarray, frames: int, rate_hz: float) -> FloatArray:
+    """Return the heading of the walker (T,) rad, a rotation about the vertical from World X, smoothed over a stride.
+
+    R_root: (K, 3, 3) attitude of the root in the frames `known` (K,); the other frames are interpolated.
+    """
+    # Smoothing of the pelvis heading; it reduces the rotation in every stride (0.9 Hz) to 8 %.
+    heading_sd_s = 0.4
+    x = R_root[:, :, 0]
+    angle = np.interp(np.arange(frames), known, np.unwrap(np.arctan2(-x[:, 2], x[:, 0])))
+    return np.asarray(gaussian_filter1d(angle, heading_sd_s * rate_hz, mode="nearest"))
+
+
+def _stride_angles(model: SubjectModel, R_WB: dict[str, FloatArray], facing: FloatArray) -> FloatArray:
+    """Return half the difference (K,) rad between the forward inclinations of right and left thigh; zero if a thigh is
+    missing."""
+    root = model.skeleton.root.name
+    leaning = {}
+    for side, foot in model.sole_body.items():
+        body = model.skeleton.body(foot)
+        while body.parent and body.parent != root:
+            body = model.skeleton.body(body.parent)
+        down = np.einsum("tji,tj->ti", _rotations_about_vertical(facing), -R_WB[body.name][:, :, 1])
+        leaning[side] = np.arctan2(down[:, 0], -down[:, 1])
+    if set(leaning) != {"r", "l"}:
+        return np.zeros(len(facing))
+    return 0.5 * (leaning["r"] - leaning["l"])
+
+
+def _assumed_attitude(definition: BodyDefinition, stride_r: FloatArray) -> FloatArray:
+    """Return the attitude (K, 3, 3) of a segment in heading axes, for the stride angle (K,) of the right side."""
+    motion = definition.unseen
+    assert motion is not None  # only such segments have assumed coordinates
+    stride = -stride_r if definition.side == "l" else stride_r
+    tilt, list_, turn = motion.attitude_rad
+    angles = np.stack([tilt + motion.swing * stride, np.full(len(stride), list_), np.full(len(stride), turn)], axis=1)
+    return from_cardan_zxy(angles)
+
+
+def _rotations_about_vertical(angle: FloatArray) -> FloatArray:
+    """Return the rotations (K, 3, 3) about World's Y."""
+    zero = np.zeros_like(angle)
+    return from_cardan_zxy(np.stack([zero, zero, angle], axis=1))
