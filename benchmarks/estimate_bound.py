@@ -48,7 +48,7 @@ from biodyn.model.observability import marker_jacobian
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Contact
 from biodyn.rigid_body import body_poses, inverse_dynamics
-from biodyn.uncertainty.error_sources import read_inertia, segment_groups, with_mass_factor
+from biodyn.uncertainty.error_sources import segment_groups, with_mass_factor
 from biodyn.uncertainty.inputs import load_magnitudes
 
 SMOOTHED = "smoothed_before"
@@ -181,7 +181,7 @@ def masses(scene: Scene) -> Unknown:
     """Masses, moments and mass centres of segments that are off, both sides alike."""
     sizes, models = load_magnitudes(), []
     bodies = [part.definition.name for part in scene.model.bodies]
-    before = {name: read_inertia(scene.model, name) for name in bodies}
+    before = {body.definition.name: body.inertia for body in scene.model.bodies if body.definition.name in bodies}
     total = scene.model.mass_kg
     for group in segment_groups(scene.model):
         share = sum(before[name].mass for name in group) / total

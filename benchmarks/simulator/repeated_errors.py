@@ -17,7 +17,6 @@ from biodyn.uncertainty.error_sources import (
     LOWEST_CUTOFF_HZ,
     filter_bias,
     filtered_wrenches,
-    read_inertia,
     segment_groups,
     shared_load_errors,
     with_mass_factor,
@@ -91,7 +90,7 @@ def drawn_inertias(model: SubjectModel, magnitudes: Magnitudes, rng: np.random.G
         step = magnitudes.com_m * rng.normal(size=3) * (1.0, 1.0, 0.0)
         turn = 1.0 + magnitudes.moment_share * rng.normal()
         for name in group:
-            one = read_inertia(model, name)
+            one = next(body.inertia for body in model.bodies if body.definition.name == name)
             inertias[name] = with_mass_factor(replace(one, com=one.com + step, tensor=one.tensor * turn), factor)
     total = sum(inertia.mass for inertia in inertias.values())
     scale = model.mass_kg / total

@@ -284,16 +284,15 @@ def posterior_sd(
     for order, of_order in enumerate(knots.weights):
         weights[:, order, : of_order.shape[1]] = of_order
     for k, near in factor.inverse_blocks():
-        blocks = near.reshape(reach, n, reach, n)
-        for t in range(k * knots.step, min((k + 1) * knots.step, knots.frames)):
-            w = weights[t - k * knots.step]
-            # covariance of (position, rate, acceleration) in frame t
-            half = np.tensordot(w, blocks, (1, 0))
-            covariance = np.tensordot(half, w, (2, 1)).transpose(0, 1, 3, 2).reshape(3 * n, 3 * n)
-            by_motion = np.concatenate([np.concatenate([part[t] for part in parts], axis=1), powers[t]])
-            place[t] = np.diagonal(covariance)[:n]
-            variance = np.sum((by_motion @ covariance) * by_motion, axis=1)
-            force[t], power[t] = variance[:n], variance[n:]
+        of_knot = slice(k * knots.step, min((k + 1) * knots.step, knots.frames))
+        w = weights[: of_knot.stop - of_knot.start]
+        # covariance of (position, rate, acceleration) in the frames of the knot, (frames, 3 n, 3 n)
+        half = (w.reshape(-1, reach) @ near.reshape(reach, -1)).reshape(len(w), 3 * n, reach, n)
+        covariance = (w[:, None] @ half).reshape(len(w), 3 * n, 3 * n)
+        place[of_knot] = np.diagonal(covariance, axis1=1, axis2=2)[:, :n]
+        by_motion = np.concatenate([np.concatenate([part[of_knot] for part in parts], axis=2), powers[of_knot]], axis=1)
+        variance = np.sum((by_motion @ covariance) * by_motion, axis=2)
+        force[of_knot], power[of_knot] = variance[:, :n], variance[:, n:]
     return Posterior(*(np.sqrt(np.maximum(part, 0.0)) for part in (place, force, power)))
 
 

@@ -78,7 +78,7 @@ class CholeskyFactor:
         columns = np.lib.stride_tricks.as_strided(band, (knots, n, width), strides)
         self.n, self.reach = n, width // n - 1
         self._below = columns[:, :, n:]
-        self._inverse = [dtrtri(np.tril(column[:, :n].T), lower=1)[0] for column in columns]
+        self._inverse = [dtrtri(block, lower=1)[0] for block in np.tril(columns[:, :, :n].transpose(0, 2, 1))]
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Return A^-1 right for right (T, n) or (T, n, P)."""

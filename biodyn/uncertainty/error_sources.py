@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
@@ -120,23 +120,30 @@ def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """
     model = inputs.model
     changes = []
+    inertias = {body.definition.name: body.inertia for body in model.bodies}
     for group in segment_groups(model):
-        scaled = {name: read_inertia(model, name) for name in group}
+        scaled = {name: inertias[name] for name in group}
         share = sum(inertia.mass for inertia in scaled.values()) / model.mass_kg
         if share == 0.0:
             continue
         # Because the body mass is known, all segments lose in proportion what the group gains.
         back = 1.0 / (1.0 + magnitudes.mass_share * share)
         more = (1.0 + magnitudes.mass_share) * back
-        masses = {body.definition.name: more if body.definition.name in group else back for body in model.bodies}
-        changes.append({name: with_mass_factor(read_inertia(model, name), f) for name, f in masses.items()})
+        changes.append(
+            {name: with_mass_factor(inertia, more if name in group else back) for name, inertia in inertias.items()}
+        )
         for axis in (0, 1):
             step = np.zeros(3)
             step[axis] = magnitudes.com_m
             changes.append({name: replace(inertia, com=inertia.com + step) for name, inertia in scaled.items()})
         turn = 1.0 + magnitudes.moment_share
         changes.append({name: replace(inertia, tensor=inertia.tensor * turn) for name, inertia in scaled.items()})
-    parameters = np.stack([_parameter_change(model, change) for change in changes], axis=1)
+    unchanged = _inertial_parameters(model, inertias)
+    by_link = np.zeros((len(model.multibody.bodies), 10, len(changes)))
+    for column, change in enumerate(changes):
+        for name, values in _inertial_parameters(model, change).items():
+            by_link[model.frames[name].link, :, column] += values - unchanged[name]
+    parameters = by_link.reshape(-1, len(changes))
 
     def columns(frames: Frames) -> Columns:
         change = inertia_sensitivities(model.multibody, frames.q, frames.v, frames.vdot, parameters)
@@ -230,11 +237,6 @@ def segment_groups(model: SubjectModel) -> list[tuple[str, ...]]:
         name, side = body.definition.name, body.definition.side
         groups.setdefault(without_side(name, side), []).append(name)
     return [tuple(group) for group in groups.values()]
-
-
-def read_inertia(model: SubjectModel, name: str) -> Inertia:
-    """Return the inertia of a segment in segment axes."""
-    return next(body.inertia for body in model.bodies if body.definition.name == name)
 
 
 def with_mass_factor(inertia: Inertia, factor: float) -> Inertia:
@@ -430,21 +432,15 @@ def recompute_torques(frames: Frames, tree: Multibody) -> FloatArray:
     return np.asarray(tau[:, frames.rows])
 
 
-def _parameter_change(model: SubjectModel, changed: dict[str, Inertia]) -> FloatArray:
-    """Return the change (10 B,) of the tree's inertial parameters by other inertias of segments."""
-    change = np.zeros((len(model.multibody.bodies), 10))
-    for name, inertia in changed.items():
-        frame = model.frames[name]
-        for sign, each in ((1.0, inertia), (-1.0, read_inertia(model, name))):
-            change[frame.link] += sign * _inertial_parameters(each.transformed(frame.R_LB, frame.p_LB))
-    return change.ravel()
-
-
-def _inertial_parameters(inertia: Inertia) -> FloatArray:
-    """Return [m, m c, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] of an inertia in link axes."""
-    c = inertia.com
-    tensor = inertia.tensor + inertia.mass * ((c @ c) * np.eye(3) - np.outer(c, c))
-    return np.concatenate([[inertia.mass], inertia.mass * c, tensor[np.triu_indices(3)]])
+def _inertial_parameters(model: SubjectModel, inertias: Mapping[str, Inertia]) -> dict[str, FloatArray]:
+    """Return [m, m c, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] (10,) in link axes for inertias of segments."""
+    upper, result = np.triu_indices(3), {}
+    for name, inertia in inertias.items():
+        in_link = inertia.transformed(model.frames[name].R_LB, model.frames[name].p_LB)
+        mass, c = in_link.mass, in_link.com
+        tensor = in_link.tensor + mass * ((c @ c) * np.eye(3) - np.outer(c, c))
+        result[name] = np.concatenate([[mass], mass * c, tensor[upper]])
+    return result
 
 
 def stack_columns(

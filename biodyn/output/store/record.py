@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -515,6 +516,7 @@ def walker_properties(analysis: TrialAnalysis) -> Walker:
     return Walker(subject.age_years, subject.height_m, subject.leg_length_m, speed, analysis.activity.kind)
 
 
+@cache
 def program_versions() -> dict[str, str]:
     """Return the versions of this program, of its libraries and of Python, and the platform."""
 
