@@ -229,7 +229,7 @@ def test_the_methods_of_an_estimate_tell_it(walk):
     balanced = {**record, "balance": {"centre_shift_m": {"torso": [0.0, 0.0, 0.0]}}}
     told = " ".join(text for _, text in methods_text(balanced, "model_methods.txt.j2").paragraphs)
     assert "one estimate" in told
-    assert "mass centre of the torso" in told
+    assert "mass centre of the trunk" in told
     assert "not distributed" not in told
     assert "one estimate" not in plain
     assert "not distributed" in plain

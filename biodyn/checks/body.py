@@ -19,6 +19,7 @@ from biodyn.diagnostics import Diagnostic, effect_text, severity_of
 from biodyn.processing.calibration.subject import KG_A_POUND, MASS_MISMATCH_SHARE
 from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.processing.signals.filtering import finite_rms, vector_rms
+from biodyn.variables import segment_title
 from biodyn.verification.consistency import check_consistency
 
 
@@ -160,7 +161,7 @@ def _residual_result(trial: TrialFacts, kind: Literal["force", "moment"], unit: 
     if unseen >= 0.5:
         text += (
             f" The limit allows {unseen:.0f} {unit} for the {100 * unseen_share(model):.0f} % of body mass without "
-            f"markers ({', '.join(model.locked_segments)})."
+            f"markers ({', '.join(map(segment_title, model.locked_segments))})."
         )
     hint = _residual_hint(trial.analysis.diagnostics)
     return CheckResult(residual_status(mean, warn, fail), text, mean, warn, hint)

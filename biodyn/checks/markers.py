@@ -29,6 +29,7 @@ from biodyn.processing.signals.filtering import finite_rms
 from biodyn.processing.signals.gaps import SPIKE_M, spike_limit_m
 from biodyn.recording import Markers
 from biodyn.uncertainty.inputs import stride_time
+from biodyn.variables import segment_title
 
 
 @check(
@@ -396,8 +397,9 @@ def _unobserved_text(analysis: TrialAnalysis) -> str:
     model = analysis.model
     assumed = list(dict.fromkeys(coordinate.body for coordinate in model.assumed))
     fixed = [name for name in model.locked_segments if name not in assumed]
-    text = f" Segments without markers, with assumed motion: {', '.join(assumed)}." if assumed else ""
-    text += f" Segments without markers, fixed to their parent: {', '.join(fixed)}." if fixed else ""
+    text = ""
+    for state, names in (("with assumed motion", assumed), ("fixed to their parent", fixed)):
+        text += f" Segments without markers, {state}: {', '.join(map(segment_title, names))}." if names else ""
     riding = {
         s.coordinate for b in model.bodies if b.definition.name in model.locked_segments for s in b.definition.rotations
     }

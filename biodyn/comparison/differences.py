@@ -26,6 +26,7 @@ from biodyn.comparison.segments import PLANES, MovingBody
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
 from biodyn.errors import ResultError
 from biodyn.processing.gait.cycles import normalise
+from biodyn.variables import segment_title
 
 # Smallest reported differences.
 _LEAST_M, _LEAST_DEG = 5e-4, 0.1
@@ -70,7 +71,7 @@ def _inertia_facts(exchange: Exchange, joints: list[int], masses: tuple[float, f
             else []
         )
         if parts:
-            result.append(Fact(INERTIAS, f"{exchange.a.names[s]}: {', '.join(parts)}"))
+            result.append(Fact(INERTIAS, f"{segment_title(exchange.a.names[s])}: {', '.join(parts)}"))
     return result
 
 
@@ -84,7 +85,7 @@ def _centre_facts(exchange: Exchange, joints: list[int]) -> list[Fact]:
     result = []
     for s in joints:
         if np.linalg.norm(exchange.offset[s]) > _LEAST_M:
-            where = f"{_describe_offset(exchange.offset[s])} in the axes of {exchange.a.names[s]}"
+            where = f"{_describe_offset(exchange.offset[s])} in the axes of the {segment_title(exchange.a.names[s])}"
             result.append(Fact(CENTRES, f"{joint_words(exchange, s)} centre {where}"))
     return result
 
@@ -98,7 +99,7 @@ def _axis_facts(exchange: Exchange, joints: list[int]) -> list[Fact]:
             result.append(
                 Fact(
                     AXES,
-                    f"{exchange.a.names[s]} axes rotated by {np.linalg.norm(turn):.1f} degrees "
+                    f"{segment_title(exchange.a.names[s])} axes rotated by {np.linalg.norm(turn):.1f} degrees "
                     f"({turn[0]:+z.1f} about forward, {turn[1]:+z.1f} about up, {turn[2]:+z.1f} about right)",
                 )
             )

@@ -20,6 +20,7 @@ from biodyn.recording import GroundReaction
 from biodyn.rigid_body import difference
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.parameter_sensitivities import ParameterEffects
+from biodyn.variables import segment_title
 
 #: Number of prior SDs beyond which a parameter is outside the variation between people or plates.
 FAR_SD = 3.0
@@ -174,7 +175,7 @@ def require_plausible(summary: EstimateSummary) -> None:
     feet = summary.raw_fit.model.sole_body.values()
     for segment, share in summary.segment_mass_changes.items():
         if abs(share) > (most_foot_share if segment in feet and share > 0.0 else most_segment_share):
-            raise _implausible_note(f"that the mass of {segment} changes by {100 * share:+.0f} %")
+            raise _implausible_note(f"that the mass of the {segment_title(segment)} changes by {100 * share:+.0f} %")
     # A different body mass is plausible if motion and forces agree with it. The error of the balance of real walks is
     # 1 to 2.5 times the expected error; with crutches next to the plates it is at least 3 times.
     if abs(change_kg) > FAR_SD * summary.mass_sd_kg and summary.balance_sd[0] > 3.0 * FORCE_SD_N:
@@ -207,8 +208,8 @@ def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collecti
                 Diagnostic(
                     "estimate-segment-mass",
                     "warning",
-                    f"The estimate shifted the mass centre of {segment} by {100 * size:.1f} cm, which exceeds the "
-                    "differences between people and the tables.",
+                    f"The estimate shifted the mass centre of the {segment_title(segment)} by {100 * size:.1f} cm, which exceeds "
+                    "the differences between people and the tables.",
                     value=size,
                     limit=FAR_SD * sd,
                     unit="m",
@@ -231,7 +232,7 @@ def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collecti
                 Diagnostic(
                     "estimate-segment-mass",
                     "warning",
-                    f"The estimate changed the mass of {segment} by {100 * share:+.0f} %, which exceeds the "
+                    f"The estimate changed the mass of the {segment_title(segment)} by {100 * share:+.0f} %, which exceeds the "
                     "differences between people and the tables.",
                     value=100.0 * abs(share),
                     limit=100.0 * limit,

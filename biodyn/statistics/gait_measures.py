@@ -60,13 +60,11 @@ OUTLIER_FENCE: Final = 1.5  # quartile ranges above the upper quartile (Tukey 19
 def multiple_correlation(sessions: Sequence[ArrayLike]) -> tuple[float, float]:
     """Return the coefficients of multiple correlation (CMC) within and between sessions.
 
-    Kadaba et al. 1989, J Orthop Res 7:849-860. Within: one minus the variance of the cycles
-    about their session's mean curve over the variance about the session's
-    overall mean; between: the same about the mean curve and the overall mean of all sessions. NaN where the ratio exceeds one
-    (the coefficient is then imaginary: the curves are almost constant, or differ by offsets; Ferrari et al. 2010, Gait Posture
-    31:540-542); the coefficient within is NaN if no session has two cycles. A flat curve has a low value even if it
-    repeats well: report
-    differences in the curve's unit as well.
+    Kadaba et al. 1989, J Orthop Res 7:849-860. Within: root of one minus the ratio of two variances of the cycles, about the
+    mean curve of their session and about its overall mean; between: the same for the mean curve and the overall mean of all
+    sessions. NaN if the ratio exceeds one (the coefficient is then imaginary: the curves are almost constant, or differ by
+    offsets; Ferrari et al. 2010, Gait Posture 31:540-542); the coefficient within is NaN if no session has two cycles. Flat
+    curves have low values even if they are repeatable: report differences in the unit of the curve as well.
 
     Parameters: `sessions`: for each an array (cycles, Q), all of the same Q, finite.
     """

@@ -185,13 +185,11 @@ def _lines(table: Mapping[str, Any]) -> Iterator[str]:
     for key, value in table.items():
         if key not in nested:
             yield from _entry(key, value)
-    yield from ("", "[speed]")
-    for key, value in table["speed"].items():
-        yield from _entry(key, value)
-    if "gdi" in table:
-        yield from ("", "[gdi]")
-        for key, value in table["gdi"].items():
-            yield from _entry(key, value)
+    for name in ("speed", "gdi"):
+        if name in table:
+            yield from ("", f"[{name}]")
+            for key, value in table[name].items():
+                yield from _entry(key, value)
     for kind in ("curve", "scalar"):
         for name, entry in table[kind].items():
             yield from ("", f"[{kind}.{json.dumps(name)}]")

@@ -21,6 +21,7 @@ from biodyn.variables.meaning import (
     curve_faults,
     is_known,
     same_side,
+    segment_title,
     variable,
     variables,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "load_norms",
     "same_side",
     "score_reference",
+    "segment_title",
     "unknown_norms",
     "variable",
     "variables",

@@ -73,4 +73,4 @@ def test_an_unseen_marker_leaves_the_fitted_axes(analysis):
     assert np.array_equal(np.isnan(after.moment["jcs"]), np.isnan(before.moment["jcs"]))
     (note,) = (note for note in notes if "In frames without" in note.message)
     assert note.code == "moment-axes"
-    assert note.message.endswith(f": femur_r ({int(analysis.fit.reliable[gap].sum())}).")
+    assert note.message.endswith(f": right thigh ({int(analysis.fit.reliable[gap].sum())}).")

@@ -13,6 +13,7 @@ from biodyn.processing.kinematics.fit import Fit, PoseMisfit
 from biodyn.processing.signals.filtering import finite_rms, finite_stretches
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, Markers
+from biodyn.variables import segment_title
 
 # Number of markers above which simultaneous gaps (with this overlap) are reported as one event.
 _SINGLE = 4
@@ -250,7 +251,8 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
 def _markers_of(fit: Fit, body: str) -> str:
     """Return the fitted markers of a body as the subject of a sentence."""
     labels = [marker.label for marker in fit.model.markers if marker.body == body and marker.label in fit.labels]
-    return f"Markers of {body} ({', '.join(labels)})" if labels else f"Markers distal to {body}"
+    title = segment_title(body)
+    return f"Markers of the {title} ({', '.join(labels)})" if labels else f"Markers distal to the {title}"
 
 
 def frames_at_limit(fit: Fit, coordinate: Coordinate) -> BoolArray:

@@ -21,6 +21,7 @@ from biodyn.model.from_library.label_reading.spelling import (
 )
 from biodyn.model.from_library.marker_set_table import MarkerSet, load_marker_set
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
+from biodyn.variables import segment_title
 
 _SHOWN = 12  # number of labels listed in a message
 _SHOWN_SEGMENTS = 4
@@ -180,7 +181,9 @@ def _consequences(missing: Sequence[Missing]) -> str:
             by_body.setdefault(marker.body, []).append(marker.text)
     if not by_body:
         return ""
-    segments = [f"{body} without {', '.join(texts)}" for body, texts in list(by_body.items())[:_SHOWN_SEGMENTS]]
+    segments = [
+        f"{segment_title(body)} without {', '.join(texts)}" for body, texts in list(by_body.items())[:_SHOWN_SEGMENTS]
+    ]
     return f"Segments with undetermined pose: {'; '.join(segments)}. Joints on them and distal to them have no torques."
 
 

@@ -10,6 +10,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.model.body_model import AttachedMarker, SubjectModel
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.marker_roles import MarkerMapping
+from biodyn.variables import segment_title
 
 
 def _assumed_measure_notes(assumed: Mapping[str, float]) -> list[Diagnostic]:
@@ -58,8 +59,8 @@ def missing_in_walk(
         Diagnostic(
             "marker-not-in-walk",
             "warning" if remaining[body] < enough else "info",
-            f"{', '.join(labels)} of {body} {('are' if len(labels) > 1 else 'is')} in the static trial, but missing "
-            "in the walk or visible for less than half of it. Number of other markers of the segment: "
+            f"{', '.join(labels)} of the {segment_title(body)} {('are' if len(labels) > 1 else 'is')} in the static trial, "
+            "but missing in the walk or visible for less than half of it. Number of other markers of the segment: "
             f"{remaining[body]}.",
             value=float(remaining[body]),
             limit=float(enough),
@@ -90,8 +91,8 @@ def assumption_notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
             Diagnostic(
                 "carried-segments",
                 "info",
-                f"There are no markers on {', '.join(model.locked_segments)}. Their masses and lengths are from the "
-                "tables; their motion is not measured.",
+                f"There are no markers on {', '.join(map(segment_title, model.locked_segments))}. Their masses and lengths "
+                "are from the tables; their motion is not measured.",
             )
         )
     if unseen:

@@ -45,7 +45,7 @@ SMALL: Final = 10.8
 DASHED: Final = (4.0, 2.0)
 DOTTED: Final = (2.0, 2.0)
 
-#: A page's width on paper, and what one of its pixels is there.
+#: Width of a page on paper, inches, and size of its pixels, points.
 WIDTH_IN: Final = 9.4
 POINTS_A_PIXEL: Final = 72.0 * WIDTH_IN / WIDTH
 DPI: Final = 110
@@ -122,7 +122,7 @@ def shorten(words: str, room: float, size: float) -> str:
     return f"{words}…"
 
 
-#: Its name, and its files by style.
+#: Name of the font, and its files by style.
 FONT = "DejaVuSans"
 _FILES = {"": "DejaVuSans.ttf", "B": "DejaVuSans-Bold.ttf", "I": "DejaVuSans-Oblique.ttf"}
 

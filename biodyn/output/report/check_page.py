@@ -22,6 +22,8 @@ from biodyn.output.report.scene import (
     scene_values,
 )
 from biodyn.processing.contacts.loading import centre_of_pressure
+from biodyn.variables import segment_title
+from biodyn.variables.cycle_parameters import nan_statistics
 
 
 def segment_of_markers(file: FileFacts) -> dict[str, str]:
@@ -45,7 +47,7 @@ def recording_scene(file: FileFacts) -> dict[str, Any] | None:
     in_view: FloatArray = positions[rows]
     is_used: BoolArray = np.asarray(np.isfinite(in_view[..., 0]).any(axis=0))
     on_body = [i for i, body in enumerate(bodies.values()) if body and is_used[i]] or np.flatnonzero(is_used).tolist()
-    follow = _mean_position(in_view[:, on_body])
+    follow = nan_statistics(np.swapaxes(in_view[:, on_body], 0, 1))[0]
     centre = np.nanmean(follow, axis=0) * (1.0, 0.0, 1.0)
     person = {
         "name": "",
@@ -113,7 +115,7 @@ def marker_motions(file: FileFacts) -> list[dict[str, Any]]:
         spreads = [_distance_statistics(markers.positions, *pair)[1] for pair in pairs if number in pair]
         row: dict[str, Any] = {
             "label": label,
-            "body": body,
+            "body": segment_title(body) if body else "",
             "seen": f"{100 * file.seen[label]:.0f}",
             "jump_m": jump_m,
             "jump_s": (frame + 1) / markers.rate_hz,
@@ -123,14 +125,6 @@ def marker_motions(file: FileFacts) -> list[dict[str, Any]]:
         }
         rows.append(row)
     return sorted(rows, key=lambda row: -np.nan_to_num(row["jump_m"]))
-
-
-def _mean_position(positions: FloatArray) -> FloatArray:
-    """Return the mean (T, 3) of the known positions (T, M, 3); NaN if none is known."""
-    known = np.isfinite(positions)
-    count = known.sum(axis=1)
-    total = np.where(known, positions, 0.0).sum(axis=1)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
 def _distance_statistics(positions: FloatArray, i: int, j: int) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from biodyn.conventions import CYCLE_POINTS
 from biodyn.library.load import load_table
 from biodyn.library.registry import Registry
-from biodyn.variables import Norms
+from biodyn.variables import Norms, segment_title
 
 HOME = "biodyn.output.report"
 
@@ -109,6 +109,7 @@ def text_environment(*packages: str) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=_template_loader(*packages), undefined=jinja2.StrictUndefined, autoescape=False
     )
+    environment.filters["segment_title"] = segment_title
     environment.filters["bare"] = lambda text: str(text).strip().rstrip(".")
     environment.filters["sentence"] = lambda text: str(text).strip().rstrip(".") + "."
     return environment

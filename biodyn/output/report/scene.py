@@ -23,6 +23,7 @@ from biodyn.output.report.page import load_resource, script_json
 from biodyn.processing.dynamics.actuated import multibody_from_arrays
 from biodyn.rigid_body import Multibody, body_poses
 from biodyn.rigid_body.kinematics import StickFigure
+from biodyn.variables import segment_title
 
 #: Frames are omitted evenly to this size (300 kB of text).
 MOST_BYTES: Final = 210_000
@@ -92,7 +93,7 @@ def scene_person(
             for side in SIDE_NAMES
             if f"centre_of_pressure_{side}_x_m" in tables["ground_reaction"]
         ],
-        "residual": encode_integers(_residual_values(tables["joint_torques"])[rows]),
+        "residual": encode_integers(_column_values(tables["joint_torques"], "residual_f{}_N")[rows]),
     }
 
 
@@ -262,8 +263,8 @@ def _plate_values(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts
 
 def _force_values(table: pd.DataFrame, side: str, rows: np.ndarray, centre: FloatArray) -> dict[str, Any]:
     """Return centre of pressure, mm, and force, N, of a foot."""
-    cop = np.stack([_column_values(table, f"centre_of_pressure_{side}_{axis}_m") for axis in "xyz"], axis=1)[rows]
-    force = np.stack([_column_values(table, f"ground_force_{side}_{axis}_N") for axis in "xyz"], axis=1)[rows]
+    cop = _column_values(table, f"centre_of_pressure_{side}_{{}}_m")[rows]
+    force = _column_values(table, f"ground_force_{side}_{{}}_N")[rows]
     return {
         "name": SIDE_NAMES[side],  # type: ignore[index]
         "color": SIDE_COLORS[side],
@@ -272,13 +273,9 @@ def _force_values(table: pd.DataFrame, side: str, rows: np.ndarray, centre: Floa
     }
 
 
-def _residual_values(table: pd.DataFrame) -> FloatArray:
-    return np.stack([_column_values(table, f"residual_f{axis}_N") for axis in "xyz"], axis=1)
-
-
-def _column_values(table: pd.DataFrame, name: str) -> FloatArray:
-    values: FloatArray = table[name].to_numpy(dtype=np.float64)
-    return values
+def _column_values(table: pd.DataFrame, pattern: str) -> FloatArray:
+    """Return the components (T, 3) in the columns whose names have the axis in place of {}."""
+    return table[[pattern.format(axis) for axis in "xyz"]].to_numpy(dtype=np.float64)
 
 
 def encode_positions(values_m: FloatArray) -> str:
@@ -449,7 +446,7 @@ def drawn_words(person: Mapping[str, Any], on_poses: bool, plates: int, filtered
             "95 % band: each joint is within the band in any direction with 95 % probability (1.96 SD of the input errors)."
         )
     if person.get("unmeasured"):
-        names = ", ".join(name.replace("_", " ") for name in person["unmeasured"])
+        names = ", ".join(map(segment_title, person["unmeasured"]))
         words.append(f"Pale: segments without markers, whose motion is assumed ({names}).")
     if person["markers"] is not None:
         points = "four points of each measured pose" if on_poses else "measured markers"

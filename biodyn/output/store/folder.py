@@ -401,8 +401,7 @@ def _is_only_written(folder: Path) -> bool:
 # -- names and lengths of paths that an operating system rejects
 
 _WINDOWS = os.name == "nt"
-# : Characters that a result needs for the longest path within its folder ("tables/ground_reaction_full_rate.csv") and for a
-# name.
+#: Number of characters of the longest path within a result ("tables/ground_reaction_full_rate.csv") and of the longest name.
 LONGEST_PATH, LONGEST_NAME = 42, 32
 # Device names in every folder of Windows, with any suffix (learn.microsoft.com, "Naming Files, Paths, and Namespaces").
 _DEVICE: Final = re.compile(r"(?i:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]|conin\$|conout\$) *(?:\..*)?")

@@ -61,9 +61,8 @@ def set_meaning(name: str, table: pd.DataFrame) -> None:
     table.attrs.update(table=name, about=about, units=units)
 
 
-# : "coordinates": signs of the coordinates of the model (docs/conventions.md); "clinical": signs of clinical convention, the
-# same
-#: for both sides (library/variables/variables.toml).
+#: "coordinates": signs of the coordinates of the model (docs/conventions.md); "clinical": signs of the clinical convention,
+#: equal for both sides (library/variables/variables.toml).
 Signs = Literal["clinical", "coordinates"]
 CLINICAL: Final[Signs] = "clinical"
 COORDINATES: Final[Signs] = "coordinates"

@@ -19,6 +19,7 @@ from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.processing.gait.cycles import find_gait_cycles, normalise
 from biodyn.processing.gait.spatiotemporal import cycle_signals
 from biodyn.uncertainty.bands import TorqueUncertainty
+from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
 from biodyn.verification.replay import Convergence, OpenLoop, Tracked
 
@@ -213,13 +214,9 @@ def _mean_moment_curves(varied: TrialAnalysis, analysis: TrialAnalysis) -> dict[
             continue
         stack = np.column_stack([values for _, values in signals])
         each = np.stack([normalise(stack, rate_hz, cycle.start_s, cycle.end_s) for cycle in on_side])
-        known = np.isfinite(each)
-        count = known.sum(axis=0)
-        mean = np.divide(
-            np.where(known, each, 0.0).sum(axis=0), count, out=np.full(count.shape, np.nan), where=count > 0
-        )
+        mean = nan_statistics(each)[0]
         for column, (name, _) in enumerate(signals):
-            if count[:, column].any():
+            if np.isfinite(mean[:, column]).any():
                 curves[side, name] = mean[:, column]
     return curves
 

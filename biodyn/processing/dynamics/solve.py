@@ -15,6 +15,7 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction, Markers
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
+from biodyn.variables import segment_title
 
 
 def express_in_three_point_axes(
@@ -55,7 +56,7 @@ def _missing_marker_notes(missing: Sequence[str], unseen: Mapping[str, int]) -> 
         )
         notes.append(Diagnostic("moment-axes", "info", text))
     if unseen:
-        frames = ", ".join(f"{body} ({count})" for body, count in unseen.items())
+        frames = ", ".join(f"{segment_title(body)} ({count})" for body, count in unseen.items())
         text = (
             "In frames without one of the three markers, moments are expressed in the axes of the fitted segment: "
             f"{frames}."

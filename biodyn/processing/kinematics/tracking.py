@@ -35,6 +35,7 @@ from biodyn.processing.signals.prepare import TrialSignals, with_markers
 from biodyn.recording import Markers
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.marker_fit import UNDETERMINED
+from biodyn.variables import segment_title
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ def attach_by_motion(
                     "marker-not-used",
                     "info",
                     f"Marker {label} is not used, because it moves relative to every segment (least: "
-                    f"{1000 * spread:.0f} mm relative to {body_name}).",
+                    f"{1000 * spread:.0f} mm relative to the {segment_title(body_name)}).",
                     value=spread,
                     limit=attachment_limit_m,
                     unit="m",
@@ -218,8 +219,8 @@ def attach_by_motion(
             Diagnostic(
                 "marker-attached",
                 "info",
-                f"Marker {label} moves with {body_name} (within {1000 * spread:.0f} mm) and was attached to it with "
-                f"weight {weight:g}.",
+                f"Marker {label} moves with the {segment_title(body_name)} (within {1000 * spread:.0f} mm) and was attached "
+                f"to it with weight {weight:g}.",
                 value=spread,
                 unit="m",
                 about=label,

@@ -342,8 +342,8 @@ DEFINITION_NAME = "study.toml"
 
 _HEAD = """\
 # Metadata of this study. Entries are needed only where names and headers are wrong or incomplete;
-# as written, this file changes nothing. A line that begins with # is a comment: remove the # to make it count.
-# An entry that matches no file is an error, so nothing is ignored in silence. See docs/studies.md.
+# as written, this file changes nothing. A line that begins with # is a comment: remove the # to activate it.
+# An entry that matches no file is an error; no entry is ignored silently. See docs/studies.md.
 """
 
 _FILES = """\
@@ -351,23 +351,23 @@ _FILES = """\
 # include = ["**/Straight/*.c3d"]
 # exclude = ["**/old/**"]
 
-# What the parts of a path are, where it is found wrong. Fields: {subject} {session} {condition} {group} {trial} {any}
+# Meaning of the parts of a path, if it is detected incorrectly. Fields: {subject} {session} {condition} {group} {trial} {any}
 # layout = "{subject}/{session}/{condition}_{trial}.c3d"
 """
 
 _SETTINGS = """\
-# Settings of every trial, over the defaults (docs/settings.md).
+# Settings of every trial, instead of the defaults (docs/settings.md).
 # [settings.signals]
-# cutoff_hz = 6.0      # a filter for markers and forces, Hz, in place of one estimate of both
+# cutoff_hz = 6.0      # filter of markers and forces, Hz, instead of the joint estimate
 # [settings.output]
-# figures = true      # a study writes tables only, unless asked
+# figures = true      # by default, a study writes only tables
 # report = true
 # [settings.uncertainty]
-# compute = true      # bands of every torque; roughly doubles the time per trial
+# compute = true      # uncertainty of every torque; about doubles the time per trial
 """
 
 _REST = """\
-# Single trials, by path or pattern; a later entry goes before an earlier one.
+# Single trials, by path or pattern; a later entry has priority over an earlier one.
 # [trials."{example}"]
 # exclude = "stumbled"
 # condition = "slow"

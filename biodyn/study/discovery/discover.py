@@ -218,7 +218,7 @@ def _with_entries(
     if session is None:
         session = _renamed(labels.session, subject.sessions)
     if condition is None:
-        condition = _renamed(labels.condition, {**subject.conditions, **_without(definition.conditions, subject)})
+        condition = _renamed(labels.condition, {**subject.conditions, **definition.conditions, **subject.conditions})
     group = subject.group if subject.group is not None else groups.get(finding.subject, labels.group)
     settings = merge_tables(definition.settings, subject.settings, *(entry.settings for entry in words.entries))
     review = words.last(lambda entry: entry.review)
@@ -236,10 +236,6 @@ def _with_entries(
         if review is None or review.decision != "rejected"
         else f"rejected by {review.name}: {review.reason}",
     )
-
-
-def _without(table: Mapping[str, str], subject: SubjectEntry) -> dict[str, str]:
-    return {pattern: name for pattern, name in table.items() if pattern not in subject.conditions}
 
 
 def _renamed(name: str, table: Mapping[str, str]) -> str:

@@ -1,5 +1,5 @@
-"""Inputs of group statistics (means of every subject, the people), and the registry of the statistics (files of
-`statistics/`)."""
+"""Inputs of group statistics (means of every subject, properties of the subjects), files of results, and the registry of the
+statistics in `statistics/`."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def joined_notes(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{', '.join(same)}: {sentence}" for sentence, same in names.items())
 
 
-# -- Files that grow subject by subject -----------------------------------------------------------------------------
+# -- Files written subject by subject -------------------------------------------------------------------------------
 
 
 #: Number format of statistics, which keeps a p of 1e-8.
@@ -214,7 +214,7 @@ class Observations:
     def per_subject(self, side: str) -> list[Cell]:
         """Return one cell per subject, condition and group: the mean over sessions of one side or of both ("mean").
 
-        For the mean of both sides, variables with the sign of the walker's right are reversed on the left side.
+        For the mean of both sides, mirrored variables are reversed on the left side.
         """
         wanted = SIDES if side == MEAN_OF_SIDES else (side,)
         by_person: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
@@ -238,7 +238,7 @@ class Observations:
         return result
 
     def _turn(self, side: str, wanted: str) -> FloatArray:
-        """Return factors (C, 1) that convert left variables to right signs if sides are averaged."""
+        """Return factors (C, 1) to the signs of the right side, or ones if `wanted` is a single side."""
         if wanted != MEAN_OF_SIDES:
             return np.ones((len(self.variables), 1))
         return same_side(self.variables, side)[:, None]
@@ -271,7 +271,7 @@ def _word(text: str) -> str:
 
 
 def walkers_of(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
-    """Return every person of a study, from the records of trials with a result, with the mean speed."""
+    """Return the properties of every subject of a study, averaged over the trials with a result."""
     by_subject: dict[str, list[Walker]] = {}
     for trial in trials:
         try:
@@ -286,7 +286,7 @@ def walkers_of(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
 
 
 def mean_of_person(walkers: Sequence[Walker]) -> Walker:
-    """Return the mean over a person's trials, of walking trials if there are any; unknown values are ignored."""
+    """Return the mean over the trials of a subject, only walking trials if there are any; unknown values are ignored."""
     walking = [walker for walker in walkers if walker.activity == "walking"] or walkers
     ages = [walker.age_years for walker in walking if walker.age_years is not None]
     legs = [walker.leg_length_m for walker in walking if walker.leg_length_m]
@@ -309,12 +309,12 @@ def norms_setting(options: AnalysisOptions, trials: Sequence[PlannedTrial]) -> s
 
 
 def mean_walker(walkers: Sequence[Walker]) -> Walker | None:
-    """Return the mean over people; None for an empty list."""
+    """Return the mean over subjects; None for an empty list."""
     return mean_of_person(walkers) if walkers else None
 
 
 def norms_of_people(setting: str, walkers: Sequence[Walker]) -> NormChoice:
-    """Return the norms for the curves of a study; none if it has both children and adults."""
+    """Return the norms for the curves of a study; none if its subjects are both children and adults."""
     person = mean_walker(walkers)
     if person is None:
         return NormChoice((), ("No norms are shown, because no trial states age and walking speed.",))
@@ -341,7 +341,7 @@ class GroupData:
         observations: `cells` (a subject in one session, condition and side), `trials` and `per_subject(side)`.
         units: unit of every variable of the data set. parameter_units: in the order of `observations.definitions`.
         options: section [analysis] of study.toml.
-        walkers: the people, for the choice of norms.
+        walkers: properties of the subjects, for the choice of norms.
     """
 
     observations: Observations

@@ -153,7 +153,7 @@ def failures(trials: Iterable[Trial]) -> list[FailureGroup]:
     by_reason: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         if not trial.done:
-            by_reason.setdefault((trial.error, _pattern(trial.reason)), []).append(trial)
+            by_reason.setdefault((trial.error, _VARYING.sub("#", trial.reason)), []).append(trial)
     groups = []
     for members in by_reason.values():
         title = _common_text([trial.reason for trial in members])
@@ -162,10 +162,6 @@ def failures(trials: Iterable[Trial]) -> list[FailureGroup]:
             title, hint = "Not analysed.", "Run the study again: it resumes where it stopped."
         groups.append(FailureGroup(title or members[0].error, hint, tuple(members)))
     return sorted(groups, key=lambda group: -len(group.trials))
-
-
-def _pattern(reason: str) -> str:
-    return _VARYING.sub("#", reason)
 
 
 def _common_text(reasons: Sequence[str]) -> str:
@@ -349,7 +345,7 @@ class RunFacts:
             return ""
         ranked = sorted(by_value.items(), key=lambda item: -item[1][0])
         parts = [f"{_value(key)} in {count} trials{_people_text(people)}" for key, (count, people) in ranked]
-        return f"{_setting(name)}: {', '.join(parts)}."
+        return f"{name.replace('_', ' ').replace('.', ': ')}: {', '.join(parts)}."
 
     def listed(self, name: str, unit: str = "") -> str:
         """Return the values of a fact; if there are several, with the number of trials of each."""
@@ -365,10 +361,6 @@ def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
             yield from _flat(value, f"{above}{name}.")
         else:
             yield f"{above}{name}", value
-
-
-def _setting(name: str) -> str:
-    return name.replace("_", " ").replace(".", ": ")
 
 
 def _value(key: str) -> str:

@@ -155,7 +155,7 @@ def group_panel(means: CurveMeans, view: View, name: str, norms: Sequence[Norm],
         value_axis(shown, means.units[name]),
         bands_first(layers),
         _strips(view.tests, name),
-        _subject_count(counts),
+        "n " + ", ".join(map(str, counts)) if counts else "",
     )
 
 
@@ -180,10 +180,6 @@ def _lines_with_keys(view: View) -> list[tuple[Key, Cell, str]]:
         (Key(words, LEVEL_COLORS[i % count], dash=() if i < count else further_dash), cell, MEAN_OF_SIDES)
         for i, (words, cell) in enumerate(view.cells)
     ]
-
-
-def _subject_count(counts: Sequence[int]) -> str:
-    return "n " + ", ".join(str(count) for count in counts) if counts else ""
 
 
 def norm_layers(norms: Sequence[Norm], name: str) -> list[Layer]:

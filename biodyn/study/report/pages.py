@@ -1,4 +1,4 @@
-"""The pages of a study, of one subject in it, of a session and of a change between two: what sections are made of, and frames."""
+"""Pages of a study, of a subject, of a session and of a change between two sessions: content of their sections, and frames."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ if TYPE_CHECKING:
     from biodyn.study.session_change import SessionChange
 
 
-#: Macros of the templates of a study's sections, besides `lamp`, `state` and `picture`.
+#: Macros of the templates of a study's sections, in addition to `lamp`, `state` and `picture`.
 MACROS = '{% from "study_macros.html.j2" import table, folded, sentences %}'
 
 
 @dataclass(frozen=True)
 class StudyPage:
-    """What the sections of a study's page are made of: its folder, and what went through its trials and subjects once.
+    """Source of the sections of the page of a study: its folder, and results aggregated over its trials and subjects.
 
     Attributes:
-        findings, facts: of all trials' records. curves: means over the subjects. parameters: means of every subject.
+        findings, facts: from the records of all trials. curves: means over the subjects. parameters: means of every subject.
     """
 
     source: StudySource
@@ -82,25 +82,25 @@ class StudyPage:
 
     @cached_property
     def options(self) -> AnalysisOptions:
-        """The choices of the group analysis."""
+        """Options of the group analysis."""
         return recorded_options(self.source.group["options"])
 
     @cached_property
     def views(self) -> list[View]:
-        """The comparisons of curves, as they are drawn; none where no trial has a cycle."""
+        """Comparisons of curves in the order of the page; empty if no trial has a gait cycle."""
         cells = self.curves.cells
         return list(views(cells, self.table("spm"))) if cells else []
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table of the group results, without columns where it was not written."""
+        """Return a table of the group results; without columns if it was not written."""
         return self.source.table(name)
 
     def notes(self, *sections: str) -> list[str]:
-        """What the group results say of these sections, in words."""
+        """Return the notes of the group results on these sections, with titles instead of names of variables."""
         return [self.names.spoken(note) for note in self.source.notes(*sections)]
 
     def context(self) -> Data:
-        """What every section may use."""
+        """Return the values for all sections."""
         return {"figures": {}, "notes": self.notes}
 
 
@@ -117,7 +117,7 @@ def study_page(page: StudyPage) -> str:
 def _framed(
     source: StudySource, title: str, heading: str, line: str, facts: Sequence[Fact], sections: Sequence[Section]
 ) -> str:
-    """Return a page; `line`: the outcome in the head, "" for the page of one subject in a study."""
+    """Return a page; `line`: outcome in the head, "" for the page of a subject."""
     frame = Frame(
         title=title,
         heading=heading,
@@ -134,7 +134,7 @@ def _framed(
 
 
 def study_facts(page: StudyPage) -> list[Fact]:
-    """Words and numbers of the head."""
+    """Return the facts in the head of the page of a study."""
     trials = page.source.trials
     rows = [
         Fact("Subjects", str(len(page.source.subjects))),
@@ -155,7 +155,7 @@ def study_facts(page: StudyPage) -> list[Fact]:
 
 @dataclass(frozen=True)
 class SubjectPage:
-    """What the sections of a subject's page are made of.
+    """Source of the sections of the page of a subject.
 
     Attributes:
         data: its cycles, None where no trial has any.
@@ -185,12 +185,12 @@ class SubjectPage:
 
     @cached_property
     def representative(self) -> frozenset[str]:
-        """The representative walk of each session and condition."""
+        """Representative walk of each session and condition."""
         warned = [trial.trial for trial in self.trials if trial.status != "pass"]
         return frozenset(representative_walks(self.tables["cycles"], warned).values())
 
     def context(self) -> Data:
-        """What every section may use."""
+        """Return the values for all sections."""
         return {"figures": {}, "base": self.base}
 
 
@@ -205,7 +205,7 @@ def subject_page(page: SubjectPage) -> str:
 
 
 def facts(trials: Sequence[Trial]) -> list[Fact]:
-    """Words and numbers of the head."""
+    """Return the facts in the head of the page of a subject."""
     facts_shown = [Fact("Trials", f"{sum(trial.done for trial in trials)} of {len(trials)} analysed")]
     group = next((trial.group for trial in trials if trial.group), "")
     conditions = list(dict.fromkeys(trial.condition for trial in trials if trial.condition))
@@ -242,7 +242,7 @@ def session_page(page: StudyPage, person: SubjectPage) -> str:
 
 
 def session_facts(page: StudyPage, person: SubjectPage) -> list[Fact]:
-    """Return the subject record, as the first analysed walk has it, and the facts of the walks."""
+    """Return the subject record of the first analysed walk, and the facts of the walks."""
     done = [trial for trial in person.trials if trial.done]
     subject = subject_facts(page.source.run_record(done[0])) if done else []
     labels = {fact.label for fact in subject}
@@ -250,7 +250,7 @@ def session_facts(page: StudyPage, person: SubjectPage) -> list[Fact]:
 
 
 def session_outcome(person: SubjectPage) -> str:
-    """How the walks ended, in a line."""
+    """Return the outcomes of the walks as one sentence."""
     counts = {word: sum(trial.status == status for trial in person.trials) for status, word in STATUS_WORDS.items()}
     words = [f"{count} {word}" for word, count in counts.items() if count]
     failed = sum(not trial.done for trial in person.trials)
@@ -262,13 +262,13 @@ def session_outcome(person: SubjectPage) -> str:
 _TABLE = (
     MACROS
     + """{{ sentences(notes) }}{{ table(rows, rows.rows | length > 30) }}
-<p class="small quiet">MDC95: the smallest change of the two means that the walks of both sessions do not explain
-(Student's t). Bold: beyond it.</p>"""
+<p class="small quiet">MDC95: smallest change between the two means that exceeds the variation between the walks
+(Student's t). Bold: larger changes.</p>"""
 )
 
 
 def change_page(change: SessionChange) -> str:
-    """Return the page."""
+    """Return the page of the change between two sessions."""
     scores = change.table[change.table["kind"] == SCORE]
     scores = scores.sort_values("name", key=lambda names: names != "gps", kind="stable")  # the summary first
     others = change.table[change.table["kind"] != SCORE]
@@ -295,7 +295,7 @@ def _line(change: SessionChange) -> str:
 
 
 def changes_table(changes: pd.DataFrame) -> Table:
-    """Before, after, change and what can be detected; bold beyond it."""
+    """Return values before and after, change, and minimal detectable change; bold if the change is larger."""
     rows: list[tuple[str, ...]] = []
     strong: list[int] = []
     for r in rows_of(changes):
@@ -310,7 +310,7 @@ def changes_table(changes: pd.DataFrame) -> Table:
 
 
 def _curves_and_scene(change: SessionChange) -> Iterator[Section]:
-    """A walk of each session in one 3-D view, and the curves of both, where they are there."""
+    """Yield a 3-D view with one walk of each session, and the curves of both sessions, if available."""
     walks = [
         (name, source, typical_walk(source))
         for name, source in zip(change.names, (change.before, change.after), strict=True)
@@ -332,7 +332,7 @@ def _curves_and_scene(change: SessionChange) -> Iterator[Section]:
 
 
 def session_means(source: StudySource) -> Means:
-    """Mean and standard deviation over the cycles by variable and side, in the clinical sign; of several conditions the first."""
+    """Return mean and SD over the cycles of the first condition by variable and side, in the clinical sign."""
     frame = pd.read_parquet(source.out / FOLDER_NAME / SUBJECT_CURVES_NAME)
     curves: dict[str, dict[str, MeanCurve]] = {}
     for (name, side), rows in frame.groupby(["variable", "side"], sort=False, observed=True):
@@ -347,13 +347,14 @@ REPORT_NAME, SUBJECTS_NAME = "report.html", "subjects"
 
 
 def write_study_report(out: Path, paper: PaperHead | None = None) -> Path:
-    """Write OUT/report.html and OUT/subjects/<subject>.html from what OUT holds; returns the path of report.html.
+    """Write OUT/report.html and OUT/subjects/<subject>.html from the results in OUT; return the path of report.html.
 
-    A session has one person, and report.html is the person's page. `paper`: write OUT/report.pdf too, with this head; without
-    one a PDF of an earlier report is taken away, as it would tell other numbers than the page.
-    The same results give the same pages. Older pages stay until the new ones are whole.
+    The report of a session is the page of its person. `paper`: letterhead of OUT/report.pdf; without one no PDF is written,
+    and the PDF of an earlier report is removed, because its numbers may differ from the page.
 
-    Raises ResultError where OUT holds no finished study, or a report.pdf that biodyn did not write.
+    Equal results give equal pages. Older pages are kept until the new ones are complete.
+
+    Raises ResultError if OUT has no finished study, or a report.pdf that biodyn did not write.
     """
     from biodyn.study.report.papers import session_paper, study_paper  # which import this module
 
@@ -387,7 +388,7 @@ def _replace(page: Path, content: bytes) -> Path:
 
 def _require_own(page: Path, paper: PaperHead | None) -> None:
     if paper is not None and page.exists() and not is_own_paper(page):
-        raise ResultError(f"'{page}' is not biodyn's: it will not be replaced.", "Move it away, and try again.")
+        raise ResultError(f"'{page}' was not written by biodyn and is not replaced.", "Move it to another folder.")
 
 
 def _gather(source: StudySource) -> StudyPage:
@@ -409,7 +410,7 @@ def _gather(source: StudySource) -> StudyPage:
 
 
 def _people(page: StudyPage) -> Iterator[SubjectPage]:
-    """One person after the other; the group's means grow on the way."""
+    """Yield the page of each subject in order, and add the subject to the group means."""
     source = page.source
     rows = {name: _by_subject(page.table(name)) for name in ("cycles", "symmetry", "gait_scores")}
     rows["parameters"] = _by_subject(page.parameters)
@@ -429,7 +430,7 @@ def _people(page: StudyPage) -> Iterator[SubjectPage]:
             page.curves.add(data, mean_curves(data, odd))
         if subject.startswith(".") or set(subject) & set(
             "/\\\0"
-        ):  # of a summary that somebody edited: it may lead anywhere
+        ):  # from an edited summary; the path could be outside the folder
             raise ResultError(
                 f"'{subject}' is not a valid subject name.", "Run the study again: trials that are done are kept."
             )
@@ -471,7 +472,7 @@ def _by_subject(table: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
 
 
 def _flags(data: SubjectCycles, cycles: pd.DataFrame) -> BoolArray:
-    """Which cycles (N,) of the data are outliers."""
+    """Return (N,) whether each cycle of the data is an outlier."""
     odd = {(r.trial, int(r.cycle), r.side) for r in rows_of(cycles[cycles["outlier"]])}
     keys = zip(data.cycles["trial"], data.cycles["cycle"], data.cycles["side"], strict=True)
     return np.array([(trial, int(cycle), side) in odd for trial, cycle, side in keys], dtype=bool)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from biodyn.conventions import SIDES
-from biodyn.output.report.page import Fact
 from biodyn.output.report.paper import Paper, PaperHead, set_pages
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import SCORE
@@ -74,7 +73,7 @@ def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
     """Write subject, outcomes of the walks, stride parameters, and numbers relative to norms."""
     paper.laboratory()
     paper.title(str(page.source.record["name"]), 15.0)
-    _facts(paper, session_facts(page, person))
+    paper.facts([(fact.label, fact.value) for fact in session_facts(page, person)])
     paper.title(session_outcome(person), 12.0)
     heads = ("walk", "condition", "outcome", "why", "#speed (m/s)", "#cycles R, L")
     _table(paper, table(heads, [_walk(trial, trial.trial in person.representative) for trial in person.trials]))
@@ -91,10 +90,6 @@ def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
         for source in part["sources"]:
             paper.paragraph(source, smaller=2.5)
     paper.signature()
-
-
-def _facts(paper: Paper, facts: Sequence[Fact]) -> None:
-    paper.facts([(fact.label, fact.value) for fact in facts])
 
 
 def _of_strides(means: pd.DataFrame) -> pd.Series:
@@ -179,7 +174,7 @@ def _findings(paper: Paper, page: StudyPage) -> None:
 def _numbers(paper: Paper, person: SubjectPage) -> None:
     """Write all parameters that are not on the first page, and the outliers."""
     if len(person.tables["cycles"]) and (odd := odd_cycles(person.tables["cycles"])):
-        paper.title("Cycles unlike the others")
+        paper.title("Outlier cycles")
         paper.list(odd)
     means = person.tables["parameters"]
     for title, rows in parameter_tables(means[~_of_strides(means)], person.names, person.means):
@@ -200,7 +195,7 @@ def study_paper(page: StudyPage, head: PaperHead | None = None) -> bytes:
         paper.page()
         paper.laboratory()
         paper.title(str(record["name"]), 15.0)
-        _facts(paper, study_facts(page))
+        paper.facts([(fact.label, fact.value) for fact in study_facts(page)])
         paper.title(outcome(page.source.trials), 12.0)
         _lost(paper, page)
         _findings(paper, page)

@@ -3,10 +3,8 @@
 In: a `TrialPage` (record, tables, arrays, replay, drawings by name). Out: the values for the template, None if the page does not
 show the section, or several values for several sections.
 
-A function under `@SECTIONS.section` with name, place on the page, title and navigation entry is a section; its
-template is the file
-NAME.html.j2 in `templates`, or given as text. A new file in this folder is found without being listed anywhere. `page.py` defines
-sections and their macros. Read `verdict` first (checks and findings), then `curves`, whose last section shows all
-figures that name
-no section.
+A function decorated with `@SECTIONS.section` (name, place on the page, title, navigation entry) is a section; its template is
+the file NAME.html.j2 in `templates`, or given as text. New files in this folder are registered automatically. `page.py` defines
+sections and their macros. Read `verdict` first (checks and findings), then `curves`, whose last section shows all figures
+without a section.
 """

@@ -28,7 +28,7 @@ from biodyn.output.report.numbers import format_decimal, round_for_page, windowe
 from biodyn.output.report.page import Data, load_resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE, SEEN, drawn_words, scene_context
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.variables import PERCENT, Norms, is_known, variable
+from biodyn.variables import PERCENT, Norms, is_known, segment_title, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 
 
@@ -57,7 +57,7 @@ def standard(page: TrialPage) -> Data | None:
         "counted": cycle_counts(page.curves),
         "normed": any(name in norms.curves for norms in view.norms for name in names),
         "shaded": any(name in view.bands for name in names),
-        "unmeasured": ", ".join(page.record["model"].get("carried_segments") or ()).replace("_", " "),
+        "unmeasured": ", ".join(map(segment_title, page.record["model"].get("carried_segments") or ())),
         "fixed": report_setting(page.record, "axes") != "auto",
         "script": load_resource("cursor.js"),
     }

@@ -14,7 +14,7 @@ from biodyn.output.figures.trial.quality import level_words
 from biodyn.output.report.numbers import format_decimal, format_signed
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.variables import variable
+from biodyn.variables import segment_title, variable
 
 
 @SECTIONS.section("balance", place=75, title="Corrections of the balance", folded=True)
@@ -28,14 +28,14 @@ def balance(page: TrialPage) -> Data | None:
     moved = sorted(record["moved_rms"].items(), key=lambda item: -item[1])
     after = page.record["residual_rms"]
     return {
-        "trunk": trunk,
+        "trunk": segment_title(trunk),
         "measured": "markers" if record.get("from") == "markers" else "given coordinates",
         "residual": [
             (name, f"{before:.2f}", f"{after.get(name, math.nan):.2f}")
             for name, before in record["residual_rms_before"].items()
         ],
         "moved": [(name, f"{rms:.3g}", f"{record['moved_max'][name]:.3g}") for name, rms in moved],
-        "masses": ", ".join(f"{100.0 * share:+.1f} % ({name})" for name, share in masses[:4]),
+        "masses": ", ".join(f"{100.0 * share:+.1f} % ({segment_title(name)})" for name, share in masses[:4]),
         "shift": ", ".join(f"{1000.0 * component:+.0f}" for component in shift),
     }
 
@@ -67,7 +67,7 @@ def residuals(page: TrialPage) -> Data | None:
             (title, *(format_decimal(stage[key]) for stage in stages.values())) for title, key in quantities
         ],
         "centre_rows": [
-            (row["segment"], *map(format_signed, row["shift_cm"]), format_decimal(row["sd_cm"]))
+            (segment_title(row["segment"]), *map(format_signed, row["shift_cm"]), format_decimal(row["sd_cm"]))
             for row in estimate["mass_centres"]
         ],
         "masses": _mass_changes(estimate),
@@ -105,7 +105,7 @@ def _mass_changes(estimate: Mapping[str, Any]) -> str:
     """Return the largest changes of segment masses of at least 0.05 %, as text."""
     changes = [(row["change_percent"], row["segment"]) for row in estimate.get("segment_masses", [])]
     largest = sorted((change for change in changes if abs(change[0]) >= 0.05), key=lambda change: -abs(change[0]))
-    return ", ".join(f"{format_signed(percent)} % ({segment})" for percent, segment in largest[:6])
+    return ", ".join(f"{format_signed(percent)} % ({segment_title(segment)})" for percent, segment in largest[:6])
 
 
 @SECTIONS.section("subject_fit", place=75, title="Changes of the subject model by the walk", folded=True)
@@ -127,7 +127,7 @@ def subject_fit(page: TrialPage) -> Data | None:
         "files": [(row["name"], row["use"], row["frames"], *marker_rms(row)) for row in fit.get("files", ())],
         "centres": [
             (
-                row["segment"],
+                segment_title(row["segment"]),
                 format_decimal(math.hypot(*row["shift_mm"])),
                 *map(format_signed, row["shift_mm"]),
                 ", ".join(map(format_decimal, row["prior_sd_mm"])),
@@ -137,7 +137,7 @@ def subject_fit(page: TrialPage) -> Data | None:
         ],
         "turns": [
             (
-                row["segment"],
+                segment_title(row["segment"]),
                 format_signed(row["turn_deg"]),
                 format_decimal(row["prior_sd_deg"]),
                 format_decimal(row["sd_deg"]),
@@ -147,7 +147,7 @@ def subject_fit(page: TrialPage) -> Data | None:
         "markers": [
             (
                 row["label"],
-                row["segment"],
+                segment_title(row["segment"]),
                 format_decimal(math.hypot(*row["shift_mm"])),
                 format_decimal(math.hypot(*row["off_mm"])),
                 *marker_rms(row),

@@ -26,6 +26,7 @@ from biodyn.processing.calibration.subject_fit.unknowns import (
     Priors,
     Unknowns,
 )
+from biodyn.variables import segment_title
 
 _LEAST_MARKERS = 3  # of a segment, for a rigid pose
 _LEAST_FRAMES = 20
@@ -329,8 +330,8 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                 Diagnostic(
                     "centre-from-walk",
                     "warning" if far >= strange else "info",
-                    f"The joint centre of {centre.segment} was refined by {1000 * size:.0f} mm from its landmark position to fit "
-                    "the walking trial.",
+                    f"The joint centre of the {segment_title(centre.segment)} was refined by {1000 * size:.0f} mm from its "
+                    "landmark position to fit the walking trial.",
                     value=size,
                     limit=strange * float(np.linalg.norm(centre.prior_sd_m)),
                     unit="m",
@@ -344,8 +345,8 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                 Diagnostic(
                     "axis-from-walk",
                     "warning" if abs(turn.turn_rad) >= strange * turn.prior_sd_rad else "info",
-                    f"The axes of {turn.segment} were rotated by {np.rad2deg(turn.turn_rad):+.0f} degrees about the "
-                    "long axis to fit the walking trial.",
+                    f"The axes of the {segment_title(turn.segment)} were rotated by {np.rad2deg(turn.turn_rad):+.0f} degrees "
+                    "about the long axis to fit the walking trial.",
                     value=float(np.rad2deg(turn.turn_rad)),
                     limit=limit_deg,
                     unit="deg",
@@ -387,8 +388,8 @@ def _disagreement_note(joint: FunctionalJoint) -> Diagnostic | None:
     return Diagnostic(
         "functional-disagrees",
         "warning",
-        f"{joint.trial}: the joint of {joint.segment} from {joint.method} differs by {what} from the model (RMS "
-        f"residual {1000 * joint.residual_m:.0f} mm, range of motion {np.rad2deg(joint.range_rad[0]):.0f} degrees).",
+        f"{joint.trial}: the joint of the {segment_title(joint.segment)} from {joint.method} differs by {what} from the "
+        f"model (RMS residual {1000 * joint.residual_m:.0f} mm, range of motion {np.rad2deg(joint.range_rad[0]):.0f} degrees).",
         value=joint.off_m,
         limit=functional_m,
         unit="m",

@@ -74,7 +74,7 @@ def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Tabl
          "#within, SD", "unit", "#values"),
         [
             (
-                names.title(r.parameter), _term(r.term), number(r.statistic), f"{r.df1:g}, {r.df2:.3g}", probability(r.p),
+                names.title(r.parameter), r.term.replace(":", " × "), number(r.statistic), f"{r.df1:g}, {r.df2:.3g}", probability(r.p),
                 probability(r.p_adjusted), number(r.subject_sd, r.unit), number(r.residual_sd, r.unit), unit_words(r.unit),
                 f"{r.observations:.0f}",
             )
@@ -86,17 +86,13 @@ def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Tabl
         ("parameter", "term", "unit", "#estimate", "#confidence interval", "#p"),
         [
             (
-                names.title(r.parameter), _term(r.term), unit_words(r.unit), number(r.estimate, r.unit),
+                names.title(r.parameter), r.term.replace(":", " × "), unit_words(r.unit), number(r.estimate, r.unit),
                 f"{number(r.low, r.unit)} to {number(r.high, r.unit)}", probability(r.p),
             )
             for r in rows_of(models[models["kind"] != "effect"])
         ],
     )  # fmt: skip
     return tests, terms
-
-
-def _term(term: str) -> str:
-    return term.replace(":", " × ")
 
 
 _SYMMETRY_TEMPLATE = """
@@ -198,7 +194,7 @@ def _count(count: float) -> str:
 _FURTHER_STATISTICS_TEMPLATE = """
 {% for name, title, rows in tables %}
 {{ sentences(notes(name)) }}{{ folded(title, rows, rows.rows | length <= 12) }}
-<p class="small quiet">All of it: <span class="mono">group/{{ name }}.csv</span></p>
+<p class="small quiet">Complete table: <span class="mono">group/{{ name }}.csv</span></p>
 {% endfor %}
 """
 
@@ -380,7 +376,7 @@ _PARAMETERS_TEMPLATE = """
 <p class="small quiet">Mean ± standard deviation between subjects (number of subjects). Definitions: docs/studies.md and group/group.json.</p>
 {% if rest %}{{ folded("All other parameters", rest) }}{% endif %}
 <h3>Comparisons</h3>
-{% set unsaid = notes("comparisons") | reject("in", notes("spm")) | list %}{# what the curves have not said already #}
+{% set unsaid = notes("comparisons") | reject("in", notes("spm")) | list %}{# notes that are not among those of the curves #}
 {{ sentences(unsaid if unsaid or comparisons else notes("comparisons")) }}
 {% for title, rows in comparisons %}{{ folded(title, rows, loop.first) }}{% endfor %}
 {% if comparisons %}<p class="small quiet">Bold: p corrected below {{ "%g" % alpha }}. Difference: second minus first.</p>{% endif %}

@@ -237,7 +237,7 @@ def scene(page: SubjectPage) -> Data | None:
 
 _PARAMETERS_TEMPLATE = """
 {% for title, data in parameters %}{{ folded(title, data, loop.first) }}{% endfor %}
-<p class="small quiet">Mean ± standard deviation over the cycles (number of cycles).{% if errors %} MDC95: the smallest change between the means of two such sessions that the walks do not explain.{% endif %}</p>
+<p class="small quiet">Mean ± standard deviation over the cycles (number of cycles).{% if errors %} MDC95: smallest change between the means of two such sessions that exceeds the variation between the walks.{% endif %}</p>
 """
 
 

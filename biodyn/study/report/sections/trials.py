@@ -18,7 +18,7 @@ from biodyn.study.report.source import MISSING, Table, Trial, link, number, subj
 
 _TEMPLATE = """
 {% if groups %}
-<p class="quiet">{{ failed_count }} {{ "trial has" if failed_count == 1 else "trials have" }} no result and {{ "is" if failed_count == 1 else "are" }} in no mean. Grouped by reason.</p>
+<p class="quiet">{{ failed_count }} {{ "trial has" if failed_count == 1 else "trials have" }} no result and {{ "is" if failed_count == 1 else "are" }} excluded from all means. Grouped by reason.</p>
 {% for group in groups %}
 <div class="failure">
 <h3>{{ group.title }}{% if group.trials | length > 1 %} <span class="tag error">{{ group.trials | length }} trials</span>{% endif %}</h3>
@@ -40,7 +40,7 @@ _TEMPLATE = """
 {% endif %}
 {% if exclusions %}
 <h3 id="excluded">Excluded from the group results</h3>
-<p class="quiet">These trials were analysed and are in no curve, number, score or test below. <span class="mono">include_failed = true</span> under [analysis] in study.toml includes trials that failed their checks; trials of another activity belong in a condition of their own.</p>
+<p class="quiet">These trials were analysed, but are excluded from all curves, numbers, scores and tests below. <span class="mono">include_failed = true</span> under [analysis] in study.toml includes trials that failed their checks; assign trials of another activity to a separate condition.</p>
 {% for group in exclusions %}
 <p class="small"><span class="tag error">{{ group.trials | length }} {{ "trial" if group.trials | length == 1 else "trials" }}</span> {{ (group.title[0] | upper) ~ group.title[1:] }}: {% for trial in group.trials %}<a href="{{ trial.link }}">{{ trial.subject }}, {{ trial.trial }}</a>{{ ", " if not loop.last }}{% endfor %}.</p>
 {% endfor %}
@@ -112,7 +112,7 @@ MEASURES = (
 )
 _QUALITY_TEMPLATE = """
 {{ picture("quality") }}
-<p class="small quiet">Of the trials with a result; "beyond" counts trials beyond the limit, of the residual by its RMS and by its largest value. {{ limits }} Only where all contacts of both feet are known can motion and forces be compared.</p>
+<p class="small quiet">Trials with a result; "beyond": number of trials beyond the limit, for the residual by RMS and by largest value. {{ limits }} Motion and forces can be compared only if all contacts of both feet are known.</p>
 {% if worst %}<h3>Trials with the largest errors</h3>{{ table(worst) }}{% endif %}
 """
 
