@@ -206,7 +206,7 @@ def test_leg_torques_do_not_depend_on_what_is_assumed(trials) -> None:
 
 def test_what_is_assumed_is_said(trials) -> None:
     notes = {note.code: note for note in trials["carried"].diagnostics}
-    assert "torso" in notes["assumed-motion"].message
+    assert "right upper arm" in notes["assumed-motion"].message
     # de Leva: trunk 43.5 % without the pelvis' 11.2, head 6.9, arms 9.9
     assert notes["assumed-motion"].value == pytest.approx(0.49, abs=0.03)
     for other in ("fixed", "all"):

@@ -32,6 +32,7 @@ from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe, witho
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.observability import lock_unobservable
 from biodyn.model.skeleton import Inertia, SkeletonDefinition, static_angles
+from biodyn.variables import segment_title
 
 
 def find_joint_centre_points(
@@ -92,7 +93,7 @@ def without_unseen_legs(
     if len(lost) == len(model.sole_body):
         names = [name for stiff in lost.values() for name in stiff]
         raise MarkerSetError(
-            f"The markers do not determine the pose of {', '.join(names)} in both the static trial and the walk"
+            f"The markers do not determine the pose of {', '.join(map(segment_title, names))} in both static trial and walk"
             f"{_missing_marker_text(names, pose, markers, tracked)}.",
             hint,
         )
@@ -101,7 +102,7 @@ def without_unseen_legs(
         Diagnostic(
             "leg-not-seen",
             "warning",
-            f"The markers do not determine the pose of {', '.join(stiff)} in both the static trial and the walk"
+            f"The markers do not determine the pose of {', '.join(map(segment_title, stiff))} in both static trial and walk"
             f"{_missing_marker_text(stiff, pose, markers, tracked)}. The {SIDE_NAMES[side]} leg has no torques, and the whole "
             "body no residual. The other leg is analysed alone.",
             hint=hint,

@@ -49,7 +49,7 @@ def express_in_three_point_axes(
 def _missing_marker_notes(missing: Sequence[str], unseen: Mapping[str, int]) -> tuple[Diagnostic, ...]:
     notes = []
     if missing:
-        names = ", ".join(missing)
+        names = ", ".join(map(segment_title, missing))
         text = (
             f"Moments of {names} are expressed in the axes of the fitted segments, because their three markers are "
             "not available."

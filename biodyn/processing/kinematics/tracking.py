@@ -366,8 +366,8 @@ def _assumed_motion_note(model: SubjectModel) -> list[Diagnostic]:
         Diagnostic(
             "assumed-motion",
             "info",
-            f"The motion of {', '.join(bodies)} is not measured (no markers). It is assumed that trunk and head are "
-            "upright and face along the walk, and that the arms swing opposite to the legs. This affects the pelvis "
+            f"The motion of {', '.join(map(segment_title, bodies))} is not measured (no markers). It is assumed that trunk and "
+            "head are upright and face along the walk, and that the arms swing opposite to the legs. This affects the pelvis "
             "residual and the centre of mass. It does not affect leg torques of a filtered motion, and those of an "
             "estimate only slightly.",
             value=share,
