@@ -132,38 +132,40 @@ def mixed_model(
         message = f"{missing} values were excluded, because they or their covariates are missing."
         diagnostics = (Diagnostic("statistics-missing", "info", message, value=float(missing), unit="values"),)
     y, who = y[valid], np.unique(who[valid], return_inverse=True)[1].astype(np.int64)
-    design = fixed_effects_design(
+    matrix, names, effects, used = fixed_effects_design(
         {name: column[valid] for name, column in labels.items()},
         {name: column[valid] for name, column in numbers.items()},
         interactions,
         references or {},
         len(y),
     )
-    df = inner_outer_df(design.matrix, who)
+    df = inner_outer_df(matrix, who)
     if df.min() < 1.0:
         raise StatisticsError(
             f"{len(y)} values of {int(who.max()) + 1} subjects are too few for {len(df)} fixed effects.",
             "A mixed model needs repeated values. Compare the groups directly if there is one value per subject.",
         )
-    fit = fit_reml(y, design.matrix, who)
+    fixed, covariance, random, residual, converged, findings = fit_reml(y, matrix, who)
     return MixedModel(
-        terms=_fixed_effects(design, fit, df, confidence),
-        tests=_effect_tests(design, fit, df),
-        subject_variance=fit.random,
-        residual_variance=fit.residual,
-        icc=fit.random / (fit.random + fit.residual),
+        terms=_fixed_effects(names, fixed, covariance, df, confidence),
+        tests=_effect_tests(effects, fixed, covariance, df),
+        subject_variance=random,
+        residual_variance=residual,
+        icc=random / (random + residual),
         observations=len(y),
         subjects=int(who.max()) + 1,
-        references=design.references,
-        converged=fit.converged,
-        diagnostics=diagnostics + fit.diagnostics,
+        references=used,
+        converged=converged,
+        diagnostics=diagnostics + findings,
     )
 
 
-def _fixed_effects(design: Design, fit: Fit, df: FloatArray, confidence: float) -> tuple[MixedTerm, ...]:
-    errors = np.sqrt(np.diag(fit.covariance))
+def _fixed_effects(
+    names: Sequence[str], fixed: FloatArray, covariance: FloatArray, df: FloatArray, confidence: float
+) -> tuple[MixedTerm, ...]:
+    errors = np.sqrt(np.diag(covariance))
     terms = []
-    for name, estimate, error, degrees in zip(design.names, fit.fixed, errors, df, strict=True):
+    for name, estimate, error, degrees in zip(names, fixed, errors, df, strict=True):
         half = float(scipy.stats.t.ppf(0.5 * (1.0 + confidence), degrees)) * error
         t = float(estimate / error)
         terms.append(
@@ -181,11 +183,13 @@ def _fixed_effects(design: Design, fit: Fit, df: FloatArray, confidence: float) 
     return tuple(terms)
 
 
-def _effect_tests(design: Design, fit: Fit, df: FloatArray) -> tuple[MixedTest, ...]:
+def _effect_tests(
+    effects: Mapping[str, list[int]], fixed: FloatArray, covariance: FloatArray, df: FloatArray
+) -> tuple[MixedTest, ...]:
     tests = []
-    for effect, columns in design.effects.items():
-        estimate = fit.fixed[columns]
-        f = float(estimate @ np.linalg.solve(fit.covariance[np.ix_(columns, columns)], estimate)) / len(columns)
+    for effect, columns in effects.items():
+        estimate = fixed[columns]
+        f = float(estimate @ np.linalg.solve(covariance[np.ix_(columns, columns)], estimate)) / len(columns)
         degrees = (float(len(columns)), float(df[columns].min()))
         tests.append(MixedTest(effect, f, degrees, float(scipy.stats.f.sf(f, *degrees))))
     return tuple(tests)
@@ -194,21 +198,9 @@ def _effect_tests(design: Design, fit: Fit, df: FloatArray) -> tuple[MixedTest, 
 # -- Fixed effects as columns of a matrix ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Design:
-    """Columns of the fixed effects.
-
-    Attributes:
-        matrix: (n, p), the intercept first.
-        names: of the columns.
-        effects: columns of each factor, covariate and interaction.
-        references: reference level of each factor.
-    """
-
-    matrix: FloatArray
-    names: tuple[str, ...]
-    effects: dict[str, list[int]]
-    references: dict[str, object]
+#: Columns of the fixed effects (n, p), the intercept first; their names; columns of each factor, covariate and interaction;
+#: reference level of each factor.
+Design = tuple[FloatArray, list[str], dict[str, list[int]], dict[str, object]]
 
 
 def fixed_effects_design(
@@ -257,7 +249,7 @@ def fixed_effects_design(
             f"The data do not distinguish these effects: {', '.join(names[1:])}.",
             "Check for combinations of levels that never occur, or a constant covariate.",
         )
-    return Design(matrix, tuple(names), effects, used)
+    return matrix, names, effects, used
 
 
 # -- Denominator degrees of freedom (inner-outer rule) ---------------------------------------------------------------
@@ -289,23 +281,9 @@ def inner_outer_df(matrix: FloatArray, who: IntArray) -> FloatArray:
 _OPTIMISERS = ("bfgs", "lbfgs", "powell")
 
 
-@dataclass(frozen=True)
-class Fit:
-    """A REML fit in the values' unit.
-
-    Attributes:
-        fixed (p,), covariance (p, p): fixed effects and their covariance.
-        random, residual: variance of the random intercept and of the residual.
-        converged: whether an optimiser converged.
-        diagnostics: problems of the fit.
-    """
-
-    fixed: FloatArray
-    covariance: FloatArray
-    random: float
-    residual: float
-    converged: bool
-    diagnostics: tuple[Diagnostic, ...]
+#: Fixed effects (p,), their covariance (p, p), and the variances of the random intercept and of the residual, in the values'
+#: unit; whether an optimiser converged; problems of the fit.
+Fit = tuple[FloatArray, FloatArray, float, float, bool, tuple[Diagnostic, ...]]
 
 
 def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
@@ -345,14 +323,9 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
     fixed = spread * np.asarray(fit.fe_params)
     fixed[0] += centre
     p, share = len(fixed), float(np.asarray(fit.cov_re).item())
-    return Fit(
-        fixed=fixed,
-        covariance=spread**2 * np.asarray(fit.cov_params())[:p, :p],
-        random=spread**2 * share,
-        residual=float(spread**2 * fit.scale),
-        converged=bool(fit.converged),
-        diagnostics=_fit_findings(bool(fit.converged), share / float(fit.scale), trouble),
-    )
+    covariance = spread**2 * np.asarray(fit.cov_params())[:p, :p]
+    findings = _fit_findings(bool(fit.converged), share / float(fit.scale), trouble)
+    return fixed, covariance, spread**2 * share, float(spread**2 * fit.scale), bool(fit.converged), findings
 
 
 def _fit_findings(converged: bool, ratio: float, trouble: list[str]) -> tuple[Diagnostic, ...]:

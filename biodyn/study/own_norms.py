@@ -25,7 +25,7 @@ from biodyn.library.load import read_user_toml
 from biodyn.statistics.gait_measures import GaitDeviationIndex, fit_deviation_index, gait_vector
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, fit_curve_model
 from biodyn.study.collecting.read import iterate_subjects
-from biodyn.study.group.registry import mean_of_person
+from biodyn.study.group.registry import mean_walker
 from biodyn.study.group.statistics.gait_scores import score_names
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves
 from biodyn.study.report.pages import with_strides
@@ -33,7 +33,7 @@ from biodyn.study.report.source import StudySource
 from biodyn.variables import NormSet, Walker, is_known, same_side
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.meaning import PERCENT
-from biodyn.variables.norms import SIZE_FREE, read_walker, size_free
+from biodyn.variables.norms import SIZE_FREE, SIZE_FREE_SPEED, read_walker, size_free
 
 _SPEED = "speed_m_s"
 
@@ -123,8 +123,7 @@ def _walker(source: StudySource, data: SubjectCycles) -> Walker | None:
     used = set(data.cycles["trial"])
     trials = [trial for trial in source.subjects[data.subject] if trial.done and trial.trial in used]
     walkers = [read_walker(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
-    walkers = [walker for walker in walkers if walker.activity == "walking"]
-    return mean_of_person(walkers) if walkers else None
+    return mean_walker([walker for walker in walkers if walker.activity == "walking"])
 
 
 def _means(
@@ -146,7 +145,7 @@ def _means(
             for name in data.stride_columns
         }
         strides |= size_free(strides, walker)
-        speed = strides.get(SIZE_FREE[0].name, float("nan"))
+        speed = strides.get(SIZE_FREE_SPEED, float("nan"))
         if not np.isfinite(speed):
             continue
         signs = same_side(data.variables, side)
@@ -348,7 +347,9 @@ def _deviation_index(people: People, norms: NormSet) -> GaitDeviationIndex | Non
 
 def _numbers() -> list[tuple[str, str, str]]:
     """Return name, title and unit of the stride parameters, without the speed, on which they depend."""
-    dimensionless = [(parameter.name, f"{parameter.title}, dimensionless", "1") for parameter in SIZE_FREE[1:]]
+    dimensionless = [
+        (name, f"{title}, dimensionless", "1") for name, (title, *_) in SIZE_FREE.items() if name != SIZE_FREE_SPEED
+    ]
     return [*dimensionless, *((name, _TITLES[name], unit) for name, unit in _STRIDES.items())]
 
 

@@ -299,25 +299,16 @@ class Walker:
 
 
 @dataclass(frozen=True)
-class ChosenSet:
-    """Norms at the speed of a walk: the set, the speed in its measure, and the norms."""
-
-    source: NormSet
-    speed: float
-    norms: Norms
-
-
-@dataclass(frozen=True)
 class NormChoice:
-    """Norms for a walk, and sentences with the reasons."""
+    """Norms for a walk: sets, each with the speed of the walk in its measure and its norms there; sentences with the reasons."""
 
-    chosen: tuple[ChosenSet, ...]
+    chosen: tuple[tuple[NormSet, float, Norms], ...]
     reasons: tuple[str, ...]
 
     @property
     def norms(self) -> tuple[Norms, ...]:
         """The displayed norms."""
-        return tuple(item.norms for item in self.chosen)
+        return tuple(norms for *_, norms in self.chosen)
 
 
 def choose_norms(setting: str, walker: Walker) -> NormChoice:
@@ -340,7 +331,7 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
             (f"No norms are shown: {walker.age_words}. Specify the age with --age, or as age_years in subject.toml.",),
         )
     sets = [load_norm_set(name) for name in (default_norms() if setting == AUTO else (setting,))]
-    chosen: list[ChosenSet] = []
+    chosen: list[tuple[NormSet, float, Norms]] = []
     reasons: list[str] = []
     for norm_set in sets:
         why_not = _why_not(norm_set, walker, setting == AUTO)
@@ -349,7 +340,7 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
             continue
         speed = walker.speed(norm_set.measure)
         norms = norm_set.at(speed, walker.age_years)
-        chosen.append(ChosenSet(norm_set, speed, norms))
+        chosen.append((norm_set, speed, norms))
         reasons.append(f"Shown: {norms.words}; this walk: {speed:.2f} {SPEED_WORDS[norm_set.measure]}.")
     shown = [reason for reason in reasons if reason.startswith("Shown")]
     if not chosen:
@@ -440,17 +431,16 @@ def _format_number(value: float) -> float | None:
 
 def _choice_entry(choice: NormChoice) -> list[dict[str, Any]]:
     entries = []
-    for item in choice.chosen:
-        norms = item.norms
+    for norm_set, speed, norms in choice.chosen:
         entry: dict[str, Any] = {
             name: getattr(norms, name) for name in ("name", "group", "short", "band", "citation", "licence", "speed")
         }
-        entry["at_speed"] = item.speed
-        if item.source.file:
+        entry["at_speed"] = speed
+        if norm_set.file:
             entry["curves"] = {name: _curve_entry(curve) for name, curve in norms.curves.items()}
             entry["scalars"] = {name: asdict(scalar) for name, scalar in norms.scalars.items()}
-            if "gdi" in item.source.table:
-                entry["gdi"] = item.source.table["gdi"]
+            if "gdi" in norm_set.table:
+                entry["gdi"] = norm_set.table["gdi"]
         entries.append(entry)
     return entries
 
@@ -512,16 +502,6 @@ def _as_array(values: list[float]) -> FloatArray:
 _MINUTE_S = 60.0
 
 
-@dataclass(frozen=True)
-class SizeFree:
-    """A dimensionless parameter: name, title, parameter of the stride, and divisor by leg length."""
-
-    name: str
-    title: str
-    parameter: str
-    divisor: Callable[[float], float]
-
-
 def _time_scale(leg_m: float) -> float:
     return math.sqrt(leg_m / STANDARD_GRAVITY_M_S2)
 
@@ -531,22 +511,24 @@ def _length_scale(leg_m: float) -> float:
 
 
 #: Lengths are divided by leg length l, times by sqrt(l/g), speed by sqrt(g l); cadence in steps/min becomes steps per sqrt(l/g).
-SIZE_FREE: Final[tuple[SizeFree, ...]] = (
-    SizeFree("speed_hof", "Walking speed", "speed_m_s", lambda leg: math.sqrt(STANDARD_GRAVITY_M_S2 * leg)),
-    SizeFree("cadence_hof", "Cadence", "cadence_steps_min", lambda leg: _MINUTE_S / _time_scale(leg)),
-    SizeFree("stride_length_hof", "Stride length", "stride_length_m", _length_scale),
-    SizeFree("step_length_hof", "Step length", "step_length_m", _length_scale),
-    SizeFree("step_width_hof", "Step width", "step_width_m", _length_scale),
-    SizeFree("step_time_hof", "Step time", "step_time_s", _time_scale),
-)
+#: Title, parameter of the stride, and divisor by leg length of each dimensionless parameter.
+SIZE_FREE: Final[Mapping[str, tuple[str, str, Callable[[float], float]]]] = {
+    "speed_hof": ("Walking speed", "speed_m_s", lambda leg: math.sqrt(STANDARD_GRAVITY_M_S2 * leg)),
+    "cadence_hof": ("Cadence", "cadence_steps_min", lambda leg: _MINUTE_S / _time_scale(leg)),
+    "stride_length_hof": ("Stride length", "stride_length_m", _length_scale),
+    "step_length_hof": ("Step length", "step_length_m", _length_scale),
+    "step_width_hof": ("Step width", "step_width_m", _length_scale),
+    "step_time_hof": ("Step time", "step_time_s", _time_scale),
+}
+SIZE_FREE_SPEED: Final = "speed_hof"
 
 
 def size_free(strides: Mapping[str, float], walker: Walker) -> dict[str, float]:
     """Return the dimensionless parameters of a stride (or of means over strides), and the stride length in body heights."""
     values = {
-        parameter.name: strides[parameter.parameter] / parameter.divisor(walker.leg_m)
-        for parameter in SIZE_FREE
-        if parameter.parameter in strides
+        name: strides[parameter] / divisor(walker.leg_m)
+        for name, (_, parameter, divisor) in SIZE_FREE.items()
+        if parameter in strides
     }
     if "stride_length_m" in strides:
         values["stride_per_height"] = strides["stride_length_m"] / walker.height_m

@@ -19,7 +19,6 @@ from biodyn.output.figures.description import (
     Bars,
     Figure,
     Key,
-    Legend,
     Line,
     Outline,
     Panel,
@@ -87,7 +86,7 @@ LOG = Panel("Decades", Axis("steps", limits=(1.0, 1e3), log=True), Axis("error",
 EMPTY = Panel("Nothing", Axis("time (s)"), Axis("N"), note="no valid cycle")
 FIGURE = Figure(
     "All layers",
-    (CURVES, BARS, None, replace(PLAN, legend=Legend("factor", (Key("level", "z"),))), LYING, LOG, EMPTY),
+    (CURVES, BARS, None, replace(PLAN, legend=("factor", (Key("level", "z"),))), LYING, LOG, EMPTY),
     (
         Key("right", "right"),
         Key("band", "norm_band", "area"),
@@ -232,7 +231,7 @@ def test_nothing_written_becomes_markup() -> None:
     evil = "</text><script>alert(1)</script>&<b>\"'"
     panel = Panel(
         evil, Axis(evil, ticks=((1.0, evil),)), Axis(evil, ticks=((0.5, evil),)), (Text(1.0, 0.5, evil),),
-        (Strip(evil, "ink", (Span(0.0, 1.0, evil),)),), evil, evil, legend=Legend(evil, (Key(evil, "x"),)),
+        (Strip(evil, "ink", (Span(0.0, 1.0, evil),)),), evil, evil, legend=(evil, (Key(evil, "x"),)),
     )  # fmt: skip
     drawn = render_svg(Figure(evil, (panel,), (Key(evil, "x"),)))
     assert "<script" not in drawn
@@ -276,7 +275,7 @@ def test_shades_are_as_many_as_levels() -> None:
 
 
 def test_lines_of_a_headed_legend_begin_at_the_same_place() -> None:
-    many = Legend("hip centre", tuple(Key(f"a level with a long name, {i}", "z") for i in range(8)))
+    many = ("hip centre", tuple(Key(f"a level with a long name, {i}", "z") for i in range(8)))
     figure = Figure("t", (replace(EMPTY, legend=many),), columns=1)
     rows = layout(figure).rows
     assert len(rows) > 1

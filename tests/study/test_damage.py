@@ -186,11 +186,15 @@ def test_what_is_possible_but_was_not_measured_is_a_finding(out: Path) -> None:
 def test_the_names_known_beforehand_are_those_of_a_trial(out: Path, walk_variables: tuple[set[str], set[str]]) -> None:
     variables, strides = walk_variables
     possible = possible_names(plan_of(out))
-    assert variables <= set(possible.variables)
-    assert set(possible.strides) == set(stride_columns())
+    assert variables <= set(possible["variable"])
+    assert set(possible["stride parameter"]) == set(stride_columns())
     peaks = {peak.column_name for peak in ground_peak_definitions()}
-    assert set(possible.strides) - strides == {"contact_time_s", "flight_time_s", *peaks}  # new since the stored result
-    assert strides <= set(possible.strides)
+    assert set(possible["stride parameter"]) - strides == {
+        "contact_time_s",
+        "flight_time_s",
+        *peaks,
+    }  # new since the stored result
+    assert strides <= set(possible["stride parameter"])
 
 
 def test_the_strides_known_beforehand_are_the_columns_of_a_walk(walk_result: TrialResult) -> None:

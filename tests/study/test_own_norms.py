@@ -10,7 +10,7 @@ from biodyn.library.faults import require_valid
 from biodyn.library.load import read_user_toml
 from biodyn.settings import settings_from
 from biodyn.statistics.gait_measures import gait_vector
-from biodyn.study.group.statistics.gait_scores import score_variables
+from biodyn.study.group.statistics.gait_scores import score_names
 from biodyn.study.own_norms import Means, People, norm_table, write_norms
 from biodyn.variables import NormSet, Walker, choose_norms, load_norm_set
 from biodyn.variables.meaning import PERCENT
@@ -107,7 +107,7 @@ def test_an_existing_file_and_a_name_without_toml_are_refused(tmp_path) -> None:
     assert path.read_text(encoding="utf-8") == "mine"
 
 
-_NINE = [score_variable.variable for score_variable in score_variables()]
+_NINE = list(score_names())
 
 
 def nine_angles(rng: np.random.Generator, deviation: float = 1.0) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names
 from biodyn.output.figures.curves import display_table
 from biodyn.study.group.registry import Cell, Observations
-from biodyn.study.group.statistics.gait_scores import norm_reference, score_table, score_variables
+from biodyn.study.group.statistics.gait_scores import norm_reference, score_names, score_table
 from biodyn.study.group.statistics.symmetry import symmetry_table
 from biodyn.variables import is_known, load_norms, variable, variables
 from biodyn.variables.meaning import nearest_variable
@@ -105,7 +105,7 @@ def test_nothing_that_computes_reads_the_drawing(unit: str) -> None:
 
 def _statistics() -> dict[str, pd.DataFrame]:
     """Mean of both sides, scores and symmetry of a walker who is not symmetric."""
-    names = [one.variable for one in score_variables()]
+    names = list(score_names())
     curves = np.stack([(n + 1.0) * np.sin(2.0 * np.pi * _PERCENT / 100.0 + n) for n in range(len(names))])
     cells = [Cell("S", "", "", "", side, np.zeros(0), size * curves, 1) for side, size in (("r", 1.0), ("l", 0.7))]
     observations = Observations((), names)

@@ -160,7 +160,7 @@ def test_a_wrong_name_is_refused_with_the_nearest() -> None:
 def test_a_speed_that_cannot_be_told_is_called_neither_fast_nor_slow():
     """Of an OpenSim model nobody need know the height: norms by the size of the body do not fit, and none says "nan"."""
     choice = choose_norms("auto", Walker(30.0, float("nan"), None, 1.2))
-    assert "adults_fukuchi_2018" in {one.source.name for one in choice.chosen}
+    assert "adults_fukuchi_2018" in {norm_set.name for norm_set, *_ in choice.chosen}
     assert not any("nan" in reason for reason in choice.reasons)
     named = choose_norms("adults_bovi_2011", Walker(30.0, float("nan"), None, 1.2))
     assert any("unknown" in reason for reason in named.reasons)

@@ -90,12 +90,17 @@ def cycle_figure(
 
 def cycle_keys(names: Sequence[str], norms: Sequence[Norms]) -> tuple[Key, ...]:
     """Return the legend of panels of these variables: sides, foot off, and norms that have one of them."""
-    keys = [side_key(side) for side in SIDES] + [FOOT_OFF_KEY]
+    return *(side_key(side) for side in SIDES), FOOT_OFF_KEY, *norm_keys(names, norms)
+
+
+def norm_keys(names: Sequence[str], norms: Sequence[Norms]) -> list[Key]:
+    """Return the legend of norms that have one of these variables."""
+    keys = []
     for group in norms:
         drawn = [group.curves[name] for name in names if name in group.curves]
         if drawn:
             keys.append(norm_key(f"{group.short}, {group.band}", drawn[0].sd is not None))
-    return tuple(keys)
+    return keys
 
 
 def labels_below(label: str, count: int, columns: int = COLUMNS) -> list[str]:

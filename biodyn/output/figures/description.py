@@ -179,21 +179,13 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Legend:
-    """Keys above a row of panels, with a heading."""
-
-    title: str
-    keys: tuple[Key, ...]
-
-
-@dataclass(frozen=True)
 class Panel:
     """One pair of axes; later layers are drawn over earlier ones.
 
     Attributes:
         strips: rows below. corner: small text at the upper right. note: text in the centre of an empty panel.
         span: number of columns of the figure. equal: whether both axes have the same scale.
-        legend: legend above the row that starts with this panel.
+        legend: heading and keys of the legend above the row that starts with this panel.
     """
 
     title: str
@@ -205,7 +197,7 @@ class Panel:
     note: str = ""
     span: int = 1
     equal: bool = False
-    legend: Legend | None = None
+    legend: tuple[str, tuple[Key, ...]] | None = None
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def layout(figure: Figure) -> Layout:
     for row in _grid_rows(figure.panels, columns):
         legend = row[0].legend if row[0] is not None else None
         if legend is not None:
-            rows += _key_rows(legend.keys, figure.width, top, legend.title)
+            rows += _key_rows(legend[1], figure.width, top, legend[0])
             top = rows[-1].y + 0.5 * Spacing.KEY_ROW
         # corner texts of a row move to a second line if one does not fit next to its title
         second = any(panel is not None and not _fits_beside(panel, _plot_width(panel, pitch)) for panel in row)

@@ -47,7 +47,7 @@ def recording_scene(file: FileFacts) -> dict[str, Any] | None:
     in_view: FloatArray = positions[rows]
     is_used: BoolArray = np.asarray(np.isfinite(in_view[..., 0]).any(axis=0))
     on_body = [i for i, body in enumerate(bodies.values()) if body and is_used[i]] or np.flatnonzero(is_used).tolist()
-    follow = nan_statistics(np.swapaxes(in_view[:, on_body], 0, 1))[0]
+    follow = nan_statistics(in_view[:, on_body].swapaxes(0, 1))[0]
     centre = np.nanmean(follow, axis=0) * (1.0, 0.0, 1.0)
     person = {
         "name": "",

@@ -127,10 +127,10 @@ class NumberRow:
 def number_rows(strides: Strides, curves: Curves, walker: Walker, norms: Sequence[Norms]) -> list[NumberRow]:
     """Return the dimensionless parameters of the stride and all parameters with a norm."""
     parameters = {side: {**values, **size_free(values, walker)} for side, values in strides.items()}
-    titles = {entry.name: f"{entry.title}, dimensionless" for entry in SIZE_FREE}
+    titles = {name: f"{title}, dimensionless" for name, (title, *_) in SIZE_FREE.items()}
     titles["stride_per_height"] = "Stride length in body heights"
     rows = []
-    for name in dict.fromkeys([*(e.name for e in SIZE_FREE), *(key for group in norms for key in group.scalars)]):
+    for name in dict.fromkeys([*SIZE_FREE, *(key for group in norms for key in group.scalars)]):
         values: dict[str, float] = {side: parameters.get(side, {}).get(name, float("nan")) for side in SIDES}
         group = next((group for group in norms if name in group.scalars), None)
         scalar = None if group is None else group.scalars[name]
@@ -156,17 +156,10 @@ def _curve_value(curve: FloatArray | None, scalar: NormScalar) -> float:
     return float(curve.max() if scalar.operation == "max" else curve.min())
 
 
-@dataclass(frozen=True)
-class ParameterRow:
-    """A windowed parameter of a trial: mean, SD and number of cycles by side; cell: as shown, a dash if no window is covered."""
+def windowed_rows(view: TrialView, names: Sequence[str] | None = None) -> list[tuple[str, ...]]:
+    """Return title, unit, and a cell of each side for the windowed parameters of the curves (`study/parameters.toml`).
 
-    title: str
-    unit: str
-    cells: Mapping[str, str]
-
-
-def windowed_rows(view: TrialView, names: Sequence[str] | None = None) -> list[ParameterRow]:
-    """Return windowed parameters of the curves (`study/parameters.toml`), those without a value on either side omitted.
+    Parameters without a value on either side are omitted; a cell is a dash if no window is covered.
 
     A cell is the mean over the cycles whose window was measured, with one SD of the input errors of a torque or power
     (of work and other integrals an upper bound), or of the cycles, and the per cent of the cycle of a peak.
@@ -182,8 +175,8 @@ def windowed_rows(view: TrialView, names: Sequence[str] | None = None) -> list[P
     rows = []
     for sides in cycles.values():
         first = next(iter(sides.values()))[0]
-        cells: dict[str, str] = {side: _parameter_cell(view, sides.get(side, [])) for side in SIDES}
-        rows.append(ParameterRow(first["title"], unit_words(first["unit"]), cells))
+        cells = (_parameter_cell(view, sides.get(side, [])) for side in SIDES)
+        rows.append((first["title"], unit_words(first["unit"]), *cells))
     return rows
 
 
@@ -216,8 +209,8 @@ def peak_lines(view: TrialView) -> list[str]:
     """Return a line per parameter of the screen (`screen` in display.toml); empty without gait cycles."""
     names = display_table()["screen"]
     rows = [
-        (f"{_short_title(row.title)}, {row.unit}", *(f"{SIDE_NAMES[side]} {row.cells[side]}" for side in SIDES))
-        for row in windowed_rows(view, names)
+        (f"{_short_title(title)}, {unit}", *(f"{SIDE_NAMES[s]} {cell}" for s, cell in zip(SIDES, cells, strict=True)))
+        for title, unit, *cells in windowed_rows(view, names)
     ]
     if not rows:
         return []

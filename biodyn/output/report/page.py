@@ -84,10 +84,14 @@ def section(
     link: str | None = None,
     css: str = "",
     folded: bool = False,
+    packages: tuple[str, ...] = (),
     **values: object,
 ) -> Section:
-    """Return a section of a page without a registry; `template` is filled with `values`, `link` is the title by default."""
-    body = Markup(page_environment().from_string(template).render(values))
+    """Return a section of a page without a registry; `template` is filled with `values`, `link` is the title by default.
+
+    packages: packages with additional templates.
+    """
+    body = Markup(page_environment(*packages).from_string(template).render(values))
     return Section(name, title, body, title if link is None else link, css, folded)
 
 
@@ -149,13 +153,8 @@ Of = TypeVar("Of", bound=Page)
 Source = Callable[[Of], Data | Sequence[Data] | None]
 
 
-@dataclass(frozen=True)
-class Reportlet(Generic[Of]):
-    """A registered section: `data` of a page fills `template`; None: omitted; several: one section each."""
-
-    section: Section
-    template: str
-    data: Source[Of]
+#: A registered section, its template, and the function that returns its values: None: omitted; several: one section each.
+Reportlet = tuple[Section, str, Source[Of]]
 
 
 class Sections(Registry[Reportlet[Of]], Generic[Of]):
@@ -187,15 +186,15 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
         def add(data: Source[Of]) -> Source[Of]:
             source = template or str(load_resource(f"{name}.html.j2", *self._templates))
             section = Section(name, title, Markup(), link, css, folded)
-            self.add(name, Reportlet(section, self._macros + source, data), place)
+            self.add(name, (section, self._macros + source, data), place)
             return data
 
         return add
 
     def compile(self) -> None:
         """Compile all templates in advance."""
-        for reportlet in self.values():
-            _compile_template(reportlet.template, self._templates)
+        for _, template, _ in self.values():
+            _compile_template(template, self._templates)
 
     def of(self, page: Of, only: Collection[str] | None = None) -> list[Section]:
         """Return the sections of a page in order, or `only` the named ones."""
@@ -203,17 +202,16 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
         return [section for reportlet in reportlets for section in self._rendered(reportlet, page)]
 
     def _rendered(self, reportlet: Reportlet[Of], page: Of) -> Iterator[Section]:
-        values = reportlet.data(page)
+        section, template, source = reportlet
+        values = source(page)
         if values is None:
             return
         context = page.context()
         for data in [values] if isinstance(values, Mapping) else values:
             figures = {**context["figures"], **data.get("figures", {})}
-            body = _compile_template(reportlet.template, self._templates).render(
-                {**context, **data, "figures": figures}
-            )
+            body = _compile_template(template, self._templates).render({**context, **data, "figures": figures})
             overrides = {key: data[key] for key in ("name", "title", "link", "css", "folded") if key in data}
-            yield replace(reportlet.section, body=Markup(body), **overrides)
+            yield replace(section, body=Markup(body), **overrides)
 
 
 @cache

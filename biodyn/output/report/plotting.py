@@ -22,7 +22,7 @@ from biodyn.output.figures.curves import (
     cycle_figure,
     cycle_panel,
     labels_below,
-    norm_key,
+    norm_keys,
     norm_layer,
     percent_axis,
     value_axis,
@@ -378,10 +378,7 @@ def overlay(
     keys = [Key(label, color, width=MEAN) for label, color in zip(labelled, LEVEL_COLORS, strict=False)]
     if any(isinstance(layer, Area) and layer.color in LEVEL_COLORS for panel in panels for layer in panel.layers):
         keys.append(Key("standard deviation of the cycles", LEVEL_COLORS[0], "area", opacity=0.3))
-    for group in shared:
-        with_curve = [group.curves[name] for name in names if name in group.curves]
-        if with_curve:
-            keys.append(norm_key(f"{group.short}, {group.band}", with_curve[0].sd is not None))
+    keys += norm_keys(names, shared)
     title = ", ".join(variable(name).title for name in names)
     return _draw_figure(Figure(title, tuple(panels), tuple(keys), columns), ax)
 

@@ -11,8 +11,6 @@ import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import AXES, CYCLE_POINTS, SIDES, FloatArray, IntArray
-from biodyn.errors import ResultError
-from biodyn.estimation.summary import EstimateSummary
 from biodyn.output.tables.registry import table
 from biodyn.processing.gait import spatiotemporal as stride
 from biodyn.processing.gait.cycle_values import ground_peak_definitions, stance_peaks
@@ -194,14 +192,6 @@ def _has_estimate(analysis: TrialAnalysis) -> bool:
     return analysis.estimate is not None
 
 
-def _parameter_summary(analysis: TrialAnalysis) -> EstimateSummary:
-    if analysis.estimate is None:
-        raise ResultError(
-            "Motion and forces were not estimated jointly.", 'Set [signals] method = "auto", the default.'
-        )
-    return analysis.estimate
-
-
 @table(
     "residuals",
     place=121,
@@ -211,7 +201,8 @@ def _parameter_summary(analysis: TrialAnalysis) -> EstimateSummary:
 )
 def residuals(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return residual force and moment on the root in World axes, before (`raw_*`) and after the estimate (`left_*`)."""
-    summary = _parameter_summary(analysis)
+    summary = analysis.estimate
+    assert summary is not None  # `needs`
     columns: dict[str, FloatArray] = {"time_s": analysis.time_s}
     for name, dynamics in (("raw", summary.raw_dynamics), ("left", analysis.dynamics)):
         for i, axis in enumerate(AXES):
@@ -230,7 +221,8 @@ def residuals(analysis: TrialAnalysis) -> pd.DataFrame:
 )
 def estimate(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return RMS and largest correction of each coordinate, deg, RMS change of its torque, and RMS of its SD, Nm."""
-    summary, bands = _parameter_summary(analysis), analysis.uncertainty
+    summary, bands = analysis.estimate, analysis.uncertainty
+    assert summary is not None  # `needs`
     count = len(summary.coordinates)
     sd = np.full(count, np.nan)
     if bands is not None:
@@ -261,7 +253,8 @@ def _has_plates(analysis: TrialAnalysis) -> bool:
 def estimate_plates(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return offset along each laboratory axis, cm, gain error, %, and rotation, deg, of each plate: estimate, SD, corrected
     part."""
-    plates = _parameter_summary(analysis).plates
+    assert analysis.estimate is not None  # `needs`
+    plates = analysis.estimate.plates
     rows: list[tuple[int, str, str, float, float, float]] = []
     for error in plates.errors:
         for i, axis in enumerate(plates.axes):

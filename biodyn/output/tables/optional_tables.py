@@ -12,13 +12,11 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.comparison.differences import UNEXPLAINED, Difference
 from biodyn.comparison.exchange import CAUSES
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
-from biodyn.errors import ResultError
 from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.output.tables.registry import table
 from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.processing.gait.cycles import find_gait_cycles, normalise
 from biodyn.processing.gait.spatiotemporal import cycle_signals
-from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
 from biodyn.verification.replay import Convergence, OpenLoop, Tracked
@@ -82,17 +80,12 @@ def _along_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatArray]
 def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the standard deviation of every torque, Nm: `<coordinate>_Nm_sd` for all sources, then one column per source.
 
-    The table is empty without torques. Raises ResultError if the bands were not computed.
+    The table is empty without torques.
     """
-    bands = _bands(analysis)
+    bands = analysis.uncertainty
+    assert bands is not None  # `needs`
     names = [coordinate.name for coordinate in analysis.model.coordinates]
     return _standard_deviations(analysis, names, "Nm", bands.total, bands.by_source)
-
-
-def _bands(analysis: TrialAnalysis) -> TorqueUncertainty:
-    if analysis.uncertainty is None:
-        raise ResultError("The bands of torques and powers were not computed.", "Set [uncertainty] compute = true.")
-    return analysis.uncertainty
 
 
 def _standard_deviations(
@@ -115,11 +108,10 @@ def _standard_deviations(
 def joint_powers_sd(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the standard deviation of every power, W: `<joint>_W_sd` for all sources, then one column per source.
 
-    Errors of torques and angular velocities are combined with their correlation. Raises ResultError if bands were not computed.
+    Errors of torques and angular velocities are combined with their correlation.
     """
-    bands = _bands(analysis)
-    if not bands.joints:
-        raise ResultError("The bands of joint powers are not computed for an OpenSim model.")
+    bands = analysis.uncertainty
+    assert bands is not None  # `needs`
     return _standard_deviations(analysis, bands.joints, "W", bands.total_power, bands.power_by_source)
 
 
@@ -214,10 +206,9 @@ def _mean_moment_curves(varied: TrialAnalysis, analysis: TrialAnalysis) -> dict[
             continue
         stack = np.column_stack([values for _, values in signals])
         each = np.stack([normalise(stack, rate_hz, cycle.start_s, cycle.end_s) for cycle in on_side])
-        mean = nan_statistics(each)[0]
-        for column, (name, _) in enumerate(signals):
-            if np.isfinite(mean[:, column]).any():
-                curves[side, name] = mean[:, column]
+        for (name, _), mean in zip(signals, nan_statistics(each)[0].T, strict=True):
+            if np.isfinite(mean).any():
+                curves[side, name] = mean
     return curves
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import AXES, SIDES, FloatArray, Side, with_side
-from biodyn.errors import ResultError
 from biodyn.library.pose_systems import find_pose_system
 from biodyn.model.pose_axes import joint_angles_of_poses
 from biodyn.output.tables.registry import table
@@ -248,8 +247,8 @@ def pose_angles(analysis: TrialAnalysis) -> pd.DataFrame:
     """
     poses = analysis.recording.motion.poses
     system = None if poses is None else find_pose_system(poses.labels)
-    if poses is None or system is None or analysis.static.source != "poses":
-        raise ResultError("This recording has no segment poses.", _REQUEST)
+    assert poses is not None  # `needs`
+    assert system is not None
     angles = joint_angles_of_poses(poses, system, analysis.model.skeleton)
     return pd.DataFrame({"time_s": poses.time_s} | {f"{name}_deg": np.rad2deg(a) for name, a in angles.items()})
 
@@ -264,8 +263,7 @@ def pose_angles(analysis: TrialAnalysis) -> pd.DataFrame:
 def pose_errors(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the distance of each segment origin, m, and the angle between orientations, deg, over time; NaN if not seen."""
     misfit = analysis.pose_misfit
-    if misfit is None:
-        raise ResultError("This recording has no segment poses.", _REQUEST)
+    assert misfit is not None  # `needs`
     columns = {"time_s": analysis.time_s}
     for i, label in enumerate(misfit.labels):
         columns |= {f"{label}_m": misfit.origin_m[:, i], f"{label}_deg": np.rad2deg(misfit.turn_rad[:, i])}

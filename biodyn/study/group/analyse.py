@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +78,12 @@ def parameter_matrix(data: SubjectCycles, definitions: Sequence[ParameterDefinit
 
 
 def parameter_table(
-    data: SubjectCycles, definitions: Sequence[ParameterDefinition], matrix: FloatArray | None = None
+    data: SubjectCycles, definitions: Sequence[ParameterDefinition], matrix: FloatArray
 ) -> pd.DataFrame:
-    """Return the parameters of every cycle as a tidy table: `CYCLE_KEYS`, parameter, value, unit; NaN if unknown.
+    """Return the parameters (N, P) of every cycle as a tidy table: `CYCLE_KEYS`, parameter, value, unit; NaN if unknown.
 
-    Definitions without data are omitted. `matrix` (N, P): their values, if already computed.
+    Definitions without data are omitted.
     """
-    matrix = parameter_matrix(data, definitions) if matrix is None else matrix
     known = [number for number, definition in enumerate(definitions) if has_variable(data, definition)]
     names = pd.Index([definitions[number].name for number in known])
     units = [parameter_unit(definitions[n], data.units.get(definitions[n].variable, "")) for n in known]
@@ -123,45 +121,35 @@ def parameter_values(data: SubjectCycles, definition: ParameterDefinition) -> Fl
     return apply_operation(curves, start, end, definition, data.stride(STRIDE_TIME))
 
 
-@dataclass(frozen=True)
-class Possible:
-    """Names that the results of a study may contain.
-
-    Attributes:
-        variables: variables of gait cycles. strides: stride parameters. conditions, groups: labels of the planned trials.
-    """
-
-    variables: tuple[str, ...] = ()
-    strides: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
+#: Names by their kind: variable, stride parameter, condition, group, parameter.
+NamesByKind = Mapping[str, Collection[str]]
 
 
-def possible_names(plan: StudyPlan) -> Possible:
+def possible_names(plan: StudyPlan) -> NamesByKind:
     """Return the names that the trials of a plan may contain, by skeletons and labels; ModelError for an invalid skeleton."""
     skeletons = dict.fromkeys(settings_from(dict(trial.settings)).model.skeleton for trial in plan.trials)
     variables: dict[str, None] = {}
     for name in skeletons:
         variables |= dict.fromkeys(variable_names(load_skeleton("full_body" if name == "auto" else name)))
-    return Possible(
-        tuple(variables),
-        stride_columns(),
-        tuple(dict.fromkeys(trial.condition for trial in plan.trials)),
-        tuple(dict.fromkeys(trial.group for trial in plan.trials)),
-    )
+    return {
+        "variable": tuple(variables),
+        "stride parameter": stride_columns(),
+        "condition": dict.fromkeys(trial.condition for trial in plan.trials),
+        "group": dict.fromkeys(trial.group for trial in plan.trials),
+    }
 
 
 def require_possible(plan: StudyPlan, options: AnalysisOptions) -> None:
     """Raise SettingsError for the first name in [analysis] that no result can have, with the most similar name."""
     if not plan.trials:
         return
-    possible = possible_names(plan)
-    for entry, what, names, known in checked_names(options, possible):
+    possible = {**possible_names(plan), "parameter": parameter_names(options)}
+    for entry, what, names in checked_names(options):
         for name in names:
-            if name not in known:
+            if name not in possible[what]:
                 raise SettingsError(
                     f"Entry '{entry}' of study.toml is not valid: this study has no {what} '{name}'.",
-                    suggest_name(name, filter(None, known)),
+                    suggest_name(name, filter(None, possible[what])),
                 )
     problem = unknown_norms(options.norms)
     if problem:
@@ -170,22 +158,22 @@ def require_possible(plan: StudyPlan, options: AnalysisOptions) -> None:
         load_norm_set(options.norms)
 
 
-def checked_names(
-    options: AnalysisOptions, possible: Possible
-) -> Iterator[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
-    """Yield for every entry of study.toml: the entry, the kind of its names, its names, and the possible names."""
+def parameter_names(options: AnalysisOptions) -> list[str]:
+    """Return the names of the default and the study's parameters."""
+    return [definition.name for definition in all_definitions(options.parameters)]
+
+
+def checked_names(options: AnalysisOptions) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Yield every entry of study.toml that contains names, with the kind of its names, and its names."""
     for definition in options.parameters:
-        stride = definition.operation == "stride"
-        what, known = ("stride parameter", possible.strides) if stride else ("variable", possible.variables)
-        yield (f"analysis.parameters.{definition.name}.variable", what, (definition.variable,), known)
-    parameters = tuple(definition.name for definition in all_definitions(options.parameters))
-    yield ("analysis.curves", "variable", options.curves or (), possible.variables)
-    yield ("analysis.compared", "parameter", options.compared or (), parameters)
-    yield ("analysis.predictor", "parameter", (options.predictor,) if options.predictor else (), parameters)
-    yield ("analysis.conditions", "condition", options.conditions or (), possible.conditions)
-    yield ("analysis.groups", "group", options.groups or (), possible.groups)
-    reference = (options.reference_group,) if options.reference_group is not None else ()
-    yield ("analysis.reference_group", "group", reference, possible.groups)
+        what = "stride parameter" if definition.operation == "stride" else "variable"
+        yield (f"analysis.parameters.{definition.name}.variable", what, (definition.variable,))
+    yield ("analysis.curves", "variable", options.curves or ())
+    yield ("analysis.compared", "parameter", options.compared or ())
+    yield ("analysis.predictor", "parameter", (options.predictor,) if options.predictor else ())
+    yield ("analysis.conditions", "condition", options.conditions or ())
+    yield ("analysis.groups", "group", options.groups or ())
+    yield ("analysis.reference_group", "group", () if options.reference_group is None else (options.reference_group,))
 
 
 # -- Analysis -------------------------------------------------------------------------------------------------------
@@ -232,7 +220,7 @@ def analyse_frames(
     strides_of: StridesOf,
     out: Path,
     options: AnalysisOptions | None = None,
-    possible: Possible | None = None,
+    possible: NamesByKind | None = None,
     walkers: Sequence[Walker] = (),
     warned: Collection[tuple[str, str]] = (),
 ) -> GroupResults:
@@ -243,7 +231,7 @@ def analyse_frames(
     """
     options = options or AnalysisOptions()
     with replace_folder(out / FOLDER_NAME, group_files) as folder, ExitStack() as open_files:
-        stream = _Stream(options, folder, open_files, possible or Possible(), walkers, warned)
+        stream = _Stream(options, folder, open_files, possible or {}, walkers, warned)
         for frame in frames:
             data = subject_cycles(frame)
             stream.add(data.with_strides(strides_of(data.subject)))
@@ -265,7 +253,7 @@ class _Stream:
         options: AnalysisOptions,
         folder: Path,
         open_files: ExitStack,
-        possible: Possible,
+        possible: NamesByKind,
         walkers: Sequence[Walker],
         warned: Collection[tuple[str, str]],
     ) -> None:
@@ -334,17 +322,15 @@ class _Stream:
     def _absent_names(self) -> tuple[Diagnostic, ...]:
         """Return findings about names in the options without data; SettingsError for an impossible name."""
         cells, findings = self.observations.cells, []
-        there = Possible(
-            tuple(self.variables),
-            tuple(self.strides),
-            tuple(dict.fromkeys(cell.condition for cell in cells)),
-            tuple(dict.fromkeys(cell.group for cell in cells)),
-        )
-        for (entry, what, names, known), (*_, possible) in zip(
-            checked_names(self.options, there), checked_names(self.options, self.possible), strict=True
-        ):
-            require_known([name for name in names if name not in possible], known, what)
-            absent = [name for name in names if name not in known]
+        there: NamesByKind = {
+            "variable": self.variables,
+            "stride parameter": self.strides,
+            "condition": dict.fromkeys(cell.condition for cell in cells),
+            "group": dict.fromkeys(cell.group for cell in cells),
+            "parameter": parameter_names(self.options),
+        }
+        for entry, what, names in checked_names(self.options):
+            require_known([name for name in names if name not in self.possible.get(what, ())], there[what], what)
             findings += [
                 Diagnostic(
                     "statistics-missing",
@@ -352,7 +338,8 @@ class _Stream:
                     f"Entry '{entry}' contains the {what} '{name}', for which no trial has a result.",
                     hint="Check the failed trials, and the markers of the other trials.",
                 )
-                for name in absent
+                for name in names
+                if name not in there[what]
             ]
         return tuple(findings)
 

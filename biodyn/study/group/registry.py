@@ -116,16 +116,8 @@ STATISTICS_DECIMALS = 10
 def csv_file(path: Path, columns: list[str]) -> Iterator[Callable[[pd.DataFrame], None]]:
     """Yield a function that appends a table to a CSV file; without tables the file has only its header."""
     with path.open("wb") as stream:
-        has_header = False
-
-        def add(frame: pd.DataFrame) -> None:
-            nonlocal has_header
-            write_rows(frame, stream, header=not has_header, decimals=STATISTICS_DECIMALS)
-            has_header = True
-
-        yield add
-        if not has_header:
-            add(pd.DataFrame(columns=columns))
+        write_rows(pd.DataFrame(columns=columns), stream, header=True)
+        yield lambda frame: write_rows(frame, stream, header=False, decimals=STATISTICS_DECIMALS)
 
 
 @contextmanager
@@ -157,16 +149,8 @@ class Cell:
     cycles: int
 
 
-@dataclass(frozen=True)
-class TrialMean:
-    """Means over the cycles of one trial, with equal weights of the included sides."""
-
-    subject: str
-    session: str
-    condition: str
-    group: str
-    trial: str
-    parameters: FloatArray
+#: Subject, condition, group, and means (P,) over the cycles of one trial, with equal weights of the included sides.
+TrialMean = tuple[str, str, str, FloatArray]
 
 
 class Observations:
@@ -198,18 +182,14 @@ class Observations:
 
     def _add_trials(self, data: SubjectCycles, parameters: FloatArray, used: np.ndarray) -> None:
         cycles = data.cycles.iloc[used]
-        for key, rows in cycles.groupby("trial", sort=False).indices.items():
+        for rows in cycles.groupby("trial", sort=False).indices.values():
             trial_cycles = cycles.iloc[rows]
             per_side = [parameters[used[rows[trial_cycles["side"].to_numpy() == side]]] for side in self._sides]
-            if not any(len(part) for part in per_side):
-                continue
-            means = np.stack([mean_and_sd(part)[0] for part in per_side if len(part)])
-            first = trial_cycles.iloc[0]
-            self.trials.append(
-                TrialMean(
-                    data.subject, first["session"], first["condition"], first["group"], str(key), mean_and_sd(means)[0]
-                )
-            )
+            means = [mean_and_sd(part)[0] for part in per_side if len(part)]
+            if means:
+                first = trial_cycles.iloc[0]
+                mean = mean_and_sd(np.stack(means))[0]
+                self.trials.append((data.subject, first["condition"], first["group"], mean))
 
     def per_subject(self, side: str) -> list[Cell]:
         """Return one cell per subject, condition and group: the mean over sessions of one side or of both ("mean").
@@ -226,8 +206,9 @@ class Observations:
         for (subject, condition, group), sides in by_person.items():
             parameters, curves = [], []
             for cell_side, cells in sides.items():
+                turn = same_side(self.variables, cell_side)[:, None] if side == MEAN_OF_SIDES else 1.0
                 parameters.append(mean_and_sd(np.stack([cell.parameters for cell in cells]))[0])
-                curves.append(mean_and_sd(np.stack([cell.curves for cell in cells]))[0] * self._turn(cell_side, side))
+                curves.append(mean_and_sd(np.stack([cell.curves for cell in cells]))[0] * turn)
             result.append(
                 Cell(
                     subject, "", condition, group, side,
@@ -236,12 +217,6 @@ class Observations:
                 )
             )  # fmt: skip
         return result
-
-    def _turn(self, side: str, wanted: str) -> FloatArray:
-        """Return factors (C, 1) to the signs of the right side, or ones if `wanted` is a single side."""
-        if wanted != MEAN_OF_SIDES:
-            return np.ones((len(self.variables), 1))
-        return same_side(self.variables, side)[:, None]
 
     def wide(self) -> pd.DataFrame:
         """Return one row per subject (and group) and one column per parameter, condition and side (and session if several)."""
@@ -389,18 +364,14 @@ Start = Callable[[Sequence[ParameterDefinition], AnalysisOptions], Statistic]
 STATISTICS: Registry[Start] = Registry("biodyn.study.group.statistics", "group statistic")
 
 
-@dataclass(frozen=True)
 class _MeanStatistic:
     """A statistic that uses only the means of the subjects."""
 
-    compute: Callable[[GroupData], Found]
+    def __init__(self, found: Callable[[GroupData], Found]) -> None:
+        self.found = found
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
         """Do nothing, because the means are in the observations."""
-
-    def found(self, data: GroupData) -> Found:
-        """Compute the statistic."""
-        return self.compute(data)
 
 
 def group_statistic(

@@ -385,8 +385,8 @@ def profile_figure(
     """
     max_of_score = 1.5  # axis limit relative to the largest score
     nine = score_variables()
-    labels = [names.title(score_variable.variable) for score_variable in nine]
-    columns = [f"gvs_{score_variable.name}" for score_variable in nine]
+    labels = [names.title(variable) for _, variable, _ in nine]
+    columns = [f"gvs_{name}" for name, _, _ in nine]
     panels: list[Panel] = []
     several = scores["subject"].nunique() > 1
     known = means if means is not None and len(means) and scores["session"].nunique() == 1 else None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, BoolArray
 from biodyn.diagnostics import STATUS_WORDS
@@ -20,7 +19,7 @@ from biodyn.output.figures.curves import unit_words
 from biodyn.output.figures.style import with_side_colors
 from biodyn.output.figures.svg import standard_names
 from biodyn.output.report.compare_page import CURVES_TEMPLATE, MeanCurve, Means, pair_curves
-from biodyn.output.report.page import Data, Fact, Frame, Section, Sections, frame_page, load_resource, page_environment
+from biodyn.output.report.page import Data, Fact, Frame, Section, Sections, frame_page, load_resource, section
 from biodyn.output.report.paper import PaperHead, is_own_paper
 from biodyn.output.report.scene import MOST_BYTES, SCENE_TEMPLATE
 from biodyn.output.report.trial_page import subject_facts
@@ -274,18 +273,16 @@ def change_page(change: SessionChange) -> str:
     others = change.table[change.table["kind"] != SCORE]
     before, after = change.names
     sections = [
-        _section("scores", "Gait scores", _TABLE, rows=changes_table(scores), notes=list(change.notes)),
+        _table_section("scores", "Gait scores", "Scores", scores, change.notes),
         *_curves_and_scene(change),
-        _section("parameters", "Parameters", _TABLE, rows=changes_table(others), notes=[]),
+        _table_section("parameters", "Parameters", "Parameters", others),
     ]
     head = [Fact("Before", before), Fact("After", after)]
     return _framed(change.after, f"{before} and {after} – change", f"{before} → {after}", _line(change), head, sections)
 
 
-def _section(name: str, title: str, template: str, **data: object) -> Section:
-    body = page_environment(PACKAGE).from_string(template).render(data)
-    link = "3-D" if name == "scene" else name.capitalize()
-    return Section(name, title, Markup(body), link, css="scene" if name == "scene" else "")
+def _table_section(name: str, title: str, link: str, rows: pd.DataFrame, notes: Sequence[str] = ()) -> Section:
+    return section(name, title, _TABLE, link=link, packages=(PACKAGE,), rows=changes_table(rows), notes=notes)
 
 
 def _line(change: SessionChange) -> str:
@@ -317,7 +314,7 @@ def _curves_and_scene(change: SessionChange) -> Iterator[Section]:
     ]
     scene = walks_scene([(name, source, walk) for name, source, walk in walks if walk is not None], 2 * MOST_BYTES)
     if scene is not None:
-        yield _section("scene", "Before and after in 3-D", SCENE_TEMPLATE, **scene)
+        yield section("scene", "Before and after in 3-D", SCENE_TEMPLATE, link="3-D", css="scene", **scene)
     cycles = [] if scene is None else scene["scene"]["persons"][0]["cycles"]
     norms = norms_of(change.after.table("normative_bands"))
     curves = pair_curves(
@@ -328,7 +325,7 @@ def _curves_and_scene(change: SessionChange) -> Iterator[Section]:
         norm_keys(norms, standard_names()),
     )
     if curves is not None:
-        yield _section("curves", "Curves over the gait cycle", CURVES_TEMPLATE, **curves)
+        yield section("curves", "Curves over the gait cycle", CURVES_TEMPLATE, link="Curves", **curves)
 
 
 def session_means(source: StudySource) -> Means:

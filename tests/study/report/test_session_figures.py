@@ -13,7 +13,7 @@ from biodyn.study.group.subject_cycles import representative_walks
 from biodyn.study.report.figures import SideCycles, profile_figure, subject_keys, subject_panel
 from biodyn.study.report.source import Names
 
-NAMES = [f"gvs_{one.name}" for one in score_variables()]
+NAMES = [f"gvs_{name}" for name, _, _ in score_variables()]
 
 
 def _scores(value: float = 5.0) -> pd.DataFrame:

@@ -197,16 +197,8 @@ class TrialView:
 Describe = Callable[[TrialView], Figure | None]
 
 
-@dataclass(frozen=True)
-class TrialFigure:
-    """A figure of a trial: its function, the tables it requires, and its section of the report ("" for a section of its
-    own)."""
-
-    describe: Describe
-    needs: tuple[str, ...] = ()
-    section: str = ""
-
-
+#: A figure of a trial: its function, the tables it requires, and its section of the report ("" for a section of its own).
+TrialFigure = tuple[Describe, Sequence[str], str]
 #: All figures of a trial.
 FIGURES: Registry[TrialFigure] = Registry("biodyn.output.figures.trial", "figure", ResultError)
 
@@ -215,7 +207,7 @@ def figure(name: str, place: float, needs: Sequence[str] = (), section: str = ""
     """Register a figure: name, position in the order, required tables, section of the report."""
 
     def add(describe: Describe) -> Describe:
-        FIGURES.add(name, TrialFigure(describe, tuple(needs), section), place)
+        FIGURES.add(name, (describe, needs, section), place)
         return describe
 
     return add
@@ -224,8 +216,8 @@ def figure(name: str, place: float, needs: Sequence[str] = (), section: str = ""
 def trial_figures(view: TrialView) -> dict[str, Figure]:
     """Describe every available figure of a trial, by name, in order."""
     figures = {}
-    for name, entry in FIGURES.items():
-        described = entry.describe(view) if all(table in view.tables for table in entry.needs) else None
+    for name, (describe, needs, _) in FIGURES.items():
+        described = describe(view) if all(table in view.tables for table in needs) else None
         if described is not None:
             figures[name] = described
     return figures
@@ -235,5 +227,5 @@ def by_section(names: Iterable[str]) -> dict[str, list[str]]:
     """Group figure names by section of the report; "" holds figures with a section of their own."""
     sections: dict[str, list[str]] = {}
     for name in names:
-        sections.setdefault(FIGURES[name].section, []).append(name)
+        sections.setdefault(FIGURES[name][2], []).append(name)
     return sections

@@ -8,6 +8,7 @@ import pandas as pd
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES
 from biodyn.output.figures.curves import COLUMNS, MEAN, foot_off_layer, labels_below, percent_axis, side_key
 from biodyn.output.figures.description import Axis, Figure, Layer, Line, Panel, Span, Strip
+from biodyn.output.figures.drawing import known_runs
 from biodyn.output.figures.trial import TrialView, figure
 from biodyn.variables import PERCENT
 
@@ -52,7 +53,6 @@ def _panel(trial: TrialView, rows: pd.DataFrame, muscle: str, label: str) -> Pan
 
 
 def _spans(active: np.ndarray) -> tuple[Span, ...]:
-    edges = np.flatnonzero(np.diff(np.r_[False, active, False]))
     return tuple(
-        Span(float(a), float(b - 1), f"active from {a} to {b - 1} % of the cycle") for a, b in edges.reshape(-1, 2)
+        Span(float(a), float(b - 1), f"active from {a} to {b - 1} % of the cycle") for a, b in known_runs(active)
     )

@@ -17,7 +17,7 @@ from biodyn.output.figures.curves import (
     time_axis,
     value_axis,
 )
-from biodyn.output.figures.description import Axis, Bars, Figure, Key, Layer, Legend, Line, Panel, Points, Rule, Shade
+from biodyn.output.figures.description import Axis, Bars, Figure, Key, Layer, Line, Panel, Points, Rule, Shade
 from biodyn.output.figures.style import DASHED, DOTTED, shades
 from biodyn.output.figures.trial import TrialView, figure
 from biodyn.processing.gait.cycles import normalise
@@ -259,7 +259,7 @@ def sensitivity(trial: TrialView) -> Figure | None:
         levels = list(dict.fromkeys(heads.loc[heads["factor"] == factor, "level"]))
         colors = dict(zip(levels, shades(len(levels)), strict=True))
         keys = [Key(level_words(level).split(" (")[0], color) for level, color in colors.items()]
-        legend = Legend(factor.replace("_", " "), (*keys, Key(base_level, "ink", width=2.4)))
+        legend = (factor.replace("_", " "), (*keys, Key(base_level, "ink", width=2.4)))
         for column, moment in enumerate(moments):
             shown = variable(moment)
             sign, base_curve = shown.clinical(side), curves.get((base, base_level, side, moment))

@@ -130,9 +130,12 @@ def further(page: TrialPage) -> Data | None:
     if not listed:
         return None
     heads = ["parameter", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES)]
-    rows = [(row.title, row.unit, *(row.cells[side] for side in SIDES)) for row in windowed_rows(page.view)]
     others = [name for name in names if name not in standard_names()]
-    return {"grid": further_grid(others, lambda name: describe_panel(page, name)), "heads": heads, "rows": rows}
+    return {
+        "grid": further_grid(others, lambda name: describe_panel(page, name)),
+        "heads": heads,
+        "rows": windowed_rows(page.view),
+    }
 
 
 def curve_ranges(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,7 +23,6 @@ from biodyn.study.group.registry import (
     Cell,
     Found,
     GroupData,
-    TrialMean,
     group_statistic,
     joined_finding,
     joined_notes,
@@ -268,13 +268,6 @@ def number_tests(
     return rows, joined_notes(notes)
 
 
-def comparison_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Return the table comparisons.csv, with p adjusted over each family."""
-    table = pd.DataFrame(list(rows), columns=COMPARISON_COLUMNS)
-    table["p_adjusted"] = adjusted(table["family"], table["p"])
-    return table
-
-
 def adjusted(families: Sequence[str] | pd.Series, p: FloatArray | pd.Series) -> FloatArray:
     """Return p adjusted over the tests of each family (Holm 1979)."""
     values = np.asarray(p, dtype=np.float64)
@@ -383,11 +376,12 @@ def curve_tests(
             where = design.label + (f", {design.within}" if design.within else "")
             try:
                 field, subjects = _field(design, curves, predictor)
-                result = _inference(field, options)
+                infer = permutation_inference if options.inference == "permutation" else random_field_inference
+                result = infer(field, options.alpha)
             except (StatisticsError, np.linalg.LinAlgError) as error:
                 notes.append((variable, f"not tested ({where}). {reason_of(error)}"))
                 continue
-            if subjects < (total := _subjects(design)):
+            if subjects < (total := len(design.rows[0]) if design.same_people else sum(map(len, design.rows))):
                 gaps = f"{total - subjects} of {total} subjects are excluded because their curves have too many gaps ({where})."
                 notes.append((variable, gaps))
             for finding in result.diagnostics:
@@ -434,16 +428,6 @@ def _complete(curves: Sequence[FloatArray], same_people: bool) -> list[BoolArray
     return list(included)
 
 
-def _inference(field: StatisticField, options: AnalysisOptions) -> SpmResult:
-    if options.inference == "permutation":
-        return permutation_inference(field, options.alpha)
-    return random_field_inference(field, options.alpha)
-
-
-def _subjects(design: Design) -> int:
-    return len(design.rows[0]) if design.same_people else sum(len(rows) for rows in design.rows)
-
-
 def spm_table(tests: Sequence[CurveTest], adjusted: FloatArray) -> pd.DataFrame:
     """Return spm.csv: one row per cluster, or one row without a cluster; `adjusted`: adjusted p of each test."""
     rows: list[list[Any]] = []
@@ -468,23 +452,19 @@ def _cluster_row(number: int, cluster: Cluster, field: StatisticField) -> list[A
     return [number + 1, cluster.start, cluster.end, cluster.peak, peak_percent, cluster.p, mean]
 
 
-def spm_curve_table(tests: Sequence[CurveTest]) -> pd.DataFrame:
-    """Return spm_curves.csv: statistic, threshold, effect and its simultaneous band at every percent, NaN where not tested."""
-    return pd.concat(list(_curve_parts(tests)), ignore_index=True) if tests else pd.DataFrame(columns=CURVE_COLUMNS)
-
-
-def _curve_parts(tests: Sequence[CurveTest]) -> Iterator[pd.DataFrame]:
-    for test in tests:
-        lower, upper = test.result.confidence_band()
-        values = {
-            "percent": PERCENT,
-            "statistic": test.result.field.z,
-            "threshold": test.result.threshold,
-            "effect": test.result.field.effect,
-            "lower": lower,
-            "upper": upper,
-        }
-        yield pd.DataFrame({**dict(zip(KEY_COLUMNS, test.key, strict=True)), **values})
+def _curve_part(test: CurveTest) -> pd.DataFrame:
+    """Return rows of spm_curves.csv: statistic, threshold, effect and its simultaneous band at every percent, NaN where not
+    tested."""
+    lower, upper = test.result.confidence_band()
+    values = {
+        "percent": PERCENT,
+        "statistic": test.result.field.z,
+        "threshold": test.result.threshold,
+        "effect": test.result.field.effect,
+        "lower": lower,
+        "upper": upper,
+    }
+    return pd.DataFrame({**dict(zip(KEY_COLUMNS, test.key, strict=True)), **values})
 
 
 @group_statistic("comparisons", place=20)
@@ -494,7 +474,7 @@ def comparisons(data: GroupData) -> Found:
     curves, parameters = data.curves, data.parameters
     sides = SIDES if options.side == "each" else (options.side,)
     tests: list[CurveTest] = []
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     reasons: list[str] = []
     notes: dict[str, list[str]] = {"spm": [], "comparisons": []}
     diagnostics: list[Diagnostic] = []
@@ -514,10 +494,14 @@ def comparisons(data: GroupData) -> Found:
         notes["comparisons"] += number_notes
         diagnostics += findings
     p = adjusted([test.key[0] for test in tests], np.array([test.result.p for test in tests]))
+    numbers = pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
+    numbers["p_adjusted"] = adjusted(numbers["family"], numbers["p"])
     tables = {
-        "comparisons": comparison_table(rows),
+        "comparisons": numbers,
         "spm": spm_table(tests, p),
-        "spm_curves": spm_curve_table(tests),
+        "spm_curves": pd.concat(map(_curve_part, tests), ignore_index=True)
+        if tests
+        else pd.DataFrame(columns=CURVE_COLUMNS),
     }
     if any(test.design.kind == "regression" for test in tests):
         notes["comparisons"].append(f"Only curves (spm) and no parameters are regressed on {options.predictor}.")
@@ -558,33 +542,38 @@ def mixed_models(data: GroupData) -> Found:
     """
     trials, parameters, options = data.observations.trials, data.parameters, data.options
     empty = pd.DataFrame(columns=MIXED_COLUMNS)
-    included = _chosen(trials, options)
-    factors = {
-        name: labels
-        for name, labels in (("condition", [t.condition for t in included]), ("group", [t.group for t in included]))
-        if len(set(labels)) > 1
+    included = [
+        (subject, condition, group, means)
+        for subject, condition, group, means in trials
+        if (options.conditions is None or condition in options.conditions)
+        and (options.groups is None or group in options.groups)
+    ]
+    labels = {
+        "condition": [condition for _, condition, _, _ in included],
+        "group": [group for *_, group, _ in included],
     }
-    reason = _why_not(included, factors, options)
+    factors = {name: levels for name, levels in labels.items() if len(set(levels)) > 1}
+    subjects = [subject for subject, *_ in included]
+    reason = _why_not(subjects, factors, options)
     if reason:
         return Found({"mixed_models": empty}, {"mixed_models": (reason,)})
     crossed = len(factors) == 2 and _all_cells(factors)
-    interactions = [tuple(factors)] if crossed else []
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     failed: list[tuple[str, str]] = []
     doubts: dict[str, list[tuple[str, str]]] = {}
     model = None
     for place, name, unit in parameters:
-        values = np.array([trial.parameters[place] for trial in included])
+        values = np.array([means[place] for *_, means in included])
         if not np.isfinite(values).any():
             continue
         try:
             model = mixed_model(
                 values,
-                [trial.subject for trial in included],
+                subjects,
                 factors,
-                interactions=[(pair[0], pair[1]) for pair in interactions],
-                references={factor: levels[0] for factor, levels in _ordered(factors, options).items()},
+                interactions=[("condition", "group")] if crossed else [],
+                references=_references(factors, options),
                 confidence=1.0 - options.alpha,
             )
         except (StatisticsError, np.linalg.LinAlgError) as error:
@@ -609,26 +598,14 @@ def mixed_models(data: GroupData) -> Found:
     )
 
 
-def _chosen(trials: Sequence[TrialMean], options: AnalysisOptions) -> list[TrialMean]:
-    return [
-        trial
-        for trial in trials
-        if (options.conditions is None or trial.condition in options.conditions)
-        and (options.groups is None or trial.group in options.groups)
-    ]
-
-
-def _why_not(trials: Sequence[TrialMean], factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> str:
+def _why_not(subjects: Sequence[str], factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> str:
     """Return the reason why no mixed model is fitted, as a sentence; "" if one is."""
     if options.tests != "auto" and "mixed" not in options.tests:
         return "No mixed models were requested."
     if not factors:
         return "There are no mixed models, because all trials have the same condition and group."
-    counts: dict[str, int] = {}
-    for trial in trials:
-        counts[trial.subject] = counts.get(trial.subject, 0) + 1
     levels = len(set(factors.get("condition", ("",))))
-    repeated = sum(count > levels for count in counts.values())
+    repeated = sum(count > levels for count in Counter(subjects).values())
     if repeated < LEAST_SUBJECTS:
         return (
             f"There are no mixed models: {LEAST_SUBJECTS} subjects with several trials in a condition are needed, "
@@ -642,12 +619,11 @@ def _all_cells(factors: Mapping[str, Sequence[str]]) -> bool:
     return len(set(zip(first, second, strict=True))) == len(set(first)) * len(set(second))
 
 
-def _ordered(factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> dict[str, list[str]]:
-    """Return the levels of each factor, the options' first, in their order."""
+def _references(factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> dict[str, str]:
+    """Return the first level of each factor, in the order of the options, else of the data."""
     chosen = {"condition": options.conditions or (), "group": options.groups or ()}
     return {
-        name: [level for level in dict.fromkeys((*chosen[name], *labels)) if level in labels]
-        for name, labels in factors.items()
+        name: next(level for level in (*chosen[name], *labels) if level in labels) for name, labels in factors.items()
     }
 
 

@@ -32,15 +32,6 @@ SCORE_KEYS = ["subject", "session", "condition", "group", "side"]
 
 
 @dataclass(frozen=True)
-class ScoreVariable:
-    """One of the nine variables: name in the profile, variable in the data set, and whether it belongs to both sides."""
-
-    name: str
-    variable: str
-    once: bool = False
-
-
-@dataclass(frozen=True)
 class Reference:
     """The reference of the scores.
 
@@ -90,14 +81,18 @@ def score_reference_of(data: GroupData) -> Reference:
     return replace(norm_reference(norms, words), of_another_age=of_another_age)
 
 
-def score_variables() -> tuple[ScoreVariable, ...]:
-    """Return the nine variables in the order of the profile (analysis.toml)."""
-    return tuple(ScoreVariable(**entry) for entry in group_table("analysis")["gait_scores"]["variable"])
+def score_variables() -> list[tuple[str, str, bool]]:
+    """Return the nine variables in the order of the profile (analysis.toml).
+
+    A variable has a name in the profile, a name in the data set, and may belong to both sides.
+    """
+    entries = group_table("analysis")["gait_scores"]["variable"]
+    return [(entry["name"], entry["variable"], entry.get("once", False)) for entry in entries]
 
 
 def score_names() -> tuple[str, ...]:
     """Return the names of the nine variables in the order of the profile."""
-    return tuple(score_variable.variable for score_variable in score_variables())
+    return tuple(variable for _, variable, _ in score_variables())
 
 
 def norm_reference(norms: Norms, title: str = "") -> Reference:
@@ -176,14 +171,14 @@ def score_table(
     for key, sides in by_side.items():
         scores = {
             side: {
-                score_variable.name: _score(sides[side], score_variable, variables, reference)
-                for score_variable in nine
+                name: score_of(sides[side].curves[variables.index(variable)], reference.curve(key[2], variable, side))
+                for name, variable, _ in nine
             }
             for side in SIDES
             if side in sides
         }
         for side, side_scores in scores.items():
-            nine_curves = np.stack([sides[side].curves[variables.index(one.variable)] for one in nine])
+            nine_curves = np.stack([sides[side].curves[variables.index(variable)] for _, variable, _ in nine])
             index = reference.deviation_index(nine_curves, key[2], side)
             profile = float(gait_profile_score(list(side_scores.values())))
             rows.append([*key, side, *side_scores.values(), profile, index])
@@ -193,18 +188,13 @@ def score_table(
             both = [
                 value
                 for side, side_scores in scores.items()
-                for score_variable, value in zip(nine, side_scores.values(), strict=True)
-                if side == _OVERALL_PELVIS or not score_variable.once
+                for (_, _, once), value in zip(nine, side_scores.values(), strict=True)
+                if side == _OVERALL_PELVIS or not once
             ]
             rows.append([*key, BOTH_SIDES, *[np.nan] * len(nine), float(gait_profile_score(both)), np.nan])
-    columns = [*SCORE_KEYS, *(f"gvs_{score_variable.name}" for score_variable in nine), "gps", "gdi"]
+    columns = [*SCORE_KEYS, *(f"gvs_{name}" for name, _, _ in nine), "gps", "gdi"]
     table = pd.DataFrame(rows, columns=columns)
     return table, _notes(reference, missing, sum(row[4] != BOTH_SIDES for row in rows), table)
-
-
-def _score(cell: Cell, score_variable: ScoreVariable, variables: Sequence[str], reference: Reference) -> float:
-    curve = reference.curve(cell.condition, score_variable.variable, cell.side)
-    return score_of(cell.curves[variables.index(score_variable.variable)], curve)
 
 
 def score_of(curve: FloatArray, reference: FloatArray | None) -> float:

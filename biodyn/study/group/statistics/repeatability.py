@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -27,25 +26,14 @@ _LEAST_SUBJECTS = 3  # with fewer subjects a correlation between people is meani
 Place = tuple[str, str]  # condition, side
 
 
-@dataclass
-class _Pooled:
-    """Pooled variance within subjects: sums of squares and degrees of freedom of parameters (P,) or curves (C,)."""
-
-    squares: FloatArray
-    freedom: FloatArray
-    means: list[FloatArray] = field(default_factory=list)
-    cmc: list[FloatArray] = field(default_factory=list)
-    subjects: FloatArray = field(default_factory=lambda: np.zeros(0))
-    cycles: FloatArray = field(default_factory=lambda: np.zeros(0))
-
-
 class Repeatabilities:
     """Accumulates subject by subject; `table` is repeatability.csv."""
 
     def __init__(self, definitions: Sequence[ParameterDefinition], variables: Sequence[str]) -> None:
         self._definitions, self._variables = tuple(definitions), tuple(variables)
-        self._parameters: dict[Place, _Pooled] = {}
-        self._curves: dict[Place, _Pooled] = {}
+        self._parameters: dict[Place, list[FloatArray]] = {}
+        self._curves: dict[Place, list[FloatArray]] = {}
+        self._cmc: dict[Place, list[FloatArray]] = {}
         self._sessions: dict[Place, list[FloatArray]] = {}
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
@@ -53,32 +41,15 @@ class Repeatabilities:
         by_place: dict[Place, list[FloatArray]] = {}
         for mean_curve in curves:
             _, condition, _, side = mean_curve.key
-            rows = mean_curve.rows[mean_curve.used]
-            self._add_to_pool(self._parameters, (condition, side), parameters[rows][:, :, None])
+            place, rows = (condition, side), mean_curve.rows[mean_curve.used]
             cycles = data.selected(data.values[rows], self._variables)
-            self._add_to_pool(self._curves, (condition, side), cycles)
-            self._curves[(condition, side)].cmc.append(_within_cmc(cycles))
-            by_place.setdefault((condition, side), []).append(cycles)
-        for key, sessions in by_place.items():
+            self._parameters.setdefault(place, []).append(_variation(parameters[rows][:, :, None]))
+            self._curves.setdefault(place, []).append(_variation(cycles))
+            self._cmc.setdefault(place, []).append(_within_cmc(cycles))
+            by_place.setdefault(place, []).append(cycles)
+        for place, sessions in by_place.items():
             if len(sessions) > 1:
-                self._sessions.setdefault(key, []).append(_between_cmc(sessions))
-
-    @staticmethod
-    def _add_to_pool(pools: dict[Place, _Pooled], key: Place, values: FloatArray) -> None:
-        """Add cycles (n, K, nodes) of one subject and session; the variance of a curve is the mean over the nodes."""
-        pool = pools.setdefault(key, _empty(values.shape[1]))
-        complete: BoolArray = np.asarray(np.isfinite(values).all(axis=2))
-        known = np.where(complete[:, :, None], values, np.nan)
-        mean, sd, _ = mean_and_sd(known)
-        count = complete.sum(axis=0)
-        repeated = count > 1
-        variance = np.where(repeated, (sd**2).mean(axis=1), 0.0)
-        freedom = np.where(repeated, count - 1, 0)
-        pool.squares = pool.squares + variance * freedom
-        pool.freedom = pool.freedom + freedom
-        pool.subjects = pool.subjects + repeated
-        pool.cycles = pool.cycles + np.where(repeated, count, 0)
-        pool.means.append(np.where(count > 0, mean.mean(axis=1), np.nan))
+                self._sessions.setdefault(place, []).append(_between_cmc(sessions))
 
     def found(self, data: GroupData) -> Found:
         """Return repeatability.csv and its notes."""
@@ -94,8 +65,8 @@ class Repeatabilities:
             (self._parameters, "parameter", names, parameter_units),
             (self._curves, "curve", self._variables, curve_units),
         ):
-            for (condition, side), pool in pools.items():
-                rows += _within_rows(pool, kind, labels, units, condition, side)
+            for place, pool in pools.items():
+                rows += _within_rows(pool, self._cmc[place] if kind == "curve" else [], kind, labels, units, place)
         rows += self._between_rows(cells, parameter_units)
         rows += self._between_curve_rows(curve_units)
         return pd.DataFrame(rows, columns=REPEATABILITY_COLUMNS)
@@ -205,26 +176,45 @@ def _session_tables(cells: Sequence[Cell]) -> dict[Place, FloatArray]:
     return tables
 
 
-def _empty(count: int) -> _Pooled:
-    zero = np.zeros(count)
-    return _Pooled(zero, zero.copy(), subjects=zero.copy(), cycles=zero.copy())
+def _variation(values: FloatArray) -> FloatArray:
+    """Return the variation (5, K) between the cycles (n, K, nodes) of one subject and session.
+
+    Rows: sum of squares about the mean, degrees of freedom, 1 if there are several cycles, their number, and the mean. Only
+    complete cycles count; the variance of a curve is the mean over the nodes.
+    """
+    complete: BoolArray = np.asarray(np.isfinite(values).all(axis=2))
+    mean, sd, _ = mean_and_sd(np.where(complete[:, :, None], values, np.nan))
+    count = complete.sum(axis=0)
+    repeated = count > 1
+    freedom = np.where(repeated, count - 1, 0)
+    squares = np.where(repeated, (sd**2).mean(axis=1), 0.0) * freedom
+    return np.stack([squares, freedom, repeated, repeated * count, np.where(count > 0, mean.mean(axis=1), np.nan)])
 
 
 def _within_rows(
-    pool: _Pooled, kind: str, names: Sequence[str], units: Sequence[str], condition: str, side: str
+    pool: Sequence[FloatArray],
+    correlations: Sequence[FloatArray],
+    kind: str,
+    names: Sequence[str],
+    units: Sequence[str],
+    place: Place,
 ) -> list[dict[str, object]]:
+    """Return rows of the variation within a session from the `_variation` of every subject, and its CMC if there are any."""
     mdc_per_sem = 1.96 * math.sqrt(2.0)
-    mean = mean_and_sd(np.stack(pool.means))[0]
-    cmc = mean_and_sd(np.stack(pool.cmc))[0] if pool.cmc else np.full(len(names), np.nan)
+    condition, side = place
+    variation = np.stack(pool)
+    squares, freedom, subjects, cycles = variation[:, :4].sum(axis=0)
+    mean = mean_and_sd(variation[:, 4])[0]
+    cmc = mean_and_sd(np.stack(correlations))[0] if correlations else np.full(len(names), np.nan)
     rows: list[dict[str, object]] = []
     for number, name in enumerate(names):
-        if pool.freedom[number] == 0:
+        if freedom[number] == 0:
             continue
-        sd = math.sqrt(pool.squares[number] / pool.freedom[number])
+        sd = math.sqrt(squares[number] / freedom[number])
         rows.append(
             {
                 "level": WITHIN, "kind": kind, "name": name, "unit": units[number], "condition": condition, "side": side,
-                "subjects": int(pool.subjects[number]), "measurements": int(pool.cycles[number]), "mean": mean[number],
+                "subjects": int(subjects[number]), "measurements": int(cycles[number]), "mean": mean[number],
                 "sd": sd, "sem": sd, "mdc95": mdc_per_sem * sd, "cmc": cmc[number],
             }
         )  # fmt: skip

@@ -8,7 +8,6 @@ the minimal detectable change of two such means MDC95 = t sqrt(2) SEM, t Student
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -35,98 +34,55 @@ NAME = "session_means"
 COLUMNS = ["session", "condition", "side", "kind", "name", "title", "unit", "walks", "mean", "sd", "sem", "mdc95"]
 SCORE, PARAMETER, SIZE_FREE_KIND = "score", "parameter", "dimensionless"
 _GPS, _GDI = "gps", "gdi"
+Scores = Mapping[str, FloatArray]  # of all cycles, then of each walk (1 + W,)
 
 
-@dataclass(frozen=True)
-class _Walks:
-    """The W walks of one session, condition and side: means of each walk, and of all cycles together.
-
-    Attributes:
-        trials: (W) names. curves: (W, S, 101) mean curves of the scored variables. parameters: (W, P). strides: stride
-            parameters of each walk and of all.
-    """
-
-    trials: Sequence[str]
-    curves: FloatArray
-    parameters: FloatArray
-    strides: Sequence[Mapping[str, float]]
-    all_curves: FloatArray
-    all_parameters: FloatArray
-    all_strides: Mapping[str, float]
-
-
-@dataclass
 class SessionMeans:
     """Statistic of a single person; a study of several people has no such table (repeatability.csv pools them)."""
 
-    definitions: Sequence[ParameterDefinition]
-    people: int = 0
-    walks: dict[tuple[str, str, str], _Walks] = field(default_factory=dict)
+    def __init__(self, definitions: Sequence[ParameterDefinition]) -> None:
+        self._definitions = definitions
+        self._people: list[tuple[SubjectCycles, Sequence[MeanCurves], FloatArray]] = []
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
-        """Store the means of every walk of the first person."""
-        self.people += 1
-        self.walks = {} if self.people > 1 else dict(_walks_of(data, curves, parameters))
+        """Keep the cycles of the first person."""
+        if len(self._people) < 2:
+            self._people.append((data, curves, parameters))
 
     def found(self, data: GroupData) -> Found:
         """Return session_means.csv and its notes."""
-        if self.people != 1:
+        if len(self._people) != 1:
             return Found()
-        rows = [row for key, walks in self.walks.items() for row in self._rows(key, walks, data)]
-        rows += self._overall(data)
+        ((cycles, mean_curves, parameters),) = self._people
+        trials = cycles.cycles["trial"].to_numpy()
+        rows: list[list[object]] = []
+        scored: dict[tuple[str, str], dict[str, tuple[list[str], Scores]]] = {}
+        for mean_curve in mean_curves:
+            session, condition, _, side = mean_curve.key
+            used = mean_curve.rows[mean_curve.used]
+            if len(used):
+                names = list(dict.fromkeys(map(str, trials[used])))
+                parts = [used, *(used[trials[used] == name] for name in names)]
+                curves = [cycles.selected(mean_and_sd(cycles.values[part])[0], score_names()) for part in parts]
+                scores = _scores(curves, condition, side, score_reference_of(data))
+                scored.setdefault((session, condition), {})[side] = names, scores
+                values = [*_score_rows(scores), *self._parameter_rows(parameters, parts, data)]
+                values += _size_free_rows(cycles, parts, data)
+                rows += [[session, condition, side, *row] for row in values]
+        for key, sides in scored.items():
+            if len(sides) == len(SIDES):
+                rows.append([*key, BOTH_SIDES, SCORE, _GPS, _title(_GPS), "deg", *_errors(_overall(sides))])
         table = pd.DataFrame(rows, columns=COLUMNS)
         few = int(table["walks"].max()) < 2 if len(table) else True
         return Found({NAME: table}, {NAME: _notes(few)})
 
-    def _rows(self, key: tuple[str, str, str], walks: _Walks, data: GroupData) -> Iterator[list[object]]:
-        reference = score_reference_of(data)
-        scores = _scores(walks, key, reference)
-        for name, (mean, each) in scores.items():
-            yield [*key, SCORE, name, _title(name), "" if name == _GDI else "deg", *_errors(mean, each)]
-        for number, definition in enumerate(self.definitions):
-            each, mean = walks.parameters[:, number], float(walks.all_parameters[number])
-            if np.isfinite(mean):
-                unit = data.parameter_units[number]
-                yield [*key, PARAMETER, definition.name, definition.label, unit, *_errors(mean, each)]
-        person = mean_walker(data.walkers)
-        if person is None:
-            return
-        free = [size_free(strides, person) for strides in walks.strides]
-        for name, mean in size_free(walks.all_strides, person).items():
-            title = next(
-                (f"{known.title}, dimensionless" for known in SIZE_FREE if known.name == name),
-                "Stride in heights",
-            )
-            if np.isfinite(mean):
-                each = np.array([strides.get(name, np.nan) for strides in free])
-                yield [*key, SIZE_FREE_KIND, name, title, "", *_errors(mean, each)]
-
-    def _overall(self, data: GroupData) -> Iterator[list[object]]:
-        """Yield rows of the gait profile score of both sides, with the pelvis once, in the left cycle."""
-        reference = score_reference_of(data)
-        for session, condition in dict.fromkeys(key[:2] for key in self.walks):
-            keys = {side: (session, condition, side) for side in SIDES}
-            if any(key not in self.walks for key in keys.values()):
-                continue
-            side_scores = {side: _scores(self.walks[key], key, reference) for side, key in keys.items()}
-            named = {side: list(self.walks[key].trials) for side, key in keys.items()}
-            # a walk may have cycles of only one side
-            both = [trial for trial in named[SIDES[0]] if all(trial in others for others in named.values())]
-            rows = {side: [names.index(trial) for trial in both] for side, names in named.items()}
-            names = [
-                (side, score_variable)
-                for side in SIDES
-                for score_variable in score_variables()
-                if side == "l" or not score_variable.once
-            ]
-            means = [side_scores[side][f"gvs_{score_variable.name}"][0] for side, score_variable in names]
-            each = np.stack(
-                [side_scores[side][f"gvs_{score_variable.name}"][1][rows[side]] for side, score_variable in names],
-                axis=-1,
-            )
-            values = np.atleast_1d(gait_profile_score(each))
-            row = [session, condition, BOTH_SIDES, SCORE, _GPS, _title(_GPS), "deg"]
-            yield [*row, *_errors(float(gait_profile_score(means)), values)]
+    def _parameter_rows(
+        self, parameters: FloatArray, parts: Sequence[np.ndarray], data: GroupData
+    ) -> Iterator[list[object]]:
+        means = np.stack([mean_and_sd(parameters[part])[0] for part in parts])
+        for values, definition, unit in zip(means.T, self._definitions, data.parameter_units, strict=True):
+            if np.isfinite(values[0]):
+                yield [PARAMETER, definition.name, definition.label, unit, *_errors(values)]
 
 
 @STATISTICS.register(NAME, place=55)
@@ -134,53 +90,50 @@ def _start(definitions: Sequence[ParameterDefinition], options: AnalysisOptions)
     return SessionMeans(definitions)
 
 
-def _walks_of(
-    data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray
-) -> Iterator[tuple[tuple[str, str, str], _Walks]]:
-    scored = score_names()
-
-    def curves_of(rows: np.ndarray) -> FloatArray:
-        return data.selected(mean_and_sd(data.values[rows])[0], scored)
-
-    def strides_of(rows: np.ndarray) -> dict[str, float]:
-        return {name: float(mean_and_sd(data.stride(name)[rows])[0]) for name in data.stride_columns}
-
-    trials = data.cycles["trial"].to_numpy()
-    for mean_curve in curves:
-        rows = mean_curve.rows[mean_curve.used]
-        if not len(rows):
-            continue
-        names = tuple(str(trial) for trial in dict.fromkeys(trials[rows]))
-        by_walk = [rows[trials[rows] == trial] for trial in names]
-        session, condition, _, side = mean_curve.key
-        yield (
-            (session, condition, side),
-            _Walks(
-                names,
-                np.stack([curves_of(strides) for strides in by_walk]),
-                np.stack([mean_and_sd(parameters[strides])[0] for strides in by_walk]),
-                [strides_of(strides) for strides in by_walk],
-                curves_of(rows),
-                mean_and_sd(parameters[rows])[0],
-                strides_of(rows),
-            ),
-        )
-
-
-def _scores(walks: _Walks, key: tuple[str, str, str], reference: Reference) -> dict[str, tuple[float, FloatArray]]:
-    """Return the value of the mean curve and of each walk (W,) for every score."""
-    _, condition, side = key
-    scores: dict[str, tuple[float, FloatArray]] = {}
-    for number, score_variable in enumerate(score_variables()):
-        curve = reference.curve(condition, score_variable.variable, side)
-        each = np.array([score_of(walk_curves[number], curve) for walk_curves in walks.curves])
-        scores[f"gvs_{score_variable.name}"] = (score_of(walks.all_curves[number], curve), each)
-    means, walkwise = [mean for mean, _ in scores.values()], np.stack([each for _, each in scores.values()], axis=-1)
-    scores[_GPS] = (float(gait_profile_score(means)), np.atleast_1d(gait_profile_score(walkwise)))
+def _scores(curves: Sequence[FloatArray], condition: str, side: str, reference: Reference) -> Scores:
+    """Return every score of mean curves (S, 101): of all cycles, then of each walk (1 + W,)."""
+    scores: dict[str, FloatArray] = {}
+    for number, (name, variable, _) in enumerate(score_variables()):
+        mean = reference.curve(condition, variable, side)
+        scores[f"gvs_{name}"] = np.array([score_of(part[number], mean) for part in curves])
+    scores[_GPS] = gait_profile_score(np.stack(list(scores.values()), axis=-1))
     if reference.index is not None:
-        each = np.array([reference.deviation_index(walk_curves, condition, side) for walk_curves in walks.curves])
-        scores[_GDI] = (reference.deviation_index(walks.all_curves, condition, side), each)
+        scores[_GDI] = np.array([reference.deviation_index(part, condition, side) for part in curves])
     return scores
+
+
+def _score_rows(scores: Scores) -> Iterator[list[object]]:
+    for name, values in scores.items():
+        yield [SCORE, name, _title(name), "" if name == _GDI else "deg", *_errors(values)]
+
+
+def _size_free_rows(cycles: SubjectCycles, parts: Sequence[np.ndarray], data: GroupData) -> Iterator[list[object]]:
+    person = mean_walker(data.walkers)
+    if person is None:
+        return
+    titles = {name: f"{title}, dimensionless" for name, (title, *_) in SIZE_FREE.items()}
+    free = [
+        size_free({name: float(mean_and_sd(cycles.stride(name)[part])[0]) for name in cycles.stride_columns}, person)
+        for part in parts
+    ]
+    for name, mean in free[0].items():
+        if np.isfinite(mean):
+            values = np.array([strides.get(name, np.nan) for strides in free])
+            yield [SIZE_FREE_KIND, name, titles.get(name, "Stride in heights"), "", *_errors(values)]
+
+
+def _overall(sides: Mapping[str, tuple[list[str], Scores]]) -> FloatArray:
+    """Return the gait profile score of both sides, with the pelvis once, in the left cycle.
+
+    A walk may have cycles of only one side.
+    """
+    both = [trial for trial in sides[SIDES[0]][0] if trial in sides[SIDES[1]][0]]
+    values = []
+    for side in SIDES:
+        names, scores = sides[side]
+        rows = [0, *(1 + names.index(trial) for trial in both)]
+        values += [scores[f"gvs_{name}"][rows] for name, _, once in score_variables() if side == "l" or not once]
+    return gait_profile_score(np.stack(values, axis=-1))
 
 
 def _title(name: str) -> str:
@@ -191,9 +144,12 @@ def _title(name: str) -> str:
     return "GVS " + name.removeprefix("gvs_").replace("_", " ")
 
 
-def _errors(mean: float, each: FloatArray) -> list[object]:
-    """Return number of walks, mean, SD between walks, SEM of the mean, MDC95 of two means; NaN for fewer than two walks."""
-    known = each[np.isfinite(each)]
+def _errors(values: FloatArray) -> list[object]:
+    """Return number of walks, mean, SD between walks, SEM of the mean, MDC95 of two means; NaN for fewer than two walks.
+
+    values: (1 + W,) mean of all cycles, then of each walk.
+    """
+    mean, known = float(values[0]), values[1:][np.isfinite(values[1:])]
     count = len(known)
     if count < 2:
         return [count, mean, np.nan, np.nan, np.nan]

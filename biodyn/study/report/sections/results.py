@@ -512,8 +512,8 @@ def scores(page: StudyPage) -> Data | None:
 def score_table(scores: pd.DataFrame, names: Names, of_one: bool = False) -> Table:
     """Return the scores of every subject (or of one if `of_one`) by session, condition and side."""
     nine = score_variables()
-    labels = [*(names.title(score_variable.variable) for score_variable in nine), "GPS"]
-    columns = [*(f"gvs_{score_variable.name}" for score_variable in nine), "gps"]
+    labels = [*(names.title(variable) for _, variable, _ in nine), "GPS"]
+    columns = [*(f"gvs_{name}" for name, _, _ in nine), "gps"]
     if "gdi" in scores and scores["gdi"].notna().any():
         labels, columns = [*labels, "GDI"], [*columns, "gdi"]
     rows = [
