@@ -19,7 +19,6 @@ from biodyn.output.tables.csv import write_csv
 from biodyn.study.group.registry import STATISTICS_DECIMALS
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.report.source import StudySource, rows_of
-from biodyn.study.result import STUDY_RECORD_NAME
 
 CHANGES_NAME, PAGE_NAME = "changes.csv", "report.html"
 _KEYS = ["condition", "side", "kind", "name"]
@@ -28,11 +27,6 @@ COLUMNS = [
     "published", "beyond_published",
 ]  # fmt: skip
 _SHOWN = 12
-
-
-def is_session(folder: Path) -> bool:
-    """Return whether a folder contains the results of a session or study."""
-    return (folder / STUDY_RECORD_NAME).is_file()
 
 
 @dataclass(frozen=True)

@@ -74,12 +74,6 @@ class Progress:
         seconds, analysed = self.clock() - self._start, self.done - self.kept
         return analysed / seconds if analysed and seconds > 0.0 else None
 
-    @property
-    def left_s(self) -> float | None:
-        """Return the seconds until all trials are finished at the current rate, or None."""
-        rate = self.rate_per_s
-        return None if rate is None else (self.total - self.done) / rate
-
     def remaining(self) -> str:
         """Return a sentence on the number of finished and remaining trials."""
         if self.done == self.total:
@@ -91,8 +85,9 @@ class Progress:
         parts = [f"{self.done} of {self.total} trials", f"{self.failed} failed"]
         if self.kept:
             parts.append(f"{self.kept} earlier results kept")
-        if self.rate_per_s is not None and self.left_s is not None:
-            parts += [f"{self.rate_per_s:.1f} per second", f"{clock_text(self.left_s)} left"]
+        rate = self.rate_per_s
+        if rate is not None:
+            parts += [f"{rate:.1f} per second", f"{clock_text((self.total - self.done) / rate)} left"]
         return ", ".join(parts)
 
 
@@ -469,14 +464,11 @@ def open_session(
     """
     paths = [Path(source)] if isinstance(source, (str, Path)) else [Path(path) for path in source]
     root, walks = _session_root(paths)
-    stated_definition = (
-        read_definition(root / DEFINITION_NAME) if (root / DEFINITION_NAME).is_file() else StudyDefinition()
-    )
-    under = stated_definition.model_copy(
-        update={"settings": merge_tables(SESSION_SETTINGS, stated_definition.settings)}
-    )
+    path = root / DEFINITION_NAME
+    stated = read_definition(path) if path.is_file() else StudyDefinition()
+    under = stated.model_copy(update={"settings": merge_tables(SESSION_SETTINGS, stated.settings)})
     definition = with_choices(under, preset, entries)
-    folder = definition.folder(root / DEFINITION_NAME)
+    folder = definition.folder(path)
     plan = with_entries(discover(folder, definition), entries)
     given = {name: value for name, value in subject.items() if value is not None}
     with_subject(settings_from({}), {}, given)  # raises for an invalid value
@@ -547,11 +539,10 @@ def _with_static(
     require_plausible(mass_kg, None)
     if static is not None and not Path(static).is_file():
         raise StudyError(f"The static trial '{static}' does not exist.")
-    assigned = tuple(trials)
+    changes: dict[str, Any] = {} if mass_kg is None else {"mass_kg": mass_kg}
     if static is not None:
-        path = Path(static).absolute()
-        assigned = tuple(replace(trial, static=path, statics=(), named_static=True) for trial in assigned)
-    return assigned if mass_kg is None else tuple(replace(trial, mass_kg=mass_kg) for trial in assigned)
+        changes |= {"static": Path(static).absolute(), "statics": (), "named_static": True}
+    return tuple(replace(trial, **changes) for trial in trials)
 
 
 def _require_one_model(trials: Sequence[PlannedTrial]) -> None:

@@ -6,7 +6,7 @@ They are selected for a person and a walk by age and walking speed, and the reas
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any, Final, Literal
@@ -219,11 +219,6 @@ def load_norms(name: str) -> Norms:
     return norm_set.at(norm_set.usual_speed)
 
 
-def score_norms() -> NormSet:
-    """Return the default reference of gait scores."""
-    return load_norm_set(load_table("variables/variables")["norms"]["scores"])
-
-
 def default_norms() -> Sequence[str]:
     """Return the names of the norms with a stated licence, which are drawn by default, in their order."""
     names: Sequence[str] = load_table("variables/variables")["norms"]["tried"]
@@ -291,11 +286,15 @@ class Walker:
         }
         return f"age is unknown; a body height of {self.height_m:.2f} m {taken[self.stage]}"
 
-    def is_served(self, serves: tuple[float, float]) -> bool:
-        """Return whether the age, or the stage from the height, is in a range of years (end excluded)."""
+    def is_served(self, norms: NormSet) -> bool:
+        """Return whether the age, or the stage from the height, is in the age range of norms (end excluded), if they have one."""
+        serves = norms.table.get("serves")
+        if serves is None:
+            return True
+        low, high = serves
         if self.age_years is not None:
-            return serves[0] <= self.age_years < serves[1]
-        return serves[1] > _ADULT_YEARS if self.stage == "adult" else self.stage == "child" and serves[0] < _ADULT_YEARS
+            return bool(low <= self.age_years < high)
+        return bool(high > _ADULT_YEARS if self.stage == "adult" else self.stage == "child" and low < _ADULT_YEARS)
 
 
 @dataclass(frozen=True)
@@ -352,15 +351,14 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
                 "Norms without a stated licence are drawn only if they are selected in [report] norms: "
                 f"{', '.join(others)}."
             )
-    return NormChoice(
-        tuple(chosen), (f"Person: {walker.age_words}.", *shown, *_selection_remarks(sets, walker, setting))
-    )
+    if setting != AUTO and not walker.is_served(sets[0]):
+        shown.append("The norms selected in the settings are for another age than the person's.")
+    return NormChoice(tuple(chosen), (f"Person: {walker.age_words}.", *shown))
 
 
 def _why_not(norms: NormSet, walker: Walker, by_age: bool) -> str:
     """Return the reason why norms do not apply, or ""."""
-    serves = norms.table.get("serves")
-    if by_age and serves is not None and not walker.is_served((serves[0], serves[1])):
+    if by_age and not walker.is_served(norms):
         return f"{_capitalise(norms.group)} are for another age."
     low, high = norms.speeds
     speed, unit = walker.speed(norms.measure), SPEED_WORDS[norms.measure]
@@ -370,14 +368,6 @@ def _why_not(norms: NormSet, walker: Walker, by_age: bool) -> str:
         far = "slower" if speed < low else "faster"
         return f"{_capitalise(norms.group)} apply from {low:.2f} to {high:.2f} {unit}; this walk is {far}: {speed:.2f}."
     return ""
-
-
-def _selection_remarks(sets: list[NormSet], walker: Walker, setting: str) -> Iterator[str]:
-    """Yield remarks about norms selected by the user."""
-    for norm_set in sets if setting != AUTO else ():
-        serves = norm_set.table.get("serves")
-        if serves is not None and not walker.is_served((serves[0], serves[1])):
-            yield "The norms selected in the settings are for another age than the person's."
 
 
 def _capitalise(text: str) -> str:
@@ -392,11 +382,8 @@ def score_reference(setting: str, walker: Walker | None) -> tuple[Norms, str, bo
     the speed of the walk. (Bovi 2011 has nine variables of adults, with different zeros of pelvic tilt, hip flexion and ankle.)
     """
     automatic = setting in (AUTO, NONE)
-    norm_set = score_norms() if automatic else load_norm_set(setting)
-    serves = norm_set.table.get("serves")
-    other = False
-    if walker is not None and walker.stage and serves is not None:
-        other = not walker.is_served((serves[0], serves[1]))
+    norm_set = load_norm_set(load_table("variables/variables")["norms"]["scores"] if automatic else setting)
+    other = walker is not None and bool(walker.stage) and not walker.is_served(norm_set)
     if automatic:
         norms = norm_set.at(norm_set.usual_speed)
         remark = "; no published norms of adults have all nine variables on comparable axes"

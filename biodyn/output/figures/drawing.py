@@ -342,11 +342,6 @@ def _key_rows(keys: Sequence[Key], width: float, top: float, title: str = "") ->
     return rows
 
 
-def key_words_left(left: float) -> float:
-    """Return the left edge of the text of a key with the sample at `left`."""
-    return left + SAMPLE + Spacing.AFTER_SAMPLE
-
-
 def known_runs(known: BoolArray) -> list[tuple[int, int]]:
     """Return first and one past the last index of each run of known values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
@@ -467,7 +462,7 @@ def draw_key_row(pen: Pen, row: KeyRow) -> None:
     pen.text(row.title_left, base, row.title, HEADING)
     for key, x in row.keys:
         draw_sample(pen, key, x, row.y)
-        pen.text(key_words_left(x), base, key.words, PLAIN)
+        pen.text(x + SAMPLE + Spacing.AFTER_SAMPLE, base, key.words, PLAIN)
 
 
 def draw_sample(pen: Pen, key: Key, x: float, y: float) -> None:

@@ -31,7 +31,6 @@ from biodyn.output.report.page import (
     Section,
     frame_page,
     load_resource,
-    page_environment,
     script_json,
     section,
 )
@@ -101,11 +100,6 @@ def multi_trial_scene(
     names = " and ".join(person["name"] for person in scene["persons"])
     alt = f"The motion of {names}, with force plates and ground reaction forces"
     return scene_context(scene, alt, words, hidden_dots=on_poses)
-
-
-def scene_markup(context: Mapping[str, Any]) -> Markup:
-    """Return the markup of a 3-D view from the values for its template."""
-    return Markup(page_environment().from_string(SCENE_TEMPLATE).render(context))
 
 
 def pair_curves(

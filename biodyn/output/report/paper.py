@@ -63,14 +63,14 @@ def _first_page(paper: Paper, page: TrialPage) -> None:
     record = page.record
     paper.laboratory()
     paper.title(record["subject"]["name"], 15.0)
-    paper.facts([_fact_label(fact) for fact in head_facts(page)])
+    paper.facts(head_facts(page))
     paper.title(f"Verdict: {STATUS_WORDS[record['verdict']]}", 13.0)
     paper.paragraph(verdict_sentence(record))
     paper.list([check_sentence(cause) for cause in record.get("verdict_checks") or ()])
     paper.title("Spatio-temporal parameters")
     _parameter_table(paper, page)
     paper.title("How it was computed")
-    paper.facts([_fact_label(fact) for fact in analysis_facts(page)], with_head=False)
+    paper.facts(analysis_facts(page), with_head=False)
     paper.paragraph("Methods, sources and every number: report.html, run.json and tables/ of the result.", smaller=1.0)
 
 
@@ -84,10 +84,6 @@ def _parameter_table(paper: Paper, page: TrialPage) -> None:
     paper.table(heads, cells, (80, 40, 30, 30))
     counts = ", ".join(f"{SIDE_NAMES[side]} {page.cycle_counts[side]}" for side in SIDES)
     paper.paragraph(f"Mean ± standard deviation over the cycles ({counts}).", smaller=1.5)
-
-
-def _fact_label(fact: Fact) -> tuple[str, str]:
-    return fact.label, f"{fact.value} ({fact.note})" if fact.note else fact.value
 
 
 def _mean_text(value: Mapping[str, Any] | None) -> str:
@@ -326,11 +322,11 @@ class Paper:
         """Remaining height of the page, mm."""
         return float(self.pages.h - _BOTTOM - self.pages.get_y())
 
-    def facts(self, facts: Sequence[tuple[str, str]], *, with_head: bool = True) -> None:
+    def facts(self, facts: Sequence[Fact], *, with_head: bool = True) -> None:
         """Set labels and values in two columns, optionally after the entries of the head."""
         pages = self.pages
         above = [(label, text) for label, text in self.head.entries.items() if with_head and text.strip()]
-        shown = [*above, *facts]
+        shown = [*above, *((fact.label, f"{fact.value} ({fact.note})" if fact.note else fact.value) for fact in facts)]
         with pages.table(
             col_widths=(24, 66, 24, 66) if len(shown) > 1 else (24, 156),
             line_height=self.size * _LINE,

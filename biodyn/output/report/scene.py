@@ -74,6 +74,7 @@ def scene_person(
     R_W[~known], p_W[~known] = np.nan, np.nan
     centre = np.nanmean(p_W[:, 0], axis=0) * (1.0, 0.0, 1.0)
     points = shape.points(R_W, p_W) - centre
+    residual = tables["joint_torques"][[f"residual_f{axis}_N" for axis in "xyz"]].to_numpy(dtype=np.float64)
     return {
         "name": name,
         "times": np.round(time_s[rows], 4).tolist(),
@@ -93,7 +94,7 @@ def scene_person(
             for side in SIDE_NAMES
             if f"centre_of_pressure_{side}_x_m" in tables["ground_reaction"]
         ],
-        "residual": encode_integers(_column_values(tables["joint_torques"], "residual_f{}_N")[rows]),
+        "residual": encode_integers(residual[rows]),
     }
 
 
@@ -263,19 +264,14 @@ def _plate_values(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts
 
 def _force_values(table: pd.DataFrame, side: str, rows: np.ndarray, centre: FloatArray) -> dict[str, Any]:
     """Return centre of pressure, mm, and force, N, of a foot."""
-    cop = _column_values(table, f"centre_of_pressure_{side}_{{}}_m")[rows]
-    force = _column_values(table, f"ground_force_{side}_{{}}_N")[rows]
+    cop = table[[f"centre_of_pressure_{side}_{axis}_m" for axis in "xyz"]].to_numpy(dtype=np.float64)[rows]
+    force = table[[f"ground_force_{side}_{axis}_N" for axis in "xyz"]].to_numpy(dtype=np.float64)[rows]
     return {
         "name": SIDE_NAMES[side],  # type: ignore[index]
         "color": SIDE_COLORS[side],
         "place": encode_positions(cop - centre),
         "force": encode_integers(force),
     }
-
-
-def _column_values(table: pd.DataFrame, pattern: str) -> FloatArray:
-    """Return the components (T, 3) in the columns whose names have the axis in place of {}."""
-    return table[[pattern.format(axis) for axis in "xyz"]].to_numpy(dtype=np.float64)
 
 
 def encode_positions(values_m: FloatArray) -> str:

@@ -34,9 +34,9 @@ from biodyn.study.collecting.cycles import (
     SUMMARY_NAME,
     UNITS_NOTE,
     WORD_COLUMNS,
-    SummaryFile,
     read_cycle_table,
     summary_row,
+    write_summary,
 )
 from biodyn.study.collecting.read import DATA_SET_NAME, data_set_path
 from biodyn.study.plan import PlannedTrial, StudyPlan
@@ -84,12 +84,12 @@ def collect(plan: StudyPlan, out: Path, *, include_failed: bool = False) -> Coll
         with ExitStack() as opened:
             data_set = opened.enter_context(closing(DataSetFile(parts[DATA_SET_NAME], program_version())))
             text = opened.enter_context(closing(TextFile(parts[TEXT_NAME])))
-            source.summary = opened.enter_context(closing(SummaryFile(parts[SUMMARY_NAME])))
             for table in row_groups(source.trials()):
                 data_set.add(table)
                 rows += table.num_rows
                 if rows <= MOST_TEXT_ROWS:
                     text.add(table)
+        write_summary(source.summary, parts[SUMMARY_NAME])
         if rows > MOST_TEXT_ROWS:
             parts[TEXT_NAME].unlink(missing_ok=True)
     notes = list(source.notes)
@@ -138,7 +138,7 @@ class _Source:
         self._plan, self._out = plan, out
         self._left_out = excluded_trials(plan, out, include_failed)
         self.excluded: dict[tuple[str, str], str] = {}
-        self.summary: SummaryFile
+        self.summary: list[dict[str, Any]] = []
         self.with_cycles = 0
         self.impossible_cycles = self.impossible_trials = 0
         self.notes: list[Diagnostic] = []
@@ -154,8 +154,11 @@ class _Source:
                 except ResultError as error:
                     record = self._unreadable(f"{trial.subject}, {trial.trial}", record, error)
             excluded = "" if record is None else self._left_out.get((trial.subject, trial.trial), "")
-            self.summary.add(summary_row(trial, record, excluded))
-            self._count_impossible(record)
+            self.summary.append(summary_row(trial, record, excluded))
+            metrics = {} if record is None else record.metrics
+            impossible = sum(int(metrics.get(f"impossible_cycles_{name}") or 0) for name in SIDE_NAMES.values())
+            self.impossible_cycles += impossible
+            self.impossible_trials += impossible > 0
             if rows is None:
                 continue
             if excluded:
@@ -165,16 +168,8 @@ class _Source:
             self.with_cycles += rows.num_rows > 0
             yield trial, rows
 
-    def _count_impossible(self, record: TrialRecord | None) -> None:
-        metrics = {} if record is None else record.metrics
-        count = sum(int(metrics.get(f"impossible_cycles_{name}") or 0) for name in SIDE_NAMES.values())
-        self.impossible_cycles += count
-        self.impossible_trials += count > 0
-
     def _unreadable(self, who: str, record: TrialRecord, error: ResultError) -> TrialRecord:
-        self.notes.append(
-            Diagnostic("trial-unreadable", "error", f"{who}: {error.message}", hint=error.hint),
-        )
+        self.notes.append(Diagnostic("trial-unreadable", "error", f"{who}: {error.message}", hint=error.hint))
         return replace(
             record, status="failed", error=type(error).__name__, reason=error.message, hint=error.hint, metrics={}
         )
@@ -350,17 +345,14 @@ KEYS = (*LABELS, "cycle", "side", "variable", "unit")
 WIDE_COLUMNS: Final = (*KEYS, *(f"p{percent:03d}" for percent in range(CYCLE_POINTS)))
 
 
-def write_wide(data_set: Path, path: Path) -> int:
-    """Write every curve of a data set as one line of CSV (empty cells for missing values); return the number of curves."""
-    count = 0
+def write_wide(data_set: Path, path: Path) -> None:
+    """Write every curve of a data set as one line of CSV (empty cells for missing values)."""
     with pq.ParquetFile(data_set) as file, path.open("w", encoding="utf-8", newline="") as stream:
         stream.write(",".join(WIDE_COLUMNS) + "\n")
         for number in range(file.num_row_groups):
             table = file.read_row_group(number, columns=[*KEYS, "percent", "value"]).combine_chunks()
             if table.num_rows:
                 stream.writelines(f"{line}\n" for line in curve_lines(table))
-                count += table.num_rows // CYCLE_POINTS
-    return count
 
 
 def curve_lines(table: pa.Table) -> list[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -94,48 +95,26 @@ def cycle_table(result: TrialResult) -> pa.Table:
     analysis = result.analysis
     reasons = FrameReasons(analysis)
     rate_hz = analysis.recording.markers.rate_hz
-    numbers: list[int] = []
-    sides: list[str] = []
-    signals: list[CycleSignal] = []
-    values: list[np.ndarray] = [np.empty((0, CYCLE_POINTS))]
-    codes: list[np.ndarray] = [np.empty((0, CYCLE_POINTS), dtype=np.int64)]
-    for cycle in analysis.cycles:
-        values.append(cycle.curves.T)
-        codes.append(cycle_reasons(reasons, cycle, rate_hz).T)
-        signals += cycle.signals
-        numbers += [cycle.cycle.number + 1] * len(cycle.signals)
-        sides += [cycle.cycle.side] * len(cycle.signals)
-    value = pa.array(np.concatenate(values).reshape(-1), from_pandas=True)
-    percent = np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS, dtype=np.float32), len(numbers))
+    codes = [cycle_reasons(reasons, cycle, rate_hz).T.reshape(-1) for cycle in analysis.cycles]
+    frame = result.gait_cycles
+    value = pa.array(frame["value"].to_numpy(dtype=np.float64), from_pandas=True)
+    of_rows = np.concatenate([np.empty(0, dtype=np.int64), *codes])
     columns = {
-        "cycle": pa.array(np.repeat(np.array(numbers, dtype=np.int32), CYCLE_POINTS)),
-        "side": _repeated_text(sides),
-        "percent": pa.array(percent),
-        "variable": _repeated_text([signal.variable for signal in signals]),
+        "cycle": pa.array(frame["cycle"].to_numpy(dtype=np.int32)),
+        "side": _text_column(frame["side"]),
+        "percent": pa.array(frame["percent"].to_numpy(dtype=np.float32)),
+        "variable": _text_column(frame["variable"]),
         "value": value,
-        "unit": _repeated_text([signal.unit for signal in signals]),
+        "unit": _text_column(frame["unit"]),
         "valid": value.is_valid(),
-        "reason": _text_column(np.concatenate(codes).reshape(-1), reasons.words),
+        "reason": pa.array(reasons.words, pa.string()).take(pa.array(of_rows)).dictionary_encode(),
     }
     return pa.table(columns, schema=CYCLE_SCHEMA)
 
 
-def _repeated_text(texts: list[str]) -> pa.DictionaryArray:
-    """Return the text of every curve repeated in each of its rows."""
-    words = list(dict.fromkeys(texts))
-    place = {word: code for code, word in enumerate(words)}
-    return _text_column(np.repeat([place[text] for text in texts], CYCLE_POINTS), words)
-
-
-def _text_column(codes: np.ndarray, words: list[str]) -> pa.DictionaryArray:
-    """Return a text column from codes; its dictionary has only used words, in the order of first use."""
-    used, first, places = np.unique(codes.astype(np.int32), return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(used), dtype=np.int32)
-    rank[order] = np.arange(len(used), dtype=np.int32)
-    return pa.DictionaryArray.from_arrays(
-        pa.array(rank[places]), pa.array([words[used[k]] for k in order], pa.string())
-    )
+def _text_column(texts: pd.Series) -> pa.DictionaryArray:
+    """Return a text column; its dictionary has only used words, in the order of first use."""
+    return pa.array(texts.astype(object).to_numpy(), pa.string()).dictionary_encode()
 
 
 # -- reasons
@@ -505,28 +484,15 @@ def summary_row(trial: PlannedTrial, record: TrialRecord | None, excluded: str =
     return {**labels, "file": printable(trial.path.as_posix()), **outcome, "excluded": excluded, **known}
 
 
-class SummaryFile:
-    """Writer of summary.csv."""
-
-    def __init__(self, path: Path) -> None:
-        self._stream = path.open("w", encoding="utf-8", newline="")
-        self._writer = csv.writer(self._stream, lineterminator="\n")
-        self._writer.writerow(summary_columns())
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Write a row of `summary_row`."""
-        self._writer.writerow([_csv_cell(row[name]) for name in summary_columns()])
-
-    def close(self) -> None:
-        """Finish the file."""
-        self._stream.close()
+def write_summary(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write the rows of `summary_row` as CSV."""
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(summary_columns())
+        writer.writerows([_csv_cell(row[name]) for name in summary_columns()] for row in rows)
 
 
 def _csv_cell(value: Any) -> Any:
-    # six digits exceed the accuracy of all values
-    digits = 6
-    if value is None:
-        return ""
     if isinstance(value, str):
         return spreadsheet_text(printable(value, keep="\n\t"))
-    return f"{value:.{digits}g}" if isinstance(value, float) else value
+    return f"{value:.6g}" if isinstance(value, float) else value  # six digits exceed the accuracy of all values

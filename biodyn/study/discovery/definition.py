@@ -414,8 +414,8 @@ def starting_toml(plan: StudyPlan) -> str:
             *_groups(trials),
             *_subjects(plan),
             _REST.format(
-                example=_inside_quotes(path_text(example.path)) if example else "P01/walk03.c3d",
-                static=_inside_quotes(path_text(example.static)) if example and example.static else "P01/static.c3d",
+                example=_quoted(path_text(example.path))[1:-1] if example else "P01/walk03.c3d",
+                static=_quoted(path_text(example.static))[1:-1] if example and example.static else "P01/static.c3d",
             ),
         ]
     )
@@ -478,10 +478,6 @@ def _subjects(plan: StudyPlan) -> list[str]:
 def _quoted(text: str) -> str:
     """Return a TOML basic string."""
     return json.dumps(plain_text(text), ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _inside_quotes(text: str) -> str:
-    return _quoted(text)[1:-1]
 
 
 _HEADINGS = ("subject", "session", "condition", "group", "site", "trial", "static", "mass")

@@ -164,7 +164,8 @@ def cycle_table(data: SubjectCycles, variables: Sequence[str], warned: Collectio
     judged = np.full(count, "", dtype=object)
     passed = ~data.cycles["trial"].isin(list(warned)).to_numpy(dtype=bool)
     place = np.array([data.variables.index(name) for name in known], dtype=np.int64)
-    sizes = [_size(data.units[name]) for name in known]
+    size_of: dict[str, float] = group_table("analysis")["representative"]["sizes"]
+    sizes = [size_of.get(data.units[name], 1.0) for name in known]
     for _, rows in data.cells():
         complete: BoolArray = np.asarray(
             np.isfinite(data.values[np.ix_(rows, place)]).all(axis=2)
@@ -207,11 +208,6 @@ def representative_walks(table: pd.DataFrame, warned: Collection[str] = ()) -> d
 def outliers(table: pd.DataFrame) -> BoolArray:
     """Return (N,) whether each cycle of `cycle_table` is an outlier."""
     return table["outlier"].to_numpy(dtype=bool)
-
-
-def _size(unit: str) -> float:
-    sizes: dict[str, float] = group_table("analysis")["representative"]["sizes"]
-    return sizes.get(unit, 1.0)
 
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
@@ -276,10 +272,10 @@ def subject_curve_table(data: SubjectCycles, curves: Sequence[MeanCurves]) -> pa
         "variable": _repeated(list(data.variables) * count, CYCLE_POINTS),
         "unit": _repeated(units * count, CYCLE_POINTS),
         "percent": pa.array(np.tile(PERCENT, count * len(data.variables)).astype(np.float32)),
-        "mean": pa.array(np.concatenate([mean_curve.mean.reshape(-1) for mean_curve in curves]), from_pandas=True),
-        "sd": pa.array(np.concatenate([mean_curve.sd.reshape(-1) for mean_curve in curves]), from_pandas=True),
-        "cycles": pa.array(np.concatenate([mean_curve.cycles.reshape(-1) for mean_curve in curves]).astype(np.int32)),
     }
+    for name in ("mean", "sd", "cycles"):
+        values = np.concatenate([getattr(mean_curve, name).reshape(-1) for mean_curve in curves])
+        columns[name] = pa.array(values, SUBJECT_CURVE_SCHEMA.field(name).type, from_pandas=True)
     return pa.table([columns[name] for name in SUBJECT_CURVE_SCHEMA.names], schema=SUBJECT_CURVE_SCHEMA)
 
 
@@ -312,6 +308,16 @@ class RunningMean:
         self.mean = self.mean + step / np.maximum(self.count, 1)
         self.squares = self.squares + step * np.where(known, curve - self.mean, 0.0)
 
+    @property
+    def means(self) -> FloatArray:
+        """Return the means, NaN without a value."""
+        return np.where(self.count > 0, self.mean, np.nan)
+
+    @property
+    def sds(self) -> FloatArray:
+        """Return the standard deviations (n - 1), NaN for fewer than two values."""
+        return np.where(self.count > 1, np.sqrt(self.squares / np.maximum(self.count - 1, 1)), np.nan)
+
 
 class GroupCurves:
     """Group means, accumulated subject by subject; `table()` is group_curves.csv."""
@@ -333,19 +339,17 @@ class GroupCurves:
     def table(self) -> pd.DataFrame:
         """Return mean, SD (n - 1) and number of subjects at every percent of the cycle."""
         cells = dict.fromkeys(key[:3] for key in self._running)
-        names = [name for name in self._units if any(key[3] == name for key in self._running)]
-        keys = [(*cell, name) for cell in cells for name in names if (*cell, name) in self._running]
-        sums = [self._running[key] for key in keys]
-        count = np.concatenate([running.count for running in sums]) if sums else np.empty(0, dtype=np.int64)
-        mean = np.concatenate([running.mean for running in sums]) if sums else np.empty(0)
-        squares = np.concatenate([running.squares for running in sums]) if sums else np.empty(0)
+        keys = [(*cell, name) for cell in cells for name in self._units if (*cell, name) in self._running]
+        sums = [RunningMean.of_shape((0,)), *(self._running[key] for key in keys)]
+        count, mean, squares = (
+            np.concatenate([getattr(running, part) for running in sums]) for part in ("count", "mean", "squares")
+        )
         words = {name: [key[i] for key in keys] for i, name in enumerate(("group", "condition", "side", "variable"))}
         words["unit"] = [self._units[key[3]] for key in keys]
         table: dict[str, Any] = {name: repeated(column, CYCLE_POINTS) for name, column in words.items()}
         table["percent"] = np.tile(PERCENT, len(keys))
-        table["mean"] = np.where(count > 0, mean, np.nan)
-        table["sd"] = np.where(count > 1, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)
-        table["subjects"] = count
+        group = RunningMean(count, mean, squares)
+        table |= {"mean": group.means, "sd": group.sds, "subjects": count}
         return pd.DataFrame({name: table[name] for name in GROUP_CURVE_COLUMNS})
 
 

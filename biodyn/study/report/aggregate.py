@@ -78,11 +78,7 @@ class CurveMeans:
             return None
         row = list(self.variables).index(variable)
         count = sums.count[row]
-        if not count.any():
-            return None
-        mean = np.where(count > 0, sums.mean[row], np.nan)
-        sd = np.where(count > 1, np.sqrt(sums.squares[row] / np.maximum(count - 1, 1)), np.nan)
-        return mean, sd, count
+        return (sums.means[row], sums.sds[row], count) if count.any() else None
 
 
 def parameter_means(path: Path, cycles: pd.DataFrame, leave_out: bool) -> pd.DataFrame:
@@ -336,6 +332,7 @@ class RunFacts:
         return [text for name in names if (text := self._difference(name, flat))]
 
     def _difference(self, name: str, flat: Sequence[tuple[dict[str, Any], _Variant]]) -> str:
+        max_named = 6  # number of subjects listed with a deviating setting
         by_value: dict[str, tuple[int, dict[str, None]]] = {}
         for values, variant in flat:
             key = json.dumps(values.get(name))
@@ -343,8 +340,11 @@ class RunFacts:
             by_value[key] = (count + variant.count, subjects | variant.subjects)
         if len(by_value) < 2:
             return ""
-        ranked = sorted(by_value.items(), key=lambda item: -item[1][0])
-        parts = [f"{_value(key)} in {count} trials{_people_text(people)}" for key, (count, people) in ranked]
+        parts = []
+        for key, (count, people) in sorted(by_value.items(), key=lambda item: -item[1][0]):
+            value = "as by default" if key == "null" else _value_text(json.loads(key))
+            named = ", ".join(people) if len(people) <= max_named else f"{len(people)} subjects"
+            parts.append(f"{value} in {count} trials ({named})")
         return f"{name.replace('_', ' ').replace('.', ': ')}: {', '.join(parts)}."
 
     def listed(self, name: str, unit: str = "") -> str:
@@ -361,16 +361,6 @@ def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
             yield from _flat(value, f"{above}{name}.")
         else:
             yield f"{above}{name}", value
-
-
-def _value(key: str) -> str:
-    value = json.loads(key)
-    return "as by default" if value is None else _value_text(value)
-
-
-def _people_text(people: Mapping[str, None]) -> str:
-    max_named = 6  # number of subjects listed with a deviating setting
-    return f" ({', '.join(people)})" if len(people) <= max_named else f" ({len(people)} subjects)"
 
 
 def _value_text(value: Any) -> str:

@@ -104,9 +104,8 @@ def views(cells: Sequence[Cell], tests: pd.DataFrame) -> list[View]:
     drawn = []
     for group in groups:
         members = tuple((level_words(c[0], "condition"), c) for c in cells if c[1] == group)
-        drawn.append(
-            View(f"Conditions in group {level_words(group, 'group')}", members, _within(tests, ("condition",), group))
-        )
+        title = f"Conditions in group {level_words(group, 'group')}"
+        drawn.append(View(title, members, _within(tests, ("condition",), group)))
     for condition in conditions:
         members = tuple((level_words(c[1], "group"), c) for c in cells if c[0] == condition)
         title = f"Groups in condition {level_words(condition, 'condition')}"
@@ -155,7 +154,7 @@ def group_panel(means: CurveMeans, view: View, name: str, norms: Sequence[Norm],
         value_axis(shown, means.units[name]),
         bands_first(layers),
         _strips(view.tests, name),
-        "n " + ", ".join(map(str, counts)) if counts else "",
+        f"n {', '.join(map(str, counts))}" if counts else "",
     )
 
 
@@ -254,19 +253,16 @@ def subject_panel(
         bold.append(Line(*break_curve(mean, values[known]), color, _MEAN))
         if len(values) > 1:  # a single cycle equals its mean
             bold.append(Line(PERCENT, values[side_cycles.representative], f"{color}_dark", 1.5))
+        spread = f", SD {np.nanmean(sd):.2g} on average" if np.isfinite(sd).any() else ""
         words.append(
             f"{SIDE_NAMES[side]}, mean of {int(known.sum())} cycles: {np.nanmin(mean):.3g} at {int(np.nanargmin(mean))} % to "
-            f"{np.nanmax(mean):.3g} at {int(np.nanargmax(mean))} %" + _spread_words(sd)
+            f"{np.nanmax(mean):.3g} at {int(np.nanargmax(mean))} %{spread}"
         )
     marks = [layer for side, side_cycles in cycles.items() for layer in foot_off_layer(side, side_cycles.foot_off)]
     layers = [*norm_layers(norms, name), *marks, *thin, *bold]
     return Panel(
         shown.title, percent_axis(), axis, bands_first(layers), note="" if bold else "no valid cycle"
     ), "; ".join(words)
-
-
-def _spread_words(sd: FloatArray) -> str:
-    return f", SD {np.nanmean(sd):.2g} on average" if np.isfinite(sd).any() else ""
 
 
 def subject_keys(cycles: Mapping[str, SideCycles], norms: Sequence[Norm], names: Sequence[str]) -> list[Key]:
@@ -409,16 +405,12 @@ def profile_figure(
                 bars += _with_errors(own_bars, shown, known[(known["condition"] == cell[0]) & (known["side"] == side)])
         words = [*(label.replace(" ", "\n") for label in labels), "GPS\nof a side", "GPS"]
         x = Axis(limits=(-0.6, len(words) - 0.4), ticks=tuple((float(i), label) for i, label in enumerate(words)))
-        title = ", ".join(
-            filter(
-                None,
-                (
-                    cell_words(cell, cells) or "All",
-                    counted(cell_scores["subject"].nunique(), "subject") if several else "",
-                ),
-            )
+        title = cell_words(cell, cells) or "All"
+        title += f", {counted(cell_scores['subject'].nunique(), 'subject')}" if several else ""
+        reference = (
+            f" from {scores['reference'].iloc[0]}" if "reference" in scores and scores["reference"].iloc[0] else ""
         )
-        panels.append(Panel(title, x, Axis(_score_axis(scores), floor=0.0, grid=True), tuple(bars)))
+        panels.append(Panel(title, x, Axis(f"degrees{reference}", floor=0.0, grid=True), tuple(bars)))
     keys = [Key(SIDE_NAMES[side], SIDE_NAMES[side], "area") for side in SIDES]
     keys += [Key("both sides", "muted", "area")]
     keys += [Key("± 1 SD between subjects", "ink", width=1.0)] if several else []
@@ -437,12 +429,6 @@ def cell_words(cell: Cell, cells: Sequence[Cell]) -> str:
     several = [len({other[i] for other in cells}) > 1 for i in (0, 1)]
     words = [level_words(cell[i], factor) for i, factor in enumerate(("condition", "group")) if several[i]]
     return ", ".join(words)
-
-
-def _score_axis(scores: pd.DataFrame) -> str:
-    """Return the axis label of the scores with their reference population."""
-    reference = str(scores["reference"].iloc[0]) if "reference" in scores else ""
-    return f"degrees from {reference}" if reference else "degrees"
 
 
 def _with_errors(bars: Bars, columns: Sequence[str], means: pd.DataFrame) -> list[Bars]:
@@ -498,7 +484,8 @@ def walks_scene(walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int
         try:
             trial_views[name] = stored_view(source, trial)
         except ResultError as error:
-            left_out.append(f" Not shown: {name}. {_within_scenes(source, error)}")
+            # paths relative to the study folder, so that equal results give equal pages
+            left_out.append(f" Not shown: {name}. {error}".replace(f"{source.out}{os.sep}", ""))
     context = multi_trial_scene(trial_views, most_bytes=most_bytes) if trial_views else None
     return context and {**context, "drawn": context["drawn"] + "".join(left_out)}
 
@@ -514,8 +501,3 @@ def session_scene(source: StudySource, trials: Sequence[Trial]) -> dict[str, Any
         **scene,
         "drawn": f"{scene['drawn']} Not shown (more than {MOST_WALKS} walks cannot be distinguished): {others}.",
     }
-
-
-def _within_scenes(source: StudySource, error: ResultError) -> str:
-    """Return the error text with paths relative to the study folder, so that equal results give equal pages."""
-    return str(error).replace(f"{source.out}{os.sep}", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -20,9 +21,9 @@ from biodyn.study.report.sections.subject import (
     norm_parts,
     odd_cycles,
     parameter_tables,
-    parts,
     profile,
     representative_words,
+    subject_parts,
 )
 from biodyn.study.report.source import Table, Trial, number, rows_of, table
 
@@ -36,11 +37,7 @@ def session_paper(page: StudyPage, person: SubjectPage, head: PaperHead | None =
     Raises ResultError if the PDF library is not installed.
     """
     record = page.source.record
-    curves = (
-        []
-        if person.data is None
-        else parts(person.data, person.tables["cycles"], person.norms, page.source.report_setting("axes"))
-    )
+    curves = subject_parts(person)
     conditions = max(len(curves), 1)
 
     def write(paper: Paper) -> bool:
@@ -73,7 +70,7 @@ def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
     """Write subject, outcomes of the walks, stride parameters, and numbers relative to norms."""
     paper.laboratory()
     paper.title(str(page.source.record["name"]), 15.0)
-    paper.facts([(fact.label, fact.value) for fact in session_facts(page, person)])
+    paper.facts([replace(fact, note="") for fact in session_facts(page, person)])
     paper.title(session_outcome(person), 12.0)
     heads = ("walk", "condition", "outcome", "why", "#speed (m/s)", "#cycles R, L")
     _table(paper, table(heads, [_walk(trial, trial.trial in person.representative) for trial in person.trials]))
@@ -195,7 +192,7 @@ def study_paper(page: StudyPage, head: PaperHead | None = None) -> bytes:
         paper.page()
         paper.laboratory()
         paper.title(str(record["name"]), 15.0)
-        paper.facts([(fact.label, fact.value) for fact in study_facts(page)])
+        paper.facts(study_facts(page))
         paper.title(outcome(page.source.trials), 12.0)
         _lost(paper, page)
         _findings(paper, page)

@@ -180,15 +180,11 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def _trial(row: Mapping[str, str], one_session: bool) -> Trial:
-    fixed = (*LABELS, "file", "status", "error", "reason", "hint")
-    metrics = {name: text for name, text in row.items() if name not in (*fixed, "excluded") and text}
-    # studies of earlier versions have no site
-    return Trial(
-        **{name: row.get(name, "") if name == "site" else row[name] for name in fixed},
-        excluded=row.get("excluded", ""),
-        metrics=metrics,
-        page="" if one_session else subject_link(row["subject"]),
-    )
+    fixed = (*LABELS, "file", "status", "error", "reason", "hint", "excluded")
+    metrics = {name: text for name, text in row.items() if name not in fixed and text}
+    page = "" if one_session else subject_link(row["subject"])
+    # studies of earlier versions have no site and no reason of an exclusion
+    return Trial(**{name: row.get(name, "") for name in fixed}, metrics=metrics, page=page)
 
 
 def _unfinished(out: Path) -> ResultError:
@@ -282,9 +278,7 @@ def probability(p: float) -> str:
 
 
 def _digits(unit: str, size: float) -> int:
-    if unit in ("deg", "%", "steps/min"):
-        return 1
-    return 3 if size < 0.1 else 2
+    return 1 if unit in ("deg", "%", "steps/min") else 3 if size < 0.1 else 2
 
 
 def side_words(side: str) -> str:
@@ -327,6 +321,4 @@ class Names:
         return _IDENTIFIER.sub(lambda match: self._word(match[0]), sentence)
 
     def _word(self, name: str) -> str:
-        if "_" in name and (name in self.parameters or is_known(name)):
-            return self.title(name)
-        return name
+        return self.title(name) if name in self.parameters or is_known(name) else name

@@ -53,14 +53,22 @@ _MIXED_TEMPLATE = """
 """
 
 
+def _section_data(page: StudyPage, name: str, **values: Any) -> Data | None:
+    """Return the values of a section; None without curves, and without values and notes on `name`.
+
+    A section that has only notes is not in the navigation.
+    """
+    has_values = any(values.values())
+    if not page.views or not (has_values or page.notes(name)):
+        return None
+    return values if has_values else {**values, "link": ""}
+
+
 @STUDY_SECTIONS.section("mixed", place=80, title="Mixed models", link="Mixed models", template=_MIXED_TEMPLATE)
 def mixed_models(page: StudyPage) -> Data | None:
     """Return the tables of effects and coefficients, or None."""
     effects, coefficients = mixed_tables(page.table("mixed_models"), page.names, page.options.alpha)
-    if not page.views or not (effects or page.notes("mixed_models")):
-        return None
-    tables = {"effects": effects, "coefficients": coefficients}
-    return tables if effects else {**tables, "link": ""}
+    return _section_data(page, "mixed_models", effects=effects, coefficients=coefficients)
 
 
 def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Table, Table]:
@@ -109,10 +117,7 @@ def symmetry(page: StudyPage) -> Data | None:
         ("Parameters", symmetry_table(rows, names, page.options.compared_parameters, "parameter")),
         ("Curves", symmetry_table(rows, names, None, "curve")),
     ]
-    tables = [entry for entry in made if entry[1]]
-    if not page.views or not (tables or page.notes("symmetry")):
-        return None
-    return {"tables": tables} if tables else {"tables": tables, "link": ""}
+    return _section_data(page, "symmetry", tables=[entry for entry in made if entry[1]])
 
 
 def symmetry_table(symmetry: pd.DataFrame, names: Names, shown: Sequence[str] | None, kind: str) -> Table:
@@ -156,10 +161,7 @@ def repeatability(page: StudyPage) -> Data | None:
             shown = page.options.compared_parameters if kind == "parameter" else None
             part = repeatability_table(rows, page.names, shown, kind, level)
             made.append((f"Between {level}: {words}", part))
-    tables = [entry for entry in made if entry[1]]
-    if not page.views or not (tables or page.notes("repeatability")):
-        return None
-    return {"tables": tables} if tables else {"tables": tables, "link": ""}
+    return _section_data(page, "repeatability", tables=[entry for entry in made if entry[1]])
 
 
 def repeatability_table(
@@ -205,12 +207,10 @@ _FURTHER_STATISTICS_TEMPLATE = """
 def further_statistics(page: StudyPage) -> Data | None:
     """Return a table for each file of group/ that is not in the list of files, or None."""
     known = {entry["name"] for entry in report_table()["file"]}
-    written = [str(name) for name in page.source.group.get("files", ())]
-    additional = [
-        name.removesuffix(".csv") for name in written if name.endswith(".csv") and f"group/{name}" not in known
-    ]
-    tables = [(name, page.table(name)) for name in additional]
-    found = [(name, name.replace("_", " ").capitalize(), shown(frame)) for name, frame in tables if len(frame)]
+    written = [str(name) for name in page.source.group.get("files", ()) if f"group/{name}" not in known]
+    names = [name.removesuffix(".csv") for name in written if name.endswith(".csv")]
+    tables = [(name, name.replace("_", " ").capitalize(), shown(page.table(name))) for name in names]
+    found = [entry for entry in tables if entry[2]]
     return {"tables": found} if found else None
 
 
@@ -301,29 +301,21 @@ def curves(page: StudyPage) -> Data | None:
         return None
     figures: dict[str, Markup] = {}
     drawn: list[dict[str, Any]] = []
+    shown = [entry for entry in display_figures() if any(name in page.curves.units for name in entry["panels"])]
     for number_of_view, view in enumerate(page.views[:max_views]):
-        view_figures = {f"{number_of_view} {title}": (title, figure) for title, figure in _figures(page, view)}
-        figures |= {name: figure for name, (_, figure) in view_figures.items()}
+        for entry in shown:
+            alt = f"{entry['title']}, {view.title}"
+            figure = group_figure(page.curves, view, entry["panels"], page.norms, alt)
+            figures[f"{number_of_view} {entry['title']}"] = render_svg(figure)
         drawn.append(
             {
                 "title": view.title,
-                "shown": [(title, name) for name, (title, _) in view_figures.items()],
+                "shown": [(entry["title"], f"{number_of_view} {entry['title']}") for entry in shown],
                 "tests": [page.names.spoken(line) for line in test_lines(view)],
                 "clusters": cluster_table(view, page.names, page.options.alpha),
             }
         )
     return {"views": drawn, "more": max(len(page.views) - max_views, 0), "figures": figures}
-
-
-def _figures(page: StudyPage, view: View) -> list[tuple[str, Markup]]:
-    return [
-        (
-            str(entry["title"]),
-            render_svg(group_figure(page.curves, view, entry["panels"], page.norms, f"{entry['title']}, {view.title}")),
-        )
-        for entry in display_figures()
-        if any(name in page.curves.units for name in entry["panels"])
-    ]
 
 
 def cluster_table(view: View, names: Names, alpha: float) -> Table:
@@ -501,10 +493,8 @@ _SCORES_TEMPLATE = """
 def scores(page: StudyPage) -> Data | None:
     """Return the profile figure and the scores of every subject, or None."""
     gait_scores = page.table("gait_scores")
-    if not page.views or not (len(gait_scores) or page.notes("gait_scores")):
-        return None
-    if not len(gait_scores):
-        return {"scores": None, "link": ""}
+    if not page.views or not len(gait_scores):
+        return _section_data(page, "gait_scores", scores=None)
     figures = {"profile": render_svg(profile_figure(gait_scores, page.curves.cells, page.names))}
     return {"scores": score_table(gait_scores, page.names), "figures": figures}
 
@@ -540,10 +530,7 @@ _CYCLES_TEMPLATE = """
 )
 def cycles(page: StudyPage) -> Data | None:
     """Return the table of outliers, or None."""
-    outliers = outlier_table(page.table("cycles"))
-    if not page.views or not (outliers or page.notes("cycles")):
-        return None
-    return {"outliers": outliers} if outliers else {"outliers": outliers, "link": ""}
+    return _section_data(page, "cycles", outliers=outlier_table(page.table("cycles")))
 
 
 def outlier_table(cycles: pd.DataFrame) -> Table:

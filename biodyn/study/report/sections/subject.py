@@ -152,11 +152,7 @@ class Part:
 )
 def curves(page: SubjectPage) -> Data:
     """Return one part per session and condition."""
-    figure_parts = (
-        []
-        if page.data is None
-        else parts(page.data, page.tables["cycles"], page.norms, page.source.report_setting("axes"))
-    )
+    figure_parts = subject_parts(page)
     if not figure_parts:
         return {"title": "No curves", "link": "", "parts": []}
     outliers = odd_cycles(page.tables["cycles"]) if len(page.tables["cycles"]) else []
@@ -166,12 +162,8 @@ def curves(page: SubjectPage) -> Data:
     means = _means(page.data)
     shown = [name for name in dict.fromkeys((*standard_names(), *means)) if name in means]
     store = cursor_data([""], shown, [means], page.scene["scene"]["persons"][0]["cycles"])
-    return {
-        "parts": figure_parts,
-        "outliers": outliers,
-        "store": script_json(store),
-        "script": load_resource("cursor.js"),
-    }
+    script = load_resource("cursor.js")
+    return {"parts": figure_parts, "outliers": outliers, "store": script_json(store), "script": script}
 
 
 def _means(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
@@ -190,17 +182,17 @@ def _means(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
     }
 
 
-def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm], axes: str) -> list[Part]:
-    """Return the figures of every session and condition of a subject; `axes`: the setting [report] axes."""
+def subject_parts(page: SubjectPage) -> list[Part]:
+    """Return the figures of every session and condition of a subject."""
+    data, flags, axes = page.data, page.tables["cycles"], page.source.report_setting("axes")
+    if data is None:
+        return []
     flagged = {
         (row.trial, int(row.cycle), row.side): (bool(row.outlier), bool(row.representative)) for row in rows_of(flags)
     }
-    cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
-    for key, rows in data.cells():
-        cells.setdefault(key[:3], {})[key[3]] = rows
     figure_parts = []
     stance = data.stride(STANCE)
-    for key, sides in cells.items():
+    for key, sides in _by_side(data, 3).items():
         cycles: dict[str, SideCycles] = {}
         for side in (side for side in SIDES if side in sides):
             rows = sides[side]
@@ -216,8 +208,16 @@ def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm], axes:
                 data.values[rows], marks[:, 0], marks[:, 1], float(known.mean()) if len(known) else np.nan
             )
         title = ", ".join(filter(None, (key[0], key[1]))) or "All cycles"
-        figure_parts.append(Part(title, cycles, data, norms, axes))
+        figure_parts.append(Part(title, cycles, data, page.norms, axes))
     return figure_parts
+
+
+def _by_side(data: SubjectCycles, labels: int) -> dict[tuple[str, ...], dict[str, np.ndarray]]:
+    """Return the rows of the cycles by side, by the first labels of session, condition and group."""
+    cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
+    for key, rows in data.cells():
+        cells.setdefault(key[:labels], {})[key[3]] = rows
+    return cells
 
 
 def odd_cycles(flags: pd.DataFrame) -> list[str]:
@@ -304,11 +304,8 @@ def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
     """Return title, reason for the choice of norms, table and sources of every session and condition."""
     if page.data is None or page.walker is None:
         return []
-    cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
-    for key, rows in page.data.cells():
-        cells.setdefault(key[:2], {})[key[3]] = rows
     parts = []
-    for key, sides in cells.items():
+    for key, sides in _by_side(page.data, 2).items():
         strides, curves = _means_norm_numbers(page.data, sides)
         speeds = [values.get("speed_m_s", np.nan) for values in strides.values()]
         activity = _activity(page, key[0], key[1]) or page.walker.activity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -172,40 +172,24 @@ _SUBJECTS_TEMPLATE = """
 )
 def subjects(page: StudyPage) -> Data:
     """Return the tables of subjects and trials."""
-    trials_by_subject = page.source.subjects
-    return {
-        "subjects": subject_table(
-            list(trials_by_subject.items()), [subject_link(subject) for subject in trials_by_subject]
-        ),
-        "trials": trial_table(page.source.trials),
-    }
+    return {"subjects": subject_table(page.source.subjects), "trials": trial_table(page.source.trials)}
 
 
-def subject_table(subjects: Sequence[tuple[str, Sequence[Trial]]], address: Sequence[str]) -> Table:
+def subject_table(subjects: Mapping[str, Sequence[Trial]]) -> Table:
     """Return every subject with its page, and the laboratory if there are several."""
-    several_sites = len({trial.site for _, trials in subjects for trial in trials}) > 1
+    several_sites = len({trial.site for trials in subjects.values() for trial in trials}) > 1
     rows = []
-    for (subject, trials), page in zip(subjects, address, strict=True):
+    for subject, trials in subjects.items():
         done = [trial for trial in trials if trial.done]
         cycles = sum(trial.number(f"cycles_{SIDE_NAMES[side]}") for trial in done for side in SIDES)
         conditions = ", ".join(dict.fromkeys(trial.condition for trial in trials if trial.condition))
         first = done[0] if done else trials[0]
         rows.append((
-            link(page, subject), *([first.site] if several_sites else []), first.group, conditions, str(len(trials)), str(len(done)), f"{cycles:.0f}",
+            link(subject_link(subject), subject), *([first.site] if several_sites else []), first.group, conditions, str(len(trials)), str(len(done)), f"{cycles:.0f}",
             number(first.number("subject_mass_kg"), "%"), number(first.number("subject_height_m")),
         ))  # fmt: skip
-    heads = (
-        "subject",
-        *(["site"] if several_sites else []),
-        "group",
-        "conditions",
-        "#trials",
-        "#analysed",
-        "#cycles",
-        "#mass (kg)",
-        "#height (m)",
-    )
-    return table(heads, rows)
+    heads = ("group", "conditions", "#trials", "#analysed", "#cycles", "#mass (kg)", "#height (m)")
+    return table(("subject", *(["site"] if several_sites else []), *heads), rows)
 
 
 def trial_table(trials: Sequence[Trial]) -> Table:
