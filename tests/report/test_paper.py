@@ -230,3 +230,12 @@ def test_a_figure_is_not_squeezed_into_the_end_of_a_page() -> None:
     pages = _pages(set_pages("title", "foot", PaperHead(), write))
     assert len(pages) == 2
     assert "Curve" in _words(pages[1])
+
+
+def test_a_narrow_column_has_room_for_its_number() -> None:
+    def write(paper: Paper) -> bool:
+        paper.page()
+        paper.table(("compared", "#n"), [("a and b", "6")], (100, 1))
+        return True
+
+    assert "6" in _words(_pages(set_pages("title", "foot", PaperHead(), write))[0])

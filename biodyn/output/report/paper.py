@@ -372,8 +372,9 @@ class Paper:
 
         pages = self.pages
         pages.set_font(FONT, size=self.size)
+        least = 0.03 * sum(widths)  # narrower columns have no room for a letter
         with pages.table(
-            col_widths=tuple(widths),
+            col_widths=tuple(max(width, least) for width in widths),
             text_align=tuple("RIGHT" if head.startswith("#") else "LEFT" for head in heads),
             line_height=self.size * _LINE,
             borders_layout="HORIZONTAL_LINES",
