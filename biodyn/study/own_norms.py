@@ -140,10 +140,7 @@ def _means(
         counts[mean_curve.key[1]] = counts.get(mean_curve.key[1], 0) + 1
     for mean_curve in selected:
         _, condition, _, side = mean_curve.key
-        strides = {
-            name: float(nan_statistics(data.stride(name)[mean_curve.rows[mean_curve.used]])[0])
-            for name in data.stride_columns
-        }
+        strides = {name: float(nan_statistics(data.stride(name)[mean_curve.rows])[0]) for name in data.stride_columns}
         strides |= size_free(strides, walker)
         speed = strides.get(SIZE_FREE_SPEED, float("nan"))
         if not np.isfinite(speed):

@@ -168,7 +168,7 @@ class Observations:
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
         """Add a subject: its mean curves and its parameters (N, P)."""
         for mean_curve in curves:
-            rows = mean_curve.rows[mean_curve.used]
+            rows = mean_curve.rows
             means = data.selected(mean_curve.mean, self.variables)
             session, condition, group, side = mean_curve.key
             self.cells.append(
@@ -177,7 +177,7 @@ class Observations:
                     mean_and_sd(parameters[rows])[0], means, len(rows),
                 )
             )  # fmt: skip
-        used = np.concatenate([np.empty(0, dtype=np.int64), *(curve.rows[curve.used] for curve in curves)])
+        used = np.concatenate([np.empty(0, dtype=np.int64), *(curve.rows for curve in curves)])
         self._add_trials(data, parameters, np.sort(used))
 
     def _add_trials(self, data: SubjectCycles, parameters: FloatArray, used: np.ndarray) -> None:

@@ -230,14 +230,13 @@ class MeanCurves:
 
     Attributes:
         key: session, condition, group, side.
-        rows: rows of the cycles in the data of the subject. used: (n,) whether each of them is in the mean.
+        rows: rows of the cycles of the mean in the data of the subject.
         mean, sd: (V, 101); SD over cycles (n - 1), NaN for fewer than two.
         cycles: (V, 101) number of cycles with a value.
     """
 
     key: tuple[str, str, str, str]
     rows: IntArray
-    used: BoolArray
     mean: FloatArray
     sd: FloatArray
     cycles: IntArray
@@ -247,9 +246,8 @@ def mean_curves(data: SubjectCycles, left_out: BoolArray | None = None) -> list[
     """Return the mean curves of a subject; `left_out` (N,) marks excluded cycles."""
     result = []
     for key, rows in data.cells():
-        used = np.ones(len(rows), bool) if left_out is None else ~left_out[rows]
-        mean, sd, count = mean_and_sd(data.values[rows[used]])
-        result.append(MeanCurves((key[0], key[1], key[2], key[3]), rows, used, mean, sd, count))
+        used = rows if left_out is None else rows[~left_out[rows]]
+        result.append(MeanCurves((key[0], key[1], key[2], key[3]), used, *mean_and_sd(data.values[used])))
     return result
 
 

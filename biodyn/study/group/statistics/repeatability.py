@@ -41,7 +41,7 @@ class Repeatabilities:
         by_place: dict[Place, list[FloatArray]] = {}
         for mean_curve in curves:
             _, condition, _, side = mean_curve.key
-            place, rows = (condition, side), mean_curve.rows[mean_curve.used]
+            place, rows = (condition, side), mean_curve.rows
             cycles = data.selected(data.values[rows], self._variables)
             self._parameters.setdefault(place, []).append(_variation(parameters[rows][:, :, None]))
             self._curves.setdefault(place, []).append(_variation(cycles))

@@ -59,7 +59,7 @@ class SessionMeans:
         scored: dict[tuple[str, str], dict[str, tuple[list[str], Scores]]] = {}
         for mean_curve in mean_curves:
             session, condition, _, side = mean_curve.key
-            used = mean_curve.rows[mean_curve.used]
+            used = mean_curve.rows
             if len(used):
                 names = list(dict.fromkeys(map(str, trials[used])))
                 parts = [used, *(used[trials[used] == name] for name in names)]
