@@ -41,17 +41,17 @@ def physiological_limits(trial: TrialFacts, limit: float) -> CheckResult:
 
 def cycle_findings(cycles: Iterable[CycleValues]) -> tuple[Diagnostic, ...]:
     """Return one warning per cycle with values beyond physiological limits."""
-    return tuple(_curve_finding(values) for values in cycles if values.excluded.faults)
+    return tuple(_curve_finding(values) for values in cycles if values.faults)
 
 
 def _curve_finding(values: CycleValues) -> Diagnostic:
     most_listed = 2  # number of variables listed per cycle
-    cycle, signals, excluded = values.cycle, values.signals, values.excluded
-    worst = sorted(excluded.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
+    cycle, signals = values.cycle, values.signals
+    worst = sorted(values.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
     column, fault = worst[0]
     descriptions = [_describe_fault(signals[number], cycle.side, fault) for number, fault in worst[:most_listed]]
     descriptions += [f"and {len(worst) - most_listed} more variables"] if len(worst) > most_listed else []
-    dependent = len(excluded.reasons) - len(worst)
+    dependent = len(values.reasons) - len(worst)
     more = (
         f", with {dependent} moments and powers that depend on {'it' if len(worst) == 1 else 'them'}"
         if dependent

@@ -17,7 +17,6 @@ from biodyn.processing.signals.filtering import estimate_noise
 from biodyn.processing.signals.smoothing.spline import optimal_cutoffs, stiffness_of_cutoff
 from biodyn.recording import Contact
 from biodyn.rigid_body import inverse_dynamics
-from biodyn.rigid_body.kinematics import supporting_coordinates
 from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
 
 #: Errors are stated for frames of this length; the error variance of other frames is proportional to their rate.
@@ -371,10 +370,10 @@ def torque_places(model: SubjectModel, trunk_share: float = 0.15) -> IntArray:
     """Return the indices in v of the leg coordinates, and of the trunk coordinates that carry more than `trunk_share` of the
     body."""
     mb = model.multibody
-    soles = [supporting_coordinates(mb, model.frames[body].link) for body in model.sole_body.values()]
+    soles = [mb.paths[model.frames[body].link] for body in model.sole_body.values()]
     carried = np.zeros(mb.nv)
     for link, body in enumerate(mb.bodies):
-        carried += supporting_coordinates(mb, link) * body.mass_kg
+        carried += mb.paths[link] * body.mass_kg
     heavy = carried > trunk_share * mb.total_mass_kg
     moving = np.array([c.v_index for c in (*model.coordinates, *model.assumed)], dtype=np.int64)
     chosen = np.any([*soles, heavy], axis=0)

@@ -20,7 +20,6 @@ from biodyn.estimation.noise_model import NoiseModel
 from biodyn.estimation.parameters import InertiaUnknowns, PlateUnknowns
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import Multibody, integrate
-from biodyn.rigid_body.kinematics import supporting_coordinates
 
 DEGREE = 5
 _ROOT = slice(0, 6)
@@ -268,7 +267,7 @@ class Problem:
         A torque depends on the coordinates that move the bodies distal to its joint.
         """
         mb = self.model.multibody
-        moves = np.stack([supporting_coordinates(mb, body) for body in range(len(mb.bodies))])
+        moves = mb.paths
         groups: dict[bytes, list[int]] = {}
         for row, place in enumerate(self.torque_rows):
             support = moves[moves[:, place]].any(axis=0)

@@ -22,7 +22,6 @@ from biodyn.estimation.solver import NormalEquations
 from biodyn.kernels import linear_algebra as kernels
 from biodyn.rigid_body import Multibody, body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.dynamics import inverse_dynamics_derivatives
-from biodyn.rigid_body.kinematics import supporting_coordinates
 
 #: Third differences of coefficients, for the smoothness of a motion.
 THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
@@ -42,7 +41,7 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
     """Return J^T W J (T, nv, nv) and J^T W r (T, nv) of the markers at q (T, nq), divided by their variances."""
     mb = problem.model.multibody
     links, p_LM, _ = problem.model.marker_arrays()
-    on_paths = [np.flatnonzero(supporting_coordinates(mb, int(link))) for link in links]
+    on_paths = [np.flatnonzero(mb.paths[link]) for link in links]
     paths = np.zeros((len(links), max(len(path) for path in on_paths)), dtype=np.int64)
     for row, path in zip(paths, on_paths, strict=True):
         row[: len(path)] = path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -157,35 +158,13 @@ class SubjectModel:
 
 
 def assemble_model(
-    skeleton: SkeletonDefinition,
-    bodies: tuple[ScaledBody, ...],
-    locked: frozenset[str],
-    *,
-    mass_kg: float,
-    height_m: float,
-    sex: str,
-    markers: tuple[AttachedMarker, ...],
-    foot_outlines: dict[str, FloatArray],
-    sole_body: dict[str, str],
+    skeleton: SkeletonDefinition, bodies: tuple[ScaledBody, ...], locked: frozenset[str], **entries: Any
 ) -> SubjectModel:
-    """Create a model with these segments; the coordinates in `locked` are fixed at their static values."""
-    multibody, coordinates, frames, locked_segments = build_tree(skeleton, bodies, locked)
-    free = {coordinate.name for coordinate in coordinates}
-    return SubjectModel(
-        skeleton=skeleton,
-        mass_kg=mass_kg,
-        height_m=height_m,
-        sex=sex,
-        bodies=bodies,
-        coordinates=coordinates,
-        locked=tuple(name for body in bodies for name in body.definition.coordinate_names if name not in free),
-        locked_segments=locked_segments,
-        frames=frames,
-        multibody=multibody,
-        markers=markers,
-        foot_outlines=foot_outlines,
-        sole_body=sole_body,
-    )
+    """Create a model with these segments; the coordinates in `locked` are fixed at their static values.
+
+    entries: mass, height, sex, markers and soles of `SubjectModel`.
+    """
+    return SubjectModel(skeleton=skeleton, bodies=bodies, **_tree_entries(skeleton, bodies, locked), **entries)
 
 
 def with_markers(model: SubjectModel, extra: tuple[AttachedMarker, ...]) -> SubjectModel:
@@ -296,19 +275,27 @@ def _reassemble(
     assumed: frozenset[str] | None = None,
 ) -> SubjectModel:
     names = frozenset(coordinate.name for coordinate in model.assumed) if assumed is None else assumed
-    multibody, every, frames, locked_segments = build_tree(model.skeleton, bodies, locked, names)
-    coordinates = tuple(coordinate for coordinate in every if coordinate.name not in names)
+    return replace(model, bodies=bodies, **_tree_entries(model.skeleton, bodies, locked, names))
+
+
+def _tree_entries(
+    skeleton: SkeletonDefinition,
+    bodies: tuple[ScaledBody, ...],
+    locked: frozenset[str],
+    assumed: frozenset[str] = frozenset(),
+) -> dict[str, Any]:
+    """Return the entries of `SubjectModel` that follow from its segments: tree, frames, free, assumed and locked coordinates."""
+    multibody, every, frames, locked_segments = build_tree(skeleton, bodies, locked, assumed)
+    coordinates = tuple(coordinate for coordinate in every if coordinate.name not in assumed)
     free = {coordinate.name for coordinate in coordinates}
-    return replace(
-        model,
-        bodies=bodies,
-        assumed=tuple(coordinate for coordinate in every if coordinate.name in names),
-        locked=tuple(name for body in bodies for name in body.definition.coordinate_names if name not in free),
-        multibody=multibody,
-        coordinates=coordinates,
-        frames=frames,
-        locked_segments=locked_segments,
-    )
+    return {
+        "multibody": multibody,
+        "coordinates": coordinates,
+        "assumed": tuple(coordinate for coordinate in every if coordinate.name in assumed),
+        "locked": tuple(name for body in bodies for name in body.definition.coordinate_names if name not in free),
+        "frames": frames,
+        "locked_segments": locked_segments,
+    }
 
 
 _UP = np.array([0.0, 1.0, 0.0])

@@ -88,8 +88,8 @@ class SharedLoad:
     Attributes:
         plate: plate number in the file. side: side of the foot.
         raw: (n, 6) F_Wo_W at the rate of the plate, not filtered, from sample `first_sample` on; zero outside the stance.
-        sd: (K, m, 6) standard deviation of the filtered wrench at the marker frames from `first_frame` on, for K independent
-            causes.
+        wrench: (m, 6) filtered like the wrench of the plate, at the marker frames from `first_frame` on.
+        sd: (K, m, 6) standard deviation of `wrench` for K independent causes.
     """
 
     plate: int
@@ -97,11 +97,13 @@ class SharedLoad:
     first_sample: int
     raw: FloatArray
     first_frame: int
+    wrench: FloatArray
     sd: FloatArray
 
     def rotated(self, R: FloatArray) -> SharedLoad:
         """Return the same load in other axes with the same origin: all wrenches multiplied by R (3, 3)."""
-        return replace(self, raw=_rotate_wrenches(self.raw, R), sd=_rotate_wrenches(self.sd, R))
+        raw, wrench, sd = (_rotate_wrenches(values, R) for values in (self.raw, self.wrench, self.sd))
+        return replace(self, raw=raw, wrench=wrench, sd=sd)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, overload
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -122,6 +122,20 @@ def _sweep_memory(tree: Tree) -> second_order.Sweep:
     )
 
 
+def _newton_euler(
+    tree: Tree,
+    motion: Sequence[FloatArray],
+    loads: tuple[FloatArray, IntArray, IntArray],
+    joints: bool = False,
+) -> tuple[FloatArray, FloatArray]:
+    """Return tau (T, nv) for checked q, v, vdot and loads, and the wrenches (T, n, 6) of the joints, or none (0, n, 6)."""
+    frames = len(motion[0])
+    tau = np.empty((frames, len(tree.dof_link)))
+    transmitted = np.empty((frames if joints else 0, len(tree.parent), 6))
+    kernels.inverse_dynamics(tree, *motion, *loads, tau, transmitted, zero_workspace(kernels.work_size(tree)))
+    return tau, transmitted
+
+
 def inertial_parameters(mb: Multibody) -> FloatArray:
     """Return the inertial parameters phi (10 B,): [m, m c (3), I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] of each
     body."""
@@ -155,13 +169,12 @@ def inertia_sensitivities(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: Array
     Uses one pass of the recursion per change and does not form the regressor: a third of the time for about forty changes.
     If only the first forces are needed, rows of the regressor take half the time. Body masses must stay positive.
     """
-    positions, rates, accelerations = checked_state(mb, q, v=v, vdot=vdot)
+    motion = checked_state(mb, q, v=v, vdot=vdot)
     tree, rows = mb.tree, mb.link_of_body
     columns = checked_array(changes, (10 * len(mb.bodies), None), "changes")
     before = inertial_parameters(mb)
-    loads, path, start = checked_wrenches(mb, len(positions), None, None)
-    result = np.empty((1 + columns.shape[1], len(positions), mb.nv))
-    unused, work = np.empty((0, tree.parent.shape[0], 6)), zero_workspace(kernels.work_size(tree))
+    loads = checked_wrenches(mb, len(motion[0]), None, None)
+    result = np.empty((1 + columns.shape[1], len(motion[0]), mb.nv))
     changed = tree._replace(
         mass=np.zeros_like(tree.mass),
         first_moment=np.zeros_like(tree.first_moment),
@@ -174,7 +187,7 @@ def inertia_sensitivities(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: Array
             parameters[:, 1:4],
             parameters[:, 4:],
         )
-        kernels.inverse_dynamics(changed, positions, rates, accelerations, loads, path, start, tau, unused, work)
+        tau[:] = _newton_euler(changed, motion, loads)[0]
     return np.moveaxis(result[1:] - result[0], 0, 2)
 
 
@@ -183,12 +196,10 @@ def generalised_wrench_forces(
 ) -> FloatArray:
     """Return the generalised forces J^T F (T, nv) of wrenches (T, K, 6) about the world origin that act on the bodies (K,)."""
     (positions,) = checked_state(mb, q)
-    loads, path, start = checked_wrenches(mb, len(positions), wrenches, wrench_bodies)
-    tree = mb.without_gravity
-    still, result = np.zeros((len(positions), mb.nv)), np.empty((len(positions), mb.nv))
-    unused, work = np.empty((0, tree.parent.shape[0], 6)), zero_workspace(kernels.work_size(tree))
-    kernels.inverse_dynamics(tree, positions, still, still, loads, path, start, result, unused, work)
-    return -result  # at rest and without gravity, inverse dynamics returns minus the generalised forces of the wrenches
+    loads = checked_wrenches(mb, len(positions), wrenches, wrench_bodies)
+    still = np.zeros((len(positions), mb.nv))
+    tau, _ = _newton_euler(mb.without_gravity, (positions, still, still), loads)
+    return -tau  # at rest and without gravity, inverse dynamics returns minus the generalised forces of the wrenches
 
 
 def inverse_dynamics_derivatives(
@@ -218,7 +229,6 @@ def inverse_dynamics_derivatives(
 Indices = Sequence[int] | IntArray
 
 
-@overload
 def inverse_dynamics(
     mb: Multibody,
     q: ArrayLike,
@@ -226,52 +236,32 @@ def inverse_dynamics(
     vdot: ArrayLike,
     wrenches: ArrayLike | None = None,
     wrench_bodies: Indices | None = None,
-    joint_wrenches: Literal[False] = False,
-) -> FloatArray: ...
-
-
-@overload
-def inverse_dynamics(
-    mb: Multibody,
-    q: ArrayLike,
-    v: ArrayLike,
-    vdot: ArrayLike,
-    wrenches: ArrayLike | None = None,
-    wrench_bodies: Indices | None = None,
-    *,
-    joint_wrenches: Literal[True],
-) -> tuple[FloatArray, FloatArray]: ...
-
-
-def inverse_dynamics(
-    mb: Multibody,
-    q: ArrayLike,
-    v: ArrayLike,
-    vdot: ArrayLike,
-    wrenches: ArrayLike | None = None,
-    wrench_bodies: Indices | None = None,
-    joint_wrenches: bool = False,
-) -> FloatArray | tuple[FloatArray, FloatArray]:
+) -> FloatArray:
     """Return the generalised forces tau (T, nv) required for the motion (recursive Newton-Euler algorithm).
 
     Args:
         q, v, vdot: (T, nq), (T, nv), (T, nv); for a quaternion joint, vdot is the derivative of the components of v.
         wrenches: (T, K, 6) F_Wo_W, [moment; force] about the world origin in world axes, N m and N, acting on the
             bodies with index wrench_bodies (K,).
-        joint_wrenches: also return the wrenches (T, B, 6) that each parent exerts on its body through the joint,
-            [moment; force] about the body origin in body axes.
 
     Returns tau, dual to v: N m for angles, N for travel, [moment; force] in body axes for a free joint. A frame with NaN has
     the result NaN. Raises ModelError for wrong shapes, indices or infinite numbers. Featherstone 2008, Table 5.1.
     """
-    positions, rates, accelerations = checked_state(mb, q, v=v, vdot=vdot)
-    frames, n = positions.shape[0], mb.tree.parent.shape[0]
-    loads, path, start = checked_wrenches(mb, frames, wrenches, wrench_bodies)
-    tau = np.empty((frames, mb.nv))
-    transmitted = np.empty((frames if joint_wrenches else 0, n, 6))
-    work = zero_workspace(kernels.work_size(mb.tree))
-    kernels.inverse_dynamics(mb.tree, positions, rates, accelerations, loads, path, start, tau, transmitted, work)
-    return (tau, rows_of_bodies(mb, transmitted)) if joint_wrenches else tau
+    motion = checked_state(mb, q, v=v, vdot=vdot)
+    return _newton_euler(mb.tree, motion, checked_wrenches(mb, len(motion[0]), wrenches, wrench_bodies))[0]
+
+
+def inverse_dynamics_with_joints(
+    mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, wrenches: ArrayLike, wrench_bodies: Indices
+) -> tuple[FloatArray, FloatArray]:
+    """Return tau (T, nv) of `inverse_dynamics`, and the wrenches (T, B, 6) that each parent exerts on its body through the joint.
+
+    The wrenches are [moment; force] about the body origin in body axes. Featherstone 2008, eq. 5.20.
+    """
+    motion = checked_state(mb, q, v=v, vdot=vdot)
+    loads = checked_wrenches(mb, len(motion[0]), wrenches, wrench_bodies)
+    tau, transmitted = _newton_euler(mb.tree, motion, loads, joints=True)
+    return tau, rows_of_bodies(mb, transmitted)
 
 
 def bias_forces(

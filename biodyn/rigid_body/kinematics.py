@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.kernels import dynamics, kinematics
 from biodyn.rigid_body.arguments import checked_array, checked_state, rows_of_bodies, zero_workspace
@@ -94,11 +94,6 @@ def joint_jacobians(mb: Multibody, q: ArrayLike) -> FloatArray:
     return J.reshape(-1, 6, mb.nv)
 
 
-def supporting_coordinates(mb: Multibody, body: int) -> BoolArray:
-    """Return a mask (nv,) of the velocity coordinates that move the body."""
-    return mb.paths[body].copy()
-
-
 def jacobian(mb: Multibody, q: ArrayLike, body: int | str, point: ArrayLike | None = None) -> FloatArray:
     """Return the geometric Jacobian (T, 6, nv) in world axes: [omega; velocity of the point] = J v.
 
@@ -168,7 +163,7 @@ class StickFigure:
         """Return the derivatives (T, 2 B, 3, nv) of the points with respect to the coordinates, m/rad or m/m, for q (T, nq)."""
         columns = joint_jacobians(mb, q)[:, None]  # (T, 1, 6, nv), about the world's origin
         x = self.points_at(mb, q)[..., None]
-        moves = np.stack([supporting_coordinates(mb, int(body)) for body in self.bodies]).astype(np.float64)
+        moves = mb.paths[self.bodies].astype(np.float64)
         omega = columns[:, :, :3]
         turned = np.stack(
             [omega[:, :, b] * x[:, :, c] - omega[:, :, c] * x[:, :, b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=2

@@ -16,7 +16,7 @@ from biodyn.geometry.points import all_finite, rigid_fit
 from biodyn.geometry.rotations import quaternion_from_matrix
 from biodyn.kernels import inverse_kinematics as ik
 from biodyn.kernels.inverse_kinematics import Problem, Work
-from biodyn.kernels.linear_algebra import row_stride as row_length
+from biodyn.kernels.linear_algebra import row_stride
 from biodyn.kernels.tree import FREE, Tree
 from biodyn.rigid_body.arguments import checked_array
 from biodyn.rigid_body.kinematics import body_poses
@@ -127,8 +127,8 @@ def _frames_after_turns(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, 
 def allocate_fit_memory(tree: Tree, nq: int, markers: int) -> Work:
     """Return the working memory for the fit of one frame."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
-    stride = row_length(int(tree.dof_depth.max(initial=0)))
-    padded = row_length(nq - 1)
+    stride = row_stride(int(tree.dof_depth.max(initial=0)))
+    padded = row_stride(nq - 1)
     base = np.array([tree.parent[i] == -1 and tree.kind[i] == FREE for i in tree.dof_link], dtype=np.bool_)
     return Work(
         q=np.zeros(padded),

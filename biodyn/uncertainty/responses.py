@@ -31,7 +31,6 @@ from biodyn.processing.kinematics.visibility import (
 )
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import Multibody, body_poses, inverse_dynamics_derivatives, joint_jacobians
-from biodyn.rigid_body.kinematics import supporting_coordinates
 from biodyn.uncertainty.error_sources import Columns, Frames, Source, to_single_precision
 from biodyn.uncertainty.inputs import PAIRS, Magnitudes, stride_movement
 
@@ -191,7 +190,7 @@ def _ancestor_mask(mb: Multibody) -> FloatArray:
     """Return a matrix (nv, nv) with 1 if the joint of a coordinate is an ancestor of, or equal to, the joint of the other, else
     0."""
     bodies = [int(np.flatnonzero(mb.link_of_body == link)[0]) for link in mb.tree.dof_link]
-    return np.stack([supporting_coordinates(mb, body) for body in bodies], axis=1).astype(np.float64)
+    return mb.paths[bodies].T.astype(np.float64, order="C")
 
 
 def _normal_matrix(

@@ -19,7 +19,7 @@ from biodyn.processing.contacts.evidence import MIN_CONTACT_S, OUTLINE_ERROR_M, 
 from biodyn.processing.contacts.feet import FootOutline, clear_of_plate
 from biodyn.processing.contacts.stances_off_plates import assigned_frames
 from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.filtering import finite_stretches, widen_mask
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.processing.signals.prepare import TrialSignals, with_plates
 from biodyn.recording import ForcePlate
@@ -127,19 +127,16 @@ def find_unmeasured_bearing(
     # Least missing vertical force, as a fraction of body weight: more than a hand on a rail or a stick carries.
     beyond_a_hand = 0.5
     smear = math.ceil(smear_s * rate_hz)
-    usable = {side: _usable_frames(side, contacts, foot_outlines, balance, smear) for side in SIDES}
-    measured = _measured_wrench(contacts, balance, smear)
-    single_support = {side: alone for side, (_, alone) in usable.items()}
-    scale = _weight_factor(balance, _mass_ratios(contacts, balance, measured, single_support, MIN_CONTACT_S * rate_hz))
+    usable, measured, scale = _compare_masses(contacts, foot_outlines, balance, smear, MIN_CONTACT_S * rate_hz)
     if scale is None:
         return dict(foot_outlines)
     on_plates = np.logical_and.reduce([frames for frames, _ in usable.values()])
     _, sustained, _ = missing_force(balance, measured, on_plates, scale, rate_hz)
-    missing = _widen_mask(np.nan_to_num(sustained) > beyond_a_hand, max(smear, round(0.5 * WINDOW_S * rate_hz)))
+    missing = widen_mask(np.nan_to_num(sustained) > beyond_a_hand, max(smear, round(0.5 * WINDOW_S * rate_hz)))
     result = {}
     for side, sole in foot_outlines.items():
         assigned = assigned_frames(side, contacts, len(missing))
-        result[side] = replace(sole, bearing=sole.bearing | (missing & ~_widen_mask(assigned, smear)))
+        result[side] = replace(sole, bearing=sole.bearing | (missing & ~widen_mask(assigned, smear)))
     return result
 
 
@@ -157,10 +154,7 @@ def judge_by_balance(
     # Shortest time with a known balance in which a contact is judged.
     min_known_s = 0.08
     smear, least_frames = math.ceil(smear_s * rate_hz), min_known_s * rate_hz
-    usable = {side: _usable_frames(side, contacts, foot_outlines, balance, smear) for side in SIDES}
-    measured = _measured_wrench(contacts, balance, smear)
-    single_support = {side: alone for side, (_, alone) in usable.items()}
-    scale = _weight_factor(balance, _mass_ratios(contacts, balance, measured, single_support, least_frames))
+    usable, measured, scale = _compare_masses(contacts, foot_outlines, balance, smear, least_frames)
     if scale is None:
         return list(contacts)
     judged: list[PlateContact] = []
@@ -181,7 +175,7 @@ def judge_by_balance(
             "balance_told_s": float(np.count_nonzero(known)) / rate_hz,
             "balance_mass_kg": scale.weight_n / body_weight_n(1.0),
         }
-        item = replace(item, contact=replace(item.contact, evidence=evidence))
+        item = item.revised(evidence=evidence)
         if np.count_nonzero(on_plates) < least_frames:
             judged.append(item)
         elif item.frame_overhang_m is not None:
@@ -202,18 +196,13 @@ def _usable_frames(
     other foot in swing."""
     opposite = other_side(side)
     other = foot_outlines[opposite]
-    assigned = np.zeros(len(other.known), dtype=bool)
+    elsewhere = (other.bearing & ~assigned_frames(opposite, contacts, len(other.known))) | ~other.known
     for item in contacts:
-        if item.contact.side == opposite and item.contact.decision == "assigned":
-            assigned[item.first : item.stop] = True
-    elsewhere = (other.bearing & ~assigned) | ~other.known
-    for item in contacts:
-        if item.contact.decision == "ambiguous" or (
-            item.frame_overhang_m is not None and item.contact.side == opposite
-        ):
-            elsewhere[item.first : item.stop] |= other.bearing[item.first : item.stop]
-    on_plates = ~_widen_mask(elsewhere, smear) & balance.known
-    return np.asarray(on_plates), np.asarray(on_plates & ~_widen_mask(other.bearing | ~other.known, smear))
+        overhangs = item.frame_overhang_m is not None and item.contact.side == opposite
+        if item.contact.decision == "ambiguous" or overhangs:
+            elsewhere[item.rows] |= other.bearing[item.rows]
+    on_plates = ~widen_mask(elsewhere, smear) & balance.known
+    return np.asarray(on_plates), np.asarray(on_plates & ~widen_mask(other.bearing | ~other.known, smear))
 
 
 def _measured_wrench(contacts: Sequence[PlateContact], balance: BodyBalance, smear: int) -> FloatArray:
@@ -223,42 +212,40 @@ def _measured_wrench(contacts: Sequence[PlateContact], balance: BodyBalance, sme
         foreign, of_feet = np.zeros(len(total), dtype=bool), np.zeros(len(total), dtype=bool)
         for item in contacts:
             if item.plate == index and item.feet:
-                of_feet[item.first : item.stop] = True
+                of_feet[item.rows] = True
             elif item.plate == index and item.contact.decision == "rejected":
-                foreign[item.first : item.stop] = True
-        total += np.where((_widen_mask(foreign & ~of_feet, smear) & ~of_feet)[:, None], 0.0, wrench)
+                foreign[item.rows] = True
+        total += np.where((widen_mask(foreign & ~of_feet, smear) & ~of_feet)[:, None], 0.0, wrench)
     return total
 
 
-def _mass_ratios(
+def _compare_masses(
     contacts: Sequence[PlateContact],
+    foot_outlines: Mapping[Side, FootOutline],
     balance: BodyBalance,
-    measured: FloatArray,
-    single_support: Mapping[Side, BoolArray],
+    smear: int,
     least_frames: float,
-) -> list[float]:
-    """Return the ratio of measured to required vertical force of each assigned contact in single support."""
-    ratios = []
-    for item in contacts:
-        side = item.contact.side
-        if side is None or item.contact.decision != "assigned":
-            continue
-        rows = single_support[side] & _frame_rows(item, len(measured))
-        if np.count_nonzero(rows) >= least_frames:
-            ratios.append(float(measured[rows, 4].sum() / balance.required[rows, 4].sum()))
-    return ratios
-
-
-def _weight_factor(balance: BodyBalance, ratios: Sequence[float]) -> _Scale | None:
-    """Return the scale of the required wrench; None if neither body mass nor a contact determines it."""
+) -> tuple[dict[Side, tuple[BoolArray, BoolArray]], FloatArray, _Scale | None]:
+    """Return `_usable_frames` of both sides, `_measured_wrench`, and the scale of the required wrench; None if neither body mass
+    nor an assigned contact in single support determines it."""
     # If the contacts agree on body mass within this fraction, their median replaces the stated mass.
     mass_agrees = 0.05
+    usable = {side: _usable_frames(side, contacts, foot_outlines, balance, smear) for side in SIDES}
+    measured = _measured_wrench(contacts, balance, smear)
+    ratios = []
+    for item in contacts:
+        if item.assigned_side is not None:
+            rows = usable[item.assigned_side][1] & _frame_rows(item, len(measured))
+            if np.count_nonzero(rows) >= least_frames:
+                ratios.append(float(measured[rows, 4].sum() / balance.required[rows, 4].sum()))
     middle = float(np.median(ratios)) if ratios else math.nan
     near = sum(abs(ratio - middle) <= mass_agrees * abs(middle) for ratio in ratios)
     agreed = len(ratios) >= 2 and 2 * near > len(ratios)
     if balance.mass_known:
-        return _Scale(middle if agreed else 1.0, body_weight_n(balance.model_mass_kg), agreed)
-    return _Scale(middle, body_weight_n(middle * balance.model_mass_kg), agreed) if ratios and middle > 0.0 else None
+        return usable, measured, _Scale(middle if agreed else 1.0, body_weight_n(balance.model_mass_kg), agreed)
+    if not middle > 0.0:
+        return usable, measured, None
+    return usable, measured, _Scale(middle, body_weight_n(middle * balance.model_mass_kg), agreed)
 
 
 def _split_at_plate_edge(
@@ -280,13 +267,13 @@ def _split_at_plate_edge(
         f"the plates measure {abs(mean_n):.0f} N {'less' if mean_n >= 0.0 else 'more'} than required by the motion"
     )
     if abs(mean_n) > SUPPORTS * scale.weight_n:
-        return [_reject(item, f"{overhang}, and {difference}")]
-    supported = np.abs(np.nan_to_num(sustained[item.first : item.stop], nan=np.inf)) <= SUPPORTS
+        return [item.rejected(f"{overhang}, and {difference}")]
+    supported = np.abs(np.nan_to_num(sustained[item.rows], nan=np.inf)) <= SUPPORTS
     accepted = supported | (frame_overhang_m <= OUTLINE_ERROR_M)
     first, stop = max(finite_stretches(accepted), key=lambda run: run[1] - run[0], default=(0, 0))
     if stop - first < max(MIN_CONTACT_S * rate_hz, min_supported_share * len(accepted)):
         supported_ms = 1000 * (stop - first) / rate_hz
-        return [_reject(item, f"{overhang}; the balance of forces supports only {supported_ms:.0f} ms of it")]
+        return [item.rejected(f"{overhang}; the balance of forces supports only {supported_ms:.0f} ms of it")]
     reason = (
         f"supported by the balance of forces ({difference}, at most "
         f"{item.contact.evidence['balance_worst_n']:.0f} N), although {overhang}"
@@ -303,11 +290,10 @@ def _cut_frames(
     begin, end = item.first + first, item.first + stop
     begin_s = item.contact.start_s if begin == item.first else begin / rate_hz
     end_s = item.contact.end_s if end == item.stop else end / rate_hz
-    before = replace(_reject(item, unknown), stop=begin, cut_after=True)
-    after = replace(_reject(item, unknown), first=end, cut_before=True)
+    before = replace(item.rejected(unknown), stop=begin, cut_after=True)
+    after = replace(item.rejected(unknown), first=end, cut_before=True)
     middle = replace(
-        item,
-        contact=replace(item.contact, decision="assigned", reason=reason),
+        item.revised(decision="assigned", reason=reason),
         first=begin,
         stop=end,
         cut_before=item.cut_before or begin > item.first,
@@ -320,7 +306,7 @@ def _cut_frames(
 
 
 def _set_times(item: PlateContact, start_s: float, end_s: float) -> PlateContact:
-    return replace(item, contact=replace(item.contact, start_s=start_s, end_s=end_s), frame_overhang_m=None)
+    return replace(item.revised(start_s=start_s, end_s=end_s), frame_overhang_m=None)
 
 
 def _whole_sole(item: PlateContact, scale: _Scale) -> PlateContact:
@@ -341,37 +327,24 @@ def _whole_sole(item: PlateContact, scale: _Scale) -> PlateContact:
     if abs(mean_n) <= limit_n or (mean_n < 0.0 and not scale.agreed):
         return item
     if mean_n < 0.0:
-        return _reject(
-            item,
+        return item.rejected(
             f"the plate measures {-mean_n:.0f} N more than required by the motion, so that something else also "
             "loads it",
         )
     at_foot = evidence["balance_arm_m"] < same_place_m and scale.agreed
     if at_foot or evidence["overhang_m"] > 0.0 or evidence["cop_to_edge_m"] < near_edge_m:
-        return _reject(
-            item,
+        return item.rejected(
             f"the plates measure {mean_n:.0f} N less than required by the motion, so that part of the foot is "
             "not on them",
         )
     reason = f"{item.contact.reason}; an unmeasured support carries {mean_n:.0f} N of the body"
-    return replace(item, contact=replace(item.contact, reason=reason))
-
-
-def _reject(item: PlateContact, reason: str) -> PlateContact:
-    return replace(item, contact=replace(item.contact, decision="rejected", reason=reason))
+    return item.revised(reason=reason)
 
 
 def _frame_rows(item: PlateContact, frames: int) -> BoolArray:
     rows = np.zeros(frames, dtype=bool)
-    rows[item.first : item.stop] = True
+    rows[item.rows] = True
     return rows
-
-
-def _widen_mask(mask: BoolArray, frames: int) -> BoolArray:
-    wide = mask.copy()
-    for first, stop in finite_stretches(mask):
-        wide[max(first - frames, 0) : stop + frames] = True
-    return wide
 
 
 def with_known_feet(

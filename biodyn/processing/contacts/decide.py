@@ -115,48 +115,27 @@ def _apply_override(contacts: list[PlateContact], entry: ContactOverride, rate_h
     stop = load[-1].stop if stop_s == end_s else round(stop_s * rate_hz)
     unchanged = [item for item in contacts if not any(item is part for part in load)]
     for item in load:
+        own_start_s, own_end_s = item.contact.start_s, item.contact.end_s
         if item.first < first:
             end = min(item.stop, first)
-            unchanged.append(
-                _remaining_part(item, item.first, end, item.contact.start_s, min(item.contact.end_s, begin_s))
-            )
+            unchanged.append(_remaining_part(item, item.first, end, own_start_s, min(own_end_s, begin_s)))
         if item.stop > stop:
             at = max(item.first, stop)
-            unchanged.append(
-                _remaining_part(item, at, item.stop, max(item.contact.start_s, stop_s), item.contact.end_s)
-            )
+            unchanged.append(_remaining_part(item, at, item.stop, max(own_start_s, stop_s), own_end_s))
     side = _side_of(entry)
     model = max(load, key=lambda item: min(item.stop, stop) - max(item.first, first))
-    contact = replace(
-        model.contact,
-        start_s=begin_s,
-        end_s=stop_s,
-        side=side,
-        decision="assigned" if side else "rejected",
-        reason="set by the user",
-    )
+    decision: ContactDecision = "assigned" if side else "rejected"
+    given = model.revised(start_s=begin_s, end_s=stop_s, side=side, decision=decision, reason="set by the user")
     # Without a side, the ground reactions of the feet that may have stood there stay unknown.
     feet = (side,) if side else tuple(dict.fromkeys(foot for item in load for foot in item.feet))
-    unchanged.append(
-        PlateContact(
-            contact,
-            model.plate,
-            first,
-            stop,
-            feet,
-            cut_before=load[0].cut_before if near else True,
-            cut_after=load[-1].cut_after if stop_s == end_s else True,
-        )
-    )
-    return unchanged
+    cuts = (load[0].cut_before or not near, load[-1].cut_after or stop_s != end_s)
+    return [*unchanged, PlateContact(given.contact, model.plate, first, stop, feet, *cuts)]
 
 
 def _remaining_part(item: PlateContact, first: int, stop: int, start_s: float, end_s: float) -> PlateContact:
     """Return the part of a contact before or after the contact set by the user."""
-    contact = replace(item.contact, start_s=start_s, end_s=end_s)
     return replace(
-        item,
-        contact=contact,
+        item.revised(start_s=start_s, end_s=end_s),
         first=first,
         stop=stop,
         cut_before=item.cut_before or first > item.first,
@@ -198,7 +177,7 @@ def without_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
         is_part = item.cut_before or item.cut_after or contact.decision == "ambiguous"
         if length < MIN_CONTACT_S and not is_part and not on_other_plate:
             reason = f"the load lasts only {length:.2f} s, but a foot contact lasts at least {MIN_CONTACT_S:.2f} s"
-            item = replace(item, contact=replace(contact, decision="rejected", side=None, reason=reason), feet=())
+            item = replace(item.revised(decision="rejected", side=None, reason=reason), feet=())
         checked.append(item)
     return checked
 
@@ -223,21 +202,17 @@ def with_possible_feet(
         if not math.isfinite(peak_bw):
             peak_bw = evidence["peak_n"] / (usual_kg * STANDARD_GRAVITY_M_S2)
         if item.contact.decision == "rejected" and not item.feet and peak_bw >= least_bw:
-            rows = slice(item.first, item.stop)
-            free = {
-                side: ~assigned_frames(side, contacts, len(sole.bearing))[rows] for side, sole in foot_outlines.items()
-            }
-            rests = {
-                side: sole.bearing[rows]
-                & (np.nan_to_num(sole.distance_to(corners)[rows], nan=np.inf).min(axis=1) < step_m)
-                for side, sole in foot_outlines.items()
-            }
-            feet = tuple(side for side in foot_outlines if np.mean(free[side] & rests[side]) >= least_share)
+            free, rests = {}, {}
+            for side, sole in foot_outlines.items():
+                distance = np.nan_to_num(sole.distance_to(corners)[item.rows], nan=np.inf).min(axis=1)
+                free[side] = ~assigned_frames(side, contacts, len(sole.bearing))[item.rows]
+                rests[side] = free[side] & sole.bearing[item.rows] & (distance < step_m)
+            feet = tuple(side for side in rests if np.mean(rests[side]) >= least_share)
             if not feet and peak_bw >= beyond_a_hand_bw:
-                feet = tuple(side for side in foot_outlines if np.mean(free[side]) >= least_share)
+                feet = tuple(side for side in free if np.mean(free[side]) >= least_share)
             names = " or the ".join(SIDE_NAMES[side] for side in feet)
             reason = f"{item.contact.reason}; the {names} foot may have applied it" if feet else item.contact.reason
-            item = replace(item, feet=feet, contact=replace(item.contact, reason=reason))
+            item = replace(item.revised(reason=reason), feet=feet)
         checked.append(item)
     return checked
 
@@ -343,10 +318,8 @@ def _decide_part(load: Load, part: Part, level_n: float) -> list[PlateContact]:
     parts = _decide_load(load)
     begin_s, end_s = times_above(load.plate, part, level_n + load.threshold_n)
     # The wider range of frames is kept, because the filter spreads the force over it.
-    first = parts[0]
-    parts[0] = replace(first, contact=replace(first.contact, start_s=begin_s), cut_before=part.cut_before)
-    last = parts[-1]
-    parts[-1] = replace(last, contact=replace(last.contact, end_s=end_s), cut_after=part.cut_after)
+    parts[0] = replace(parts[0].revised(start_s=begin_s), cut_before=part.cut_before)
+    parts[-1] = replace(parts[-1].revised(end_s=end_s), cut_after=part.cut_after)
     return [_reject_implausible(load, part_contact, level_n) for part_contact in parts]
 
 
@@ -369,7 +342,7 @@ def _reject_implausible(load: Load, part_contact: PlateContact, level_n: float) 
         reason = f"the plate has no signal for {1000 * silent_s:.0f} ms of the contact"
     if not reason or contact.decision != "assigned":
         return part_contact
-    return replace(part_contact, contact=replace(contact, decision="rejected", reason=reason))
+    return part_contact.rejected(reason)
 
 
 def _decide_load(load: Load) -> list[PlateContact]:

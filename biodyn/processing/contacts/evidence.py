@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArr
 from biodyn.geometry.points import lengths, signed_distance
 from biodyn.processing.contacts.feet import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals, find_loads, missed_times, plate_surface
-from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.recording import Contact
+from biodyn.processing.signals.filtering import finite_stretches, widen_mask
+from biodyn.recording import Contact, SharedLoad
 
 # Largest height of a standing sole above or below the surface of a plate (shoe, marker and model error).
 MAX_SOLE_HEIGHT_M = 0.08
@@ -68,10 +68,7 @@ def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline]
         touches = near & sole.low & (speed < max_speed_m_s)
         level = np.abs(np.nan_to_num(height_over(plate, sole.outline_W), nan=np.inf)) < MAX_SOLE_HEIGHT_M
         here |= (touches.any(axis=1) & level) | ~sole.known
-    widen = round(widen_s * rate_hz)
-    wide = here.copy()
-    for first, stop in finite_stretches(here):
-        wide[max(first - widen, 0) : stop + widen] = True
+    wide = widen_mask(here, round(widen_s * rate_hz))
     for first, stop in finite_stretches(~wide):
         if stop - first < MIN_ABSENT_S * rate_hz:
             wide[first:stop] = True
@@ -177,23 +174,6 @@ class Load:
 
 
 @dataclass(frozen=True)
-class SharedWrench:
-    """Share of one foot in a load of two feet on one plate, in a window around its stance; zero outside the stance.
-
-    Attributes:
-        raw: unfiltered wrench (n, 6) F_Wo_W at the rate of the plate, starting at sample `first_sample`.
-        wrench: wrench (m, 6), filtered like the plates, at the marker frames, starting at frame `first_frame`.
-        sd: standard deviations (K, m, 6) of `wrench` from K independent error sources.
-    """
-
-    first_sample: int
-    raw: FloatArray
-    first_frame: int
-    wrench: FloatArray
-    sd: FloatArray
-
-
-@dataclass(frozen=True)
 class PlateContact:
     """Contact: a load of a plate, or a part of it, with the decision.
 
@@ -216,7 +196,25 @@ class PlateContact:
     cut_before: bool = False
     cut_after: bool = False
     frame_overhang_m: FloatArray | None = None
-    share: SharedWrench | None = None
+    share: SharedLoad | None = None
+
+    @property
+    def rows(self) -> slice:
+        """The frames."""
+        return slice(self.first, self.stop)
+
+    @property
+    def assigned_side(self) -> Side | None:
+        """Side of the foot to which the load is assigned; None without one."""
+        return self.contact.side if self.contact.decision == "assigned" else None
+
+    def revised(self, **changes: Any) -> PlateContact:
+        """Return the item with changed entries of its contact."""
+        return replace(self, contact=replace(self.contact, **changes))
+
+    def rejected(self, reason: str) -> PlateContact:
+        """Return the item, rejected for a reason."""
+        return self.revised(decision="rejected", reason=reason)
 
 
 @dataclass(frozen=True)

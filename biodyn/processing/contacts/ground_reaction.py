@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.contacts.balance import BodyBalance, body_weight_n, find_unmeasured_bearing, required_wrench
 from biodyn.processing.contacts.decide import decide_contacts
-from biodyn.processing.contacts.evidence import PlateContact, SharedWrench
+from biodyn.processing.contacts.evidence import PlateContact
 from biodyn.processing.contacts.feet import FootOutline, foot_outline
 from biodyn.processing.contacts.loading import (
     NOISE_FACTOR,
@@ -109,27 +109,23 @@ def reaction_from_decisions(
     full_bandwidth: the reaction at full bandwidth if already known; None = computed here. strikes_s: times (N,) s of the foot
     strikes of each side from gait events; without them, a stance off the plates starts when the sole comes to rest.
     """
-    strikes_s = strikes_s or {}
-    reaction = ground_reaction(
-        plates,
-        decisions.with_filter_of(plates, rate_hz),
-        decisions.outlines,
-        rate_hz,
-        strikes_s=strikes_s,
-        threshold_n=settings.threshold_n,
-        smear_s=smear_s,
-    )
-    full = [plate.at_full_bandwidth() for plate in plates]
-    if full_bandwidth is None and full and all(plate.cutoff_hz for plate in full):
-        full_bandwidth = ground_reaction(
-            full,
-            [_filter_like_plate(item, full[item.plate], rate_hz) for item in decisions.items],
+
+    def reaction_of(plates: Sequence[PlateSignals], items: Sequence[PlateContact], smear_s: float) -> GroundReaction:
+        return ground_reaction(
+            plates,
+            items,
             decisions.outlines,
             rate_hz,
-            strikes_s=strikes_s,
+            strikes_s=strikes_s or {},
             threshold_n=settings.threshold_n,
-            smear_s=0.5 / min(plate.cutoff_hz for plate in full),
+            smear_s=smear_s,
         )
+
+    reaction = reaction_of(plates, decisions.with_filter_of(plates, rate_hz), smear_s)
+    full = [plate.at_full_bandwidth() for plate in plates]
+    if full_bandwidth is None and full and all(plate.cutoff_hz for plate in full):
+        items = [_filter_like_plate(item, full[item.plate], rate_hz) for item in decisions.items]
+        full_bandwidth = reaction_of(full, items, 0.5 / min(plate.cutoff_hz for plate in full))
     return reaction if full_bandwidth is None else replace(reaction, full_bandwidth=full_bandwidth)
 
 
@@ -168,8 +164,8 @@ def ground_reaction(
     surface = {side: np.zeros(frames) for side in SIDES}
     spans = filter_supports(plates, contacts, frames, tail)
     for item, (first, stop) in zip(contacts, spans, strict=True):
-        side = item.contact.side
-        if side is None or item.contact.decision != "assigned":
+        side = item.assigned_side
+        if side is None:
             continue
         if item.share is not None:
             first, stop, part = _shared_rows(item, item.share, frames, tail)
@@ -209,24 +205,17 @@ def ground_reaction(
         on_floor=on_floor,
         centre_of_pressure=points,
         free_moment=moments,
-        shared=tuple(_shared_loads(contacts)),
+        shared=tuple(item.share for item in contacts if item.share is not None and item.assigned_side is not None),
         near_unmeasured={side: near[side] & measured[side] for side in SIDES},
         expected_sd={} if expected is None else expected[1],
     )
 
 
-def _shared_rows(item: PlateContact, share: SharedWrench, frames: int, tail: int) -> tuple[int, int, FloatArray]:
+def _shared_rows(item: PlateContact, share: SharedLoad, frames: int, tail: int) -> tuple[int, int, FloatArray]:
     """Return the frames [first, stop) of the filtered share of a foot, limited by the cuts of the load, and its wrench."""
     first = item.first if item.cut_before else max(item.first - tail, share.first_frame)
     stop = item.stop if item.cut_after else min(item.stop + tail, share.first_frame + len(share.wrench), frames)
     return first, stop, share.wrench[first - share.first_frame : stop - share.first_frame]
-
-
-def _shared_loads(contacts: Sequence[PlateContact]) -> Iterator[SharedLoad]:
-    for item in contacts:
-        side, share = item.contact.side, item.share
-        if share is not None and side is not None and item.contact.decision == "assigned":
-            yield SharedLoad(item.contact.plate, side, share.first_sample, share.raw, share.first_frame, share.sd)
 
 
 def filter_supports(

@@ -170,7 +170,7 @@ def assigned_frames(side: Side, contacts: Sequence[PlateContact], frames: int, w
     """Return the frames (T,) of the contacts assigned to a foot, extended by `widen` frames on both sides."""
     covered = np.zeros(frames, dtype=bool)
     for item in contacts:
-        if item.contact.side == side and item.contact.decision == "assigned":
+        if item.assigned_side == side:
             # Contacts are not extended where the share of the other foot in the same load starts.
             before = 0 if item.cut_before else widen
             after = 0 if item.cut_after else widen
@@ -183,7 +183,7 @@ def loaded_frames(side: Side, contacts: Sequence[PlateContact], frames: int) -> 
     loaded = np.zeros(frames, dtype=bool)
     for item in contacts:
         if side in item.feet:
-            loaded[item.first : item.stop] = True
+            loaded[item.rows] = True
     return loaded
 
 
@@ -193,8 +193,8 @@ def _delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline]
     largest_delay_s = 0.06
     delays_s = []
     for item in contacts:
-        side = item.contact.side
-        if side is None or item.contact.decision != "assigned" or item.cut_before or item.first == 0:
+        side = item.assigned_side
+        if side is None or item.cut_before or item.first == 0:
             continue
         for first, stop in finite_stretches(soles[side].bearing):
             if first < item.stop and stop > item.first and first > 0:
@@ -238,9 +238,9 @@ def pre_strike_force(
     reach = int(np.ceil(reach_smears * smear_s * rate_hz))
     ahead_s = np.arange(-reach, 2) / rate_hz
     known = [
-        _in_foot_axes(plates[item.plate].wrench, item, span, soles[item.contact.side], ahead_s, rate_hz)
+        _in_foot_axes(plates[item.plate].wrench, item, span, soles[item.assigned_side], ahead_s, rate_hz)
         for item, span in zip(contacts, spans, strict=True)
-        if item.contact.side is not None and _is_whole_strike(item)
+        if item.assigned_side is not None and not item.cut_before and item.share is None and item.first > 0
     ]
     known = [wrench for wrench in known if np.isfinite(wrench).all()]
     if not known:
@@ -263,11 +263,6 @@ def pre_strike_force(
             ):
                 target[rows] += _rotate_to_world(_interpolate_rows(ahead_s * rate_hz, values, at), side, *place)
     return wrenches, sd
-
-
-def _is_whole_strike(item: PlateContact) -> bool:
-    """Return whether a contact is an assigned one with its whole strike on one plate."""
-    return item.contact.decision == "assigned" and not item.cut_before and item.share is None and item.first > 0
 
 
 def _in_foot_axes(

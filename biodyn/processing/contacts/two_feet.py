@@ -10,11 +10,12 @@ import numpy as np
 from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side
 from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
-from biodyn.processing.contacts.evidence import MIN_SHARED_S, Load, SharedWrench
+from biodyn.processing.contacts.evidence import MIN_SHARED_S, Load
 from biodyn.processing.contacts.feet import FootOutline
 from biodyn.processing.contacts.loading import plate_surface
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.plates import at_marker_frames
+from biodyn.recording import SharedLoad
 
 
 @dataclass(frozen=True)
@@ -267,7 +268,7 @@ class Stance:
     end_s: float
     cut_before: bool
     cut_after: bool
-    share: SharedWrench
+    share: SharedLoad
     shared_s: float
     force_sd_n: float
 
@@ -426,7 +427,9 @@ def _combine_stance(
         end_s=(load.end_s if after is None else end / rate) if known_to else alone[1] / load.rate_hz,
         cut_before=not known_from,
         cut_after=not known_to,
-        share=SharedWrench(
+        share=SharedLoad(
+            plate=plate.number,
+            side=side,
             first_sample=origin,
             raw=window,
             first_frame=first_frame,

@@ -9,10 +9,10 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.model.from_osim.subject import ImportedModel
-from biodyn.processing.dynamics.solve import Dynamics, distal_feet, masked_dynamics
+from biodyn.processing.dynamics.solve import Dynamics, Loads, distal_feet, masked_dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction, Motion
-from biodyn.rigid_body import InverseKinematics, body_poses, inverse_dynamics
+from biodyn.rigid_body import InverseKinematics, body_poses, inverse_dynamics_with_joints
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,31 +105,25 @@ def imported_dynamics(
     """
     model = fit.model
     assert isinstance(model, ImportedModel)
-    mb, known, model_motion = model.multibody, fit.reliable, fit.motion
-    loads, links = np.nan_to_num(wrenches), np.asarray(bodies, dtype=np.int64)
-    tau = np.full_like(model_motion.v, np.nan)
-    transmitted = np.full((len(tau), len(mb.body_names), 6), np.nan)
-    rows = fit.solved
-    tau[rows], transmitted[rows] = inverse_dynamics(
-        mb, model_motion.q[rows], model_motion.v[rows], model_motion.vdot[rows], loads[rows], links, joint_wrenches=True
+    known, rows, tree_motion = fit.reliable, fit.solved, fit.motion
+    forces, links = np.nan_to_num(wrenches), np.asarray(bodies, dtype=np.int64)
+    tau = np.full_like(tree_motion.v, np.nan)
+    transmitted = np.full((len(tau), len(model.multibody.body_names), 6), np.nan)
+    tau[rows], transmitted[rows] = inverse_dynamics_with_joints(
+        model.multibody, tree_motion.q[rows], tree_motion.v[rows], tree_motion.vdot[rows], forces[rows], links
     )
     tau[~known] = np.nan
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
-    below = distal_feet(model, sides)
-    columns = motion.columns_of(model)
     valid_body = {
         name: np.logical_and.reduce([known, *(reaction.measured[side] for side in feet)])
-        for name, feet in below.items()
+        for name, feet in distal_feet(model, sides).items()
     }
-    determined = covered[:, columns] & np.isfinite(motion.tau[:, columns])
-    torque_valid = (
-        determined & np.stack([valid_body[c.body] for c in model.coordinates] or [known], axis=1)[:, : len(columns)]
-    )
+    columns = motion.columns_of(model)
+    of_model = motion.tau[:, columns]
+    valid = np.stack([valid_body[c.body] for c in model.coordinates] or [known], axis=1)[:, : len(columns)]
+    torque_valid = covered[:, columns] & np.isfinite(of_model) & valid
     all_known = np.logical_and.reduce([known, *(reaction.balanced(side) for side in sides)])
     # no residual exists without forces
     balanced = all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)
-    torques = np.where(torque_valid, motion.tau[:, columns], np.nan)
-    R_root = fit.link_R_W[:, 0]
-    return masked_dynamics(
-        fit, reaction, tau, (torques, torque_valid), balanced, R_root, transmitted, valid_body, (links, loads)
-    )
+    loads = Loads(links, forces, balanced, torque_valid, valid_body)
+    return masked_dynamics(fit, reaction, loads, tau, np.where(torque_valid, of_model, np.nan), transmitted)

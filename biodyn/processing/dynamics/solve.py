@@ -14,7 +14,7 @@ from biodyn.library.tables import sided_rows
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction, Markers
-from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
+from biodyn.rigid_body import body_poses, inverse_dynamics_with_joints, joint_jacobians
 from biodyn.variables import segment_title
 
 
@@ -230,66 +230,39 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     loads = known_loads(fit, reaction)
     tau = np.full_like(motion.v, np.nan)
     transmitted = np.full((len(tau), len(model.multibody.body_names), 6), np.nan)
-    tau[known], transmitted[known] = inverse_dynamics(
-        model.multibody,
-        motion.q[known],
-        motion.v[known],
-        motion.vdot[known],
-        wrenches=loads.wrenches[known],
-        wrench_bodies=loads.links,
-        joint_wrenches=True,
+    tau[known], transmitted[known] = inverse_dynamics_with_joints(
+        model.multibody, motion.q[known], motion.v[known], motion.vdot[known], loads.wrenches[known], loads.links
     )
-    columns = [c.v_index for c in model.coordinates]
-    torques = np.where(loads.torque_valid, tau[:, columns], np.nan)
-    R_root, _ = fit.body_pose(model.skeleton.root.name)
-    return masked_dynamics(
-        fit,
-        reaction,
-        tau,
-        (torques, loads.torque_valid),
-        loads.balanced,
-        R_root,
-        transmitted,
-        loads.valid_body,
-        (loads.links, loads.wrenches),
-    )
+    torques = np.where(loads.torque_valid, tau[:, [c.v_index for c in model.coordinates]], np.nan)
+    return masked_dynamics(fit, reaction, loads, tau, torques, transmitted)
 
 
 def masked_dynamics(
-    fit: Fit,
-    reaction: GroundReaction,
-    tau: FloatArray,
-    own: tuple[FloatArray, BoolArray],
-    balanced: BoolArray,
-    R_root: FloatArray,
-    transmitted: FloatArray,
-    valid_body: dict[str, BoolArray],
-    loads: tuple[np.ndarray, FloatArray],
+    fit: Fit, reaction: GroundReaction, loads: Loads, tau: FloatArray, torques: FloatArray, transmitted: FloatArray
 ) -> Dynamics:
     """Return the result of inverse dynamics, masked where a relevant contact is unknown.
 
     Parameters:
-        tau: (T, nv) generalised forces. own: torques (T, C) of the coordinates, and the frames in which they are valid.
-        balanced: (T,) frames in which the residual of the whole body is known. R_root: (T, 3, 3) rotation of the root in World.
-        transmitted: (T, L, 6) wrenches transmitted by the joints. valid_body: (T,) validity of the joint load, by segment.
-        loads: links (K,) and wrenches (T, K, 6) on them.
+        loads: wrenches, and the frames in which results are valid. tau: (T, nv) generalised forces.
+        torques: (T, C) of the coordinates. transmitted: (T, L, 6) wrenches transmitted by the joints.
     """
     sides: list[Side] = [side for side in reaction.wrench if side in fit.model.sole_body]
-    residual = np.where(balanced[:, None], tau[:, :6], np.nan)
-    planes = rotation_planes(fit.model)
+    residual = np.where(loads.balanced[:, None], tau[:, :6], np.nan)
+    R_root = fit.link_R_W[:, 0]
     return Dynamics(
         tau=tau,
-        torques=own[0],
-        torque_valid=own[1],
+        torques=torques,
+        torque_valid=loads.torque_valid,
         residual_force=np.einsum("tij,tj->ti", R_root, residual[:, 3:]),
         residual_moment=np.einsum("tij,tj->ti", R_root, residual[:, :3]),
-        residual_valid=balanced,
+        residual_valid=loads.balanced,
         joints=tuple(
-            compute_joint_load(fit, tau, transmitted, name, own, valid_body[name]) for name, own in planes.items()
+            compute_joint_load(fit, tau, transmitted, name, planes, loads.valid_body[name])
+            for name, planes in rotation_planes(fit.model).items()
         ),
         reason=tuple(missing_reasons(fit, reaction, sides)),
-        foot_wrench_links=loads[0],
-        foot_wrenches=loads[1],
+        foot_wrench_links=loads.links,
+        foot_wrenches=loads.wrenches,
     )
 
 

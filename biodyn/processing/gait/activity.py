@@ -27,12 +27,11 @@ TOGETHER_SHARE = 0.6
 
 @dataclass(frozen=True)
 class FootStep:
-    """One step of a foot: side, start and end (s), horizontal distance and rise (m)."""
+    """One step of a foot: side, start and end (s), and rise (m)."""
 
     side: Side
     start_s: float
     end_s: float
-    distance_m: float
     rise_m: float
 
 
@@ -69,15 +68,7 @@ def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, r
             standing = foot.bearing[begin] and foot.bearing[end]
             if np.hypot(way[0], way[2]) > least_move_m or (standing and abs(rise) > LEAST_RISE_M):
                 # The rise is unknown in a step that the recording cuts off.
-                steps.append(
-                    FootStep(
-                        side,
-                        begin / rate_hz,
-                        end / rate_hz,
-                        float(np.hypot(way[0], way[2])),
-                        float(rise) if standing else 0.0,
-                    )
-                )
+                steps.append(FootStep(side, begin / rate_hz, end / rate_hz, float(rise) if standing else 0.0))
     return sorted(steps, key=lambda move: move.start_s + move.end_s)
 
 
@@ -119,12 +110,8 @@ def find_flights(
     high = over_surface.min(axis=0) > least_height_m
     intervals_s = []
     for first, stop in finite_stretches(air & np.isfinite(acceleration)):
-        mean = float(acceleration[first:stop].mean())
-        if (
-            high[first:stop].any()
-            and stop - first >= least_flight_s * rate_hz
-            and mean < -falling_g * STANDARD_GRAVITY_M_S2
-        ):
+        falling = float(acceleration[first:stop].mean()) < -falling_g * STANDARD_GRAVITY_M_S2
+        if falling and high[first:stop].any() and stop - first >= least_flight_s * rate_hz:
             intervals_s.append((first / rate_hz, stop / rate_hz))
     return intervals_s
 

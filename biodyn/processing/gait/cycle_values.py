@@ -36,23 +36,10 @@ _FAULTS = {
 }
 
 
-@dataclass(frozen=True)
-class ExcludedCurves:
-    """Invalid variables of one cycle.
-
-    Attributes:
-        faults: why a variable is non-physiological, by column of the signals.
-        reasons: why a variable is invalid, by column; includes the loads that depend on a non-physiological variable.
-    """
-
-    faults: Mapping[int, CurveFault]
-    reasons: Mapping[int, str]
-
-
 def find_excluded_curves(
     signals: Sequence[CycleSignal], curves: FloatArray, feet: Mapping[str, Sequence[Side]], side: Side, factor: float
-) -> ExcludedCurves:
-    """Return the invalid variables of one cycle (101, k) of the k signals.
+) -> tuple[Mapping[int, CurveFault], Mapping[int, str]]:
+    """Return the faults and the reasons (see `CycleValues`) of the invalid variables of one cycle (101, k) of the k signals.
 
     Moments and powers of one leg depend on the same motion and foot. If one of them or the ground reaction is
     non-physiological, or if an angle of the leg jumps, all of them are invalid. In the rest of the body only the loads of the
@@ -71,7 +58,7 @@ def find_excluded_curves(
     for column, signal in enumerate(signals):
         if signal.kind == "load" and (why := invalid.get(_load_group(signal, feet, side))):
             reasons.setdefault(column, why)
-    return ExcludedCurves(faults, reasons)
+    return faults, reasons
 
 
 def _load_group(signal: CycleSignal, feet: Mapping[str, Sequence[Side]], side: Side) -> str:
@@ -89,13 +76,15 @@ class CycleValues:
         cycle: side, number and event times of the cycle.
         signals: the k variables in the order of the columns.
         curves: (101, k) values over 0-100 %, NaN where not valid.
-        excluded: variables that were excluded as non-physiological.
+        faults: why a variable was excluded as non-physiological, by column.
+        reasons: why a variable is invalid, by column; includes the loads that depend on a non-physiological variable.
     """
 
     cycle: GaitCycle
     signals: tuple[CycleSignal, ...]
     curves: FloatArray
-    excluded: ExcludedCurves
+    faults: Mapping[int, CurveFault]
+    reasons: Mapping[int, str]
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -109,7 +98,7 @@ class CycleValues:
 
     def is_excluded(self, variable: str) -> bool:
         """Return whether a variable of the cycle was excluded as non-physiological."""
-        return any(self.signals[column].variable == variable for column in self.excluded.reasons)
+        return any(self.signals[column].variable == variable for column in self.reasons)
 
     def curve(self, variable: str) -> FloatArray:
         """Return the values (101,) of a variable; KeyError for an unknown name."""
@@ -145,9 +134,9 @@ def _cycle_values_of_side(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor
             curves[:, column] = normalise(_foot_progression(walk, cycle), walk.rate_hz, cycle.start_s, cycle.end_s)
         ground = [column for column, signal in enumerate(side_signals) if signal.kind == "ground"]
         curves[:, ground] = _ground_force_curves(ground_forces[cycle.side], cycle, curves[:, ground])
-        exclusion = find_excluded_curves(side_signals, curves, feet, cycle.side, factor)
-        curves[:, list(exclusion.reasons)] = np.nan
-        yield CycleValues(cycle, side_signals, curves, exclusion)
+        faults, reasons = find_excluded_curves(side_signals, curves, feet, cycle.side, factor)
+        curves[:, list(reasons)] = np.nan
+        yield CycleValues(cycle, side_signals, curves, faults, reasons)
 
 
 def _base_angles(walk: WalkedTrial, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:

@@ -49,6 +49,14 @@ def finite_stretches(finite: BoolArray) -> list[tuple[int, int]]:
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
+def widen_mask(mask: BoolArray, frames: int) -> BoolArray:
+    """Return the mask (T,) with each run of True extended by a number of frames on both sides."""
+    wide = mask.copy()
+    for first, stop in finite_stretches(mask):
+        wide[max(first - frames, 0) : stop + frames] = True
+    return wide
+
+
 def one_pass_cutoff_hz(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> float:
     """Return the cut-off of one pass for which the two passes together are 3 dB down at `cutoff_hz`.
 

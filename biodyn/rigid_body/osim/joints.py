@@ -82,11 +82,6 @@ class Frame:
     R: FloatArray
     p: FloatArray
 
-    @property
-    def is_offset(self) -> bool:
-        """Whether it differs from the frame of the body."""
-        return bool(self.p.any()) or not np.array_equal(self.R, np.eye(3))
-
 
 @dataclass(frozen=True, eq=False)
 class JointElement:
@@ -351,21 +346,24 @@ def angular_velocity_coordinates(joint: ET.Element, coordinates: Sequence[str]) 
     return tuple(coordinates[:3]) if joint.tag in _ANGULAR_VELOCITY else ()
 
 
-def _custom_joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
-    """Return the steps of a spatial transform: translations in the parent frame, then three successive rotations."""
+def custom_joint_axes(joint: ET.Element) -> tuple[list[ET.Element], list[ET.Element]]:
+    """Return the axes of the rotations and of the translations of a custom joint, in the order of the file."""
     transform = joint.find("SpatialTransform")
-    if transform is not None:
-        axes = [axis for axis in transform if axis.tag == "TransformAxis"]
-        if len(axes) > 6:
-            raise ModelError(f"The spatial transform of joint '{name_of(joint)}' has {len(axes)} axes instead of six.")
-        turns = [axis for axis in axes if name_of(axis).startswith("rotation")]
-        slides = [axis for axis in axes if name_of(axis).startswith("translation")]
-        if len(turns) + len(slides) != len(axes):
-            turns, slides = axes[:3], axes[3:]
-    else:  # version 1.9: a set of any number of axes, each with a tag for its kind
+    if transform is None:  # version 1.9: a set of any number of axes, each with a tag for its kind
         axes = list(members(joint, "TransformAxisSet"))
         turns = [axis for axis in axes if text_of(axis, "is_rotation").lower() == "true"]
-        slides = [axis for axis in axes if axis not in turns]
+        return turns, [axis for axis in axes if axis not in turns]
+    axes = [axis for axis in transform if axis.tag == "TransformAxis"]
+    if len(axes) > 6:
+        raise ModelError(f"The spatial transform of joint '{name_of(joint)}' has {len(axes)} axes instead of six.")
+    turns = [axis for axis in axes if name_of(axis).startswith("rotation")]
+    slides = [axis for axis in axes if name_of(axis).startswith("translation")]
+    return (turns, slides) if len(turns) + len(slides) == len(axes) else (axes[:3], axes[3:])
+
+
+def _custom_joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
+    """Return the steps of a spatial transform: translations in the parent frame, then three successive rotations."""
+    turns, slides = custom_joint_axes(joint)
     steps = [_axis_step(_SLIDE, axis, joint) for axis in slides] + [_axis_step(_TURN, axis, joint) for axis in turns]
     for step in steps:
         foreign = [name for name in step.coordinates if name not in coordinates]

@@ -16,7 +16,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
 from biodyn.rigid_body.osim.document import members, name_of, read_number, read_numbers, text_of
-from biodyn.rigid_body.osim.joints import is_function, iterate_joints, iterate_offsets, read_inertia
+from biodyn.rigid_body.osim.joints import custom_joint_axes, is_function, iterate_joints, iterate_offsets, read_inertia
 
 _ONE = np.ones(3)
 _ZERO = np.zeros(3)
@@ -97,15 +97,7 @@ def _set(element: ET.Element, tag: str, values: list[float]) -> None:
 
 def _scale_translations(joint: ET.Element, factor: FloatArray) -> None:
     """Multiply the translation functions of a custom joint by the parent's factor along each axis."""
-    transform = joint.find("SpatialTransform")
-    axes = list(members(joint, "TransformAxisSet")) if transform is None else list(transform)
-    for k, axis in enumerate(axes):
-        name = name_of(axis)
-        slides = name.startswith("translation") if name else k >= 3
-        if transform is None:
-            slides = text_of(axis, "is_rotation").lower() != "true"
-        if axis.tag != "TransformAxis" or not slides:
-            continue
+    for axis in custom_joint_axes(joint)[1]:
         inside = axis.find("function")
         holder = axis if inside is None else inside
         function = next((child for child in holder if is_function(child)), None)
@@ -120,15 +112,14 @@ def _scale_translations(joint: ET.Element, factor: FloatArray) -> None:
 
 def _sliding(joint: ET.Element) -> list[str]:
     """Return the coordinates of a custom joint that drive no rotation and are therefore lengths."""
-    transform = joint.find("SpatialTransform")
-    axes = list(members(joint, "TransformAxisSet")) if transform is None else list(transform)
-    moved: dict[bool, set[str]] = {True: set(), False: set()}
-    for k, axis in enumerate(axes):
-        name = name_of(axis)
-        turns = name.startswith("rotation") if name else k < 3
-        moved[turns] |= set(text_of(axis, "coordinates", "coordinate").split())
-    slides = moved[False] - moved[True]
-    return [*slides, *(name_of(entry) for entry in joint.iter("Coordinate") if joint.tag == "SliderJoint")]
+    turning, moved = (
+        {name for axis in axes for name in text_of(axis, "coordinates", "coordinate").split()}
+        for axes in custom_joint_axes(joint)
+    )
+    return [
+        *(moved - turning),
+        *(name_of(entry) for entry in joint.iter("Coordinate") if joint.tag == "SliderJoint"),
+    ]
 
 
 def _scale_couplings(model: ET.Element, sliding: Mapping[str, FloatArray]) -> None:

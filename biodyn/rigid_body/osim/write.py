@@ -185,17 +185,30 @@ def _named_coordinate(entry: NamedCoordinate, rotational: bool, to_ground: bool)
 def _titles(multibody: Multibody, coordinates: Sequence[NamedCoordinate]) -> dict[str, str]:
     """Return the new names of the bodies, in which massless bodies with one child are marked as axes of its joint."""
     names = {body.name: body.name.replace(AXIS_MARK, "_") for body in multibody.bodies}
-    carried: dict[str, list[Body]] = {body.name: [] for body in multibody.bodies}
-    for body in multibody.bodies:
-        if body.parent is not None:
-            carried[body.parent].append(body)
+    next_axes = _next_axes(multibody.bodies)
     joints: Mapping[int, str] = {entry.v_index: entry.joint for entry in coordinates}
     for body in reversed(multibody.bodies[1:]):
-        only = carried[body.name][0] if len(carried[body.name]) == 1 else None
-        if body.mass_kg == 0.0 and only is not None and only.joint.kind == "revolute" and not only.p_PJ.any():
+        if body.name in next_axes:
+            end = names[next_axes[body.name].name].split(AXIS_MARK)[0]
             joint = joints.get(multibody.v_slice(body.name).start, "joint")
-            names[body.name] = f"{names[only.name].split(AXIS_MARK)[0]}{AXIS_MARK}{joint}{AXIS_MARK}{body.name}"
+            names[body.name] = f"{end}{AXIS_MARK}{joint}{AXIS_MARK}{body.name}"
     return names
+
+
+def _next_axes(bodies: Sequence[Body]) -> dict[str, Body]:
+    """Return the only child of each massless body if it rotates about an axis through the origin of this body."""
+    children: dict[str | None, list[Body]] = {}
+    for body in bodies:
+        children.setdefault(body.parent, []).append(body)
+    only = {body.name: children[body.name][0] for body in bodies if len(children.get(body.name, [])) == 1}
+    return {
+        body.name: only[body.name]
+        for body in bodies
+        if body.mass_kg == 0.0
+        and body.name in only
+        and only[body.name].joint.kind == "revolute"
+        and not only[body.name].p_PJ.any()
+    }
 
 
 def _renamed(body: Body, titles: Mapping[str, str]) -> Body:
@@ -219,13 +232,11 @@ def _base(root: Body, joint: str, name: str) -> list[Body]:
 def _turned_before(bodies: Sequence[Body]) -> list[Body]:
     """Move fixed rotations between the axes of a joint before all its axes, which then coincide with the axes of its body."""
     after: dict[str, FloatArray] = {}  # accumulated rotation that is moved to preceding bodies
-    carries: dict[str, list[Body]] = {}
-    for body in bodies:
-        carries.setdefault(body.parent or "", []).append(body)
+    next_axes = _next_axes(bodies)
     for body in reversed(bodies):
-        only = carries.get(body.name, [])
-        if body.mass_kg == 0.0 and len(only) == 1 and only[0].joint.kind == "revolute" and not only[0].p_PJ.any():
-            after[body.name] = only[0].R_PJ @ after.get(only[0].name, np.eye(3))
+        if body.name in next_axes:
+            child = next_axes[body.name]
+            after[body.name] = child.R_PJ @ after.get(child.name, np.eye(3))
     turned = []
     for body in bodies:
         rotation = after.get(body.name)

@@ -204,7 +204,7 @@ def cycle_reasons(reasons: FrameReasons, values: CycleValues, rate_hz: float) ->
     before = np.clip(np.floor(at + 1e-6).astype(np.int64), 0, len(frames) - 1)
     after = np.clip(np.ceil(at - 1e-6).astype(np.int64), 0, len(frames) - 1)
     codes = np.where(frames[before] > 0, frames[before], frames[after])
-    for column, words in values.excluded.reasons.items():
+    for column, words in values.reasons.items():
         codes[:, column] = np.where(codes[:, column] > 0, codes[:, column], reasons.code(words))
     codes = np.where(codes > 0, codes, reasons.code(_OTHER))
     return np.where(values.is_measured, 0, codes)
@@ -407,7 +407,7 @@ def _cycles(analysis: TrialAnalysis) -> dict[str, Any]:
     count = {f"{kind}_{SIDE_NAMES[side]}": 0 for kind in _CYCLE_COUNTS for side in SIDES}
     for values in analysis.cycles:
         cycle, signals = values.cycle, values.signals
-        count[f"impossible_cycles_{SIDE_NAMES[cycle.side]}"] += bool(values.excluded.faults)
+        count[f"impossible_cycles_{SIDE_NAMES[cycle.side]}"] += bool(values.faults)
         leg = [s.kind == "ground" or (s.kind == "load" and below[s.body] == [cycle.side]) for s in signals]
         count[f"cycles_{SIDE_NAMES[cycle.side]}"] += 1
         if any(leg) and values.is_measured[:, leg].mean(axis=0).min() >= WHOLE_CYCLE:

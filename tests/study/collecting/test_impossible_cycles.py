@@ -82,7 +82,7 @@ def test_a_single_trial_says_so_and_its_table_is_empty_there(walk_result: TrialR
         assert finding.hint
     table = spoilt.gait_cycles
     own = table[(table["variable"] == "hip_power") & (table["side"] == "l")].groupby("cycle")["value"]
-    faulty = {values.cycle.number + 1 for values in spoilt.analysis.cycles if values.excluded.faults}
+    faulty = {values.cycle.number + 1 for values in spoilt.analysis.cycles if values.faults}
     assert {cycle for cycle, values in own if values.isna().all()} >= faulty
     assert summary_metrics(spoilt)["impossible_cycles_left"] == len(findings)
 
