@@ -7,9 +7,6 @@ from the poses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDE_SIGN, FloatArray
@@ -26,42 +23,19 @@ from biodyn.recording.motion import corner_places, point_label
 _LEAST_FRAMES = 5  # least number of frames with a segment and its parent
 
 
-@dataclass(frozen=True)
 class PoseFigure:
-    """A standing posture in its World (X forward, Y up, Z right).
+    """Standing posture of the person with these poses, in its World (X forward, Y up, Z right).
+
+    Joint centres and fixed angles are averaged over the frames with both segments. Raises StaticTrialError if the root was not
+    measured, the height is unknown, or the axes do not fit the system.
 
     Attributes:
-        known: axes R_WB (3, 3) and joint centre p_WB (3,) m by body.
+        known: axes R_WB (3, 3) and joint centre p_WB (3,) m in World by body.
         points: virtual points (3,) m by label. landmarks: landmarks (3,) m in the file, by name.
         carriers: body of each landmark.
         apart_m: RMS distance of each joint centre from its mean position in the parent, m, by body.
         height_m: body height, given or estimated from the legs.
     """
-
-    known: Mapping[str, tuple[FloatArray, FloatArray]]
-    points: Mapping[str, FloatArray]
-    landmarks: Mapping[str, FloatArray]
-    carriers: Mapping[str, str]
-    apart_m: Mapping[str, float]
-    height_m: float
-
-
-def pose_figure(
-    poses: SegmentPoses, system: PoseSystem, skeleton: SkeletonRecipe, height_m: float | None
-) -> PoseFigure:
-    """Return the standing posture of the person with these poses.
-
-    Raises StaticTrialError if the root was not measured, the height is unknown, or the axes do not fit the system.
-    """
-    measured = _Measured(poses, system, skeleton, height_m)
-    measured.require_axes()
-    known = measured.posture()
-    points, landmarks, carriers = measured.landmarks(known)
-    return PoseFigure(known, points, landmarks, carriers, measured.apart_m, measured.height_m)
-
-
-class _Measured:
-    """Joint centres and fixed angles, averaged over the frames with both segments."""
 
     def __init__(
         self, poses: SegmentPoses, system: PoseSystem, skeleton: SkeletonRecipe, height_m: float | None
@@ -87,6 +61,9 @@ class _Measured:
             if not from_skeleton:
                 self.height_m = height_m or self._height_from_legs()
                 self.in_body[root.name] = self._root_origin()
+        self._require_axes()
+        self.known = self._posture()
+        self.points, self.landmarks, self.carriers = self._find_landmarks()
 
     def _average_joint(self, body: BodyRecipe) -> None:
         R_P, R_B = self.R[body.parent], self.R[body.name]
@@ -148,7 +125,7 @@ class _Measured:
         sideways = np.array([1.0, 1.0, 0.0 if len(below) > 1 else 1.0])
         return np.asarray(middle - template * sideways)
 
-    def require_axes(self) -> None:
+    def _require_axes(self) -> None:
         """Raise StaticTrialError if a joint of a leg is not below the proximal one, or a hip is on the wrong side."""
         least_cosine = 0.7  # of a segment's long axis and the line between its joints
         root = self.skeleton.root.name
@@ -178,7 +155,7 @@ class _Measured:
                 body = self.skeleton.body(body.parent)
         return legs
 
-    def posture(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+    def _posture(self) -> dict[str, tuple[FloatArray, FloatArray]]:
         """Return axes and joint centre of every body in World, in the standing posture."""
         R: dict[str, FloatArray] = {self.skeleton.root.name: np.eye(3)}
         for foot in self.skeleton.bodies:
@@ -197,10 +174,9 @@ class _Measured:
             known[body.name] = R.get(body.name, R_P @ self.attitude[body.name]), centre
         return known
 
-    def landmarks(
-        self, known: Mapping[str, tuple[FloatArray, FloatArray]]
-    ) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, str]]:
+    def _find_landmarks(self) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, str]]:
         """Return the virtual points by label, the landmarks, and the body of each landmark, in World."""
+        known = self.known
         corners = corner_places(self.system.half_m) @ self.system.R_VB  # in the axes of the body
         points: dict[str, FloatArray] = {}
         for name, (R, p) in known.items():

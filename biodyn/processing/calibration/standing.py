@@ -16,6 +16,7 @@ from biodyn.geometry.points import rigid_fit
 from biodyn.library.load import load_table
 from biodyn.library.tables import sided_rows
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
+from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import remove_spikes
 from biodyn.recording import Markers, ModelOutput, Recording, quietest_part
 from biodyn.recording.stillness import MOVING_RANGE_M, QUIET_RANGE_M, movement_m
@@ -119,8 +120,7 @@ def flat_frames(positions: FloatArray, rate_hz: float) -> BoolArray:
     low = np.all(height - np.percentile(height[whole], low_percent, axis=0) < low_m, axis=1)
     rate = np.abs(np.gradient(height, 1.0 / rate_hz, axis=0))
     still = np.mean(rate < rising_m_s, axis=1) >= most_markers
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], (whole & low & still).astype(int), [0]])))
-    for first, stop in zip(edges[::2], edges[1::2], strict=True):
+    for first, stop in finite_stretches(whole & low & still):
         margin = round(margin_share * (stop - first))
         if stop - first >= least_flat_s * rate_hz:
             flat[first + margin : stop - margin] = True

@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.processing.dynamics.solve import Dynamics, Loads, distal_feet, masked_dynamics
-from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.fit import Fit, mark_ends
 from biodyn.recording import GroundReaction, Motion
 from biodyn.rigid_body import InverseKinematics, body_poses, inverse_dynamics_with_joints
 
@@ -58,7 +58,8 @@ def imported_fit(
     R, p = body_poses(model.multibody, np.where(solved[:, None], q, model.multibody.neutral_q()))
     R[~solved], p[~solved] = np.nan, np.nan
     rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
-    why = _unreliable_reasons(solved, rate_hz, edge_s)
+    unknown = ["" if pose else "the motion of the model is unknown" for pose in solved]
+    why = mark_ends(unknown, solved, rate_hz, edge_s, "motion")
     columns = motion.columns_of(model)
     count = len(time_s)
     return Fit(
@@ -76,17 +77,6 @@ def imported_fit(
         model=model,
         own=(motion.q[:, columns], motion.v[:, columns]),
     )
-
-
-def _unreliable_reasons(solved: BoolArray, rate_hz: float, edge_s: float) -> list[str]:
-    spline_edge_frames = 2
-    reasons = ["" if pose else "the motion of the model is unknown" for pose in solved]
-    edge = max(int(np.ceil(edge_s * rate_hz)), spline_edge_frames)
-    rows = np.flatnonzero(np.diff(np.concatenate([[0], solved.astype(np.int8), [0]])))
-    for first, stop in zip(rows[::2].tolist(), rows[1::2].tolist(), strict=True):
-        for t in {*range(first, min(first + edge, stop)), *range(max(stop - edge, first), stop)}:
-            reasons[t] = f"within {edge / rate_hz:.2f} s of the end of the motion, where accelerations are unreliable"
-    return reasons
 
 
 def imported_dynamics(

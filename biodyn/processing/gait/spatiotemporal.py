@@ -86,22 +86,19 @@ def stride_parameters(
     """
     # Least change of foot direction between strikes in a turn (SD 2 to 3 degrees in straight walking).
     turning_rad = math.radians(15.0)
-    side, opposite = cycle.side, other_side(cycle.side)
-    duration = cycle.duration_s
-    stride = _position_at(heel_W[side], cycle.end_s, rate_hz) - _position_at(heel_W[side], cycle.start_s, rate_hz)
-    displacement = _position_at(pelvis_W, cycle.end_s, rate_hz) - _position_at(pelvis_W, cycle.start_s, rate_hz)
-    turns = _foot_turn_rad(cycle, toe_W[side] - heel_W[side], rate_hz) > turning_rad
-    forward = _unit_direction(stride if turns else displacement)
-    local = (
-        _unit_direction(_position_at(pelvis_W, cycle.off_s, rate_hz) - _position_at(pelvis_W, cycle.start_s, rate_hz))
-        if turns
-        else forward
-    )
-    ahead, local = _relative_directions(toe_W[side] - heel_W[side], cycle, forward, local, rate_hz)
+    side, duration, foot_W = cycle.side, cycle.duration_s, toe_W[cycle.side] - heel_W[cycle.side]
+
+    def moved(points_W: FloatArray, start_s: float, end_s: float) -> FloatArray:
+        return _position_at(points_W, end_s, rate_hz) - _position_at(points_W, start_s, rate_hz)
+
+    stride = moved(heel_W[side], cycle.start_s, cycle.end_s)
+    turns = _foot_turn_rad(cycle, foot_W, rate_hz) > turning_rad
+    forward = _unit_direction(stride if turns else moved(pelvis_W, cycle.start_s, cycle.end_s))
+    local = _unit_direction(moved(pelvis_W, cycle.start_s, cycle.off_s)) if turns else forward
+    ahead, local = _relative_directions(foot_W, cycle, forward, local, rate_hz)
     right = cross(ahead, (0.0, 1.0, 0.0))
-    step = _position_at(heel_W[side], cycle.end_s, rate_hz) - _position_at(
-        heel_W[opposite], cycle.opposite_strike_s, rate_hz
-    )
+    opposite_heel = _position_at(heel_W[other_side(side)], cycle.opposite_strike_s, rate_hz)
+    step = _position_at(heel_W[side], cycle.end_s, rate_hz) - opposite_heel
     stride_length = float(stride @ forward)
     stance = 100.0 * (cycle.off_s - cycle.start_s) / duration
     initial = 100.0 * (cycle.opposite_off_s - cycle.start_s) / duration
@@ -122,7 +119,7 @@ def stride_parameters(
         single_support_percent=single if walked else math.nan,
         double_support_percent=stance - single if walked else math.nan,
         initial_double_support_percent=initial if walked else math.nan,
-        toe_out_rad=_toe_out_angle(cycle, toe_W[side] - heel_W[side], local, cross(local, (0.0, 1.0, 0.0)), rate_hz),
+        toe_out_rad=_toe_out_angle(cycle, foot_W, local, cross(local, (0.0, 1.0, 0.0)), rate_hz),
         contact_time_s=cycle.off_s - cycle.start_s,
         flight_time_s=flight if flight > 0.0 else math.nan,
     )

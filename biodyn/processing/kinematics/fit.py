@@ -116,14 +116,16 @@ def _unreliable_reasons(
     reasons = ["" if pose else reason for pose, reason in zip(solved, unsolved, strict=True)]
     for t in np.flatnonzero(solved & ~moving):
         reasons[t] = "the stretch between gaps is too short for accelerations"
+    return mark_ends(reasons, solved & moving, rate_hz, edge_s, "recorded stretch")
+
+
+def mark_ends(reasons: list[str], known: BoolArray, rate_hz: float, edge_s: float, stretch: str) -> list[str]:
+    """Return the reasons (T,), with one in the frames without a reason at both ends of each stretch of known frames (T,)."""
     edge = max(int(np.ceil(edge_s * rate_hz)), _SPLINE_EDGE_FRAMES)
-    for first, stop in finite_stretches(solved & moving):
+    text = f"within {edge / rate_hz:.2f} s of the end of the {stretch}, where accelerations are unreliable"
+    for first, stop in finite_stretches(known):
         for t in {*range(first, min(first + edge, stop)), *range(max(stop - edge, first), stop)}:
-            reasons[t] = (
-                reasons[t]
-                or f"within {edge / rate_hz:.2f} s of the end of the recorded stretch, where accelerations are "
-                "unreliable"
-            )
+            reasons[t] = reasons[t] or text
     return reasons
 
 

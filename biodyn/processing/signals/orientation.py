@@ -169,11 +169,9 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
         votes[normal] += 2.0
         sources.append("the plates")
     axis = int(np.argmax(votes))
-    if recording.vertical is not None and axis != int(np.argmax(np.abs(recording.vertical))):
-        sources.remove("the file")
-    source = " and ".join(sources) or "the longest extent of the body (not stated by the file)"
     notes = []
     if recording.vertical is not None and axis != int(np.argmax(np.abs(recording.vertical))):
+        sources.remove("the file")
         notes.append(
             Diagnostic(
                 "vertical-uncertain",
@@ -196,6 +194,7 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
                 unit="m",
             )
         )
+    source = " and ".join(sources) or "the longest extent of the body (not stated by the file)"
     up = np.zeros(3)
     up[axis] = _up_sign(recording, positions[..., axis], axis)
     return up, f"{_axis_name(up)} of the laboratory is up by {source}", notes

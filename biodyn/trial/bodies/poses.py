@@ -19,7 +19,7 @@ from biodyn.io.segment_poses import require_known
 from biodyn.library.pose_systems import OF_SKELETON, PoseSystem
 from biodyn.model.assembly import ScaledBody
 from biodyn.model.body_model import SubjectModel, with_bodies
-from biodyn.model.from_library.pose_figure import PoseFigure, pose_figure
+from biodyn.model.from_library.pose_figure import PoseFigure
 from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.model.from_library.skeleton import SkeletonRecipe, load_skeleton
 from biodyn.model.from_library.without_static import evenly_spaced
@@ -87,7 +87,7 @@ class PoseBody:
         poses, skeleton = trial.walk.poses, load_skeleton(trial.settings.table_names.skeleton)
         mass = known_mass(trial.settings.subject.mass_kg, (trial.walk,))
         options = scaling_options(trial)
-        figure = pose_figure(poses, _system_of(trial.walk), skeleton, options.height_m)
+        figure = PoseFigure(poses, _system_of(trial.walk), skeleton, options.height_m)
         roles = tuple(
             MarkerRole(f"{landmark} (file)", landmark, body, 0.0, True, trial.mapping.name)
             for landmark, body in figure.carriers.items()
@@ -206,7 +206,7 @@ def pose_errors(
     if not len(rows):
         return PoseErrors(size, magnitudes.pose_shares, (), assumed)
     some = SegmentPoses(poses.labels, poses.rotations[rows], poses.origins[rows], poses.rate_hz, None, poses.landmarks)
-    base = _Reference(model, pose_figure(some, system, skeleton, model.height_m), some, system, skeleton)
+    base = _Reference(model, PoseFigure(some, system, skeleton, model.height_m), some, system, skeleton)
     offsets = tuple(
         _segment_step(base, body, segments[body].label, turns, axis)
         for body in fitted
@@ -227,7 +227,7 @@ def _segment_step(base: _Reference, body: str, label: str, turns: bool, axis: Fl
     else:
         origins[:, at] += step * (rotations[:, at] @ V)
     displaced = replace(base.poses, rotations=rotations, origins=origins)
-    figure = pose_figure(displaced, base.system, base.skeleton, base.model.height_m)
+    figure = PoseFigure(displaced, base.system, base.skeleton, base.model.height_m)
     moved_L = np.zeros((len(base.model.markers), 3))
     for m, marker in enumerate(base.model.markers):
         if marker.body == body:

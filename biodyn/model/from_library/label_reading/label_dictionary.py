@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby, product
-from typing import Any
+from typing import Any, TypeAlias
 
 from biodyn.library.load import load_table
 from biodyn.library.tables import fill_side, load_entry
@@ -15,6 +15,8 @@ from biodyn.model.from_library.label_reading.spelling import normalise, split_la
 #: The marker set with the labels and words of the dictionary.
 DICTIONARY = "anatomical"
 _MOST_WORDS = 6
+#: Interpretation of a label as words: their sorted names, cost, needed labels, and whether one is an abbreviation.
+_Parse: TypeAlias = tuple[tuple[str, ...], float, frozenset[str], bool]
 
 
 @dataclass(frozen=True)
@@ -64,16 +66,6 @@ class _Word:
     single: bool = False
     opposite: tuple[str, ...] = ()
     short: bool = False
-
-
-@dataclass(frozen=True)
-class _Parse:
-    """Interpretation of a label as words: their sorted names, cost, needed labels, and whether one is an abbreviation."""
-
-    names: tuple[str, ...]
-    cost: float
-    needs: frozenset[str]
-    short: bool
 
 
 @dataclass(frozen=True)
@@ -184,13 +176,11 @@ def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
         for meaning, needs in table.conditional.get(stem, ())
         if meaning.sided == sided
     }
-    for parse in _parse_words(pieces):
-        for meaning in _meanings_of(parse.names) or _meanings_on_segment(parse.names):
+    for names, cost, needs, short in _parse_words(pieces):
+        for meaning in _meanings_of(names) or _meanings_on_segment(names):
             known = best.get(meaning)
-            if meaning.sided == sided and (
-                known is None or (parse.cost, len(parse.needs)) < (known.cost, len(known.needs))
-            ):
-                best[meaning] = Candidate(meaning, parse.cost, parse.needs, parse.short)
+            if meaning.sided == sided and (known is None or (cost, len(needs)) < (known.cost, len(known.needs))):
+                best[meaning] = Candidate(meaning, cost, needs, short)
     return tuple(sorted(best.values(), key=lambda candidate: candidate.cost))
 
 
@@ -209,17 +199,17 @@ def _parse_words(pieces: tuple[str, ...]) -> Iterator[_Parse]:
         options.append(list(_parse_piece(piece, len(pieces) > 1, stem, start)))
         start += len(piece)
     for choice in product(*options):
-        names = tuple(sorted(name for parse in choice for name in parse.names))
+        names = tuple(sorted(name for parsed, *_ in choice for name in parsed))
         if names and len(names) <= _MOST_WORDS:
-            needs = frozenset[str]().union(*(parse.needs for parse in choice))
-            yield _Parse(names, sum(parse.cost for parse in choice), needs, any(parse.short for parse in choice))
+            needs = frozenset[str]().union(*(needed for _, _, needed, _ in choice))
+            yield names, sum(cost for _, cost, _, _ in choice), needs, any(short for *_, short in choice)
 
 
 def _parse_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_Parse]:
     """Yield every way to read one piece, which begins at `start` in the label; `several`: there are other pieces."""
     words = _load_dictionary().words
     if piece.isdigit():
-        yield _Parse((str(int(piece)),), 0.5, frozenset(), False)
+        yield (str(int(piece)),), 0.5, frozenset(), False
         return
 
     def extend(at: int, taken: tuple[tuple[str, _Word], ...]) -> Iterator[tuple[tuple[str, _Word], ...]]:
@@ -244,7 +234,7 @@ def _parse_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_
         letters = sum(word.single for _, word in row)
         names = tuple(name for _, word in row for name in word.names)
         cost = sum(0.5 if text.isdigit() or not word.names else 1.0 for text, word in row)
-        yield _Parse(names, cost + 0.25 * letters, _needed_labels(row, stem, start), any(word.short for _, word in row))
+        yield names, cost + 0.25 * letters, _needed_labels(row, stem, start), any(word.short for _, word in row)
 
 
 def _are_single_letters_valid(single: list[bool], several: bool) -> bool:

@@ -77,7 +77,7 @@ def correct_labels(
             continue
         walk, frames = undo_swap(walk, swap, points, bodies, parents)
         notes.append(_timed_note(swap, recording, _time_phrase(swap, frames, walk, recording)))
-    searches = [search for search in (in_static, in_walk) if search.fit is not None]
+    searches = [search for search in (in_static, in_walk) if search.labels]
     all_sides = bool(searches) and all(_swaps_all_sides(search, places) for search in searches)
     return LabelledRecordings(walk, static, points, mapping, tuple(notes), all_sides)
 

@@ -49,12 +49,11 @@ class SwapSearch:
 
     Attributes:
         swaps: unambiguous swaps. ambiguous: labels that do not fit, but for which several permutations are nearly equivalent.
-        fit: fit of the person to the corrected points, None if there were too few points. labels: labels of its points.
+        labels: labels of the points to which a person was fitted; empty if there were too few points.
     """
 
     swaps: tuple[Swap, ...] = ()
     ambiguous: tuple[Swap, ...] = ()
-    fit: PersonFit | None = None
     labels: tuple[str, ...] = ()
 
 
@@ -65,8 +64,7 @@ def find_swaps(points: Mapping[str, FloatArray], places: Mapping[str, str]) -> S
         return SwapSearch()
     search = _Search(labels, places, np.stack([points[label] for label in labels]))
     search.run()
-    swaps, ambiguous = search.result()
-    return SwapSearch(swaps, ambiguous, search.fit, labels)
+    return SwapSearch(*search.result(), labels)
 
 
 def swap_gain(points: Mapping[str, FloatArray], places: Mapping[str, str], first: str, second: str) -> float:
