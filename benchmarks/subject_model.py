@@ -107,7 +107,7 @@ def _report(table: Table, record: Record, marker_set: str, seen: str, people: li
         found = fit_subject(one.trials[seen], one.model, one.scaling, soft)
         seconds.append(watch.seconds)
         assert found is not None
-        fitted, result = found.model, found.account
+        fitted, result = found.model, found
         static = StaticFigure.from_model(one.model)
         start, end = errors_m(static, one.person), errors_m(StaticFigure.from_model(fitted), one.person)
         for joint, segment in JOINTS.items():
@@ -196,9 +196,7 @@ def published_models(folder: Path, record: Record) -> None:
                 if model is found.model:
                     record.add(f"{model_file.stem}: {joint} centre, worse side", max(error), "mm")
             table.row(model_file.stem, joint, *sizes)
-        tell(
-            f"{model_file.stem}: marker RMS {1e3 * found.account.rms_before_m:.1f} -> {1e3 * found.account.rms_after_m:.1f} mm"
-        )
+        tell(f"{model_file.stem}: marker RMS {1e3 * found.rms_before_m:.1f} -> {1e3 * found.rms_after_m:.1f} mm")
 
 
 if __name__ == "__main__":

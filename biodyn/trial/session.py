@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from biodyn.io import read, read_facts, remembered_sha256
 from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
 from biodyn.model.from_library.recognition.label_correction import correct_labels
 from biodyn.model.from_library.scaling import SubjectScaling
-from biodyn.processing.calibration.subject_fit.fit import SubjectFitResult, fit_subject
+from biodyn.processing.calibration.subject_fit.fit import fit_subject
+from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, CalibrationUse
 from biodyn.processing.signals.orientation import facing_from_static, find_world, with_corrected_vertical
 from biodyn.recording import FileFacts, Markers, Recording
@@ -192,12 +193,14 @@ def content_hash(path: Path) -> str:
 # -- the subject's model ------------------------------------------------------------------------------------------------
 
 
-#: The fitted model (None without enough data), and findings on files of the session.
-SubjectModelFit = tuple[SubjectFitResult | None, tuple[Diagnostic, ...]]
+_SubjectModelFit: TypeAlias = tuple[SubjectFit | None, tuple[Diagnostic, ...]]
 
 
-def subject_model_fit(trial: Scaled) -> SubjectModelFit:
-    """Fit the model to the walk, or to its session if `[model] fit` is "session"."""
+def subject_model_fit(trial: Scaled) -> _SubjectModelFit:
+    """Fit the model to the walk, or to its session if `[model] fit` is "session"; return the fit and findings on session files.
+
+    The fit is None without enough data.
+    """
     soft = frozenset(role.label for role in trial.mapping.roles if role.soft)
     # Shifted centres do not change the estimated height and widths.
     scaling = replace(trial.scaling, options=replace(trial.scaling.options, height_m=trial.model.height_m))
@@ -214,7 +217,7 @@ def _walk_alone(trial: Scaled) -> CalibrationTrial:
 
 def _fit_subject(
     trial: Scaled, scaling: SubjectScaling, soft: frozenset[str], session: SessionFiles
-) -> SubjectModelFit:
+) -> _SubjectModelFit:
     static, geometry = trial.files.static, trial.settings.model.geometry
     world = find_world(with_corrected_vertical(static, trial.files.walk))
 

@@ -18,7 +18,7 @@ from biodyn.estimation.summary import EstimateSummary
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
-from biodyn.processing.calibration.standing import CalibrationSource, Standing, StoredCentre
+from biodyn.processing.calibration.standing import CalibrationSource, Standing
 from biodyn.processing.calibration.subject import MassEstimate, find_stored_height, known_age, leg_length
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
@@ -108,7 +108,7 @@ class Oriented(Loaded):
     """Recordings rotated to World. centres: stored joint centres of the static trial, if they are used."""
 
     world: WorldFrame
-    centres: tuple[StoredCentre, ...] = ()
+    centres: tuple[MarkerRole, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

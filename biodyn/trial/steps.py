@@ -122,11 +122,11 @@ def calibration(trial: Scaled) -> Scaled:
     """Correct joint centres, axes and marker positions of the static trial by the walk or its session."""
     # requested joint centres are not changed
     if trial.settings.model.fit != "none" and not trial.centres and trial.body.is_fitted:
-        fitted, notes = subject_model_fit(trial)
+        fit, notes = subject_model_fit(trial)
         trial = trial.noted(*notes)
-        if fitted is not None:
-            account, model = fitted.account, fitted.model
-            trial = replace(trial, model=model, subject_fit=account).noted(*fit_notes(account, model.uncertain_turns))
+        if fit is not None:
+            notes = tuple(fit_notes(fit, fit.model.uncertain_turns))
+            trial = replace(trial, model=fit.model, subject_fit=fit).noted(*notes)
     return trial.noted(*trial.model_notes)
 
 

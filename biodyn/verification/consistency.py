@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.geometry.rotations import cross, rotate_vectors
 from biodyn.processing.dynamics.actuated import ActuatedMotion
 from biodyn.processing.dynamics.imported import ModelMotion
-from biodyn.processing.kinematics.tracking import SegmentForces, SegmentMotion, segment_forces, segment_motion
+from biodyn.processing.kinematics.tracking import SegmentMotion, segment_forces, segment_motion
 from biodyn.processing.signals.derivatives import fit_configuration_spline
 from biodyn.rigid_body import Multibody, bias_forces, difference, forward_dynamics, mass_matrix
 
@@ -259,17 +259,9 @@ _EQUATIONS = {
 }
 
 
-@dataclass(frozen=True)
-class _Difference:
-    """Error of an equation in some frames (n, k), and the largest sum of magnitudes of its terms (k,).
-
-    natural: smallest scale of the relative error, so that a column is not compared with its own noise. None = a
-    small share of the largest column.
-    """
-
-    left: FloatArray
-    largest: FloatArray
-    natural: float | None = None
+#: Error of an equation in some frames (n, k), the largest sum of magnitudes of its terms (k,), and the smallest scale of the
+#: relative error, so that a column is not compared with its own noise; None = a small share of the largest column.
+_Difference: TypeAlias = tuple[FloatArray, FloatArray, float | None]
 
 
 def _combine_check(code: str, parts: Sequence[_Difference], known: BoolArray) -> ConsistencyCheck:
@@ -278,8 +270,8 @@ def _combine_check(code: str, parts: Sequence[_Difference], known: BoolArray) ->
     smallest_scale = 1e-3
     error = np.full(len(known), np.nan)
     absolute = float("nan")
-    residual, largest = np.concatenate([part.left for part in parts]), np.max([part.largest for part in parts], axis=0)
-    least = parts[0].natural
+    residual, largest = np.concatenate([left for left, _, _ in parts]), np.max([most for _, most, _ in parts], axis=0)
+    least = parts[0][2]
     if least is None:
         least = smallest_scale * largest.max(initial=0.0) or 1.0
     if len(residual):
@@ -300,35 +292,36 @@ def _equation_errors(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Dif
     bias = bias_forces(mb, q, v, wrenches, bodies)
     torque_size = _column_maxima(np.abs(inertial) + np.abs(bias))
     motion = segment_motion(mb, q, v, vdot)
-    forces = segment_forces(mb, motion)
-    demand = forces.inertial - forces.weight
+    inertial_W, weight_W, energy_rate = segment_forces(mb, motion)
+    demand = inertial_W - weight_W
     for k, body in enumerate(bodies):
         demand[:, body] -= wrenches[:, k]
     return {
         # natural scale at rest: the acceleration of gravity, over a lever arm of 1 m for angles
-        "forward-dynamics": _Difference(
+        "forward-dynamics": (
             forward_dynamics(mb, q, v, tau, wrenches, bodies) - vdot,
             _column_maxima(np.abs(vdot)),
             float(np.linalg.norm(mb.gravity_W)) or 1.0,
         ),
-        "mass-matrix": _Difference(inertial + bias - tau, torque_size),
-        "momentum": _whole_body_error(motion, forces, demand, tau, wrenches),
-        "free-bodies": _Difference(
-            (_torques_from_distal_wrenches(mb, motion, demand, tau) - tau)[:, 6:], torque_size[6:]
+        "mass-matrix": (inertial + bias - tau, torque_size, None),
+        "momentum": _whole_body_error(motion, (inertial_W, weight_W, wrenches), demand, tau),
+        "free-bodies": (
+            (_torques_from_distal_wrenches(mb, motion, demand, tau) - tau)[:, 6:],
+            torque_size[6:],
+            None,
         ),
-        "power": _power_error(bodies, motion, forces, v, tau, wrenches),
+        "power": _power_error(bodies, motion, energy_rate, v, tau, wrenches),
     }
 
 
 def _whole_body_error(
-    motion: SegmentMotion, forces: SegmentForces, demand: FloatArray, tau: FloatArray, wrenches: FloatArray
+    motion: SegmentMotion, pieces: Sequence[FloatArray], demand: FloatArray, tau: FloatArray
 ) -> _Difference:
-    """Return the residual against the sum of all segment wrenches (n, B, 6)."""
+    """Return the residual against the sum `demand` of all segment wrenches (n, B, 6) in `pieces`."""
     p_root, R_root = motion.p_WB[:, 0], motion.R_WB[:, 0]
-    pieces = (forces.inertial, forces.weight, wrenches)
     size = sum(np.abs(shift_wrench(p_root[:, None], piece)).sum(axis=1) for piece in pieces)
     recorded = np.concatenate([rotate_vectors(R_root, tau[:, :3]), rotate_vectors(R_root, tau[:, 3:6])], axis=1)
-    return _Difference(shift_wrench(p_root, demand.sum(axis=1)) - recorded, _column_maxima(np.asarray(size)))
+    return shift_wrench(p_root, demand.sum(axis=1)) - recorded, _column_maxima(np.asarray(size)), None
 
 
 def _torques_from_distal_wrenches(
@@ -348,7 +341,12 @@ def _torques_from_distal_wrenches(
 
 
 def _power_error(
-    bodies: IntArray, motion: SegmentMotion, forces: SegmentForces, v: FloatArray, tau: FloatArray, wrenches: FloatArray
+    bodies: IntArray,
+    motion: SegmentMotion,
+    energy_rate: FloatArray,
+    v: FloatArray,
+    tau: FloatArray,
+    wrenches: FloatArray,
 ) -> _Difference:
     joints = tau * v
     ground = np.zeros((len(v), 0))
@@ -357,8 +355,8 @@ def _power_error(
         at_origin = motion.velocity[:, bodies] - cross(omega, motion.p_WB[:, bodies])
         ground = np.sum(wrenches[..., :3] * omega + wrenches[..., 3:] * at_origin, axis=-1)
     supplied = joints.sum(axis=1) + ground.sum(axis=1)
-    size = np.abs(joints).sum(axis=1) + np.abs(ground).sum(axis=1) + np.abs(forces.energy_rate).sum(axis=1)
-    return _Difference((supplied - forces.energy_rate.sum(axis=1))[:, None], _column_maxima(size[:, None]))
+    size = np.abs(joints).sum(axis=1) + np.abs(ground).sum(axis=1) + np.abs(energy_rate).sum(axis=1)
+    return (supplied - energy_rate.sum(axis=1))[:, None], _column_maxima(size[:, None]), None
 
 
 def shift_wrench(point: FloatArray, wrench: FloatArray) -> FloatArray:

@@ -83,6 +83,6 @@ def test_a_centre_that_a_functional_trial_puts_elsewhere_is_named(
     assert hip.off_m == pytest.approx(0.03, abs=1e-3)
     person = person_of(60, *LOWER, Scatter())
     scaling = scaling_of(person)
-    account = fit_subject([seen(person)], scaling.model()[0], scaling).account
+    account = fit_subject([seen(person)], scaling.model()[0], scaling)
     notes = fit_notes(replace(account, functional=found), ())
     assert [note.about for note in notes if note.code == "functional-disagrees"] == ["femur_r"]

@@ -82,10 +82,10 @@ def test_the_derivatives_are_those_of_the_model_made_again(sets) -> None:
 def test_markers_well_placed_on_bones_leave_the_static_trial_as_it_is() -> None:
     model, found = fitted(person_of(3, *LOWER, NOBODY))
     assert found is not None
-    for centre in found.account.centres:
+    for centre in found.centres:
         assert np.linalg.norm(centre.shift_m) < 5e-4, centre.segment
-    assert found.account.rms_after_m < 5e-4
-    assert not fit_notes(found.account, model.uncertain_turns)
+    assert found.rms_after_m < 5e-4
+    assert not fit_notes(found, model.uncertain_turns)
 
 
 def test_the_walk_finds_bones_that_the_static_trial_misses() -> None:
@@ -114,7 +114,7 @@ def test_the_stated_doubt_holds_with_skin_that_moves() -> None:
         person = person_of(seed, *LOWER, Scatter())
         model, found = fitted(person)
         start, end = StaticFigure.from_model(model), StaticFigure.from_model(found.model)
-        sd = found.account.centre_sd_m()
+        sd = found.centre_sd_m()
         error = errors_m(end, person)
         for joint, segment in JOINTS.items():
             for side in "rl":
@@ -131,9 +131,9 @@ def test_the_stated_doubt_holds_with_skin_that_moves() -> None:
 
 def test_no_centre_is_less_known_than_before_the_walk() -> None:
     _, found = fitted(person_of(7, *LOWER, Scatter()))
-    for centre in found.account.centres:
+    for centre in found.centres:
         assert (centre.sd_m <= centre.prior_sd_m + 1e-12).all(), centre.segment
-    hip = next(centre for centre in found.account.centres if centre.segment == "femur_r")
+    hip = next(centre for centre in found.centres if centre.segment == "femur_r")
     assert hip.sd_m[2] > 0.5 * hip.prior_sd_m[2], "walking tells little of the hip's place sideways"
 
 
@@ -155,7 +155,7 @@ def test_a_marker_that_was_moved_after_the_static_trial_is_named() -> None:
     at = person.labels.index("RTIB")
     moved[:, at, 1] += 0.03
     model, found = fitted(person, Markers(person.labels, moved, RATE_HZ))
-    notes = fit_notes(found.account, model.uncertain_turns)
+    notes = fit_notes(found, model.uncertain_turns)
     assert {note.about for note in notes if note.code == "marker-off-place"} == {"RTIB"}
 
 
@@ -187,7 +187,7 @@ def test_a_joint_that_the_static_trial_shows_is_kept() -> None:
     )
     found = fit_subject([CalibrationTrial(seen(person))], model, stubborn)
     assert found.model.coordinate("knee_angle_l").name in {c.name for c in model.coordinates}
-    assert found.account.rms_after_m < found.account.rms_before_m
+    assert found.rms_after_m < found.rms_before_m
 
 
 def test_too_few_frames_leave_the_static_trial() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side
 from biodyn.library.load import load_table
-from biodyn.rigid_body import OpenSimModel
+from biodyn.rigid_body import Body, Multibody, OpenSimModel
 
 
 @cache
@@ -143,15 +143,11 @@ def sole_outlines(model: OpenSimModel, feet: Mapping[Side, str]) -> dict[Side, F
     """
     behind, in_front, half_width = 0.15, 1.45, 0.25  # position of the heel, as fractions of this distance
     resting = model.coupled.body_poses(model.default_configuration()[None])
-    parents = [body.parent for body in model.multibody.bodies]
+    mb = model.multibody
     soles: dict[Side, FloatArray] = {}
     for side, name in feet.items():
-        b = model.multibody.body_index(name)
-        toes = [
-            k
-            for k, body in enumerate(model.multibody.bodies)
-            if body.parent == name or _is_joint_child(parents, k, name, model)
-        ]
+        b = mb.body_index(name)
+        toes = [k for k, body in enumerate(mb.bodies) if parent_in_file(mb, body) == name]
         along = np.array([0.18, 0.0, 0.0])
         if toes:
             along = resting[0][0, b].T @ (resting[1][0, toes[-1]] - resting[1][0, b])
@@ -162,9 +158,9 @@ def sole_outlines(model: OpenSimModel, feet: Mapping[Side, str]) -> dict[Side, F
     return soles
 
 
-def _is_joint_child(parents: list[str | None], k: int, name: str, model: OpenSimModel) -> bool:
-    """Return whether a body is connected to another one by the axes of a single joint."""
-    parent = parents[k]
+def parent_in_file(mb: Multibody, body: Body) -> str | None:
+    """Return the body of the file to which a joint connects a body, possibly through the axes of the joint; None = ground."""
+    parent = body.parent
     while parent is not None and "/" in parent:
-        parent = parents[model.multibody.body_index(parent)]
-    return parent == name
+        parent = mb.bodies[mb.body_index(parent)].parent
+    return parent

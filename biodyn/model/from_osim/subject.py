@@ -18,12 +18,13 @@ from biodyn.model.from_osim.names import (
     joint_title,
     match_segments,
     match_variable,
+    parent_in_file,
     root_names,
     sole_outlines,
     split_side,
 )
 from biodyn.model.skeleton import BodyDefinition, Inertia, Skeleton
-from biodyn.rigid_body import OpenSimModel
+from biodyn.rigid_body import Multibody, OpenSimModel
 from biodyn.rigid_body.coupling.reduced import FloatingTree, floating_tree
 from biodyn.rigid_body.osim.model import Coordinate as ModelCoordinate
 
@@ -55,7 +56,8 @@ class ImportedModel(SubjectModel):
 
     def joint_link(self, name: str) -> int:
         """Return the body of `multibody` with its origin at the joint centre of a body of the file."""
-        return _joint_link(self.tree, name)
+        axes = _joint_axes(self.tree, name)
+        return axes[-1] if axes else self.multibody.body_index(name)
 
     def joint_columns(self, name: str) -> list[int]:
         """Return the indices in v of the axes of a body's joint."""
@@ -84,7 +86,7 @@ def imported_model(
     tree = floating_tree(model.coupled)
     if tree is None:
         return None
-    parents = _bodies_and_parents(tree)
+    parents = _bodies_and_parents(tree.multibody)
     standing = model.coupled.body_poses(model.default_configuration()[None])
     frames = {name: _anatomical_axes(tree, model, standing, name) for name in parents}
     coordinates = tuple(_read_coordinates(model, tree, parents, frames))
@@ -120,9 +122,9 @@ def imported_model(
         frames=frames,
         multibody=tree.multibody,
         markers=tuple(
-            _build_marker(frames, str(places[name].body), name, places[name].place_m, float(weight))
+            AttachedMarker(name, body, frames[body].R_LB.T @ np.array(places[name].place_m), float(weight), "model")
             for name, weight in zip(labels, weights, strict=True)
-            if str(places[name].body) in frames
+            if (body := str(places[name].body)) in frames
         ),
         foot_outlines={
             side: (outline - frames[soles[side]].p_LB) @ frames[soles[side]].R_LB
@@ -136,18 +138,9 @@ def imported_model(
     )
 
 
-def _bodies_and_parents(tree: FloatingTree) -> dict[str, str]:
+def _bodies_and_parents(mb: Multibody) -> dict[str, str]:
     """Return the bodies of the file and their parents, parents first; "" for the root."""
-    mb = tree.multibody
-    parents: dict[str, str] = {}
-    for body in mb.bodies:
-        if "/" in body.name:
-            continue
-        parent = body.parent
-        while parent is not None and "/" in parent:
-            parent = mb.bodies[mb.body_index(parent)].parent
-        parents[body.name] = parent or ""
-    return parents
+    return {body.name: parent_in_file(mb, body) or "" for body in mb.bodies if "/" not in body.name}
 
 
 def _joint_axes(tree: FloatingTree, name: str) -> list[int]:
@@ -161,12 +154,6 @@ def _joint_axes(tree: FloatingTree, name: str) -> list[int]:
             axes.insert(0, k)
         at = mb.bodies[k].parent
     return axes
-
-
-def _joint_link(tree: FloatingTree, name: str) -> int:
-    """Return the last one-axis body of a joint, at the joint centre; the body itself if none exists."""
-    axes = _joint_axes(tree, name)
-    return axes[-1] if axes else tree.multibody.body_index(name)
 
 
 def _anatomical_axes(
@@ -260,29 +247,14 @@ def _build_body(
     standing: tuple[FloatArray, FloatArray],
     model: OpenSimModel,
 ) -> ScaledBody:
-    body = tree.multibody.bodies[frames[name].link]
+    body, R_LB = tree.multibody.bodies[frames[name].link], frames[name].R_LB
     rotations, translations = ((), ()) if parent else root_names()
-    definition = BodyDefinition(
-        name=name,
-        parent=parent,
-        joint=joint,
-        side=split_side(name)[0],
-        rotations=(),
-        base_rotations=rotations,
-        base_translations=translations,
-    )
+    definition = BodyDefinition(name, parent, joint, split_side(name)[0], (), rotations, translations)
     R, p = (part[0, model.multibody.body_index(name)] for part in standing)
-    R_PB, p_PB = R @ frames[name].R_LB, p
+    R_PB, p_PB = R @ R_LB, p
     if parent:
         k = model.multibody.body_index(parent)
         R_WP = standing[0][0, k] @ frames[parent].R_LB
         R_PB, p_PB = R_WP.T @ R_PB, R_WP.T @ (p - standing[1][0, k])
-    R_BL = frames[name].R_LB.T
-    inertia = Inertia(body.mass_kg, R_BL @ body.com_m, R_BL @ body.inertia_com @ R_BL.T)
+    inertia = Inertia(body.mass_kg, R_LB.T @ body.com_m, R_LB.T @ body.inertia_com @ R_LB)
     return ScaledBody(definition, R_PB, p_PB, inertia, (), True)
-
-
-def _build_marker(
-    frames: dict[str, BodyFrame], body: str, label: str, place: Sequence[float], weight: float
-) -> AttachedMarker:
-    return AttachedMarker(label, body, frames[body].R_LB.T @ np.array(place), weight, "model")

@@ -130,30 +130,22 @@ def flat_frames(positions: FloatArray, rate_hz: float) -> BoolArray:
 _SEPARATORS = re.compile(r"[\s_.\-#]+")
 
 
-@dataclass(frozen=True)
-class StoredCentre:
-    """Joint centre stored in a recording: label of the computed point, its landmark, and a segment at the joint."""
-
-    label: str
-    landmark: str
-    body: str
-
-
-def read_stored_centres(static: Recording) -> tuple[StoredCentre, ...]:
+def read_stored_centres(static: Recording) -> tuple[MarkerRole, ...]:
     """Return the stored joint centres of the recording, one per joint.
 
     Call this function before the recording is rotated, because computed points stay in the frame of the file.
     """
-    centres: dict[str, StoredCentre] = {}
+    centres: dict[str, MarkerRole] = {}
     for _, row in sided_rows("body/computed_centres", "centre"):
         labels = (_match_label(static, re.compile(pattern)) for pattern in row["labels"])
         label = next(filter(None, labels), "")
         if label:
-            centres.setdefault(row["landmark"], StoredCentre(label, row["landmark"], row["body"]))
+            role = MarkerRole(label, row["landmark"], row["body"], 0.0, True, "stored")
+            centres.setdefault(row["landmark"], role)
     return tuple(centres.values())
 
 
-def with_stored_centres(static: Recording, centres: Sequence[StoredCentre]) -> Recording:
+def with_stored_centres(static: Recording, centres: Sequence[MarkerRole]) -> Recording:
     """Add the stored joint centres to the markers of the recording, so that they are averaged and rotated with the markers."""
     columns = [_to_metres(static.model_outputs[centre.label])[:, None] for centre in centres]
     if not columns:
@@ -164,11 +156,10 @@ def with_stored_centres(static: Recording, centres: Sequence[StoredCentre]) -> R
     return replace(static, motion=replace(static.motion, markers=more))
 
 
-def centre_roles(mapping: MarkerMapping, centres: Sequence[StoredCentre]) -> tuple[MarkerMapping, list[Diagnostic]]:
+def centre_roles(mapping: MarkerMapping, centres: Sequence[MarkerRole]) -> tuple[MarkerMapping, list[Diagnostic]]:
     """Add the stored centres to the mapping as landmarks without weight in the fit; return it with a finding about them."""
     if not centres:
         return mapping, []
-    roles = tuple(MarkerRole(c.label, c.landmark, c.body, 0.0, True, "stored") for c in centres)
     names = ", ".join(f"{centre.label} ({centre.landmark})" for centre in centres)
     note = Diagnostic(
         "stored-centres",
@@ -176,7 +167,7 @@ def centre_roles(mapping: MarkerMapping, centres: Sequence[StoredCentre]) -> tup
         f"The joint centres stored in the static trial are used: {names}.",
         hint="Set [model] stored_centres = false to use the joint centres computed by biodyn.",
     )
-    return replace(mapping, roles=mapping.roles + roles), [note]
+    return replace(mapping, roles=(*mapping.roles, *centres)), [note]
 
 
 def _match_label(static: Recording, pattern: re.Pattern[str]) -> str:

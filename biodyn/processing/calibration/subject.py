@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -45,11 +46,17 @@ def known_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstima
     """Return the mass given by the user, else the first plausible one stored in the files."""
     if given_kg is not None:
         return MassEstimate(given_kg, "given by the user")
+    stored_kg, words = _first_stored("mass_kg", files, PLAUSIBLE_MASS_KG)
+    return None if stored_kg is None else MassEstimate(stored_kg, words, stored=True)
+
+
+def _first_stored(name: str, files: Sequence[Recording], limits: tuple[float, float]) -> tuple[float | None, str]:
+    """Return the first number of the subject within limits that is stored in the files, and a description of its source."""
     for source in files:
-        stored = source.subject.mass_kg
-        if stored is not None and PLAUSIBLE_MASS_KG[0] <= stored <= PLAUSIBLE_MASS_KG[1]:
-            return MassEstimate(stored, f"stored in {source.subject.file or source.path.name}", stored=True)
-    return None
+        stored = getattr(source.subject, name)
+        if stored is not None and limits[0] <= stored <= limits[1]:
+            return stored, f"stored in {source.subject.file or source.path.name}"
+    return None, ""
 
 
 #: Body mass and force plates agree within this fraction; clothes and shoes weigh 1-3 %.
@@ -79,21 +86,16 @@ def mass_in_kilograms(mass: MassEstimate, standing: MassEstimate | None) -> tupl
 
 def find_stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
     """Return the first plausible height (m) stored in the files, and a description of its source."""
-    for source in files:
-        stored = source.subject.height_m
-        if stored is not None and PLAUSIBLE_HEIGHT_M[0] <= stored <= PLAUSIBLE_HEIGHT_M[1]:
-            return stored, f"stored in {source.subject.file or source.path.name}"
-    return None, "estimated from the legs"
+    height_m, words = _first_stored("height_m", files, PLAUSIBLE_HEIGHT_M)
+    return height_m, words or "estimated from the legs"
 
 
 def known_age(given_years: float | None, files: Sequence[Recording]) -> tuple[float | None, str]:
     """Return the age (years) given by the user, else the first one stored in the files, and its source; None if unknown."""
     if given_years is not None:
         return given_years, "given by the user"
-    for source in files:
-        if source.subject.age_years is not None:
-            return source.subject.age_years, f"stored in {source.subject.file or source.path.name}"
-    return None, "not known"
+    age_years, words = _first_stored("age_years", files, (-math.inf, math.inf))
+    return age_years, words or "not known"
 
 
 def leg_length(

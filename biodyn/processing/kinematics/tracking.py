@@ -128,23 +128,13 @@ def segment_motion(mb: Multibody, q: FloatArray, v: FloatArray, vdot: FloatArray
     return SegmentMotion(*(np.moveaxis(part, 0, 1) for part in parts))
 
 
-@dataclass(frozen=True)
-class SegmentForces:
-    """Forces required by the motion of each body, all (T, B, ...), World axes, moments and momentum about the world origin.
+def segment_forces(mb: Multibody, motion: SegmentMotion) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the forces required by the motion of each body, m a and d(I omega)/dt, its weight, and the rate of its energy.
 
-    Attributes:
-        inertial: (T, B, 6) rate of change of momentum [angular; linear], Nm and N.
-        weight: (T, B, 6) wrench of gravity.
-        energy_rate: (T, B) rate of change of kinetic plus potential energy, W.
+    Returns:
+        Rate of change of momentum and weight (T, B, 6), [moment; force] about the world origin in world axes, and the rate of
+        kinetic and potential energy (T, B), W.
     """
-
-    inertial: FloatArray
-    weight: FloatArray
-    energy_rate: FloatArray
-
-
-def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
-    """Return the forces required by the motion of each body, m a and d(I omega)/dt, its weight, and the rate of its energy."""
     mass = np.array([body.mass_kg for body in mb.bodies])[:, None]
     inertia = np.stack([body.inertia_com for body in mb.bodies])
     loaded = np.flatnonzero(mass[:, 0] > 0.0)
@@ -156,12 +146,11 @@ def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
     force = mass * motion.com_acceleration
     g = np.array(mb.gravity_W)
     weight = np.broadcast_to(mass * g, (T, B, 3))
-    return SegmentForces(
-        inertial=np.concatenate([spin_rate + cross(motion.com, force), force], axis=-1),
-        weight=np.concatenate([cross(motion.com, weight), weight], axis=-1),
-        energy_rate=np.sum(
-            force * motion.com_velocity + spin_rate * motion.omega - weight * motion.com_velocity, axis=-1
-        ),
+    energy_rate = np.sum(force * motion.com_velocity + spin_rate * motion.omega - weight * motion.com_velocity, axis=-1)
+    return (
+        np.concatenate([spin_rate + cross(motion.com, force), force], axis=-1),
+        np.concatenate([cross(motion.com, weight), weight], axis=-1),
+        energy_rate,
     )
 
 

@@ -142,7 +142,6 @@ def _product_vector(a: FloatArray, b: FloatArray) -> FloatArray:
     return a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + cross(a[:, 1:], b[:, 1:])
 
 
-_DEGREE = 5
 # Largest relative difference of time steps caused by rounding in a file.
 _UNEVEN: Final = 1e-9
 #: Least number of rows of a quintic spline with these ends.
@@ -174,7 +173,7 @@ def _natural_spline(time_s: FloatArray, values: FloatArray) -> BSpline[np.float6
     vanishing = (3, 4)
     flat = np.zeros(values.shape[1])
     ends: Any = [(order, flat) for order in vanishing]  # the type stubs accept one condition per end only
-    spline: BSpline[np.float64] = make_interp_spline(time_s, values, k=_DEGREE, bc_type=(ends, ends))
+    spline: BSpline[np.float64] = make_interp_spline(time_s, values, k=DEGREE, bc_type=(ends, ends))
     return spline
 
 

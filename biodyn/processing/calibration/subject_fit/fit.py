@@ -193,14 +193,6 @@ _PRIOR_ERRORS = 20.0
 
 
 @dataclass(frozen=True)
-class SubjectFitResult:
-    """Fitted model and summary of the fit."""
-
-    model: SubjectModel
-    account: SubjectFit
-
-
-@dataclass(frozen=True)
 class _Solved(Frames):
     """Solved frames: configurations q (T, nq), model poses, and marker distances (T, M) m (NaN = missing)."""
 
@@ -215,7 +207,7 @@ def fit_subject(
     scaling: Scaling,
     soft: frozenset[str] = frozenset(),
     priors: Priors | None = None,
-) -> SubjectFitResult | None:
+) -> SubjectFit | None:
     """Fit one subject model to all trials and return it with a summary; None if there are too few frames that can be fitted.
 
     Parameters:
@@ -241,8 +233,8 @@ def fit_subject(
     theta, fitted, information, marker_m = solution
     sd = np.sqrt(np.diag(np.linalg.inv(information)))
     before, after = problem.errors(model, marker_m, frames), problem.errors(fitted, marker_m, frames)
-    summary = fit_summary(model, unknowns, theta, sd, before, after, marker_m, [f.trial for f in frames])
-    return SubjectFitResult(fitted, replace(summary, functional=functional_joints(trials, fitted)))
+    summary = fit_summary(model, fitted, unknowns, theta, sd, before, after, marker_m, [f.trial for f in frames])
+    return replace(summary, functional=functional_joints(trials, fitted))
 
 
 @dataclass(frozen=True)

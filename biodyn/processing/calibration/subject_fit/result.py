@@ -207,7 +207,7 @@ class FittedTrial:
 
 @dataclass(frozen=True)
 class SubjectFit:
-    """Summary of the fit.
+    """Fitted model and summary of the fit.
 
     Attributes:
         centres, postures, turns, markers: one entry for each unknown; postures are the shifts between standing and walking of
@@ -217,6 +217,7 @@ class SubjectFit:
         functional: joints estimated from functional trials alone.
     """
 
+    model: SubjectModel
     centres: tuple[CentreShift, ...]
     postures: tuple[CentreShift, ...]
     turns: tuple[AxisTurn, ...]
@@ -238,6 +239,7 @@ class SubjectFit:
 
 def fit_summary(
     model: SubjectModel,
+    fitted: SubjectModel,
     unknowns: Unknowns,
     theta: FloatArray,
     sd: FloatArray,
@@ -277,6 +279,7 @@ def fit_summary(
             )
         )
     return SubjectFit(
+        model=fitted,
         centres=tuple(three(name, at) for name, at in unknowns.centres.items()),
         postures=tuple(three(name, at) for name, at in unknowns.postures.items()),
         turns=tuple(
