@@ -59,6 +59,12 @@ class InverseKinematics:
     iterations: IntArray
     status: NDArray[np.int8]
 
+    @classmethod
+    def allocated(cls, frames: int, coordinates: int, markers: int) -> InverseKinematics:
+        """Return arrays for a kernel to fill."""
+        numbers = [np.empty((frames, coordinates)), np.empty((frames, markers)), np.empty(frames)]
+        return cls(*numbers, np.empty(frames, dtype=np.int64), np.empty(frames, dtype=np.int8))
+
 
 def _second_extent(points: FloatArray) -> float:
     """Return the second singular value of the centred points (M, 3), m; zero if they are collinear."""
@@ -365,13 +371,7 @@ class _Fit:
             q_near=np.ascontiguousarray(whole.q_near[rows]) if len(whole.q_near) else whole.q_near,
         )
         frames, markers = problem.p_WM.shape[:2]
-        result = InverseKinematics(
-            q=np.empty((frames, mb.nq)),
-            marker_error=np.empty((frames, markers)),
-            cost=np.empty(frames),
-            iterations=np.empty(frames, dtype=np.int64),
-            status=np.empty(frames, dtype=np.int8),
-        )
+        result = InverseKinematics.allocated(frames, mb.nq, markers)
         ik.inverse_kinematics(
             mb.tree,
             problem,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
@@ -61,38 +62,19 @@ def fit_once(model: SubjectModel, signals: TrialSignals, settings: InverseKinema
     def solver(p_WM: FloatArray) -> tuple[_Solve, FloatArray]:
         """Return the solver for the markers p_WM (T, M, 3), and the factors (T, M) of their weights."""
         ramp = visibility_weights(np.isfinite(p_WM[..., 0]), ramp_frames)
-
-        def solve(
-            prior_weights: FloatArray | None = None,
-            q_prior: FloatArray | None = None,
-            q_near: FloatArray | None = None,
-        ) -> InverseKinematics:
-            return inverse_kinematics(
-                model.multibody,
-                links,
-                p_LM,
-                p_WM,
-                weights=marker_weights * ramp,
-                lower=lower,
-                upper=upper,
-                q0=start,
-                prior_weights=prior_weights,
-                q_prior=q_prior,
-                q_near=q_near,
-            )
-
-        return solve, ramp
+        markers_W = (model.multibody, links, p_LM, p_WM, marker_weights * ramp)
+        return partial(inverse_kinematics, *markers_W, lower=lower, upper=upper, q0=start), ramp
 
     held = model.prior_weights()
-    prior = (held, start) if held.any() else ()
+    prior = {"prior_weights": held, "q_prior": start} if held.any() else {}
     solve, ramp = solver(p_WM)
-    solution = solve(*prior)
+    solution = solve(**prior)
     short, long = _frames_with_open_root(
         model, solution.q, np.isfinite(p_WM[..., 0]), markers.rate_hz, signals.settings.spline_gap_s
     )
     if long.any():  # treated as frames without markers, so that weights do not fade next to them
         solve, ramp = solver(np.where(long[:, None, None], np.nan, p_WM))
-        solution = solve(*prior)
+        solution = solve(**prior)
     longest_s = signals.settings.rigid_gap_s
     solution, lost = _bridge_gaps(model, solve, solution, held, ramp, ramp_frames, markers.rate_hz, longest_s, short)
     status = np.where(short | long, UNDETERMINED, solution.status).astype(solution.status.dtype)
@@ -161,7 +143,8 @@ def _bridge_gaps(
     pulled = [c.q_index for c in model.coordinates if bridges[c.v_index]]
     elsewhere = (np.abs(q_prior[:, pulled] - solution.q[:, pulled]) > restart_rad).any(axis=1) | root_open
     q_near = np.where(elsewhere[:, None], np.nan, solution.q)
-    return solve(np.where(bridges > 0.0, bridges, held), q_prior, q_near), lost
+    weights = np.where(bridges > 0.0, bridges, held)
+    return solve(prior_weights=weights, q_prior=q_prior, q_near=q_near), lost
 
 
 # -- segments without markers -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ is needed.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -112,22 +112,14 @@ class FloatingTree:
 def floating_tree(coupled: CoupledMultibody) -> FloatingTree | None:
     """Return the tree with a free root; None unless exactly one body is attached to ground."""
     beneath = coupled.multibody
-    roots = _bodies_on_ground(beneath)
+    # attached to ground, directly or through the axes of one joint
+    of_file = [body for body in beneath.bodies if "/" not in body.name]
+    roots = [body for body in of_file if all("/" in name for name in _ancestors(beneath, body))]
     if len(roots) != 1:
         return None
-    root = beneath.bodies[beneath.body_index(roots[0])]
+    root = roots[0]
     before = _ancestors(beneath, root)
-    afloat = Body(
-        root.name,
-        None,
-        Joint("free"),
-        np.eye(3),
-        np.zeros(3),
-        root.mass_kg,
-        root.com_m,
-        root.inertia_com,
-        any_inertia=True,
-    )
+    afloat = replace(root, parent=None, joint=Joint("free"), R_PJ=np.eye(3), p_PJ=np.zeros(3), any_inertia=True)
     others = [body for body in beneath.bodies if body.name != root.name and body.name not in before]
     if any(body.parent is None or body.parent in before for body in others):
         return None
@@ -142,17 +134,6 @@ def _ancestors(mb: Multibody, body: Body) -> set[str]:
         found.add(body.parent)
         body = mb.bodies[mb.body_index(body.parent)]
     return found
-
-
-def _bodies_on_ground(mb: Multibody) -> list[str]:
-    """Return the bodies attached to ground, directly or through the axes of one joint."""
-    names = []
-    for body in mb.bodies:
-        if "/" in body.name:
-            continue
-        if all("/" in name for name in _ancestors(mb, body)):
-            names.append(body.name)
-    return names
 
 
 _BASE_Q, _BASE_V = 7, 6

@@ -151,22 +151,27 @@ def iterate_joints(model: ET.Element) -> Iterator[JointElement]:
             )
             yield JointElement(joint, name, parent, child)
         return
+    for joint, parent_name, child_name in _joints_of_bodies(model):
+        if parent_name is not None and parent_name not in bodies:
+            raise ModelError(
+                f"The parent '{parent_name}' of body '{child_name}' is not a body of the model.",
+                f"Bodies: {', '.join(sorted(bodies))}.",
+            )
+        yield JointElement(
+            joint,
+            name_of(joint),
+            _frame_on_body(parent_name, joint, "location_in_parent", "orientation_in_parent"),
+            _frame_on_body(child_name, joint, "location", "orientation"),
+        )
+
+
+def _joints_of_bodies(model: ET.Element) -> Iterator[tuple[ET.Element, str | None, str]]:
+    """Iterate over the joints in the elements of their child bodies: element, parent body (None = ground) and child body."""
     for body in members(model, "BodySet"):
         holder = body.find("Joint")
         for joint in () if holder is None else holder:
-            parent_name = text_of(joint, "parent_body")
-            if parent_name not in bodies and parent_name.lower() != GROUND:
-                raise ModelError(
-                    f"The parent '{parent_name}' of body '{name_of(body)}' is not a body of the model.",
-                    f"Bodies: {', '.join(sorted(bodies))}.",
-                )
-            holder_name = None if parent_name.lower() == GROUND else parent_name
-            yield JointElement(
-                joint,
-                name_of(joint),
-                _frame_on_body(holder_name, joint, "location_in_parent", "orientation_in_parent"),
-                _frame_on_body(name_of(body), joint, "location", "orientation"),
-            )
+            parent = text_of(joint, "parent_body")
+            yield joint, None if parent.lower() == GROUND else parent, name_of(body)
 
 
 def coordinates_down_the_tree(model: ET.Element) -> tuple[str, ...]:
@@ -209,17 +214,11 @@ def iterate_offsets(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | 
     for joint in members(model, "JointSet"):
         offsets = _offset_frames(joint)
         for frame in offsets.values():
-            yield (
-                frame,
-                "translation",
-                _resolve_frame(_socket_path(frame, "parent"), {**shared, **offsets}, bodies, "a joint").body,
-            )
-    for body in members(model, "BodySet"):
-        holder = body.find("Joint")
-        for joint in () if holder is None else holder:
-            parent = text_of(joint, "parent_body")
-            yield joint, "location_in_parent", None if parent.lower() == GROUND else parent
-            yield joint, "location", name_of(body)
+            carrier = _resolve_frame(_socket_path(frame, "parent"), {**shared, **offsets}, bodies, "a joint").body
+            yield frame, "translation", carrier
+    for joint, parent, child in _joints_of_bodies(model):
+        yield joint, "location_in_parent", parent
+        yield joint, "location", child
 
 
 def _frame_on_body(body: str | None, element: ET.Element, place: str, turn: str) -> Frame:
@@ -264,11 +263,8 @@ def _resolve_frame(path: str, offsets: dict[str, ET.Element], bodies: set[str], 
             raise ModelError(f"The frames of {where} have circular references: {' -> '.join([*seen, name])}.")
         seen.append(name)
         frame = offsets[name]
-        R_out, p_out = (
-            _body_fixed_rotation(read_numbers(frame, "orientation", 3, _ZERO)),
-            read_numbers(frame, "translation", 3, _ZERO),
-        )
-        R, p = R_out @ R, p_out + R_out @ p
+        outer = _frame_on_body(None, frame, "translation", "orientation")
+        R, p = outer.R @ R, outer.p + outer.R @ p
         path = _socket_path(frame, "parent")
         name = path.strip().rstrip("/").split("/")[-1]
     if name.lower() == GROUND:
@@ -384,10 +380,8 @@ def _axis_step(kind: str, axis: ET.Element, joint: ET.Element) -> Step:
     ]
     # without a function, the coordinate is the value of the axis (version 1.9)
     function = read_function(described[0]) if described else Linear((1.0,) if names else ())
-    constant = isinstance(function, Linear) and not any(function.slopes)
-    if constant:
-        value = float(function.at(np.zeros((function.arguments, 1)))[0][0])
-        return Step(kind, direction, Linear((), value), ())
+    if isinstance(function, Linear) and not any(function.slopes):
+        return Step(kind, direction, Linear((), function.offset), ())
     if function.arguments != len(names):
         raise ModelError(
             f"The function of {where} has {function.arguments} arguments, but {len(names)} coordinates are listed."

@@ -201,15 +201,13 @@ def undo_swap(
     static_distance = _pairwise_distances(np.stack([static[label] for label in labels]))
     neighbours = _neighbours(labels, static_distance, bodies, parents)
     pair = labels.index(swap.first), labels.index(swap.second)
-    used = sorted({*pair, *neighbours[pair[0]], *neighbours[pair[1]]})
-    column = {k: i for i, k in enumerate(used)}
-    distance = _pairwise_distances(markers.positions[:, [markers.labels.index(labels[k]) for k in used]])
+    p = markers.positions[:, [markers.labels.index(label) for label in labels]]
     misfit, swapped_misfit = np.zeros(markers.frame_count), np.zeros(markers.frame_count)
     for label, other in (pair, pair[::-1]):
         near = [k for k in neighbours[label] if k != other]
-        columns = [column[k] for k in near]
-        misfit += _masked_mean(np.abs(distance[:, column[label], columns] - static_distance[label, near]))
-        swapped_misfit += _masked_mean(np.abs(distance[:, column[other], columns] - static_distance[label, near]))
+        static_to = static_distance[label, near]
+        misfit += _masked_mean(np.abs(_distance(p[:, [label]], p[:, near]) - static_to))
+        swapped_misfit += _masked_mean(np.abs(_distance(p[:, [other]], p[:, near]) - static_to))
     is_decidable = np.isfinite(misfit) & np.isfinite(swapped_misfit)
     is_nearer = is_decidable & (swapped_misfit < misfit)
     is_clear = is_nearer & (0.5 * (misfit - swapped_misfit) > LEAST_GAIN_M) & (swapped_misfit < _REMAINING * misfit)

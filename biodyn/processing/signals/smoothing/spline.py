@@ -208,14 +208,12 @@ class AutomaticCutoff:
     Attributes:
         cutoff_hz: cut-off for markers and forces.
         noise_m: white noise of the median marker, m per axis; NaN if unknown.
-        speed_m_s: root mean square speed of the median marker relative to the mean of all.
         optimal_hz: lower quartile of the optimal cut-offs of the markers, before bounds and rounding; NaN if unknown.
         points: name of the points in sentences.
     """
 
     cutoff_hz: float
     noise_m: float
-    speed_m_s: float
     optimal_hz: float
     points: str = "markers"
 
@@ -247,12 +245,12 @@ def choose_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
     error = np.hypot(noise, skin_s * speed)
     known: BoolArray = np.asarray(np.isfinite(error))
     if not known.any():  # too short, or no visible marker
-        return AutomaticCutoff(LOWEST_AUTOMATIC_HZ, float("nan"), float("nan"), float("nan"))
+        return AutomaticCutoff(LOWEST_AUTOMATIC_HZ, float("nan"), float("nan"))
     cutoffs_hz = optimal_cutoffs(positions[:, known], rate_hz, error[known], _AUTOMATIC_FROM_HZ, _AUTOMATIC_TRIED)
     optimal_hz = float(np.nanpercentile(cutoffs_hz, 25.0))
     most_hz = max(LOWEST_AUTOMATIC_HZ, min(HIGHEST_AUTOMATIC_HZ, float(np.floor(_MOST_OF_RATE * rate_hz))))
     chosen_hz = float(np.clip(np.round(optimal_hz), LOWEST_AUTOMATIC_HZ, most_hz))
-    return AutomaticCutoff(chosen_hz, float(np.median(noise[known])), float(np.median(speed[known])), optimal_hz)
+    return AutomaticCutoff(chosen_hz, float(np.median(noise[known])), optimal_hz)
 
 
 def relative_speed(positions: FloatArray, rate_hz: float) -> FloatArray:
