@@ -62,8 +62,8 @@ class InverseKinematics:
     @classmethod
     def allocated(cls, frames: int, coordinates: int, markers: int) -> InverseKinematics:
         """Return arrays for a kernel to fill."""
-        numbers = [np.empty((frames, coordinates)), np.empty((frames, markers)), np.empty(frames)]
-        return cls(*numbers, np.empty(frames, dtype=np.int64), np.empty(frames, dtype=np.int8))
+        q, marker_error, cost = np.empty((frames, coordinates)), np.empty((frames, markers)), np.empty(frames)
+        return cls(q, marker_error, cost, np.empty(frames, dtype=np.int64), np.empty(frames, dtype=np.int8))
 
 
 def _second_extent(points: FloatArray) -> float:
