@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from biodyn.io.names import matcher, names
 from biodyn.library.load import load_table
 
 _SEPARATORS = " _.-"
+_NO_SEPARATORS = str.maketrans("", "", _SEPARATORS)
 # 251112_KUO_LASI has two words before the label
 _MOST_STARTS = 4
 _FEWEST_NAMED = 4
@@ -228,6 +229,7 @@ def _computed_names() -> re.Pattern[str]:
     return matcher(tuple(pattern for patterns in outputs for pattern in patterns))
 
 
+@lru_cache(4096)
 def _is_unlabelled(label: str) -> bool:
     return matcher(tuple(names()["unlabelled"]["always"]), True).fullmatch(label) is not None
 
@@ -332,7 +334,7 @@ def _mark_computed(labels: Sequence[str], kinds: list[str], descriptions: Sequen
     by_label, by_text = matcher(tuple(table["labels"])), matcher(tuple(table["descriptions"]), True)
     texts = (*descriptions, *[""] * len(labels))
     for i, label in enumerate(labels):
-        bare = "".join(c for c in label.upper() if c not in _SEPARATORS)
+        bare = label.upper().translate(_NO_SEPARATORS)
         if kinds[i] == "marker" and (by_label.fullmatch(bare) or by_text.fullmatch(texts[i])):
             kinds[i] = "virtual_point"
 

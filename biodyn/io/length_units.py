@@ -61,7 +61,7 @@ def length_unit(
         entry: name of the file entry that states the unit, for messages.
     """
     stated = known.get(letters(text))
-    span, trimmed = _extents(markers)
+    span = _extent(markers)
     if stated is None:
         unit = next((u for u in (0.001, 1.0, 0.01) if within(span * u, _ANY_BODY_M)), 0.001)
         text_of_note = (
@@ -73,7 +73,7 @@ def length_unit(
         )
         stated = unit
     else:
-        factor, notes = _marker_factor(entry, text, stated, markers.shape[1], (span, trimmed), person or bool(plates))
+        factor, notes = _marker_factor(entry, text, stated, markers, span * stated, person or bool(plates))
         unit = stated * factor
     units, plate_notes = _plate_units(text, stated, unit, plates)
     return LengthUnit(unit, units, (*notes, *plate_notes))
@@ -85,15 +85,16 @@ def within(value: float, limits: tuple[float, float]) -> bool:
 
 
 def _marker_factor(
-    entry: str, text: str, stated: float, count: int, extents: tuple[float, float], person: bool
+    entry: str, text: str, stated: float, markers: FloatArray, span: float, person: bool
 ) -> tuple[float, tuple[Diagnostic, ...]]:
-    """Return the factor on the stated unit of `count` markers, and a note; 1 if the size is possible or no factor makes it so."""
+    """Return the factor on the stated unit of markers that span `span` m, and a note; 1 if possible or if no factor helps."""
     fewest_markers, fewest_of_a_person = (
         4,
         10,
     )  # fewer may be a wand or a calibration frame; these may be off by a thousand only
-    span, trimmed = extents[0] * stated, extents[1] * stated
-    too_small, too_large = max(span, trimmed) < _ANY_BODY_M[0], min(span, trimmed) > _ANY_BODY_M[1]
+    count, outermost_share = markers.shape[1], 0.1
+    too_small = span < _ANY_BODY_M[0]
+    too_large = span > _ANY_BODY_M[1] and _extent(markers, outermost_share) * stated > _ANY_BODY_M[1]
     if count < fewest_markers or not (too_small or too_large):
         return 1.0, ()
     # Hands and tools are small; only a person has so many markers over several metres.
@@ -122,10 +123,10 @@ def _marker_factor(
     )
 
 
-def _extents(markers: FloatArray, trimmed_share: float = 0.1) -> tuple[float, float]:
-    """Return the largest extent of the markers in a typical frame, file units: of all, and without the outermost share of them.
+def _extent(markers: FloatArray, outermost_share: float = 0.0) -> float:
+    """Return the largest extent of the markers in a typical frame, file units, without the outermost share of them.
 
-    Both are 0 if no two markers are seen in the same frame.
+    It is 0 if no two markers are seen in the same frame.
     """
     frames = markers[:: max(1, markers.shape[0] // 50)]
     seen = all_finite(frames)
@@ -134,13 +135,14 @@ def _extents(markers: FloatArray, trimmed_share: float = 0.1) -> tuple[float, fl
     for count in np.unique(counts[counts >= 2]):  # frames with the same number of markers are evaluated together
         alike = counts == count
         points = frames[alike][seen[alike]].reshape(-1, count, 3)
-        first, low, high, last = np.quantile(points, [0.0, trimmed_share, 1.0 - trimmed_share, 1.0], axis=1)
-        extents.append(np.stack([(last - first).max(axis=1), (high - low).max(axis=1)]))
+        low, high = points.min(axis=1), points.max(axis=1)
+        if outermost_share:
+            low, high = np.quantile(points, [outermost_share, 1.0 - outermost_share], axis=1)
+        extents.append((high - low).max(axis=1))
     if not extents:
-        return 0.0, 0.0
+        return 0.0
     with np.errstate(over="ignore"):  # mean of two damaged values
-        whole, trimmed = np.median(np.concatenate(extents, axis=1), axis=1)
-    return float(whole), float(trimmed)
+        return float(np.median(np.concatenate(extents)))
 
 
 # -- plates -----------------------------------------------------------------------------------------------------------

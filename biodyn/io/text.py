@@ -35,9 +35,10 @@ def clean_text(raw: bytes | str) -> str:
 
 
 def _clean(raw: bytes | str) -> str:
+    text = raw if isinstance(raw, str) else raw.decode("latin-1")
+    if text.isascii() and text.isprintable():
+        return text.strip()
     if isinstance(raw, str):
-        if raw.isascii() and raw.isprintable():
-            return raw.strip()
         raw = raw.encode("utf-8", "surrogateescape" if _only_escapes(raw) else "replace")
     ended = raw.lstrip(b"\0 ").partition(b"\0")[0]
     return _visible(_decoded(ended))

@@ -68,13 +68,15 @@ class Markers:
 
     def spelled_as(self, others: tuple[str, ...]) -> Markers:
         """Return the markers with labels spelled as in `others` (R_Asis, RAsis and R.ASIS are the same label)."""
+        if set(self.labels) <= set(others):
+            return self
         counts = [Counter(map(bare_label, labels)) for labels in (others, self.labels)]
         spelled = {bare_label(label): label for label in others if counts[0][bare_label(label)] == 1}
         labels = tuple(
             label if label in others or counts[1][bare_label(label)] > 1 else spelled.get(bare_label(label), label)
             for label in self.labels
         )
-        return self if labels == self.labels else replace(self, labels=labels)
+        return replace(self, labels=labels)
 
 
 def bare_label(label: str) -> str:

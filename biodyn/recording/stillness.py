@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.points import lengths
@@ -50,7 +51,7 @@ def quietest_part(markers: Markers) -> QuietPart:
     """
     length = quiet_length(markers.frame_count, markers.rate_hz)
     starts = quiet_starts(markers.frame_count, markers.rate_hz)
-    parts = [markers.positions[start : start + length] for start in starts]
+    parts = np.moveaxis(sliding_window_view(markers.positions, length, axis=0)[:: starts.step], -1, 1)
     best, movement = _quietest(*_movements(parts))
     return QuietPart(starts[best], starts[best] + length - 1, movement)
 
@@ -60,13 +61,13 @@ def movement_m(positions: FloatArray) -> float:
 
     `positions` (T, M, 3) m. Only markers that are visible in all frames are used; inf if there are none.
     """
-    return float(_movements([positions])[0][0])
+    return float(_movements(positions[None])[0][0])
 
 
-def _movements(parts: Sequence[FloatArray]) -> tuple[FloatArray, BoolArray]:
-    """Return the marker movement (P,) m in each part (T, M, 3) m, and a mask (P, M) of the markers visible in all its frames."""
-    shown: BoolArray = np.array([np.isfinite(part[..., 0]).all(axis=0) for part in parts])
-    reach = np.array([lengths(part.max(axis=0) - part.min(axis=0)) for part in parts])
+def _movements(parts: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return the marker movement (P,) m in parts (P, T, M, 3) m, and a mask (P, M) of the markers visible in all frames."""
+    shown: BoolArray = np.isfinite(parts[..., 0]).all(axis=1)
+    reach = lengths(parts.max(axis=1) - parts.min(axis=1))
     median = median_over_frames(np.where(shown, reach, np.nan).T)
     return np.where(shown.any(axis=1), median, np.inf), shown
 
@@ -96,14 +97,13 @@ class Preview:
     frame_count: int
     step: int
 
-    def pieces(self) -> Iterator[FloatArray]:
-        """Yield the positions (F, M, 3) m of every piece."""
-        for i in range(len(self.starts)):
-            yield self.markers.positions[i * self.piece_frames : (i + 1) * self.piece_frames]
+    def pieces(self) -> FloatArray:
+        """Return the positions (P, F, M, 3) m of every piece."""
+        return self.markers.positions.reshape(len(self.starts), self.piece_frames, -1, 3)
 
     @cached_property
     def _movements(self) -> tuple[FloatArray, BoolArray]:
-        return _movements(list(self.pieces()))
+        return _movements(self.pieces())
 
     @property
     def movements_m(self) -> FloatArray:
@@ -120,7 +120,7 @@ class Preview:
 
         The result has one frame: the median position of each marker, m; NaN if it is never visible.
         """
-        positions = median_over_frames(list(self.pieces())[_quietest(*self._movements)[0]])
+        positions = median_over_frames(self.pieces()[_quietest(*self._movements)[0]])
         unseen = ~np.isfinite(positions[:, 0])
         positions[unseen] = median_over_frames(self.markers.positions[:, unseen])
         return Markers(self.markers.labels, positions[None], self.markers.rate_hz)
@@ -149,6 +149,8 @@ def median_over_frames(values: FloatArray) -> FloatArray:
     """Return the median over the first axis ignoring NaN (NaN if all are); same result as `numpy.nanmedian` but much faster."""
     ordered = np.sort(values, axis=0)  # NaN are sorted last
     count = np.isfinite(ordered).sum(axis=0)
+    if count.size and count.min() == len(ordered):
+        return 0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])
     low, high = np.maximum((count - 1) // 2, 0)[None], np.maximum(count // 2, 0)[None]
     middle = 0.5 * (
         np.take_along_axis(ordered, low, axis=0)[0] + np.take_along_axis(ordered, high % len(ordered), axis=0)[0]

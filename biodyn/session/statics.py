@@ -447,7 +447,8 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
         reasons.append("same stored joint offsets")
     union = walk_words | other_words
     score += 2.0 * (len(walk_words & other_words) / len(union) if union else 0.5)
-    score += 0.5 if path.parent.resolve() == walk.path.parent.resolve() else 0.0
+    is_near = path.parent == walk.path.parent or path.parent.resolve() == walk.path.parent.resolve()
+    score += 0.5 if is_near else 0.0
     return StaticCandidate(path, score, tuple(reasons), "", called_static, offsets, doubt, same_name)
 
 

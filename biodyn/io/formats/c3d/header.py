@@ -26,6 +26,8 @@ class Kind(IntEnum):
     FLOAT = 4
 
 
+_KINDS = frozenset(Kind)
+
 _BIG_ENDIAN = ("MIPS",)
 
 Wanted = Callable[[str, str], bool]
@@ -127,7 +129,7 @@ def _entry(section: bytes, position: int) -> tuple[int, tuple[int, ...], bytes] 
     if position + 2 > len(section):
         return None
     kind, dimension_count = struct.unpack_from("<bB", section, position)
-    if kind not in tuple(Kind):
+    if kind not in _KINDS:
         return None
     dims = tuple(section[position + 2 : position + 2 + dimension_count])
     count = 1

@@ -10,7 +10,7 @@ import numpy as np
 
 from biodyn.errors import InputFileError
 from biodyn.io.events import is_gait_event
-from biodyn.io.files import COPY_AGAIN, check_path, file_bytes
+from biodyn.io.files import COPY_AGAIN, file_bytes
 from biodyn.io.formats.c3d.data import DataSection, read_data, read_rotations, segment_labels
 from biodyn.io.formats.c3d.groups import point_groups, point_texts, subject_parameters, values_of
 from biodyn.io.formats.c3d.header import C3dHeader, read_header
@@ -30,7 +30,6 @@ _LAYOUT = ("USED", "RATE", "FRAMES", "LONG_FRAMES", "SCALE", "DATA_START")
 
 def file_facts(path: Path) -> FileFacts:
     """Read the facts of a file once (about 2 ms); InputFileError for a file that is not a valid C3D file."""
-    check_path(path)
     known = path.stat()
     return _cached_facts(path, known.st_size, known.st_mtime_ns)
 
@@ -107,13 +106,14 @@ def c3d_preview(path: Path) -> Preview:
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
     roles = point_roles(labels, points, point_groups(groups), (subject.name,), descriptions)
     columns = roles.markers
-    if segment_labels(groups) and not np.isfinite(points[:, columns]).any():
+    points = points[:, columns]
+    if segment_labels(groups) and not np.isfinite(points).any():
         return _of_poses(header, layout)
-    require_markers(path, roles.labels, points[:, columns])
+    require_markers(path, roles.labels, points)
     unit = str(next(iter(values_of(groups, "POINT", "UNITS")), "")).strip()
-    some = points[:: max(1, len(points) // _SIZED_FRAMES), columns]
+    some = points[:: max(1, len(points) // _SIZED_FRAMES)]
     scale = length_unit(unit, names()["length_units"], some, person=subject.height_m is not None)
-    positions, _ = without_impossible(path, points[:, columns] * scale.markers)
+    positions, _ = without_impossible(path, points * scale.markers)
     markers = Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz)
     return Preview(markers, starts, samples, layout.frame_count, step)
 
@@ -137,7 +137,7 @@ def _points_of_frames(header: C3dHeader, layout: DataLayout, frames: list[int]) 
     size = 4 if layout.is_float else 2
     wanted = 4 * layout.point_count * size
     content = bytearray()
-    with header.path.open("rb") as stream:
+    with header.path.open("rb", buffering=0) as stream:
         for frame in frames:
             stream.seek(layout.start_byte + frame * layout.frame_words * size)
             content += stream.read(wanted)
