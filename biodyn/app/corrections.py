@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping, MutableMapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,8 +40,11 @@ def write_text(path: Path, text: str | None) -> None:
         path.unlink(missing_ok=True)
         return
     temporary = path.with_name(f".{path.name}.part")
+    temporary.unlink(missing_ok=True)  # may be a link of another user
+    mode = path.stat().st_mode & 0o666 if path.exists() else 0o666
     try:
-        temporary.write_text(text, encoding="utf-8")
+        with open(temporary, "x", encoding="utf-8", opener=partial(os.open, mode=mode)) as file:
+            file.write(text)
         if path.exists():
             shutil.copymode(path, temporary)
         os.replace(temporary, path)

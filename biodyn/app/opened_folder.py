@@ -24,7 +24,7 @@ from biodyn.app.corrections import (
 from biodyn.checks.files import FileFacts
 from biodyn.conventions import SIDE_NAMES
 from biodyn.errors import BiodynError, InputFileError, MarkerSetError, PlateError, SettingsError
-from biodyn.io import read, read_facts
+from biodyn.io import read
 from biodyn.library.section import ValidationError
 from biodyn.library.subject import RECORD_NAME
 from biodyn.model.from_library.markersets import recognise_marker_set
@@ -137,33 +137,26 @@ class OpenedFolder:
             trial = trials.get(file.path)
             row: dict[str, Any] = {
                 "path": path_text(file.path),
+                "subject": owners.get(file.path, ""),
                 "role": file.role,
                 "why": file.reason,
-                "problem": "" if file.role in ("static", "functional") else file.reason,
+                "problem": "" if file.role in ("static", "functional", "walk") else file.reason,
                 "status": "",
                 "outdated": False,
             }
-            row |= {"subject": "", "session": "", "static": "", "activity": "", "trial": trial, "review": ""}
-            try:
-                stat = (self.root / file.path).stat()
-                row["plates"], row["markers"] = _header(str(self.root / file.path), stat.st_mtime_ns)
-            except OSError:
-                row["plates"], row["markers"] = "", ""
+            row |= {"session": "", "static": "", "activity": "", "trial": trial, "review": ""}
+            row["plates"] = "" if file.facts is None else file.facts.plate_count
+            row["markers"] = "" if file.facts is None else _marker_set(file.facts.labels)
             if trial is not None:
                 record = read_record(out / trial.folder)
-                row |= {"subject": trial.subject, "session": trial.session, "problem": ""}
+                row |= {"subject": trial.subject, "session": trial.session}
                 row["static"] = path_text(trial.static) if trial.static else "chosen when run"
-                entry = study.definition.trials.get(row["path"])
-                review = None if entry is None else entry.review
-                row["review"] = "" if review is None else f"{review.decision} by {review.name}"
-                if file.role == "unreadable":
-                    row["problem"] = file.reason
+                review = self.review(row["path"])
+                row["review"] = "" if review is None else f"{review['decision']} by {review['name']}"
                 if record is not None:
                     row |= {"status": record.status, "problem": record.reason}
                     row["outdated"] = self.is_outdated(trial, record)
                     row["activity"] = str(record.metrics.get("activity") or "")
-            else:
-                row["subject"] = owners.get(file.path, "")
             rows.append(row)
         return rows
 
@@ -174,7 +167,8 @@ class OpenedFolder:
 
     def details(self, path: str) -> dict[str, Any]:
         """Return the contents of the page of a recording without its curves."""
-        place, trial = self.recording(path), self.trial(path)
+        self.recording(path)
+        trial = self.trial(path)
         file = next(file for file in self.study.plan.files if path_text(file.path) == path)
         details: dict[str, Any] = {"path": path, "role": file.role, "reason": file.reason, "trial": trial}
         details["statics"] = [path_text(f.path) for f in self.study.plan.files if f.role in ("static", "walk")]
@@ -184,10 +178,7 @@ class OpenedFolder:
         details["outdated"] = trial is not None and record is not None and self.is_outdated(trial, record)
         details["findings"] = self._findings(trial)
         details["subject"] = {} if trial is None else self._subject_values(trial)
-        try:
-            details["labels"] = list(read_facts(place).labels)
-        except InputFileError:
-            details["labels"] = []
+        details["labels"] = [] if file.facts is None else sorted(file.facts.labels)
         return details
 
     def _findings(self, trial: PlannedTrial | None) -> list[Mapping[str, Any]]:
@@ -330,20 +321,11 @@ class OpenedFolder:
         return {name: document.get(name, "") for name in SUBJECT_ENTRIES}
 
 
-@lru_cache(4096)
-def _header(path: str, _: int) -> tuple[str, str]:
-    """Return the number of plates and the marker set of a recording; the second argument is its modification time."""
-    try:
-        facts = read_facts(path)
-    except (InputFileError, OSError):
-        return "", ""
-    return str(facts.plate_count), _marker_set(tuple(facts.labels))
-
-
 @lru_cache(256)
-def _marker_set(labels: tuple[str, ...]) -> str:
+def _marker_set(labels: frozenset[str]) -> str:
+    """Return the marker set of the labels of a recording."""
     try:
-        return recognise_marker_set(labels, "auto").name if labels else ""
+        return recognise_marker_set(tuple(labels), "auto").name if labels else ""
     except MarkerSetError:
         return _UNKNOWN
 

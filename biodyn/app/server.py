@@ -90,7 +90,7 @@ class Guard:
         if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
             return PlainTextResponse("The request is too large.", 413)
         if not secrets.compare_digest(token.encode(), self._token.encode()):
-            return PlainTextResponse("There is no such page.", 404)
+            return PlainTextResponse("This address needs the token that was given at the start.", 403)
         return None
 
 
@@ -193,19 +193,16 @@ class App:
             raise SettingsError("This recording is not a trial.")
         to = str(body.get("to", ""))
         target = self.folder.root / "reports" / "exports" / f"{trial.subject}_{trial.trial}_{to}"
+        folder = path_text(target.relative_to(self.folder.root))
         if to == "pdf":
             paper = paper_format(True, None)
             assert paper is not None
             target.mkdir(parents=True, exist_ok=True)
             write_paper(read_view(self.folder.out / trial.folder), target, paper)
-            return {"folder": path_text(target.relative_to(self.folder.root)), "files": ["report.pdf"]}
+            return {"folder": folder, "files": ["report.pdf"]}
         recording = self.folder.root / trial.path if to == "c3d" else None
         done = export(self.folder.out / trial.folder, to, target, recording=recording, force=True)
-        return {
-            "folder": path_text(target.relative_to(self.folder.root)),
-            "files": list(done.files),
-            "notes": done.notes,
-        }
+        return {"folder": folder, "files": list(done.files), "notes": done.notes}
 
     # -- watch --------------------------------------------------------------------------------------------------------
 

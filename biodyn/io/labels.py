@@ -18,7 +18,6 @@ from biodyn.io.names import matcher, names
 from biodyn.library.load import load_table
 
 _SEPARATORS = " _.-"
-_NO_SEPARATORS = str.maketrans("", "", _SEPARATORS)
 # 251112_KUO_LASI has two words before the label
 _MOST_STARTS = 4
 _FEWEST_NAMED = 4
@@ -334,7 +333,7 @@ def _mark_computed(labels: Sequence[str], kinds: list[str], descriptions: Sequen
     by_label, by_text = matcher(tuple(table["labels"])), matcher(tuple(table["descriptions"]), True)
     texts = (*descriptions, *[""] * len(labels))
     for i, label in enumerate(labels):
-        bare = label.upper().translate(_NO_SEPARATORS)
+        bare = "".join(c for c in label.upper() if c not in _SEPARATORS)
         if kinds[i] == "marker" and (by_label.fullmatch(bare) or by_text.fullmatch(texts[i])):
             kinds[i] = "virtual_point"
 

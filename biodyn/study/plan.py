@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from biodyn.errors import StudyError
+from biodyn.recording import FileFacts
 
 # Use of a file in a study; the role of a recording is a `biodyn.session.Role`.
 FileUse = Literal["walk", "static", "functional", "other", "excluded", "unreadable"]
@@ -22,13 +23,13 @@ class StudyFile:
         role: "walk" and "unreadable" become trials (an unreadable file fails with its reason); "static" and "functional" are
             used by trials; "other" is not used (no plates and not named as a walk ...); "excluded" is excluded by the user.
         reason: reason of the role, one sentence.
-        mass_kg: stored body mass, or None.
+        facts: facts of its header, or None.
     """
 
     path: Path
     role: FileUse
     reason: str
-    mass_kg: float | None = None
+    facts: FileFacts | None = None
 
 
 @dataclass(frozen=True)

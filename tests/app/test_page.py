@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Callable, Iterator
@@ -201,8 +202,8 @@ def test_an_invalid_correction_changes_nothing(page: _Page, correction: dict[str
 
 
 def test_other_origins_hosts_and_addresses_without_the_token_are_refused(page: _Page) -> None:
-    assert page.client.get("/").status_code == 404
-    assert page.client.get("/guess/").status_code == 404
+    for address in ("/", "/guess/", "/app.js", "/state", "/result/study.json", f"//{_TOKEN}/", f"/{_TOKEN}x/"):
+        assert page.client.get(_HOST + address).status_code == 403
     assert page.post("run", origin="https://evil.example").status_code == 403
     assert page.post("run", origin="null").status_code == 403
     assert page.post("run", origin=None).status_code == 403
@@ -269,7 +270,12 @@ def _files(folder: Path) -> dict[str, bytes]:
 def _served(root: Path, *options: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run `biodyn open` on a folder; address and process."""
     command = [sys.executable, "-m", "biodyn", "open", str(root), *(options or ("--no-browser",))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}) as server:
+    with (
+        (root.parent / "log").open("w") as log,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, **environment}
+        ) as server,
+    ):
         try:
             assert server.stdout is not None
             address = re.search(r"http\S+", server.stdout.readline())
@@ -296,26 +302,68 @@ def _until(condition: Callable[[], Any], seconds: float = 300.0) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become another user")
-def test_another_user_of_the_machine_does_not_learn_the_token(tmp_path: Path) -> None:
-    root, opened = _people(tmp_path / "lab", 1), tmp_path / "opened"
-    (root / "study.toml").write_text("")
-    (root / "study.toml").chmod(0o600)
-    script = tmp_path / "browser"
-    script.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
-    script.chmod(0o755)
-    with _served(root, "--browser", BROWSER=f"{script} %s") as (address, _):
-        _until(opened.is_file, 60)
-        _until(lambda: opened.read_text().strip(), 10)
-        start, token = Path(unquote(urlsplit(opened.read_text().strip()).path)), address.split("/")[-2]
-        assert token in start.read_text()
-        assert subprocess.run(["cat", str(start)], user="nobody", capture_output=True).returncode != 0
-        for command in Path("/proc").glob("[0-9]*/cmdline"):
-            with suppress(OSError):
-                assert token.encode() not in command.read_bytes()
-        with pytest.raises(HTTPError, match="404"):
-            _ask(address.replace(token, "x" * len(token)), "state")
-        _ask(address, "correct", kind="leave_out", path=_WALK, reason="fell")
-    assert (root / "study.toml").stat().st_mode & 0o777 == 0o600
+def test_another_user_of_the_machine_is_refused_and_does_not_learn_the_token(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as open_folder:
+        base = Path(open_folder)
+        base.chmod(0o755)
+        root, opened, script = _people(base / "lab", 1), base / "opened", base / "browser"
+        (root / "study.toml").write_text("")
+        (root / "study.toml").chmod(0o600)
+        (root / ".study.toml.part").symlink_to(tmp_path / "victim")
+        script.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
+        script.chmod(0o755)
+        with _served(root, "--browser", BROWSER=f"{script} %s", TMPDIR=open_folder) as (address, _):
+            _until(lambda: opened.is_file() and opened.read_text().strip(), 60)
+            start, token = Path(unquote(urlsplit(opened.read_text().strip()).path)), address.split("/")[-2]
+            assert token in start.read_text()
+            assert _ask(address, "correct", kind="leave_out", path=_WALK, reason="fell") == {"saved": True}
+            names = ("", "state", "app.js", "result/study.json", f"{'x' * len(token)}/", f"{'x' * len(token)}/run")
+            addresses = [address.split(token)[0] + name for name in names]
+            assert _as_nobody(lambda: [_status(one, data) for one in addresses for data in (None, b"{}")]) == [403] * 12
+            places = [base, *Path("/proc").glob("[0-9]*/cmdline"), *Path("/proc").glob("[0-9]*/environ")]
+            assert _as_nobody(lambda: [str(place) for place in places if _holds(place, token)]) == []
+            assert _holds(base, token), "the owner finds it"
+        assert (root / "study.toml").stat().st_mode & 0o777 == 0o600
+    assert not (tmp_path / "victim").exists()
+
+
+def _as_nobody(question: Callable[[], list[Any]]) -> list[Any]:
+    """Return the answer of a process of the user nobody."""
+    import pwd
+
+    user, (reading, writing) = pwd.getpwnam("nobody"), os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.setgroups([])
+            os.setgid(user.pw_gid)
+            os.setuid(user.pw_uid)
+            os.write(writing, json.dumps(question()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as answer:
+        text = answer.read()
+    os.waitpid(child, 0)
+    return list(json.loads(text))
+
+
+def _status(address: str, data: bytes | None) -> int:
+    """Return the status of the answer to a request."""
+    try:
+        with urlopen(Request(address, data, {"Origin": "/".join(address.split("/")[:3])}), timeout=60) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        return error.code
+
+
+def _holds(place: Path, token: str) -> bool:
+    """Return whether a file, or any file below a folder, can be read and contains the token."""
+    for file in place.rglob("*") if place.is_dir() else [place]:
+        with suppress(OSError):
+            if token.encode() in file.read_bytes():
+                return True
+    return False
 
 
 @pytest.mark.slow

@@ -70,7 +70,6 @@ poll();
 // -- corrections -----------------------------------------------------------------------------------------------------
 const section = $("curves");
 const path = section ? section.dataset.path : "";
-if (section && !$("review")) $("curves").querySelector("p").hidden = true;
 for (const link of document.querySelectorAll("nav a")) link.hidden = !document.querySelector(link.getAttribute("href"));
 function askWhy() {
   const box = $("why");
@@ -86,7 +85,7 @@ async function correct(correction, needsReason) {
   const reason = needsReason ? await askWhy() : "";
   if (reason === null) return;
   if (await post("correct", { path, reason, ...correction })) {
-    sessionStorage.setItem("saved", correction.kind === "review" ? "Saved." : "Saved. Analyse the walk again to see the effect.");
+    sessionStorage.setItem("saved", correction.kind === "review" ? "Saved." : "Saved. The next analysis uses it.");
     location.reload();
   }
 }

@@ -21,7 +21,7 @@ from biodyn.output.figures.curves import (
     value_axis,
 )
 from biodyn.output.figures.description import Area, Axis, Bars, Figure, Key, Layer, Line, Panel
-from biodyn.output.figures.style import LEVEL_COLORS, SIDE_COLORS
+from biodyn.output.figures.style import LEVEL_COLORS, SIDE_COLORS, report_setting, with_side_colors
 from biodyn.output.figures.svg import Described, render_svg, standard_grid, standard_names
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.numbers import round_for_page
@@ -313,4 +313,5 @@ def compare_page(
         program=program,
         foot="This page needs no network.",
     )
-    return frame_page(frame, sections)
+    colors = report_setting(views[0].record, "colors") if views else ""
+    return str(with_side_colors(frame_page(frame, sections), colors))

@@ -28,7 +28,7 @@ from biodyn.output.figures.curves import (
     value_axis,
 )
 from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Panel, Rule
-from biodyn.output.figures.style import LEVEL_COLORS
+from biodyn.output.figures.style import LEVEL_COLORS, report_setting, with_side_colors
 from biodyn.output.figures.svg import render_svg, standard_names
 from biodyn.output.tables.lazy import CLINICAL, COORDINATES, Signs, TableAttributes, require_signs
 from biodyn.variables import PERCENT, NormCurve, Norms, choose_norms, is_known, load_norms, variable
@@ -181,8 +181,8 @@ class PlottableResult(TableAttributes):
                     f"'{names[0]}' is a figure of the report with its own axes and signs.",
                     f"ax and signs apply to variables: {', '.join(self.variables[:6])}, ...",
                 )
-            return _draw_figure(self.view.figures[names[0]], None)
-        figure = self._cycle_figure(names, norms, band, signs)
+            return _draw_figure(self._colored(self.view.figures[names[0]]), None)
+        figure = self._colored(self._cycle_figure(names, norms, band, signs))
         if ax is not None and len(names) != 1:
             raise ResultError(f"Axes take one variable, not {len(names)}.", "Draw each variable into separate axes.")
         return _draw_figure(figure, ax)
@@ -257,6 +257,11 @@ class PlottableResult(TableAttributes):
         ]
         return replace(figure, panels=tuple(panels))
 
+    def _colored(self, figure: Figure) -> Figure:
+        """Return a figure in the colours of the setting [report] colors."""
+        shown: Figure = with_side_colors(figure, report_setting({"settings": self.settings}, "colors"))
+        return shown
+
     def norms_behind(self, name: str | None, signs: Signs) -> tuple[Norms, ...]:
         """Return the norms of the report ("auto"), none, or norms by name at the speed of this walk, if they depend on it.
 
@@ -281,7 +286,7 @@ class PlottableResult(TableAttributes):
         angles = ("hip_flexion", "knee_angle", "ankle_angle")
         names = (*angles, *(f"{angle}_moment" for angle in angles))
         names = tuple(name for name in names if is_known(name) and name in self.view.curves)
-        figure = render_svg(self._cycle_figure(names, "auto", True)) if names else Markup()
+        figure = render_svg(self._colored(self._cycle_figure(names, "auto", True))) if names else Markup()
         heading, lines = self._html_lines()
         rows = "".join(f"<br>{escape(line)}" for line in lines)
         return f'<div style="max-width:60em"><p><b>{escape(heading)}</b>{rows}</p>{figure}</div>'

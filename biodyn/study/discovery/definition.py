@@ -451,7 +451,7 @@ def _groups(trials: Sequence[PlannedTrial]) -> list[str]:
 
 
 def _subjects(plan: StudyPlan) -> list[str]:
-    stored = {file.path: file.mass_kg for file in plan.files}
+    stored = {file.path: file.facts.mass_kg for file in plan.files if file.facts is not None}
     blocks = []
     for subject in dict.fromkeys(trial.subject for trial in plan.trials):
         own = [trial for trial in plan.trials if trial.subject == subject]
@@ -489,7 +489,7 @@ def plan_lines(plan: StudyPlan) -> list[str]:
     """Return the plan as lines of text: counts, table of trials, and all files that are not used."""
     max_width = 48
     lines = [_counts(plan), ""]
-    stored = {file.path: file.mass_kg for file in plan.files}
+    stored = {file.path: file.facts.mass_kg for file in plan.files if file.facts is not None}
     rows = [_row(trial, stored.get(trial.path)) for trial in plan.trials]
     shown = [i for i, name in enumerate(_HEADINGS) if name in _ALWAYS or any(row[i] for row in rows)]
     widths = {i: min(max_width, max(len(text) for text in (_HEADINGS[i], *(row[i] for row in rows)))) for i in shown}

@@ -354,8 +354,8 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
     given = {path: word.subject for path, word in words.items() if word.subject is not None}
     findings = apply_definition(_findings(files, root, given, definition.on_model), words, definition)
     findings = _without_fitted(_with_named_statics(findings, root))
-    listed = [StudyFile(path, "excluded", reason) for path, reason in out.items()]
-    listed += [StudyFile(f.path, f.role, f.reason, f.facts.mass_kg if f.facts else None) for f in findings]
+    listed = [StudyFile(f.path, "excluded", out[f.path], f.facts) for f in recordings if f.path in out]
+    listed += [StudyFile(f.path, f.role, f.reason, f.facts) for f in findings]
     listed += [StudyFile(path, "other", why) for path, why in passed]
     return StudyPlan(
         name=printable(plain_text(definition.name or root.name or "study")),
