@@ -66,7 +66,7 @@ def movement_m(positions: FloatArray) -> float:
 
 def _movements(parts: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Return the marker movement (P,) m in parts (P, T, M, 3) m, and a mask (P, M) of the markers visible in all frames."""
-    shown: BoolArray = np.isfinite(parts[..., 0]).all(axis=1)
+    shown: BoolArray = np.asarray(np.isfinite(parts[..., 0]).all(axis=1))
     reach = lengths(parts.max(axis=1) - parts.min(axis=1))
     median = median_over_frames(np.where(shown, reach, np.nan).T)
     return np.where(shown.any(axis=1), median, np.inf), shown

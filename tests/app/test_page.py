@@ -85,6 +85,12 @@ def test_the_table_is_that_of_the_study(page: _Page) -> None:
     for file in Study.open(page.root).plan.files:
         assert file.path.as_posix() in text
     assert text.count("plug_in_gait_full") == 4
+    assert "<th>Session</th>" not in text, "no recording has a session"
+    new = page.get("recording", path=_WALK).text
+    assert "Click a contact" not in new, "none is shown before the analysis"
+    labels = re.findall(r"<option>(\w+)</option>", new)
+    assert labels == sorted(labels)
+    assert 'name="height_m" type="number" step="any" min="0" max="2.8"' in new
 
 
 def test_a_recording_is_shown_in_3d_and_as_curves(page: _Page) -> None:

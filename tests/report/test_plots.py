@@ -30,6 +30,7 @@ from biodyn.output.figures.matplotlib_backend import draw, drawing_png
 from biodyn.output.figures.png import render_png
 from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.figures.svg import render_svg
+from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.store.write import trial_view
 from biodyn.output.tables import TABLES
@@ -200,6 +201,9 @@ def test_side_colors_are_a_setting(view) -> None:
     view = replace(view, record={**record, "settings": settings})
     page = trial_report(view, view.figures_svg())
     assert not any(color in page for color in SIDE_COLORS.values())
+    result = type("Result", (PlottableResult,), {"view": view})()
+    lines = result.plot("knee_angle", norms=None).axes[0].lines
+    assert {to_rgb("#C62828"), to_rgb("#1B7F3B")} <= {to_rgb(line.get_color()) for line in lines}
     pixels = imread(BytesIO(view.figures_png()["joint_angles"]))[..., :3].reshape(-1, 3)
     red, green = (np.abs(pixels - to_rgb(color)).max(axis=1).min() for color in ("#C62828", "#1B7F3B"))
     assert max(red, green) < 0.02

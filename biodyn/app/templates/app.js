@@ -38,9 +38,9 @@ async function poll() {
     ? `${state.step}: ${state.done} of ${state.total || "…"} walks${bad ? `, ${bad} failed` : ""}`
     : state.watching ? "Waiting for new files" : "";
   $("cancel").hidden = !state.running;
-  document.querySelectorAll("[data-run]").forEach((button) => { button.disabled = state.running; });
   const table = $("recordings");
   if (table && state.running && state.outcomes.length > shown) await refresh(table);
+  document.querySelectorAll("[data-run]").forEach((button) => { button.disabled = state.running; });
   shown = state.outcomes.length;
   if (wasRunning && !state.running) {
     if (state.error) { say(state.error); if (table) await refresh(table); } else location.reload();
@@ -71,8 +71,13 @@ poll();
 const section = $("curves");
 const path = section ? section.dataset.path : "";
 for (const link of document.querySelectorAll("nav a")) link.hidden = !document.querySelector(link.getAttribute("href"));
-function askWhy() {
+const CHANGES = {
+  contact: "Change the foot of this contact", event: "Move or remove this event", cycle: "Leave this cycle out",
+  marker: "Change the name of this marker", static: "Use another static trial", leave_out: "Leave this recording out",
+};
+function askWhy(kind) {
   const box = $("why");
+  $("what").textContent = CHANGES[kind];
   box.showModal();
   $("reason").select();
   return new Promise((done) => {
@@ -82,7 +87,7 @@ function askWhy() {
   });
 }
 async function correct(correction, needsReason) {
-  const reason = needsReason ? await askWhy() : "";
+  const reason = needsReason ? await askWhy(correction.kind) : "";
   if (reason === null) return;
   if (await post("correct", { path, reason, ...correction })) {
     sessionStorage.setItem("saved", correction.kind === "review" ? "Saved." : "Saved. The next analysis uses it.");
@@ -104,7 +109,7 @@ for (const form of document.querySelectorAll("form[data-kind]")) {
 for (const button of document.querySelectorAll("[data-export]")) {
   button.onclick = async () => {
     const done = await post("export", { path, to: button.dataset.export });
-    if (done) say(`Written to ${done.folder}: ${done.files.join(", ")}`, true);
+    if (done) say(`Written to ${done.folder} of the opened folder: ${done.files.join(", ")}`, true);
   };
 }
 
