@@ -10,16 +10,16 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators import residual as base_residual
+from biodyn.checks.estimators.causes import Cause, delayed, find_causes
 from biodyn.checks.estimators.evidence import (
     Evidence,
     centre_of_mass,
     collect_evidence,
     largest_effect,
-    moment_effect,
     required_wrench,
 )
-from biodyn.checks.estimators.plate_faults import ExplainedPlate, explained_plates, plates_swapped, shift_pressure
-from biodyn.checks.estimators.plate_position import Displacement, FootMarkers, floor_tilt, tilted_markers
+from biodyn.checks.estimators.plate_faults import plates_swapped
+from biodyn.checks.estimators.plate_position import FootMarkers, floor_tilt, tilted_markers
 from biodyn.checks.estimators.plate_signals import BASELINE_N, find_unloaded_forces, silent_channels
 from biodyn.checks.estimators.residual import ResidualLimits, unseen_wrench
 from biodyn.checks.estimators.signals import long_gaps
@@ -177,9 +177,19 @@ class TrialFacts:
         return () if self.evidence is None else plates_swapped(self.evidence)
 
     @cached_property
-    def explained_plates(self) -> tuple[ExplainedPlate, ...]:
-        """Plates with a simple fault that explains their disagreement with the body."""
-        return () if self.evidence is None else explained_plates(self.evidence)
+    def causes(self) -> tuple[tuple[Cause, ...], ...]:
+        """Causes of the disagreement between motion, feet and plates: see `find_causes`."""
+        return () if self.evidence is None else find_causes(self.evidence, self.channels_of)
+
+    def channels_of(self, number: int) -> Mapping[str, FloatArray]:
+        """Return the contribution (T, 6) of each channel to the wrench of a plate (index), by label; empty if unknown."""
+        inputs, plates = self.analysis.propagation, self.analysis.recording.plates
+        if inputs is None or len(inputs.signals.plates) != len(plates):
+            return {}
+        labels = plates[number].channel_labels
+        shares = plate_channel_shares(inputs.signals, plates[number])
+        names = [(labels[k] if k < len(labels) else "") or f"number {k + 1}" for k in range(len(shares))]
+        return dict(zip(names, shares, strict=True))
 
     @cached_property
     def silent_channels(self) -> tuple[tuple[int, int], ...]:
@@ -199,32 +209,11 @@ class TrialFacts:
         """Finding about forces that are early or late."""
         return time_offset(self.time_offset, TIME_OFFSET_S, self.events_late_s, self.effect_of_delay)
 
-    @cached_property
-    def plate_effects(self) -> Mapping[int, float]:
-        """RMS change of joint moments, Nm/kg, by correcting each of the `explained_plates`."""
-        return (
-            {}
-            if self.evidence is None
-            else {
-                plate.plate: moment_effect(self.analysis.fit, self.evidence, plate.plate, plate.corrected.wrench)
-                for plate in self.explained_plates
-            }
-        )
-
-    def effect_of_shift(self, cause: Displacement) -> float:
-        """Return the RMS change of joint moments, Nm/kg, caused by a displacement of one plate or of all plates."""
+    def effect_of_cause(self, cause: Cause) -> float:
+        """Return the RMS change of joint moments, Nm/kg, by a cause; NaN if it changes no force."""
         if self.evidence is None:
             return np.nan
-        return max(
-            moment_effect(
-                self.analysis.fit,
-                self.evidence,
-                n,
-                shift_pressure(plate, cause.shift_at(plate.corners.mean(axis=0))).wrench,
-            )
-            for n, plate in enumerate(self.evidence.plates)
-            if cause.plate in (None, n)
-        )
+        return largest_effect(self.analysis.fit, self.evidence, cause.corrected(self.evidence))
 
     @cached_property
     def tilted_markers(self) -> tuple[Diagnostic, ...]:
@@ -242,11 +231,8 @@ class TrialFacts:
         """Return the RMS change of joint moments, Nm/kg, caused by a delay of the forces."""
         if self.evidence is None:
             return np.nan
-        frames = np.arange(len(self.evidence.measured))
-        shifted = {
-            n: np.column_stack([np.interp(frames + late_s * self.rate_hz, frames, column) for column in plate.wrench.T])
-            for n, plate in enumerate(self.evidence.plates)
-        }
+        plates = {n: plate.wrench for n, plate in enumerate(self.evidence.plates)}
+        shifted = {n: wrench + delayed(wrench, -late_s * self.rate_hz) for n, wrench in plates.items()}
         return largest_effect(self.analysis.fit, self.evidence, shifted)
 
     def effect_of_gains(self) -> float:
@@ -293,7 +279,11 @@ class TrialFacts:
             return ()
         plates = self.evidence.plates
         at_fault = {plates[plate].number for plate, _ in self.silent_channels}
-        at_fault |= {plates[plate.plate].number for plate in self.explained_plates}
+        at_fault |= {
+            plates[best.candidate.plate].number
+            for best, *_ in self.causes
+            if best.candidate.plate is not None and best.candidate.kind != "plate"
+        }
         return tuple(plate for plate in self.other_loads if plate.plate not in at_fault)
 
     @cached_property

@@ -6,8 +6,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from biodyn.checks.estimators.signals import cutoff_too_low, filters_differ
-from biodyn.checks.estimators.smoothed_before import force_content, forces_smoothed, marker_content, markers_smoothed
+from biodyn.checks.estimators.signals import (
+    cutoff_too_low,
+    filters_differ,
+    force_content,
+    forces_smoothed,
+    marker_content,
+    markers_smoothed,
+)
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, frame_rate, true_rate_hz
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
@@ -119,7 +125,7 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     compares="vertical acceleration of the centre of mass compared with the changes of the vertical force",
     causes="a wrong rate in the export, omitted or repeated frames, a recording at an unusual rate",
     place=129,
-    turn=65,
+    turn=58,
     limit=0.13,
     shown=(100.0, "%"),
     findings={"frame-rate-doubtful": "Frame rate"},

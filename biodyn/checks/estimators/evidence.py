@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, IntArray, Side, other_side
+from biodyn.geometry.points import signed_distance
 from biodyn.geometry.rotations import cross
 from biodyn.processing.contacts.feet import GaitPoints, foot_outline
 from biodyn.processing.contacts.ground_reaction import STANCE_DELAY_S
@@ -228,6 +229,13 @@ def largest_effect(fit: Fit, evidence: Evidence, corrected: Mapping[int, FloatAr
     """Return the largest `moment_effect` of corrected wrenches (T, 6), by index of the plate; NaN if none is known."""
     effects = [moment_effect(fit, evidence, plate, wrench) for plate, wrench in corrected.items()]
     return float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan
+
+
+def is_on_plate(evidence: Evidence, step: Step) -> bool:
+    """Return whether heel and toe of a step are on its plate."""
+    footprint_tolerance_m = 0.02
+    plate, ends = evidence.plates[step.plate], np.stack([step.heel, step.toe])
+    return plate.outlined and bool((signed_distance(ends, plate.corners) < footprint_tolerance_m).all())
 
 
 def pressure_centre(plate: PlateWrench, rows: IntArray) -> FloatArray:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from types import MappingProxyType
 
 import numpy as np
 
@@ -146,88 +145,10 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
     return tuple(notes)
 
 
-@dataclass(frozen=True)
-class ExplainedPlate:
-    """Plate (index) with a fault; its correction reduces the mismatch with feet and body from `before` to `after`."""
-
-    plate: int
-    fault: PlateFault
-    before: float
-    after: float
-    corrected: PlateWrench
-
-
-def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
-    """Return the plates that disagree with the body and the simple fault that explains it.
-
-    An exchange or a sign has no free size, a shift has two: a shift that explains little more is not preferred, because it would
-    have to agree with that fault by chance.
-    """
-    # Largest fraction of the mismatch after correction of the fault, and least decrease. In 17 valid walks no
-    # correction reduces the mismatch of a plate with a whole step.
-    largest_remainder, least_decrease = 0.6, 0.3
-    # Largest remainder relative to that of the best shift: 1.3 for a reversed moment channel written into a real walk, 3 and more
-    # for plates shifted by 2.5 to 5 cm.
-    of_shift = 2.0
-    explained = []
-    for number, plate in enumerate(evidence.plates):
-        before = plate_mismatch(evidence, number, plate)
-        if (
-            before is None
-            or before < least_decrease
-            or not any(step.plate == number and step.fully_measured for step in evidence.steps)
-        ):
-            continue
-        best: tuple[float, PlateFault, PlateWrench] | None = None
-        for fault, candidate in corrected_wrenches(plate):
-            result = plate_mismatch(evidence, number, candidate)
-            if result is not None and (best is None or result < best[0]):
-                best = (result, fault, candidate)
-        if best is None or best[0] > largest_remainder * before or before - best[0] < least_decrease:
-            continue
-        changes_force = best[1].exchange or best[1].force != (1.0, 1.0, 1.0)
-        if changes_force or best[0] <= of_shift * _after_shift(evidence, number, plate):
-            explained.append(ExplainedPlate(number, best[1], before, best[0], best[2]))
-    return tuple(explained)
-
-
-def _after_shift(evidence: Evidence, number: int, plate: PlateWrench) -> float:
-    """Return the smallest mismatch of a plate that is shifted horizontally by up to `largest_m`."""
-    largest_m, step_m = 0.1, 0.01
-    sizes = np.arange(-largest_m, largest_m + 0.5 * step_m, step_m)
-    ahead = next(step.axes for step in evidence.steps if step.plate == number and step.side is not None)
-    best, place = np.inf, np.zeros(3)
-    for axis in (*ahead, *ahead):  # two rounds of a coordinate search
-        for candidate in place + np.outer(sizes, axis):
-            value = plate_mismatch(evidence, number, shift_pressure(plate, candidate))
-            if value is not None and value < best:
-                best, place = value, candidate
-    return best
-
-
-def shift_pressure(plate: PlateWrench, shift_m: FloatArray) -> PlateWrench:
-    """Return the plate with its centre of pressure shifted by a horizontal vector (3,) m."""
-    force = plate.wrench[:, 3:]
-    moment = plate.wrench[:, :3] + cross(shift_m, force)
-    return replace(plate, wrench=np.hstack([moment, force]), corners=plate.corners + shift_m)
-
-
-def plate_faults(
-    evidence: Evidence, explained: Sequence[ExplainedPlate], effects: Mapping[int, float] = MappingProxyType({})
-) -> tuple[Diagnostic, ...]:
-    """Return one finding per plate of `explained_plates`; effects: effect of each plate on joint moments, Nm/kg RMS."""
-    return tuple(
-        _fault_note(
-            plate.fault.code,
-            f"Plate {evidence.plates[plate.plate].number} measures {plate.fault.what}",
-            plate.before,
-            plate.after,
-            _frames_of_plates(evidence, (plate.plate,)),
-            plate.fault.hint,
-            effects.get(plate.plate, np.nan),
-        )
-        for plate in explained
-    )
+def shifted_wrench(wrench: FloatArray, shift_m: FloatArray) -> FloatArray:
+    """Return the change (T, 6) of a wrench by a shift (3,) m of its point of application."""
+    force = wrench[:, 3:]
+    return np.hstack([cross(shift_m, force), np.zeros_like(force)])
 
 
 def plate_mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float | None:

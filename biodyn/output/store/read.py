@@ -375,6 +375,7 @@ def diagnostics_of(record: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
     for entry in record.get("diagnostics") or ():
         known = {name: value for name, value in entry.items() if name in names}
         known["frames"] = tuple(known["frames"]) if known.get("frames") else None
+        known["alternatives"] = tuple(known.get("alternatives") or ())
         findings.append(Diagnostic(**known))
     return tuple(findings)
 
