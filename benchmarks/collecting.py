@@ -25,11 +25,11 @@ from simulator.study import write_study
 
 from biodyn.output.store.folder import RECORD_NAME
 from biodyn.study import Study
-from biodyn.study.collecting import collect
+from biodyn.study.collecting import collect_results
 from biodyn.study.collecting.cycles import CYCLE_COLUMNS, read_cycle_table, write_cycle_table
-from biodyn.study.collecting.read import iterate_subjects, read_cycles
+from biodyn.study.collecting.data_set_reader import iterate_subjects, read_cycles
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import CYCLES_NAME, STRIDES_NAME, TRIAL_RECORD_NAME
+from biodyn.study.trial_record import CYCLES_NAME, STRIDES_NAME, TRIAL_RECORD_NAME
 
 TRIALS_A_SUBJECT = 20
 WALKS = 6
@@ -102,7 +102,7 @@ def link(samples: list[Path], plan: StudyPlan, out: Path) -> None:
 def measure(out: Path, count: int, answer: Path) -> None:
     """Collect in this process, print what it took, and leave the numbers in the file `answer`."""
     start, cpu = time.perf_counter(), time.process_time()
-    found = collect(plan_of(count), out)
+    found = collect_results(plan_of(count), out)
     if found.with_cycles != count:
         raise SystemExit(f"Only {found.with_cycles} of {count} trials were collected: {found.diagnostics[:1]}")
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu

@@ -35,22 +35,22 @@ from simulator import Person
 from support.planted_causes import NAMES, planted, spans_of, with_changed_writing
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.comparison.differences import analyses_in_common, cycle_differences, find_differences, overall_shares
+from biodyn.comparison.differences import cycle_differences, find_differences, match_analyses, overall_shares
 from biodyn.comparison.moment_convention import (
     FRAMES,
     ConventionMatch,
+    apply_common_unit,
     channel_from_moment,
     expected_convention,
     frame_axes,
-    laboratory_table,
+    load_laboratory_table,
     match_convention,
-    with_common_unit,
 )
-from biodyn.comparison.segments import MovingBody, moment_of_ground, moment_of_segments, moving_body
+from biodyn.comparison.segments import MovingBody, ground_joint_moments, inertial_joint_moments, moving_body_from_arrays
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
 from biodyn.library.tables import expand_sides
-from biodyn.output.store.write import result_arrays
+from biodyn.output.store.result_writer import result_arrays
 from biodyn.trial.run import analyse_trial
 
 _WRITTEN = ("sign", "frame")
@@ -102,11 +102,11 @@ def _analyses(folders: list[Path]) -> Iterator[tuple[str, TrialAnalysis, MovingB
         except BiodynError as error:
             tell(f"  {path.name} left out: {error.message}")
             continue
-        yield path.name, analysis, moving_body(result_arrays(analysis))
+        yield path.name, analysis, moving_body_from_arrays(result_arrays(analysis))
     with TemporaryDirectory() as folder:
         for walker, _, static, walk in recorded_sessions(_WALKERS, [7]):
             analysis = analyse_session(Path(folder), static, walk, settings=_FILTERED, torques_only=True)
-            yield f"{walker.person.name}, simulated", analysis, moving_body(result_arrays(analysis))
+            yield f"{walker.person.name}, simulated", analysis, moving_body_from_arrays(result_arrays(analysis))
 
 
 def _case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.random.Generator) -> tuple[str, bool]:
@@ -114,7 +114,7 @@ def _case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.random.G
     if kind in _WRITTEN:
         return _written_case(analysis, body, kind, rng)
     changed = planted(analysis, kind, rng)
-    in_common = analyses_in_common(body, moving_body(result_arrays(changed)))
+    in_common = match_analyses(body, moving_body_from_arrays(result_arrays(changed)))
     moments = find_differences(in_common)
     # As a reader does: moments over the cycle where the cycles differ, else those through time.
     cycles = cycle_differences(moments, in_common.a.time_s, in_common.rate_hz, spans_of(analysis), spans_of(changed))
@@ -124,10 +124,10 @@ def _case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.random.G
 
 
 def _written_case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.random.Generator) -> tuple[str, bool]:
-    other = moving_body(result_arrays(planted(analysis, str(rng.choice(_BACKGROUND)), rng)))
+    other = moving_body_from_arrays(result_arrays(planted(analysis, str(rng.choice(_BACKGROUND)), rng)))
     joints = [
         (s, expected_convention(entry, side))
-        for raw in laboratory_table()["moment"]
+        for raw in load_laboratory_table()["moment"]
         for side, entry in expand_sides(raw)
         for s, at in enumerate(zip(body.joints, body.sides, strict=True))
         if at == (entry["joint"], side) and body.valid[:, s].any()
@@ -142,15 +142,15 @@ def _written_case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.
         axes = {frame: frame_axes(frame, body.motion, body.parents[s], s) for frame in FRAMES}
         valid = body.valid[:, s] & other.valid[:, s]
         readings.append(match_convention({"own": channel}, moments[0][:, s], axes, usual, other.mass_kg, valid))
-    told = with_common_unit(readings)
+    told = apply_common_unit(readings)
     found = [(number, reading.deviations) for number, reading in enumerate(told) if reading.deviations]
     words = ", ".join(" and ".join(names) for _, names in found) or "nothing"
     return words, found == [(chosen, (kind,))]
 
 
 def _moment(body: MovingBody) -> FloatArray:
-    carried = moment_of_segments(body.motion, body.inertias, body.gravity_W, body.beyond)
-    return carried + moment_of_ground(body.motion, body.wrench, body.beyond)
+    carried = inertial_joint_moments(body.motion, body.inertias, body.gravity_W, body.beyond)
+    return carried + ground_joint_moments(body.motion, body.wrench, body.beyond)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from common import Record, Stopwatch, Table, files_below, parser_of, recordings_
 
 from biodyn.checks.registry import CheckDefinition, checks_of_kind
 from biodyn.errors import BiodynError
-from biodyn.processing.dynamics.actuated import actuated_motion
+from biodyn.processing.dynamics.actuated_motion import actuated_motion
 from biodyn.trial.replay import replay
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import run_trial

@@ -23,9 +23,9 @@ from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import Multibody, OpenSimModel, from_osim
-from biodyn.trial.bodies.opensim_estimate import balance_motion, even_times
+from biodyn.trial.bodies.opensim_estimate import balance_motion, require_uniform_times
 from biodyn.trial.bodies.opensim_loads import table_loads, torques_with_proof
-from biodyn.trial.bodies.opensim_motion import read_coordinates, run_coordinates
+from biodyn.trial.bodies.opensim_motion import coordinate_torques, read_coordinates
 
 _DATA = Path(os.environ.get("BIODYN_TEST_DATA", "."))
 _SD_RAD, _SD_M, _ALIKE_S = np.radians(1.5), 0.005, 0.25
@@ -57,7 +57,7 @@ def main() -> None:
 
 def _example() -> dict[str, float]:
     folder = _DATA / "opensim" / "core_rra"
-    result = run_coordinates(
+    result = coordinate_torques(
         folder / "subject01_walk1_ik.mot",
         folder / "subject01_simbody.osim",
         folder / "subject01_externalForces.xml",
@@ -93,15 +93,15 @@ def _disturbed(subject: str, seed: int) -> dict[str, tuple[float, float]]:
     """RMS errors (Nm) of the torques at 6 Hz and of the estimate, by joint."""
     folder = _DATA / "opensim" / "arnold2013_synthetic" / subject
     model, table = from_osim(folder / f"{subject}.osim"), read_storage(folder / "coordinates.sto")
-    truth = run_coordinates(
+    truth = coordinate_torques(
         folder / "coordinates.sto", folder / f"{subject}.osim", folder / "trials/walk2/grf.mot", 0.0
     )
-    time_s = even_times(table.time_s, table.path.name)
+    time_s = require_uniform_times(table.time_s, table.path.name)
     random = np.random.default_rng(seed)
     given = read_coordinates(model, table)[0]
     rate_hz = (len(time_s) - 1) / (time_s[-1] - time_s[0])
     given += _alike(random, given.shape, rate_hz) * [_SD_RAD if c.rotational else _SD_M for c in model.coordinates]
-    given = model.with_couplings(given)
+    given = model.apply_couplings(given)
     wrong = _with_other_masses(model, random)
     loads = table_loads(wrong, read_external_loads(folder / "trials/walk2/grf.mot"), time_s)
     estimate = balance_motion(wrong, time_s, given, 6.0, loads)

@@ -22,7 +22,7 @@ from biodyn.io.opensim.storage import Storage
 from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, table_loads, torques_with_proof
-from biodyn.trial.bodies.opensim_motion import run_coordinates
+from biodyn.trial.bodies.opensim_motion import coordinate_torques
 
 RATE_HZ = 200.0
 
@@ -81,7 +81,7 @@ def main() -> None:
             head = "x\ninDegrees=no\nendheader\n" + "\t".join(["time", *(one.name for one in model.coordinates)])
             np.savetxt(path, np.column_stack([time_s, q]), fmt="%.8g", delimiter="\t", header=head, comments="")
             begin = time.perf_counter()
-            result = run_coordinates(path, given[0])
+            result = coordinate_torques(path, given[0])
             middle = time.perf_counter()
             result.save(Path(folder) / "out")
             print(f"reading and all steps {middle - begin:.1f} s, saving {time.perf_counter() - middle:.1f} s")

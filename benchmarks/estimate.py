@@ -24,7 +24,7 @@ from simulator import Person
 
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.stages import Solved
-from biodyn.trial.steps import STEPS, estimate, uncertainty, with_step
+from biodyn.trial.steps import STEPS, compute_uncertainty, estimate_motion_and_forces, with_step
 
 WALKER = Walker(Person("Adam", height_m=1.78, mass_kg=74.0, sex="male"), 1.3, 1.1)
 MOST_PLATES = 20  # channels that a C3D file holds
@@ -67,7 +67,7 @@ def show_walks(walks: Sequence[Path], settings: Settings) -> None:
 
     def timed(trial: Solved) -> Solved:
         begin = time.process_time()
-        estimated = estimate(trial)
+        estimated = estimate_motion_and_forces(trial)
         spent.append(time.process_time() - begin)
         return estimated
 
@@ -119,15 +119,15 @@ def show_lengths(lengths_s: Sequence[float], settings: Settings) -> None:
                 own = trial.settings.uncertainty.model_copy(update={"compute": bands})
                 begun = replace(trial, settings=trial.settings.model_copy(update={"uncertainty": own}))
                 begin = time.process_time()
-                estimated = estimate(begun)
+                estimated = estimate_motion_and_forces(begun)
                 return time.process_time() - begin, estimated
 
             once(bands=True)
             found.extend(once(bands)[0] for bands in (False, True))
             _, estimated = once(bands=True)
-            uncertainty(estimated)
+            compute_uncertainty(estimated)
             begin = time.process_time()
-            uncertainty(estimated)
+            compute_uncertainty(estimated)
             found.append(time.process_time() - begin)
             tracemalloc.start()
             once(bands=True)

@@ -31,25 +31,31 @@ from simulator.walking import Walk
 from simulator.wobble import swinging
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, without_side
-from biodyn.estimation.noise_model import NoiseModel, kinds_of, shown_changes, similar_times, since_strikes
-from biodyn.estimation.parameters import InertiaUnknowns, PlateUnknowns
-from biodyn.estimation.problem import Knots, Path, Problem
-from biodyn.estimation.solver import CholeskyFactor, NormalEquations
-from biodyn.estimation.terms import (
+from biodyn.estimation.estimation_problem import EstimationProblem, StretchMotion, UniformSpline
+from biodyn.estimation.noise_model import (
+    NoiseModel,
+    coordinate_kinds,
+    map_by_time_after_strike,
+    strike_torque_change_rms,
+    times_since_strikes,
+)
+from biodyn.estimation.normal_equation_terms import (
     REACH,
-    add_markers,
+    add_marker_terms,
+    derivatives_by_coefficients,
     marker_information,
     nonzero_weights,
-    spread_on_coefficients,
     torque_derivatives,
 )
+from biodyn.estimation.solver import CholeskyFactor, NormalEquations
+from biodyn.estimation.unknown_parameters import InertiaUnknowns, PlateUnknowns
 from biodyn.model.body_model import SubjectModel, with_inertias, with_misplaced_centre
 from biodyn.model.observability import marker_jacobian
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Contact
 from biodyn.rigid_body import body_poses, inverse_dynamics
-from biodyn.uncertainty.error_sources import segment_groups, with_mass_factor
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.error_sources import group_segments_by_kind, scale_mass
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
 
 SMOOTHED = "smoothed_before"
 KINDS = ("skin", "joint centres", "masses", "plates")
@@ -82,7 +88,7 @@ class Scene:
     recording: RoughRecording
     walk: Walk
     model: SubjectModel
-    path: Path
+    path: StretchMotion
     wrenches: FloatArray
     links: FloatArray
     columns: list[int]
@@ -114,7 +120,7 @@ def scene_of(recording: RoughRecording, name: str, seed: int) -> Scene:
     seen = [i for i, marker in enumerate(model.markers) if marker.label in truth.labels]
     links = np.array([model.frames[model.sole_body[side]].link for side in SIDES])
     wrenches = np.stack([truth.wrench[side] for side in SIDES], axis=1)
-    return Scene(recording, recording.motion, model, Path(q, v, vdot), wrenches, links, seen)
+    return Scene(recording, recording.motion, model, StretchMotion(q, v, vdot), wrenches, links, seen)
 
 
 def skin(scene: Scene, draws: int) -> Unknown:
@@ -183,10 +189,10 @@ def masses(scene: Scene) -> Unknown:
     bodies = [part.definition.name for part in scene.model.bodies]
     before = {body.definition.name: body.inertia for body in scene.model.bodies if body.definition.name in bodies}
     total = scene.model.mass_kg
-    for group in segment_groups(scene.model):
+    for group in group_segments_by_kind(scene.model):
         share = sum(before[name].mass for name in group) / total
         more = {n: 1.0 + SMALL * sizes.mass_share * ((n in group) - share) for n in bodies}
-        models.append(with_inertias(scene.model, {n: with_mass_factor(before[n], more[n]) for n in bodies}))
+        models.append(with_inertias(scene.model, {n: scale_mass(before[n], more[n]) for n in bodies}))
         turned = {n: replace(before[n], tensor=before[n].tensor * (1.0 + SMALL * sizes.moment_share)) for n in group}
         models.append(with_inertias(scene.model, {**before, **turned}))
         for axis in range(2):
@@ -233,15 +239,15 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
     frames, rate_hz = len(truth.q), truth.options.rate_hz
     balanced = np.ones(frames, dtype=np.bool_)  # forces beside the plates are known to the observer too
     noise_m = max(1e-3 * truth.options.noise_mm, LEAST_NOISE_M)
-    knots = Knots(frames, 1, rate_hz)
+    knots = UniformSpline(frames, 1, rate_hz)
     weights = np.zeros((frames, len(model.markers)))
     weights[:, scene.columns] = 1.0
     problem = _problem(scene, knots, weights, noise_m, balanced)
     normal = NormalEquations(knots.count, REACH, nv)
     information = marker_information(problem, scene.path.q)[0]
-    add_markers(normal, problem, information, np.zeros((frames, nv)))
+    add_marker_terms(normal, problem, information, np.zeros((frames, nv)))
     parts = torque_derivatives(problem, model.multibody, scene.path)
-    by_motion = spread_on_coefficients(knots, parts, 0)
+    by_motion = derivatives_by_coefficients(knots, parts, 0)
     root = balanced[:, None] / np.repeat(ROOT_SD, 3)
     root_rows = by_motion[:, :6] * root[:, :, None, None]
     normal.add_rows(0, root_rows, np.zeros((frames, 6)))
@@ -304,14 +310,18 @@ def _changes(scene: Scene) -> FloatArray:
     own = {c.v_index: there[c.name] for c in model.coordinates}
     tau = truth.tau[:, [own[at] for at in places.tolist()]]
     rate_hz = truth.options.rate_hz
-    shares = similar_times(kinds_of(model, places), since_strikes(strikes, len(tau), rate_hz)[1:-1])
-    return shown_changes(tau, np.ones(tau.shape, dtype=np.bool_), shares, 1.0 / rate_hz)
+    shares = map_by_time_after_strike(
+        coordinate_kinds(model, places), times_since_strikes(strikes, len(tau), rate_hz)[1:-1]
+    )
+    return strike_torque_change_rms(tau, np.ones(tau.shape, dtype=np.bool_), shares, 1.0 / rate_hz)
 
 
-def _problem(scene: Scene, knots: Knots, weights: FloatArray, noise_m: float, balanced: FloatArray) -> Problem:
+def _problem(
+    scene: Scene, knots: UniformSpline, weights: FloatArray, noise_m: float, balanced: FloatArray
+) -> EstimationProblem:
     model, nv = scene.model, scene.model.multibody.nv
     nowhere = np.zeros(0, dtype=np.int64)
-    return Problem(
+    return EstimationProblem(
         model=model,
         start=scene.path,
         knots=knots,

@@ -27,18 +27,18 @@ from simulator.rough_walks import class_of, rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
-from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.contacts.foot_motion import GaitPoints
 from biodyn.processing.gait.events import gait_events, merge_events, plate_events
 from biodyn.processing.gait.movement_events import (
     FEATURES,
     KINDS,
     contact_transition,
-    events_at_foot_marks,
-    expected_events,
+    correct_mean_delays,
+    foot_excursion_events,
     foot_kinematics,
-    kinematic_events,
     movement_events,
-    probability_close,
+    probability_near,
+    refine_events_from_kinematics,
 )
 from biodyn.recording import GaitEvent
 from biodyn.trial.run import analyse_trial
@@ -135,9 +135,11 @@ def _plates(analysis: TrialAnalysis) -> list[GaitEvent]:
 
 def _trial(analysis: TrialAnalysis, truth: Sequence[GaitEvent], laboratory: str, person: str) -> Trial:
     rate_hz = analysis.recording.markers.rate_hz
-    points = analysis.points.of_steps(rate_hz, analysis.cutoff_hz)
+    points = analysis.points.filter_for_steps(rate_hz, analysis.cutoff_hz)
     moved = _moved(analysis, points)
-    extremes = expected_events(kinematic_events(points.heel, points.toe, points.pelvis, points.forward, rate_hz))
+    extremes = correct_mean_delays(
+        foot_excursion_events(points.heel, points.toe, points.pelvis, points.forward, rate_hz)
+    )
     kinematics = {
         side: foot_kinematics(points.heel[side], points.toe[side], points.floor_velocity, rate_hz)
         for side in points.heel
@@ -148,7 +150,7 @@ def _trial(analysis: TrialAnalysis, truth: Sequence[GaitEvent], laboratory: str,
         if own is None or extreme is None:
             missed += 1
             continue
-        (rule,) = events_at_foot_marks([extreme], points.heel, points.toe, rate_hz)
+        (rule,) = refine_events_from_kinematics([extreme], points.heel, points.toe, rate_hz)
         seen.append(
             Seen(
                 laboratory, person, event.kind, rate_hz, event.time_s, kinematics[event.side], extreme.time_s,
@@ -191,7 +193,7 @@ def _left_out(events: Sequence[Seen]) -> Iterator[tuple[float, float]]:
         if not np.isfinite(time_s):
             yield event.expected_s, np.nan
         else:
-            yield time_s, probability_close(float(np.hypot(sd_s, own.spread_s)))
+            yield time_s, probability_near(float(np.hypot(sd_s, own.spread_s)))
 
 
 Told = Callable[[Seen], tuple[float, float]]

@@ -25,7 +25,7 @@ from common import Record, Stopwatch, Table, parser_of, real_recordings, tell, w
 
 from biodyn.errors import BiodynError
 from biodyn.io.opensim.storage import read_storage
-from biodyn.trial.bodies.opensim_motion import run_coordinates
+from biodyn.trial.bodies.opensim_motion import coordinate_torques
 from biodyn.trial.export import export
 from biodyn.trial.export.c3d import convention_channels
 from biodyn.trial.result import TrialResult
@@ -140,7 +140,7 @@ def _torques(folder: Path) -> tuple[float | None, float]:
     if python:
         subprocess.run([python, "-c", _TOOL, folder], check=True, capture_output=True)
         theirs = worst(read_storage(folder / "inverse_dynamics_opensim.sto").column)
-    again = run_coordinates(
+    again = coordinate_torques(
         folder / "coordinates.mot", folder / "model.osim", folder / "external_loads.xml", cutoff_hz=0.0
     )
     names = [f"{c.name}_{'moment' if c.rotational else 'force'}" for c in again.model.coordinates]

@@ -20,9 +20,9 @@ from common import Record, Stopwatch, Table, ask, real_recordings, tell, walks_b
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.errors import BiodynError
-from biodyn.output.tables.registry import made_table
+from biodyn.output.tables.registry import make_table
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.prepare import FULL_BANDWIDTH_HZ
+from biodyn.processing.signals.signal_preparation import FULL_BANDWIDTH_HZ
 from biodyn.recording import Contact
 from biodyn.trial.run import analyse_trial
 
@@ -109,7 +109,7 @@ def _differences(analysis: TrialAnalysis) -> Iterator[tuple[str, str, float]]:
 
 def _parameters(analysis: TrialAnalysis, contact: Contact) -> dict[str, float]:
     """The peaks that the table of parameters holds of the stance of a contact, body weights; nothing without a cycle."""
-    for values, row in zip(analysis.cycles, made_table(analysis, "spatiotemporal").to_dict("records"), strict=True):
+    for values, row in zip(analysis.cycles, make_table(analysis, "spatiotemporal").to_dict("records"), strict=True):
         if values.cycle.side == contact.side and abs(values.cycle.start_s - contact.start_s) < 0.05:
             return {name: float(row[column]) for name, column in _COLUMNS.items()}
     return {}

@@ -12,7 +12,7 @@ import numpy as np
 from common import Record, reference_vectors, take_turns
 from support.reference_vectors import reference_model
 
-from biodyn.rigid_body import Multibody, difference, inverse_kinematics, warm_up
+from biodyn.rigid_body import Multibody, compile_kernels, difference, inverse_kinematics
 
 REPETITIONS = 20
 
@@ -46,7 +46,7 @@ def gauss_newton_in_pinocchio(mb: Multibody, problem: dict[str, np.ndarray], q: 
 
 
 def main() -> None:
-    warm_up()
+    compile_kernels()
     record = Record("ik")
     folder = reference_vectors() / "ik_synthetic"
     print(

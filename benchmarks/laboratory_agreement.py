@@ -30,7 +30,7 @@ from common import Record, Stopwatch, Table, parser_of, real_recordings, tell
 
 import biodyn
 from biodyn.errors import BiodynError
-from biodyn.trial.compare import compare_with_lab_software, walks_with_lab_outputs
+from biodyn.trial.laboratory_agreement import compare_with_lab_software, walks_with_lab_outputs
 
 METHODS: dict[str, dict[str, dict[str, object]]] = {
     "default": {},

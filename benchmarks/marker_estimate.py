@@ -20,15 +20,15 @@ from common.record import Record
 from coordinate_estimate import _JOINTS, _short, _with_other_masses
 
 from biodyn.io.opensim.external_loads import read_external_loads
-from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_model
+from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_to_markers
 from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.processing.signals.smoothing.spline import choose_cutoff
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_estimate import balance_fit
+from biodyn.trial.bodies.opensim_inputs import read_points
 from biodyn.trial.bodies.opensim_loads import table_loads, torques_with_proof
-from biodyn.trial.bodies.opensim_motion import follow_markers, followed_torques, run_coordinates
-from biodyn.trial.bodies.opensim_reading import read_points
-from biodyn.uncertainty.inputs import Magnitudes, load_magnitudes
+from biodyn.trial.bodies.opensim_motion import coordinate_torques, fit_model_to_markers, torques_of_fitted_model
+from biodyn.uncertainty.propagation_inputs import Magnitudes, load_magnitudes
 
 _DATA = Path(os.environ.get("BIODYN_TEST_DATA", ".")) / "opensim"
 _CUTOFFS_HZ = (4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0)
@@ -78,7 +78,7 @@ def _walks() -> dict[str, float]:
     }  # fmt: skip
     told = {}
     for name, (walk, model, forces) in files.items():
-        result = followed_torques(follow_markers(walk, model, forces), estimate=True)
+        result = torques_of_fitted_model(fit_model_to_markers(walk, model, forces), estimate=True)
         found = result.estimated.record
         print(f"{name}: residual RMS before", _short(found["residual_rms_before"]))
         print(f"{' ' * len(name)}  residual RMS after ", _short(result.residual))
@@ -92,7 +92,7 @@ def _disturbed(subject: str, seed: int, noise_m: float) -> np.ndarray:
     """RMS errors (cut-offs and estimate, joints) of the torques, Nm."""
     folder = _DATA / "arnold2013_synthetic" / subject
     model, walk = from_osim(folder / f"{subject}.osim"), folder / "trials/walk2"
-    truth = run_coordinates(folder / "coordinates.sto", folder / f"{subject}.osim", walk / "grf.mot", 0.0)
+    truth = coordinate_torques(folder / "coordinates.sto", folder / f"{subject}.osim", walk / "grf.mot", 0.0)
     random = np.random.default_rng(seed)
     points = read_points(walk / "markers.trc", model)
     rows = np.searchsorted(truth.time_s, points.time_s - 1e-6)
@@ -104,7 +104,7 @@ def _disturbed(subject: str, seed: int, noise_m: float) -> np.ndarray:
     wrong = _with_other_masses(model, random)
     x = _on_skin(model, names, q, time_s, random, load_magnitudes())
     x += noise_m * random.standard_normal(x.shape)
-    fit = fit_model(wrong, names, x, time_s)
+    fit = fit_to_markers(wrong, names, x, time_s)
     start_hz = choose_cutoff(x, points.recording.markers.rate_hz).cutoff_hz
     loads = table_loads(wrong, read_external_loads(walk / "grf.mot"), time_s)
     found, _, _ = balance_fit(wrong, fit, time_s, start_hz, loads)

@@ -40,7 +40,7 @@ from biodyn.errors import BiodynError
 from biodyn.model.body_model import StaticFigure
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.stages import Scaled, Tracked
-from biodyn.trial.steps import STEPS, inverse_kinematics, with_step
+from biodyn.trial.steps import STEPS, solve_inverse_kinematics, with_step
 
 # Places on the generic model, right side, m: marker sets of Rajagopal 2016, Hamner 2010 and gait2392 as distributed.
 GENERIC = {
@@ -159,7 +159,7 @@ def kept(path: Path, fit: str) -> Kept:
     states: list[Tracked] = []
 
     def keeping(trial: Scaled) -> Tracked:
-        states.append(inverse_kinematics(trial))
+        states.append(solve_inverse_kinematics(trial))
         return states[-1]
 
     analysis = analyse_trial(

@@ -23,11 +23,11 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
 from biodyn.estimation.summary import EstimateSummary
-from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.signals.plates import plate_wrench
+from biodyn.processing.kinematics.skeleton_fit import Fit
+from biodyn.processing.signals.plate_wrenches import plate_wrench
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.stages import Prepared, Scaled
-from biodyn.trial.steps import STEPS, scaling, with_step
+from biodyn.trial.steps import STEPS, scale_skeleton, with_step
 
 _KNOWN_M = 0.0047  # standard deviation left of a plate's place; more of the prior's 5 mm is hardly told by the walk
 _UP = np.array([0.0, 1.0, 0.0])
@@ -134,7 +134,7 @@ def show_standing(walks: list[Path], tables: list[str]) -> None:
             kept: list[Scaled] = []
 
             def scaled(trial: Prepared, kept: list[Scaled] = kept) -> Scaled:
-                kept.append(scaling(trial))
+                kept.append(scale_skeleton(trial))
                 return kept[-1]
 
             steps = with_step(STEPS, "scaling", scaled)

@@ -32,7 +32,7 @@ import biodyn
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.geometry.points import rigid_fit
 from biodyn.io.opensim.storage import read_storage
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
 
 _WALKS = ("og1", "og3", "og4")
 _FLEXION = (

@@ -15,8 +15,14 @@ import numpy as np
 from biodyn.trial.bodies import opensim as model_analysis
 from biodyn.trial.bodies.opensim import run_on_model
 from biodyn.trial.request import TrialRequest, trial_request
-from biodyn.uncertainty.imported import ImportedInputs, imported_bands, marker_noise, perturbed_inputs, recompute_draw
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.monte_carlo_bands import (
+    ImportedInputs,
+    marker_noise,
+    monte_carlo_torque_bands,
+    perturbed_inputs,
+    recompute_draw,
+)
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
 from biodyn.uncertainty.settings import UncertaintySettings
 
 _FIRST_SEED = 1000
@@ -25,18 +31,18 @@ _FIRST_SEED = 1000
 def inputs_of(request: TrialRequest) -> ImportedInputs:
     """What the bands of a walk are made of: caught on its way."""
     caught: list[ImportedInputs] = []
-    kept = model_analysis.imported_bands
-    model_analysis.imported_bands = lambda trial, settings: caught.append(trial)
+    kept = model_analysis.monte_carlo_torque_bands
+    model_analysis.monte_carlo_torque_bands = lambda trial, settings: caught.append(trial)
     try:
         run_on_model(request)
     finally:
-        model_analysis.imported_bands = kept
+        model_analysis.monte_carlo_torque_bands = kept
     return caught[0]
 
 
 def coverage(trial: ImportedInputs, draws: int) -> dict[str, float]:
     """Share of frames, by coordinate, in which drawn errors of all sources stay within two standard deviations."""
-    bands = imported_bands(trial, UncertaintySettings())
+    bands = monte_carlo_torque_bands(trial, UncertaintySettings())
     magnitudes = load_magnitudes()
     noise_m = marker_noise(trial, magnitudes)
     columns = [[c.name for c in trial.model.osim.coordinates].index(name) for name in bands.coordinates]

@@ -46,10 +46,10 @@ from biodyn.cli import app
 from biodyn.errors import BiodynError
 from biodyn.io import read
 from biodyn.io.opensim.external_loads import read_external_loads
-from biodyn.io.opensim.setups import read_ik_setup, read_scale_setup
+from biodyn.io.opensim.tool_setups import read_ik_setup, read_scale_setup
 from biodyn.rigid_body.model_files import from_urdf
 from biodyn.trial.export import export
-from biodyn.trial.inspect import check_file
+from biodyn.trial.inspection import check_file
 
 LIMIT_S: Final = 20  # of the processor, for one file that is read
 RUN_LIMIT_S: Final = 90  # of one that is analysed

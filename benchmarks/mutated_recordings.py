@@ -27,11 +27,11 @@ from support.independent_reader import PlainFile, read_plainly
 
 from biodyn.errors import InputFileError
 from biodyn.io import read_many
-from biodyn.io.formats.c3d.data import read_data
+from biodyn.io.formats.c3d.data_layout import data_layout
+from biodyn.io.formats.c3d.data_section import decode_data_section
 from biodyn.io.formats.c3d.header import read_header
-from biodyn.io.formats.c3d.layout import data_layout
 from biodyn.recording import Recording
-from biodyn.trial.inspect import check_file
+from biodyn.trial.inspection import check_file
 
 LARGEST_BYTES = 550_000
 BATCH = 40
@@ -264,7 +264,7 @@ def _compared(path: Path, recording: Recording, plain: PlainFile, told: set[str]
     layout = data_layout(header)
     columns = [int(c) - 1 for c in plain.parameters.get("FORCE_PLATFORM:CHANNEL", []) if isinstance(c, int) and c > 0]
     columns = sorted({c for c in columns if c < plain.analog.shape[1]})
-    own = read_data(path.read_bytes(), layout, header.processor, header.groups, columns)
+    own = decode_data_section(path.read_bytes(), layout, header.processor, header.groups, columns)
     if not _equal(own.points, plain.points):
         return f"points differ (shapes {own.points.shape}, {plain.points.shape})"
     if own.channels and not _equal(own.samples, plain.analog[:, list(own.channels)]):

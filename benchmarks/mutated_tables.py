@@ -27,7 +27,7 @@ from simulator import Person, TrialOptions, session
 from typer.testing import CliRunner
 
 from biodyn.cli import app
-from biodyn.library.section import Section
+from biodyn.library.settings_section import Section
 from biodyn.settings import Settings
 
 LIBRARY = files("biodyn.library")

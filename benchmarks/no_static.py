@@ -28,8 +28,8 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.recording import Recording
 from biodyn.rigid_body import body_poses
 from biodyn.session import typical_motion_m
-from biodyn.trial.files import NO_STATIC, TrialFiles, read_files
 from biodyn.trial.run import analyse_trial
+from biodyn.trial.trial_files import NO_STATIC, TrialFiles, read_files
 
 JOINTS = {"hip": "femur", "knee": "tibia", "ankle": "calcn"}
 MOMENTS = ("hip_flexion", "hip_adduction", "hip_rotation", "knee_angle", "ankle_angle")

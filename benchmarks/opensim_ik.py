@@ -87,21 +87,21 @@ def problems(reference: Path, data: Path) -> dict[str, tuple[Path, Path, Path | 
 def compared(name: str, model: Path, trc: Path, setup_file: Path | None, interpreter: str) -> None:
     """Print one line for a problem."""
     from biodyn.io import read
-    from biodyn.io.opensim.setups import read_ik_setup
-    from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_model
+    from biodyn.io.opensim.tool_setups import read_ik_setup
+    from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_to_markers
     from biodyn.rigid_body import from_osim
-    from biodyn.trial.bodies.opensim_reading import tasks_of
+    from biodyn.trial.bodies.opensim_inputs import tasks_of_setup
 
     body, recording = from_osim(model), read(trc)
     time_s = np.arange(min(FRAMES, recording.markers.frame_count)) / recording.markers.rate_hz
     setup = None if setup_file is None else read_ik_setup(setup_file)
-    tasks = tasks_of(setup, body, time_s)
+    tasks = tasks_of_setup(setup, body, time_s)
     labels, positions = recording.markers.labels, recording.markers.positions[: len(time_s)]
-    fit = fit_model(body, labels, positions, time_s, tasks)  # compiles, where that was not done
+    fit = fit_to_markers(body, labels, positions, time_s, tasks)  # compiles, where that was not done
     spent = []
     for _ in range(3):
         begin = time.perf_counter()
-        fit = fit_model(body, labels, positions, time_s, tasks)
+        fit = fit_to_markers(body, labels, positions, time_s, tasks)
         spent.append(time.perf_counter() - begin)
     own = {one.name: one for one in body.coordinates}
     with tempfile.TemporaryDirectory() as folder:

@@ -62,11 +62,11 @@ def compared(name: str, data: Path, interpreter: str) -> None:
     """Print the lines of one case."""
     from simulator.trc_writer import write_trc
 
-    from biodyn.io.opensim.setups import read_scale_setup
+    from biodyn.io.opensim.tool_setups import read_scale_setup
     from biodyn.processing.calibration.model_scaling import StandingMarkers
     from biodyn.recording import Markers
     from biodyn.rigid_body import from_osim
-    from biodyn.trial.bodies.opensim_reading import read_points, scale_by_setup
+    from biodyn.trial.bodies.opensim_inputs import read_points, scale_by_setup
 
     model, setup = (data / one for one in CASES[name])
     with tempfile.TemporaryDirectory() as folder:
@@ -121,16 +121,18 @@ def compared(name: str, data: Path, interpreter: str) -> None:
 
 def _fitted(model: Path, setup: Path, standing: Any) -> dict[str, float]:
     """Return biodyn's standing pose of the scaled model, before its markers are placed."""
-    from biodyn.io.opensim.setups import IkSetup, read_scale_setup
-    from biodyn.rigid_body.osim.model import model_document, model_of
-    from biodyn.rigid_body.osim.scaling import scaled, with_markers
-    from biodyn.trial.bodies.opensim_reading import fit_to, scale_by_setup
+    from biodyn.io.opensim.tool_setups import IkSetup, read_scale_setup
+    from biodyn.rigid_body.osim.model import build_model, read_model_document
+    from biodyn.rigid_body.osim.scaling import add_marker_elements, scale_model
+    from biodyn.trial.bodies.opensim_inputs import fit_standing_pose, scale_by_setup
 
     asked = read_scale_setup(setup)
     factors = {k: np.array(v) for k, v in scale_by_setup(model, setup).record["factors"].items()}
-    document = scaled(with_markers(model_document(model)[0], asked.markers), factors, asked.mass_kg, asked.keep_shares)
-    q = fit_to(document, standing, IkSetup(setup, asked.weights, asked.tasks))
-    return {one.name: float(value) for one, value in zip(model_of(document).coordinates, q, strict=True)}
+    document = scale_model(
+        add_marker_elements(read_model_document(model)[0], asked.markers), factors, asked.mass_kg, asked.keep_shares
+    )
+    q = fit_standing_pose(document, standing, IkSetup(setup, asked.weights, asked.tasks))
+    return {one.name: float(value) for one, value in zip(build_model(document).coordinates, q, strict=True)}
 
 
 def _placed(model: Any, q: Any, mean: Any, labels: tuple[str, ...]) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from simulator.walking import Walk, solve_walk
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.rigid_body import inverse_dynamics
-from biodyn.study.own_norms import Means, People, norm_table
+from biodyn.study.laboratory_norms import PersonMeans, StudyPeople, norms_file_content
 from biodyn.variables import NormSet, Walker, load_norm_set
-from biodyn.variables.meaning import PERCENT
+from biodyn.variables.gait_variables import PERCENT
 
 _SPEEDS = (0.30, 0.38, 0.46, 0.54)  # dimensionless; the simulator's comfortable one is 0.46
 _STRIDE_PER_ROOT_LEG_S = 1.15
@@ -59,7 +59,7 @@ def solved_bodies(seed: int, count: int) -> list[SolvedBody]:
     return found
 
 
-def person_means(solved: SolvedBody, number: int, rng: np.random.Generator) -> list[Means]:
+def person_means(solved: SolvedBody, number: int, rng: np.random.Generator) -> list[PersonMeans]:
     """One person on a body: the same deviations from its walk at every speed, and small ones of the day."""
     curves = solved.walks[0].curves
     order = np.concatenate([curve.orders() for curve in curves])
@@ -77,7 +77,7 @@ def person_means(solved: SolvedBody, number: int, rng: np.random.Generator) -> l
         )
         dimensionless = varied.speed_m_s / float(np.sqrt(STANDARD_GRAVITY_M_S2 * solved.leg_m))
         strides = {"cadence_hof": speed, "stance_percent": 100.0 * varied.stance}
-        found.append(Means(number, dimensionless, _right_cycle(varied, solved.mass_kg), strides, 1.0))
+        found.append(PersonMeans(number, dimensionless, _right_cycle(varied, solved.mass_kg), strides, 1.0))
     return found
 
 
@@ -95,15 +95,15 @@ def _right_cycle(walk: Walk, mass_kg: float) -> dict[str, FloatArray]:
     return {**angles, **loads}
 
 
-def people_from(means: Sequence[Sequence[Means]]) -> People:
+def people_from(means: Sequence[Sequence[PersonMeans]]) -> StudyPeople:
     """What `biodyn norms build` takes from a study."""
     units = {name: "Nm/kg" if name.endswith("moment") else "deg" for name in means[0][0].curves}
     flat = [replace(one, person=number) for number, own in enumerate(means) for one in own]
     walker = Walker(30.0, 1.75, 0.92, 1.2)
-    return People(tuple(flat), units, tuple(f"P{i}" for i in range(len(means))), (walker,) * len(means), 0)
+    return StudyPeople(tuple(flat), units, tuple(f"P{i}" for i in range(len(means))), (walker,) * len(means), 0)
 
 
-def held(norms: NormSet, means: Sequence[Sequence[Means]]) -> FloatArray:
+def held(norms: NormSet, means: Sequence[Sequence[PersonMeans]]) -> FloatArray:
     """Share (speeds, variables) of people whose whole curve lies in the band."""
     inside = []
     for own in means:
@@ -130,7 +130,7 @@ def curves(record: Record, seed: int, count: int, people: int, draws: int) -> No
         shares = []
         for draw in range(draws):
             order = np.random.default_rng([seed, 2, draw]).permutation(people)
-            table = norm_table(people_from([everyone[i] for i in order[:size]]), "simulated", "none", draw)
+            table = norms_file_content(people_from([everyone[i] for i in order[:size]]), "simulated", "none", draw)
             shares.append(held(NormSet(table), [everyone[i] for i in order[size:]]))
         mean = np.mean(shares, axis=0)
         tell(f"norms of {size} people, {people - size} others, {draws} draws: share wholly inside the 95 % band")
@@ -148,7 +148,7 @@ def scalars(record: Record, seed: int, replicates: int) -> None:
     """Draw 138 people from the published model, fit it again, and count who lies in its 95 % range."""
     norms = load_norm_set("adults_van_criekinge_2023")
     rng = np.random.default_rng([seed, 3])
-    low, high = norms.speeds
+    low, high = norms.speed_range
     for tails in ("normal", "heavy tails"):
         worst, shares = 1.0, []
         for name, entry in norms.table["scalar"].items():

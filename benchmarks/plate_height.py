@@ -23,13 +23,13 @@ from common import Record, Stopwatch, Table, parser_of, real_recordings, tell, w
 from simulator.rough_walks import class_of, rough_recording
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.evidence import Evidence, Step, pressure_centre
-from biodyn.checks.estimators.plate_position import flat_feet, plate_height, relative_heights
-from biodyn.checks.facts import TrialFacts
+from biodyn.checks.estimators.plate_evidence import MatchedStep, PlateEvidence, pressure_centre
+from biodyn.checks.estimators.plate_position import measure_flat_feet, relative_heights, report_plate_heights
 from biodyn.checks.plates import PLATE_SHIFT_M
+from biodyn.checks.trial_facts import TrialFacts
 from biodyn.errors import BiodynError
 from biodyn.geometry.rotations import cross
-from biodyn.library.load import load_table
+from biodyn.library.toml_files import load_table
 from biodyn.trial.run import analyse_trial
 
 QUICK = {"signals": {"method": "butterworth"}, "uncertainty": {"compute": False}}
@@ -57,7 +57,7 @@ def real() -> Iterator[tuple[str, TrialAnalysis]]:
             tell(f"{path.name}: {error.message}")
 
 
-def raised(evidence: Evidence, by_m: float, every: bool) -> Evidence:
+def raised(evidence: PlateEvidence, by_m: float, every: bool) -> PlateEvidence:
     """The evidence with the second plate, or all of them, higher in the file."""
     shift = np.array([0.0, by_m, 0.0])
     plates = [
@@ -67,17 +67,19 @@ def raised(evidence: Evidence, by_m: float, every: bool) -> Evidence:
     return replace(evidence, plates=tuple(plates))
 
 
-def judge(analysis: TrialAnalysis, evidence: Evidence) -> tuple[bool, float]:
+def judge(analysis: TrialAnalysis, evidence: PlateEvidence) -> tuple[bool, float]:
     """Whether the check speaks, and the largest difference between plates, m."""
     facts = TrialFacts(analysis.before_estimate)
     assert analysis.propagation is not None
     static = analysis.static.points if analysis.static.source == "static trial" else {}
-    found = flat_feet(evidence, analysis.points, analysis.propagation.signals.markers, facts.foot_markers, static)
-    notes = plate_height(evidence, found, analysis.subject.height_m, PLATE_SHIFT_M)
+    found = measure_flat_feet(
+        evidence, analysis.points, analysis.propagation.signals.markers, facts.foot_markers, static
+    )
+    notes = report_plate_heights(evidence, found, analysis.subject.height_m, PLATE_SHIFT_M)
     return bool(notes), max((abs(higher) for higher in relative_heights(found).values()), default=np.nan)
 
 
-def by_moments(evidence: Evidence) -> float:
+def by_moments(evidence: PlateEvidence) -> float:
     """Height (m) of the plates over that in the file for which the moments about the centre of mass fit; NaN if not told."""
     rows, values = [], []
     for step in evidence.steps:
@@ -97,7 +99,7 @@ def by_moments(evidence: Evidence) -> float:
     return float(solution[3]) if rank == len(solution) else float("nan")
 
 
-def by_shear(evidence: Evidence) -> float:
+def by_shear(evidence: PlateEvidence) -> float:
     """Height (m) for which the centres of pressure of the whole steps keep to their usual path; NaN without one."""
     own = [
         _of_step(evidence, step)
@@ -107,7 +109,7 @@ def by_shear(evidence: Evidence) -> float:
     return float(np.mean(own)) if own else float("nan")
 
 
-def _of_step(evidence: Evidence, step: Step) -> float:
+def _of_step(evidence: PlateEvidence, step: MatchedStep) -> float:
     at, share = np.flatnonzero(step.high_force), load_table("checks/checks")["pressure_path"]["share"]
     plate = evidence.plates[step.plate]
     along = (pressure_centre(plate, at) - evidence.belt_displacement(step, at) - step.heel) @ step.axes[0]

@@ -31,10 +31,10 @@ from simulator.trial import simulate_trial
 from simulator.walking import Walk, solve_walk
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation.parameters import GAIN_SD, PLACE_SD_M, TURN_SD_RAD
-from biodyn.estimation.shared_parameters import InformationForm, plate_errors
+from biodyn.estimation.shared_parameters import InformationForm, accepted_plate_errors
+from biodyn.estimation.unknown_parameters import GAIN_SD, PLACE_SD_M, TURN_SD_RAD
 from biodyn.trial.request import trial_request
-from biodyn.trial.steps import walk_alone
+from biodyn.trial.steps import information_of_walk
 
 SHIFT_M, TURN_RAD = (0.005, -0.003), np.radians(1.0)
 LEAN_DEG = 5.0
@@ -96,10 +96,10 @@ def information(markers: str, seed: int, walks: int, misplaced: bool, leans: boo
             walk, static = Path(name) / "walk.c3d", Path(name) / "static.c3d"
             write_c3d(walk, replace(truth, plates=tuple(filed)), events=False)
             write_c3d(static, replace(standing, plates=tuple(filed)), events=False)
-            found = walk_alone(trial_request(walk, static)).information
+            found = information_of_walk(trial_request(walk, static)).information
         assert isinstance(found, InformationForm), found
         forms.append(_other_way(found) if way < 0.0 else found)
-    return [form.of_person(str(seed)) for form in forms]
+    return [form.label_by_person(str(seed)) for form in forms]
 
 
 def _other_way(form: InformationForm) -> InformationForm:
@@ -111,7 +111,7 @@ def _other_way(form: InformationForm) -> InformationForm:
 
 
 def _row(table: Table, record: Record, title: str, forms: list[InformationForm], misplaced: bool) -> None:
-    tests, found = plate_errors(forms)
+    tests, found = accepted_plate_errors(forms)
     expected = dict.fromkeys(found, 0.0)
     if misplaced:
         truth = {"place along x": SHIFT_M[0], "place along y": -SHIFT_M[1], "turn": TURN_RAD, "gain": 0.0}

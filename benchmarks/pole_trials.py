@@ -18,7 +18,7 @@ from simulator.plates import Plate
 from simulator.pole import PlateError, PoleOptions, write_pole_trial
 
 from biodyn.conventions import FloatArray
-from biodyn.trial.plate_check import PlateCheck, plates
+from biodyn.trial.pole_calibration import PlateCheck, plates
 
 POLE_KG, KNOWN_KG = 1.2, 20.0
 PLATES = (Plate(2, 0.0), Plate(4, 0.8, turned=True))

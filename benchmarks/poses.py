@@ -29,9 +29,9 @@ from simulator.walking import solve_walk
 from support.poses import files_of_its_poses, with_its_segments
 
 from biodyn.library.pose_systems import pose_systems
-from biodyn.output.tables.time_series import pose_angles
+from biodyn.output.tables.time_series import pose_angles_table
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.inputs import Magnitudes, load_magnitudes
+from biodyn.uncertainty.propagation_inputs import Magnitudes, load_magnitudes
 
 _THEIA = pose_systems()[0]
 _EXACT = {
@@ -75,7 +75,7 @@ def decomposition(record: Record) -> None:
         write_pose_c3d(path, walk, with_errors(true_poses(walk, _THEIA), NOISES["as the table divides it"], 1.1, rng))
         analysis = analyse_trial(path, settings=_EXACT, torques_only=True)
         file = ezc3d.c3d(str(path))
-    table, labels = pose_angles(analysis), file["parameters"]["ROTATION"]["LABELS"]["value"]
+    table, labels = pose_angles_table(analysis), file["parameters"]["ROTATION"]["LABELS"]["value"]
     matrices = file["data"]["rotations"].transpose(3, 2, 0, 1)
     worst = 0.0
     for side, sign in (("r", 1.0), ("l", -1.0)):

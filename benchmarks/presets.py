@@ -17,7 +17,7 @@ from common import Record, Stopwatch, Table, parser_of, real_recordings, tell
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES, BoolArray, Side
 from biodyn.errors import BiodynError
-from biodyn.trial.compare import compare_with_lab_software, walks_with_lab_outputs
+from biodyn.trial.laboratory_agreement import compare_with_lab_software, walks_with_lab_outputs
 from biodyn.trial.run import analyse_trial
 
 _JOINTS = ("hip", "knee", "ankle")

@@ -18,9 +18,9 @@ from common import Record, Stopwatch, Table, parser_of, real_recordings, tell, w
 
 import biodyn
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.facts import residual_limits
+from biodyn.checks.trial_facts import residual_limits
 from biodyn.errors import BiodynError
-from biodyn.trial.compare import compare_with_lab_software
+from biodyn.trial.laboratory_agreement import compare_with_lab_software
 
 _HEADS = (
     "walk",

@@ -24,7 +24,7 @@ from common import Record, parser_of
 from support.marker_corpus import MarkerCase, MarkerList, Outcome, cases, gathered, lists, outcome
 
 from biodyn.errors import MarkerSetError
-from biodyn.io.labels import point_roles
+from biodyn.io.point_classification import classify_points
 from biodyn.model.from_library.label_reading.label_resolution import read_labels
 from biodyn.model.from_library.markersets import recognise_marker_set
 
@@ -60,7 +60,7 @@ class Judged:
 def judge(case: MarkerCase) -> Judged:
     """Read a case as a file's labels are read, and hold what is made of each against the truth."""
     raw = list(case.labels)
-    roles = point_roles(raw, np.full((3, len(raw), 3), np.nan), {}, ())
+    roles = classify_points(raw, np.full((3, len(raw), 3), np.nan), {}, ())
     markers = [label for label, kind in zip(roles.labels, roles.kinds, strict=True) if kind == "marker"]
     refused = False
     try:

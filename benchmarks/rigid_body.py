@@ -31,7 +31,7 @@ from support.reference_vectors import MODELS, reference
 from support.trees import random_state, random_tree, relative
 
 from biodyn.conventions import FloatArray
-from biodyn.rigid_body import Multibody, forward_dynamics, inverse_dynamics, mass_matrix, warm_up
+from biodyn.rigid_body import Multibody, compile_kernels, forward_dynamics, inverse_dynamics, mass_matrix
 from biodyn.rigid_body.kinematics import joint_jacobians
 
 # forward dynamics passes through the inverse of mass matrices of condition 1e5
@@ -156,7 +156,7 @@ def main() -> None:
         "--turns", type=int, default=0, help="turns of each call; enough for some seconds where omitted"
     )
     asked = parser.parse_args()
-    warm_up()
+    compile_kernels()
     record = Record("rigid_body", {"frames": asked.frames, "only": asked.only})
     found = ceilings()
     for name, value in vars(found).items():

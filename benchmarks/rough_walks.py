@@ -43,10 +43,10 @@ from biodyn.errors import BiodynError
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.signals.settings import SignalSettings
 from biodyn.settings import settings_from
-from biodyn.trial.files import read_files
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.stages import Scaled
 from biodyn.trial.steps import STEPS, Step, with_step
+from biodyn.trial.trial_files import read_files
 
 BASE = "butterworth:6"
 SWEEP_HZ = (4, 5, 6, 8, 10, 12, 15, 20, 25)

@@ -27,7 +27,7 @@ from simulator.repeated_errors import (
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
 from biodyn.errors import BiodynError
-from biodyn.processing.dynamics.solve import JointLoad, solve_dynamics
+from biodyn.processing.dynamics.inverse_dynamics import JointLoad, solve_dynamics
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.sensitivity import FACTORS, vary_trial
 

@@ -16,7 +16,7 @@ from common import Record, Table, parser_of, real_recordings, walks_below
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.errors import BiodynError
 from biodyn.processing.contacts.ground_reaction import find_contacts
-from biodyn.processing.signals.prepare import with_plates
+from biodyn.processing.signals.signal_preparation import replace_wrenches
 from biodyn.recording import PlateWrench
 from biodyn.settings import Settings
 from biodyn.trial.request import TrialRequest
@@ -41,7 +41,7 @@ def errors_of(path: Path, cutoff_hz: float) -> tuple[list[FloatArray], list[Floa
     """Errors (n, 3) N/kg of both feet's forces while they share the plate, and the same in standard deviations."""
     settings = Settings.model_validate({"signals": {"force_cutoff_hz": cutoff_hz}})
     state = run_steps(TrialRequest(path=path, settings=settings), STEPS, "contacts")
-    signals = with_plates(state.signals, [as_one(state.signals.raw_plates)])
+    signals = replace_wrenches(state.signals, [as_one(state.signals.raw_plates)])
     _, shared = find_contacts(signals, state.points.sole, settings.contacts, state.mass_kg, state.fit)
     errors, deviations = [], []
     mass = state.mass_kg or float("nan")

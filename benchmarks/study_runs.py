@@ -21,7 +21,7 @@ from pathlib import Path
 from common import environment_of
 
 from biodyn.study import Study
-from biodyn.study.record import read_record
+from biodyn.study.trial_record import read_trial_record
 
 COMMAND = (sys.executable, "-m", "biodyn.cli", "study")
 WORKER = "biodyn.study.running.worker"
@@ -192,7 +192,7 @@ def trial_states(folder: Path, out: Path) -> dict[Path, tuple[str, str]]:
     """Return (status, reason and hint) of every trial by its file; "missing" where no record stands."""
     states = {}
     for trial in Study.open(folder).plan.trials:
-        record = read_record(out / trial.folder)
+        record = read_trial_record(out / trial.folder)
         text = "" if record is None else f"{record.reason} {record.hint}"
         states[folder / trial.path] = ("missing" if record is None else record.status, text)
     return states

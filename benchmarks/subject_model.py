@@ -32,12 +32,12 @@ from support.people import JOINTS, RATE_HZ, SPEEDS, errors_m, functional_of, per
 
 from biodyn.conventions import FloatArray
 from biodyn.geometry.points import rigid_fit
-from biodyn.io.reading import read
+from biodyn.io.recording_reader import read
 from biodyn.model.body_model import StaticFigure, SubjectModel
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
-from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.processing.calibration.subject_fit.fit import fit_subject
+from biodyn.model.from_library.skeleton_recipes import load_skeleton
+from biodyn.processing.calibration.subject_fit.subject_model_fit import fit_subject
 from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, CalibrationUse
 from biodyn.recording import Markers
 

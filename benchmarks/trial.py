@@ -19,7 +19,7 @@ from common import REPOSITORY, Record, Timing, in_tree, parser_of, write_session
 from simulator import Person, TrialOptions, session
 
 import biodyn
-from biodyn.output.store.write import write_report, write_view
+from biodyn.output.store.result_writer import write_report, write_view
 
 _ONE_TRIAL = Path(__file__).with_name("one_trial.py")
 

@@ -25,8 +25,8 @@ from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.marker_roles import MarkerRole
 from biodyn.processing.signals.filtering import finite_rms, vector_rms
 from biodyn.recording import Recording
-from biodyn.trial.files import TrialFiles, read_files
 from biodyn.trial.run import analyse_trial
+from biodyn.trial.trial_files import TrialFiles, read_files
 
 Settings = Mapping[str, Mapping[str, Any]]
 

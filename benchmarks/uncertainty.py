@@ -18,8 +18,8 @@ from simulator.repeated_errors import spread
 from simulator.uncertain import record_unlike
 
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.bands import SOURCES, torque_uncertainty
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
+from biodyn.uncertainty.torque_bands import SOURCES, torque_uncertainty
 
 _FILTERED = {"signals": {"method": "butterworth"}}
 _SAMPLE = sample_walks()[0]

@@ -25,22 +25,22 @@ from simulator.rough_walks import class_of, rough_recording
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
-from biodyn.processing.contacts.feet import foot_outline
-from biodyn.processing.dynamics.solve import Dynamics, solve_dynamics
+from biodyn.processing.contacts.foot_motion import foot_outline
+from biodyn.processing.dynamics.inverse_dynamics import Dynamics, solve_dynamics
 from biodyn.processing.gait.events import plate_events
 from biodyn.processing.gait.movement_events import (
     contact_transition,
-    expected_events,
+    correct_mean_delays,
+    foot_excursion_events,
     foot_kinematics,
-    kinematic_events,
     movement_events,
 )
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, GaitEvent
 from biodyn.settings import settings_from
-from biodyn.trial.files import read_files
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.steps import STEPS
+from biodyn.trial.trial_files import read_files
 
 _FOLDERS = ("gait", "opensim/c3d_to_grf", "reader/c3d_org")
 _FILTERED = {"signals": {"method": "butterworth"}}
@@ -128,9 +128,11 @@ def _on_plates(analysis: TrialAnalysis) -> list[GaitEvent]:
 
 def _strikes(analysis: TrialAnalysis, on_plates: Sequence[GaitEvent], trial: int, laboratory: str) -> Iterator[Strike]:
     rate_hz = analysis.recording.markers.rate_hz
-    points = analysis.points.of_steps(rate_hz, analysis.cutoff_hz)
+    points = analysis.points.filter_for_steps(rate_hz, analysis.cutoff_hz)
     moved = movement_events(points, rate_hz, analysis.activity.direction)
-    extremes = expected_events(kinematic_events(points.heel, points.toe, points.pelvis, points.forward, rate_hz))
+    extremes = correct_mean_delays(
+        foot_excursion_events(points.heel, points.toe, points.pelvis, points.forward, rate_hz)
+    )
     for event in on_plates:
         own, extreme = (_nearest(event, events) for events in (moved, extremes))
         sole = foot_outline(points.sole[event.side], rate_hz)

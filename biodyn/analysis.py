@@ -11,27 +11,27 @@ from typing import Any
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Check, Diagnostic, Verdict
 from biodyn.estimation.summary import EstimateSummary
-from biodyn.library.load import UserFile
+from biodyn.library.toml_files import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.calibration.standing import SOURCE_WORDS, CalibrationSource
-from biodyn.processing.calibration.subject_fit.result import SubjectFit
-from biodyn.processing.contacts.feet import GaitPoints
-from biodyn.processing.contacts.loading import FootForces, forces_at_plate_rate
-from biodyn.processing.dynamics.imported import ModelMotion
-from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.calibration.standing_posture import SOURCE_WORDS, CalibrationSource
+from biodyn.processing.calibration.subject_fit.fit_result import SubjectFit
+from biodyn.processing.contacts.foot_motion import GaitPoints
+from biodyn.processing.contacts.plate_loads import FootForces, forces_at_plate_rate
+from biodyn.processing.dynamics.inverse_dynamics import Dynamics
+from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion
 from biodyn.processing.gait.activity import WALKING, Activity
 from biodyn.processing.gait.cycle_values import CycleValues, compute_cycle_values
 from biodyn.processing.gait.cycles import GaitCycle, find_gait_cycles
-from biodyn.processing.gait.spatiotemporal import StrideParameters, WalkedTrial, compute_parameters
-from biodyn.processing.kinematics.fit import Fit, PoseMisfit, compute_pose_misfit
+from biodyn.processing.gait.spatiotemporal import StrideParameters, TrialMechanics, compute_spatiotemporal_parameters
+from biodyn.processing.kinematics.skeleton_fit import Fit, PoseMisfit, compute_pose_misfit
 from biodyn.processing.signals.emg import MuscleActivity, muscle_activity
 from biodyn.processing.signals.gaps import Gap
-from biodyn.processing.signals.prepare import FILTERED, MethodChoice, select_method
+from biodyn.processing.signals.signal_preparation import FILTERED, MethodChoice, select_method
 from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateCalibration, PlateWrench, Recording
 from biodyn.settings import Settings
-from biodyn.uncertainty.bands import TorqueUncertainty
-from biodyn.uncertainty.inputs import TrialInputs
+from biodyn.uncertainty.propagation_inputs import TrialInputs
+from biodyn.uncertainty.torque_bands import TorqueUncertainty
 from biodyn.verification.consistency import Consistency
 
 
@@ -258,9 +258,9 @@ class TrialAnalysis:
         )
 
     @property
-    def gait_inputs(self) -> WalkedTrial:
+    def gait_inputs(self) -> TrialMechanics:
         """Inputs of the variables of the gait cycles."""
-        return WalkedTrial(
+        return TrialMechanics(
             self.model,
             self.fit,
             self.base_angles,
@@ -293,7 +293,7 @@ class TrialAnalysis:
     def strides(self) -> tuple[tuple[GaitCycle, StrideParameters], ...]:
         """All gait cycles with their spatio-temporal parameters, right cycles first."""
         cycles, points, rate_hz = find_gait_cycles(self.gait_events), self.points, self.recording.markers.rate_hz
-        parameters, _ = compute_parameters(
+        parameters, _ = compute_spatiotemporal_parameters(
             cycles, points.heel, points.toe, points.pelvis, rate_hz, floor_velocity_W=points.floor_velocity
         )
         return tuple(zip(cycles, parameters, strict=True))

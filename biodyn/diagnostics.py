@@ -158,7 +158,7 @@ def worst_status(statuses: Iterable[Status]) -> Status:
     return min(statuses, key=order.index, default="pass")
 
 
-def plate_list(numbers: Sequence[int]) -> str:
+def plate_list_text(numbers: Sequence[int]) -> str:
     """Return a list of plates as text: "Plate 2", "Plates 1, 2 and 4"."""
     if len(numbers) == 1:
         return f"Plate {numbers[0]}"

@@ -12,17 +12,24 @@ from typing import Any, Literal
 
 from biodyn.errors import SettingsError, printable
 from biodyn.estimation.settings import EstimationSettings
-from biodyn.library.load import is_path, read_entry, read_user_toml, relative_to_file, suggest_name
-from biodyn.library.section import Field, Section, ValidationError, field_validator, model_validator, settings_error
-from biodyn.library.subject import SubjectRecord
+from biodyn.library.settings_section import (
+    Field,
+    Section,
+    ValidationError,
+    field_validator,
+    model_validator,
+    settings_error,
+)
+from biodyn.library.subject_record import SubjectRecord
 from biodyn.library.tables import entry_names, library_entry
+from biodyn.library.toml_files import is_path, parse_setting_entry, read_user_toml, resolve_table_name, suggest_name
 from biodyn.model.from_library.user_tables import TableChoice
 from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.kinematics.settings import InverseKinematicsSettings
 from biodyn.processing.signals.settings import SignalSettings
 from biodyn.uncertainty.settings import UncertaintySettings
-from biodyn.variables.norms import unknown_norms
+from biodyn.variables.norms import norm_name_error
 
 
 class ModelSettings(Section):
@@ -136,7 +143,7 @@ class ReportSettings(Section):
     @field_validator("norms")
     @classmethod
     def _known(cls, name: str) -> str:
-        problem = unknown_norms(name)
+        problem = norm_name_error(name)
         if problem:
             raise ValueError(printable(problem).rstrip("."))
         return name
@@ -252,7 +259,7 @@ def settings_from(
         raise settings_error(error, Settings, origin) from error
 
 
-def with_subject(settings: Settings, stored: Mapping[str, Any], given: Mapping[str, Any]) -> Settings:
+def with_subject_record(settings: Settings, stored: Mapping[str, Any], given: Mapping[str, Any]) -> Settings:
     """Merge subject records: given values (not None) take precedence over the settings, and these over stored values."""
     over = {name: value for name, value in given.items() if value is not None}
     if not stored and not over:
@@ -266,7 +273,7 @@ def with_subject(settings: Settings, stored: Mapping[str, Any], given: Mapping[s
 
 def parse_entries(entries: Sequence[str]) -> tuple[dict[str, Any], ...]:
     """Return the tables that "section.key=value" entries define; raise SettingsError for an invalid entry."""
-    return tuple(read_entry(entry, SettingsError) for entry in entries)
+    return tuple(parse_setting_entry(entry, SettingsError) for entry in entries)
 
 
 def merge_tables(*tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -283,7 +290,7 @@ def merge_tables(*tables: Mapping[str, Any]) -> dict[str, Any]:
 
 def resolve_table_paths(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
     """Return the settings of `file` with paths of tables made absolute; in the file they are relative to it."""
-    return map_table_paths(content, lambda path: relative_to_file(path, file))
+    return map_table_paths(content, lambda path: resolve_table_name(path, file))
 
 
 def map_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:

@@ -44,11 +44,11 @@ def limit_to_one_thread() -> Iterator[None]:
 def processor_count() -> int:
     """Return the number of processors this process may use, at most the processor time that its container allows."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return int(min(count, _time_limit()))
+    return int(min(count, _processor_time_limit()))
 
 
 @cache
-def _time_limit(groups: Path = Path("/sys/fs/cgroup")) -> float:
+def _processor_time_limit(groups: Path = Path("/sys/fs/cgroup")) -> float:
     """Return the processor time that the control groups of the system allow, in processors, rounded up; inf without a limit.
 
     The control group of a container is at the root: `cpu.max` of version 2 ("quota period" or "max period"), two files

@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from biodyn.library.section import BeforeValidator, Section
+from biodyn.library.settings_section import BeforeValidator, Section
 from biodyn.processing.signals.settings import SignalSettings, method_names
 from biodyn.settings import Settings
 

@@ -20,7 +20,7 @@ from rich.table import Table
 
 import biodyn
 from biodyn.errors import BiodynError
-from biodyn.trial.compare import Agreement, compare_with_lab_software, walks_with_lab_outputs
+from biodyn.trial.laboratory_agreement import Agreement, compare_with_lab_software, walks_with_lab_outputs
 
 SETTINGS = Path(__file__).with_suffix(".toml")
 

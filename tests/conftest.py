@@ -22,9 +22,9 @@ from biodyn.trial.run import run_trial
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Where several processes will share the tests, compile the kernels once, before they start."""
     if getattr(session.config.option, "numprocesses", None):
-        from biodyn.rigid_body import warm_up
+        from biodyn.rigid_body import compile_kernels
 
-        warm_up()
+        compile_kernels()
 
 
 @pytest.fixture(scope="session")

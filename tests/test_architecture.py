@@ -104,14 +104,14 @@ _CONFINED = {
         "biodyn.output.figures.matplotlib_backend",
         "biodyn.output.figures.png",
     },
-    "pydantic": {"library", "study"},  # sections of the settings are made of library/section.py
-    "tomllib": {"biodyn.library.load"},
+    "pydantic": {"library", "study"},  # sections of the settings are made of library/settings_section.py
+    "tomllib": {"biodyn.library.toml_files"},
     "statsmodels": {"statistics"},
     "defusedxml": {"rigid_body"},
     "lazy_loader": {"biodyn", "cli", "rigid_body", "study"},
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; recordings may be Parquet.
-    "pyarrow": {"study", "biodyn.io.tables.spreadsheet", "biodyn.output.tables.packed"},
+    "pyarrow": {"study", "biodyn.io.tables.spreadsheet", "biodyn.output.tables.parquet_tables"},
     "openpyxl": {"study", "biodyn.trial.export.sheets"},
 }
 
@@ -191,11 +191,11 @@ def test_every_open_door_is_used() -> None:
     ("module", "line"),
     [
         ("biodyn.processing.signals.gaps", "from biodyn.trial.run import run_trial"),
-        ("biodyn.processing.signals.gaps", "from biodyn.io.formats.c3d.read import read_c3d"),
+        ("biodyn.processing.signals.gaps", "from biodyn.io.formats.c3d.reader import read_c3d"),
         ("biodyn.processing.signals.gaps", "from biodyn.settings import Settings"),
-        ("biodyn.io.formats.c3d.read", "import biodyn.processing.signals.gaps"),
-        ("biodyn.model.body_model", "from biodyn.model.from_library.skeleton import load_skeleton"),
-        ("biodyn.processing.kinematics.fit", "from biodyn.model.from_library.markersets import recognise"),
+        ("biodyn.io.formats.c3d.reader", "import biodyn.processing.signals.gaps"),
+        ("biodyn.model.body_model", "from biodyn.model.from_library.skeleton_recipes import load_skeleton"),
+        ("biodyn.processing.kinematics.skeleton_fit", "from biodyn.model.from_library.markersets import recognise"),
         ("biodyn.kernels.dynamics", "def f():\n    from biodyn import model"),
     ],
 )
@@ -204,7 +204,7 @@ def test_an_upward_import_is_found(module: str, line: str) -> None:
 
 
 # The face of others by design: the base of the settings with its pydantic.
-_FACES = {"biodyn.library.section"}
+_FACES = {"biodyn.library.settings_section"}
 
 
 def _borrowed(module: str, tree: ast.Module, defined: dict[str, set[str]]) -> list[str]:
@@ -262,7 +262,7 @@ def test_every_imported_library_is_declared() -> None:
 
 def test_pipelines_use_the_public_interface() -> None:
     """A user's copy of a pipeline survives changes inside: it imports biodyn's public names and comparison only."""
-    public = {"biodyn", "biodyn.trial.compare", "biodyn.errors"}
+    public = {"biodyn", "biodyn.trial.laboratory_agreement", "biodyn.errors"}
     for name, tree in _modules(_PIPELINES):
         inside = {found for found in _imports(tree) if found.split(".")[0] == "biodyn"}
         assert inside <= public, f"{name}: {inside - public}"
@@ -296,7 +296,7 @@ def _defined_below(folder: Path) -> set[str]:
 
 
 def _is_file_or_name_in_one(folder: Path, name: str) -> bool:
-    """`signals/`, `registry`, `report/page.py`, `biodyn.kernels`, or `solve.solve_dynamics`."""
+    """`signals/`, `registry`, `report/page.py`, `biodyn.kernels`, or `inverse_dynamics.solve_dynamics`."""
     if name.startswith("biodyn."):
         module, _, last = name.rpartition(".")
         if hasattr(importlib.import_module(module), last):

@@ -20,17 +20,17 @@ from biodyn.errors import ResultError, StudyError, system_refusal
 from biodyn.output.figures.trial import FIGURES
 from biodyn.output.store import folder as possible
 from biodyn.output.store.folder import (
-    default_folder,
+    default_result_folder,
     replace_folder,
-    require_free,
+    require_usable_folder,
     table_path,
-    trial_files,
+    trial_file_test,
     write_folder,
 )
 from biodyn.output.tables.registry import TABLES
 from biodyn.study.discovery.definition import unique_names
-from biodyn.study.result import seen_from
-from biodyn.study.running.task import owner_of
+from biodyn.study.result import relative_path
+from biodyn.study.running.task import read_owner
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="stands in for Windows elsewhere")
 
@@ -75,7 +75,7 @@ def test_names_that_differ_in_case_or_spelling_alone_are_different_folders() -> 
     ],
 )
 def test_the_folder_of_a_walk_is_one_that_windows_takes(walk: str, folder: str) -> None:
-    assert default_folder(Path(walk)) == Path("reports") / folder
+    assert default_result_folder(Path(walk)) == Path("reports") / folder
 
 
 @pytest.mark.parametrize("name", ["con", "NUL.txt", "a:b", "what?"])
@@ -86,7 +86,7 @@ def test_an_out_that_windows_refuses_is_refused_in_a_sentence(
     monkeypatch.setattr(possible, "_WINDOWS", True)
     folder = tmp_path / name / "walk" if inside else tmp_path / name
     with pytest.raises(ResultError, match="Windows does not allow a folder with the name"):
-        require_free(folder, force=False)
+        require_usable_folder(folder, force=False)
     with pytest.raises(ResultError, match="Windows does not allow a folder"), write_folder(folder):
         raise AssertionError("work")
     assert list(tmp_path.iterdir()) == []
@@ -184,9 +184,9 @@ def no_way(path: object, start: object = None) -> str:
 
 
 def test_a_place_on_another_drive_is_told_by_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert seen_from(tmp_path / "out", tmp_path / "in") == os.path.join("..", "in")
+    assert relative_path(tmp_path / "out", tmp_path / "in") == os.path.join("..", "in")
     monkeypatch.setattr(os.path, "relpath", no_way)
-    assert seen_from(tmp_path / "out", tmp_path / "in") == str(tmp_path / "in")
+    assert relative_path(tmp_path / "out", tmp_path / "in") == str(tmp_path / "in")
 
 
 @pytest.mark.slow
@@ -207,7 +207,7 @@ def test_a_study_of_recordings_on_another_drive_is_begun_resumed_and_its_folder_
         (tmp_path / "other" / "walk.c3d").write_bytes(b"nothing")
         with pytest.raises(StudyError, match="contains the study of another folder"):
             biodyn.run_study(tmp_path / "other", out, workers=1)
-    assert owner_of(out) == str(root)
+    assert read_owner(out) == str(root)
     for folder, _, names in os.walk(out):
         inside = [*names, *(path.name for path in Path(folder).iterdir() if path.is_dir())]
         assert not [name for name in inside if is_excluded(name)]
@@ -235,6 +235,6 @@ def test_half_a_result_is_removed_where_a_file_in_it_is_too_long(tmp_path: Path)
         for name in ("run.json", "x" * 240):
             (place / name).write_text("{}", encoding="utf-8")
 
-    with as_on_windows(tmp_path), pytest.raises(FileNotFoundError), replace_folder(folder, trial_files) as place:
+    with as_on_windows(tmp_path), pytest.raises(FileNotFoundError), replace_folder(folder, trial_file_test) as place:
         write(place)
     assert list(tmp_path.iterdir()) == []

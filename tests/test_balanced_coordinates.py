@@ -11,15 +11,15 @@ from support.real import recordings
 
 from biodyn.errors import InputFileError
 from biodyn.io.opensim.storage import read_storage
-from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_model
+from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_to_markers
 from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import Multibody, from_osim
 from biodyn.rigid_body.osim.model import Marker
 from biodyn.settings import settings_from
 from biodyn.trial.bodies.opensim import complete_result
-from biodyn.trial.bodies.opensim_estimate import balance_fit, balance_motion, even_times
+from biodyn.trial.bodies.opensim_estimate import balance_fit, balance_motion, require_uniform_times
 from biodyn.trial.bodies.opensim_loads import MeasuredLoads, no_loads
-from biodyn.trial.bodies.opensim_motion import run_coordinates
+from biodyn.trial.bodies.opensim_motion import coordinate_torques
 
 _PIN = """<PinJoint name="{name}"><socket_parent_frame>a</socket_parent_frame><socket_child_frame>b</socket_child_frame>
 <coordinates><Coordinate name="{name}"/></coordinates><frames>
@@ -131,7 +131,7 @@ def test_markers_and_forces_come_nearer_to_the_truth_than_the_best_filter(hop):
         x = np.einsum("tmij,tmj->tmi", R[:, bodies], local) + p[:, bodies]
         x += 0.001 * random.standard_normal(x.shape)
         x[:3, 0] = x[50:54] = np.nan  # a marker, and for a while all
-        fit = fit_model(wrong, names, x, t)
+        fit = fit_to_markers(wrong, names, x, t)
         found, frames, fitted = balance_fit(wrong, fit, t, 6.0, loads)
         assert not np.isin(np.arange(50, 54), frames).any()
         filled = np.column_stack([np.interp(t, t[frames], column[frames]) for column in fit.q.T])
@@ -154,7 +154,7 @@ def test_long_gaps_of_the_markers_are_refused(hop):
     R, p = model.coupled.body_poses(q)
     x = np.einsum("tmij,mj->tmi", R[:, bodies], [marker.place_m for marker in marked.markers]) + p[:, bodies]
     x[40:65] = np.nan
-    fit = fit_model(marked, [marker.name for marker in marked.markers], x, t)
+    fit = fit_to_markers(marked, [marker.name for marker in marked.markers], x, t)
     with pytest.raises(InputFileError, match="Too few markers are seen for"):
         balance_fit(marked, fit, t, 6.0, loads)
 
@@ -208,7 +208,7 @@ def test_what_cannot_be_balanced_is_refused(hop):
     with pytest.raises(InputFileError, match="no forces act"):
         balance_motion(model, t, q, 6.0, no_loads(len(t)))
     with pytest.raises(InputFileError, match="not uniform in time"):
-        even_times(np.r_[t[:50], t[50:] + 0.004], "walk.mot")
+        require_uniform_times(np.r_[t[:50], t[50:] + 0.004], "walk.mot")
 
 
 _ID = """
@@ -235,7 +235,9 @@ def test_the_walk_of_opensims_residual_reduction(tmp_path):
     """RRA leaves 1.0/5.4/0.7 N and 7.0/3.4/6.4 Nm here; OpenSim's own inverse dynamics finds our residual in our files."""
     folder = recordings() / "opensim" / "core_rra"
     loads = folder / "subject01_externalForces.xml"
-    result = run_coordinates(folder / "subject01_walk1_ik.mot", folder / "subject01_simbody.osim", loads, estimate=True)
+    result = coordinate_torques(
+        folder / "subject01_walk1_ik.mot", folder / "subject01_simbody.osim", loads, estimate=True
+    )
     result.save(tmp_path / "result")
     no_pages = settings_from({"output": {"figures": False, "report": False}})
     whole = complete_result(result, no_pages, folder / "subject01_simbody.osim")

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
-from biodyn.output.store.read import read_view
+from biodyn.output.store.result_reader import read_view
 from biodyn.output.tables import TABLES
 from biodyn.trial.result import TrialResult
 

@@ -19,8 +19,8 @@ from support.sessions import Laboratory, cut, hidden, renamed, shown, unloaded, 
 from typer.testing import CliRunner, Result
 
 from biodyn.cli import app, main
-from biodyn.cli.options import number
-from biodyn.cli.screen import RunOptions, open_console, print_result
+from biodyn.cli.console_output import RunOptions, open_console, print_result
+from biodyn.cli.options import parse_number
 from biodyn.diagnostics import Diagnostic
 from biodyn.io import read
 from biodyn.output.tables import TABLES
@@ -134,7 +134,7 @@ def test_quiet_json_and_open(
 
 @pytest.mark.parametrize(("word", "kg"), [("76,5", 76.5), ("76.5", 76.5), ("76", 76.0)])
 def test_numbers_may_have_a_decimal_comma(word: str, kg: float) -> None:
-    assert number(word) == kg
+    assert parse_number(word) == kg
 
 
 @pytest.mark.parametrize("word", ["seventy", "1,234.5", "7,6,5", ""])
@@ -446,7 +446,7 @@ def crash(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, laboratory: Laborator
     def bug(*_: object) -> None:
         raise KeyError("left_knee")
 
-    monkeypatch.setattr("biodyn.trial.inspect.check_file", bug)
+    monkeypatch.setattr("biodyn.trial.inspection.check_file", bug)
     monkeypatch.setattr(sys, "argv", ["biodyn", "check", str(laboratory.walk)])
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(SystemExit) as stop:

@@ -115,7 +115,7 @@ def test_a_table_of_torques_is_compared_by_the_names_of_its_columns(folder, tmp_
     (tmp_path / "id.sto").write_text(f"{head}{labels}\n{lines}\n")
     found = biodyn.compare(folder, tmp_path / "id.sto")
     assert [fact.cause for fact in found.facts] == ["sign"]
-    assert [one.joint for one in found.differences if not one.is_none] == [names[0].removesuffix("_Nm")]
+    assert [one.joint for one in found.differences if not one.is_zero] == [names[0].removesuffix("_Nm")]
     assert found.explained["moment"] == pytest.approx(1.0)
 
 
@@ -181,7 +181,7 @@ def test_why_one_of_two_with_equal_settings_is_no_estimate_is_said(laboratory, w
     def singular(*arguments, **options):
         raise np.linalg.LinAlgError("7-th leading minor not positive definite")
 
-    monkeypatch.setattr(biodyn.estimation.estimate, "solve", singular)
+    monkeypatch.setattr(biodyn.estimation.estimate, "solve_problem", singular)
     fallen = biodyn.run_trial(laboratory.walk, laboratory.static, settings=PLAIN)
     why = "the estimate of motion and forces was not possible: "
     for pair, which in (((fallen, walk_result), "first"), ((walk_result, fallen), "second")):

@@ -12,8 +12,8 @@ from support.sessions import Laboratory
 from typer.testing import CliRunner
 
 from biodyn.cli import app
-from biodyn.study.running.perform import RecordingCache, perform
 from biodyn.study.running.task import LOCK_NAME, Task, program_version
+from biodyn.study.running.trial_analysis import RecordingCache, perform_task
 from biodyn.study.study import Study, open_session
 from biodyn.trial.export import export
 from biodyn.trial.result import TrialResult
@@ -73,7 +73,7 @@ def test_every_command_takes_it(
     out = tmp_path / "out"
     out.mkdir()
     (out / LOCK_NAME).touch()
-    done = perform(Task(trial, study.plan.root, out, program_version()), RecordingCache(), lambda key: None)
+    done = perform_task(Task(trial, study.plan.root, out, program_version()), RecordingCache(), lambda key: None)
     assert not done.failed, done.reason
 
 

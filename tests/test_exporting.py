@@ -21,10 +21,10 @@ from biodyn.cli import app
 from biodyn.errors import ResultError, printable
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import entry_names
-from biodyn.output.store.write import write_export
+from biodyn.output.store.result_writer import write_export
 from biodyn.output.tables.csv import DECIMALS
-from biodyn.output.tables.lazy import column_description
-from biodyn.trial.bodies.opensim_motion import run_coordinates
+from biodyn.output.tables.table_access import column_description
+from biodyn.trial.bodies.opensim_motion import coordinate_torques
 from biodyn.trial.export import export
 from biodyn.trial.export.c3d import _find_recording, convention_channels
 from biodyn.trial.export.sheets import make_sheets
@@ -60,7 +60,7 @@ def _largest_difference(exported, torques):
 
 
 def test_the_exported_files_give_the_torques_again(exported, walk_result):
-    again = run_coordinates(
+    again = coordinate_torques(
         exported / "coordinates.mot", exported / "model.osim", exported / "external_loads.xml", cutoff_hz=0.0
     )
     names = [f"{c.name}_{'moment' if c.rotational else 'force'}" for c in again.model.coordinates]
@@ -92,7 +92,7 @@ def test_the_markers_are_those_that_were_fitted(exported, walk_result):
     model = walk_result.analysis.model
     labels = {marker.label for marker in model.markers}
     assert set(recording.markers.labels) == labels
-    again = run_coordinates(exported / "coordinates.mot", exported / "model.osim", cutoff_hz=0.0)
+    again = coordinate_torques(exported / "coordinates.mot", exported / "model.osim", cutoff_hz=0.0)
     R, p = again.model.coupled.body_poses(again.q)
     seen = {label: k for k, label in enumerate(recording.markers.labels)}
     errors = []
@@ -158,7 +158,7 @@ def test_results_of_older_versions_are_exported_without_markers(name, tmp_path):
 
 
 def _again_from(folder):
-    again = run_coordinates(folder / "coordinates.mot", folder / "model.osim", folder / "external_loads.xml", 0.0)
+    again = coordinate_torques(folder / "coordinates.mot", folder / "model.osim", folder / "external_loads.xml", 0.0)
     names = [f"{c.name}_{'moment' if c.rotational else 'force'}" for c in again.model.coordinates]
     return _largest_difference(folder, lambda name: again.tau[:, names.index(name)])
 
@@ -346,7 +346,7 @@ def test_a_result_of_given_coordinates_is_exported_as_tables(tmp_path):
     lines = ["m\ninDegrees=no\nendheader", "time\thinge\tc0"]
     lines += [f"{a}\t{np.sin(a)}\t{np.cos(a)}" for a in t]
     (tmp_path / "motion.mot").write_text("\n".join(lines) + "\n")
-    result = run_coordinates(tmp_path / "motion.mot", model, cutoff_hz=0.0)
+    result = coordinate_torques(tmp_path / "motion.mot", model, cutoff_hz=0.0)
     folder = result.save(tmp_path / "result")
     made = export(folder, "mat")
     read = loadmat(made.folder / "motion.mat", simplify_cells=True)
@@ -409,15 +409,15 @@ COMPARED = {
 def test_coordinates_that_were_exported_are_not_filtered_again(walk_result, tmp_path):
     made = export(walk_result, "opensim", tmp_path / "out").folder
     files = (made / "coordinates.mot", made / "model.osim", made / "external_loads.xml")
-    again, asked = run_coordinates(*files), run_coordinates(*files, cutoff_hz=0.0)
+    again, asked = coordinate_torques(*files), coordinate_torques(*files, cutoff_hz=0.0)
     assert again.record["settings"]["cutoff_hz"] == 0.0
     assert "model-cutoff" in [note.code for note in again.notes]
     np.testing.assert_array_equal(again.tau, asked.tau)
     text = files[0].read_text()
     files[0].write_text(text.replace("biodynSmooth=yes\n", ""))
-    assert run_coordinates(*files).cutoff_hz == 6.0
+    assert coordinate_torques(*files).cutoff_hz == 6.0
     files[0].write_text(text)
-    assert run_coordinates(*files, cutoff_hz=4.0).cutoff_hz == 4.0
+    assert coordinate_torques(*files, cutoff_hz=4.0).cutoff_hz == 4.0
 
 
 def test_a_recording_whose_name_cannot_be_printed_is_found_again(walk_result, laboratory, tmp_path):

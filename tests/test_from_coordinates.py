@@ -20,7 +20,7 @@ from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import from_osim
 from biodyn.trial.bodies import opensim_loads as model_torques
-from biodyn.trial.bodies.opensim_motion import run_coordinates
+from biodyn.trial.bodies.opensim_motion import coordinate_torques
 
 
 def _written(path, names, time_s, values, degrees=True):
@@ -42,7 +42,7 @@ def swing(tmp_path):
 
 def test_torques_of_a_known_motion(swing):
     model, motion, t, q = swing
-    result = run_coordinates(motion, model, cutoff_hz=0.0)
+    result = coordinate_torques(motion, model, cutoff_hz=0.0)
     w = np.array([3.0, 2.0])
     v = np.radians(np.column_stack([90.0 * np.cos(3 * t), -40.0 * np.sin(2 * t)]))
     vdot = -np.radians(q) * w**2
@@ -64,7 +64,7 @@ def test_a_load_is_felt_as_the_virtual_work_it_does(swing, tmp_path):
         "<force_identifier>f_v</force_identifier><point_identifier>f_p</point_identifier><torque_identifier>m_</torque_identifier>"
         "</ExternalForce></objects><datafile>grf.mot</datafile></ExternalLoads></OpenSimDocument>"
     )
-    free, loaded = (run_coordinates(motion, model, forces, cutoff_hz=0.0) for forces in (None, loads))
+    free, loaded = (coordinate_torques(motion, model, forces, cutoff_hz=0.0) for forces in (None, loads))
     # the point of body b where the load acts, moved by small changes of each coordinate
     coupled, b = free.model.coupled, free.model.multibody.body_index("b")
     R, p = coupled.body_poses(free.q)
@@ -93,7 +93,7 @@ def test_a_load_is_felt_as_the_virtual_work_it_does(swing, tmp_path):
 )
 def test_a_walk_gives_what_opensims_tool_gives(case, cutoff_hz, file, limit):
     folder = reference_vectors() / "opensim" / case
-    result = run_coordinates(folder / "ik.mot", folder / "model.osim", folder / "external_loads.xml", cutoff_hz)
+    result = coordinate_torques(folder / "ik.mot", folder / "model.osim", folder / "external_loads.xml", cutoff_hz)
     theirs = read_storage(folder / file)
     rows = np.abs(result.time_s[:, None] - theirs.time_s).argmin(axis=1)
     for k, c in enumerate(result.model.coordinates):
@@ -105,7 +105,7 @@ def test_a_walk_gives_what_opensims_tool_gives(case, cutoff_hz, file, limit):
 @pytest.mark.parametrize("subject", ["subject18", "subject19"])
 def test_a_consistent_motion_leaves_no_residual(subject):
     folder = recordings() / "opensim/arnold2013_synthetic" / subject
-    result = run_coordinates(
+    result = coordinate_torques(
         folder / "coordinates.sto", folder / f"{subject}.osim", folder / "trials/walk2/grf.mot", cutoff_hz=0.0
     )
     assert max(result.residual.values()) < 2.0
@@ -121,7 +121,7 @@ def test_a_consistent_motion_leaves_no_residual(subject):
 def test_coordinates_that_are_not_given_stay_or_follow_and_are_named(swing, tmp_path):
     model, _, t, q = swing
     motion = _written(tmp_path / "one.mot", ("c0",), t, q[:, 1:])
-    result = run_coordinates(motion, model)
+    result = coordinate_torques(motion, model)
     assert not result.q[:, 0].any()
     note = next(note for note in result.notes if note.code == "locked-coordinates")
     assert "hinge" in note.message
@@ -148,7 +148,7 @@ def test_what_cannot_be_computed_is_refused(swing, tmp_path, fault):
         "unknown body": "calcn_r",
     }
     with pytest.raises((InputFileError, ModelError), match=words[fault]):
-        run_coordinates(motion, model, forces)
+        coordinate_torques(motion, model, forces)
 
 
 def test_the_command_writes_tables_and_a_record(swing, tmp_path):
@@ -194,7 +194,7 @@ def test_the_command_writes_tables_and_a_record(swing, tmp_path):
 @pytest.mark.parametrize(("frames", "is_told"), [(9, False), (60, True)])
 def test_a_body_that_nothing_bears_is_told(swing, frames, is_told):
     """As where a foot stands on unmeasured floor, or no forces were named."""
-    result = run_coordinates(*reversed(swing[:2]))
+    result = coordinate_torques(*reversed(swing[:2]))
     slides = [SimpleNamespace(name=f"t{axis}", to_ground=True, rotational=False) for axis in "xyz"]
     model = SimpleNamespace(coordinates=slides, multibody=SimpleNamespace(total_mass_kg=70.0))
     force = np.zeros((201, 3))
@@ -232,11 +232,11 @@ def test_rows_that_do_not_tell_the_load_have_no_torques(swing, tmp_path, part):
         "</point_identifier></ExternalForce></objects><datafile>grf.mot</datafile></ExternalLoads></OpenSimDocument>"
     )
     _written(tmp_path / "grf.mot", names, t, columns)
-    sound = run_coordinates(motion, model, loads).tau
+    sound = coordinate_torques(motion, model, loads).tau
     columns[20, part : part + 3] = np.nan
     columns[100:103, part : part + 3] = np.nan
     _written(tmp_path / "grf.mot", names, t, columns)
-    result = run_coordinates(motion, model, loads)
+    result = coordinate_torques(motion, model, loads)
     assert list(np.flatnonzero(np.isnan(result.tau).any(axis=1))) == [100, 101, 102]
     np.testing.assert_allclose(result.tau[60:100], sound[60:100], rtol=1e-6)
     assert "forces-incomplete" in {note.code for note in result.notes}
@@ -246,6 +246,6 @@ def test_a_motion_that_ends_before_its_announced_rows_is_told(swing, tmp_path):
     model, motion, t, _ = swing
     path = tmp_path / "cut.mot"
     path.write_text(motion.read_text().replace("inDegrees", f"nRows={len(t) + 7}\ninDegrees"))
-    told = {note.code: note for note in run_coordinates(path, model).notes}
+    told = {note.code: note for note in coordinate_torques(path, model).notes}
     assert "holds 201; 201 are read" in told["recording-repaired"].message
-    assert "recording-repaired" not in {note.code for note in run_coordinates(motion, model).notes}
+    assert "recording-repaired" not in {note.code for note in coordinate_torques(motion, model).notes}

@@ -17,14 +17,14 @@ from biodyn.cli import app
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io import read
 from biodyn.io.opensim.external_loads import read_external_loads
-from biodyn.io.opensim.setups import read_ik_setup
 from biodyn.io.opensim.storage import read_storage
-from biodyn.processing.kinematics.opensim_inverse_kinematics import Tasks, fit_model
+from biodyn.io.opensim.tool_setups import read_ik_setup
+from biodyn.processing.kinematics.opensim_inverse_kinematics import TrackingTasks, fit_to_markers
 from biodyn.recording import ForcePlate, Markers
 from biodyn.rigid_body import from_osim
+from biodyn.trial.bodies.opensim_inputs import read_points, tasks_of_setup
 from biodyn.trial.bodies.opensim_loads import plate_loads, table_loads
-from biodyn.trial.bodies.opensim_motion import follow_markers, followed_torques, torques_of_fit
-from biodyn.trial.bodies.opensim_reading import read_points, tasks_of
+from biodyn.trial.bodies.opensim_motion import fit_model_to_markers, torques_of_fit, torques_of_fitted_model
 
 PLACES = {
     "a1": (0.1, 0.3, 0.02),
@@ -62,7 +62,7 @@ def test_every_kind_of_joint_is_found_again(kind, tmp_path):
     model = from_osim(path)
     t = np.linspace(0.0, 1.0, 12)
     q = np.stack([0.3 * np.sin((1.0 + k) * t + k) for k in range(len(model.coordinates))], axis=1)
-    fit = fit_model(model, [m.name for m in model.markers], _seen(model, q), t)
+    fit = fit_to_markers(model, [m.name for m in model.markers], _seen(model, q), t)
     assert fit.rms_m < 1e-9
     np.testing.assert_allclose(fit.q, q, atol=1e-6)
 
@@ -76,8 +76,8 @@ def test_nothing_near_is_better_than_what_is_found(tmp_path):
     seen = _seen(model, rng.uniform(-0.3, 0.3, (5, n))) + 0.03 * rng.normal(size=(5, 6, 3))
     seen[2, 1] = np.nan
     weights = dict(zip(PLACES, (1.0, 2.0, 0.5, 3.0, 1.0, 0.7), strict=True))
-    tasks = Tasks(weights, {"c1": (0.2, 0.1)})
-    fit = fit_model(model, list(PLACES), seen, np.arange(5.0), tasks)
+    tasks = TrackingTasks(weights, {"c1": (0.2, 0.1)})
+    fit = fit_to_markers(model, list(PLACES), seen, np.arange(5.0), tasks)
     k = [c.name for c in model.coordinates].index("c1")
 
     def cost(q):
@@ -106,8 +106,8 @@ def test_ranges_locks_and_couplings_hold(tmp_path):
     t = np.linspace(0.0, 1.0, 20)
     q = np.zeros((20, len(names)))
     q[:, names.index("c0")] = 1.4 * np.sin(6.0 * t)  # beyond the range of +-1
-    seen = _seen(model, model.with_couplings(q))
-    fit = fit_model(model, list(PLACES), seen, t)
+    seen = _seen(model, model.apply_couplings(q))
+    fit = fit_to_markers(model, list(PLACES), seen, t)
     c0, c1 = fit.q[:, names.index("c0")], fit.q[:, names.index("c1")]
     assert np.abs(c0).max() == 1.0
     np.testing.assert_allclose(c1, 0.5 * c0 + 0.1, atol=1e-15)
@@ -117,7 +117,7 @@ def test_ranges_locks_and_couplings_hold(tmp_path):
         _with(two_bodies("UniversalJoint"), coordinate="<locked>true</locked><default_value>0.3</default_value>")
     )
     held = from_osim(path)
-    assert (fit_model(held, list(PLACES), seen, t).q[:, names.index("c0")] == 0.3).all()
+    assert (fit_to_markers(held, list(PLACES), seen, t).q[:, names.index("c0")] == 0.3).all()
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_opensims_optimum(case):
     model, theirs = from_osim(folder / f"{case}.osim"), np.load(folder / f"{case}.npz")
     recording = read(folder / f"{case}.trc")
     rows = slice(0, 60)
-    tasks = Tasks(
+    tasks = TrackingTasks(
         dict(zip(theirs["marker_names"], theirs["marker_weights"], strict=True)),
         {
             name: (weight, value)
@@ -137,7 +137,9 @@ def test_opensims_optimum(case):
             )
         },
     )
-    fit = fit_model(model, recording.markers.labels, recording.markers.positions[rows], theirs["time"][rows], tasks)
+    fit = fit_to_markers(
+        model, recording.markers.labels, recording.markers.positions[rows], theirs["time"][rows], tasks
+    )
     order = [list(theirs["coord_names"]).index(c.name) for c in model.coordinates]
     off = np.abs(fit.q - theirs["q_1e-9"][rows][:, order])
     turns = np.array([c.rotational for c in model.coordinates])
@@ -151,7 +153,9 @@ def test_opensims_optimum(case):
 def test_markers_and_forces_alone_give_the_torques(subject):
     folder = recordings() / "opensim/arnold2013_synthetic" / subject
     walk = folder / "trials/walk2"
-    result = followed_torques(follow_markers(walk / "markers.trc", folder / f"{subject}.osim", walk / "grf.mot"))
+    result = torques_of_fitted_model(
+        fit_model_to_markers(walk / "markers.trc", folder / f"{subject}.osim", walk / "grf.mot")
+    )
     assert result.cutoff_hz == 0.0  # the markers are the model's own
     theirs = read_storage(folder / "id.sto")
     for k, c in enumerate(result.model.coordinates):
@@ -208,7 +212,7 @@ def test_frames_without_markers_have_no_torques(hinge, tmp_path):
     gone = recording.markers.positions.copy()
     gone[40:60] = np.nan  # longer than what is filled
     write_trc(walk, Markers(recording.markers.labels, gone, 100.0))
-    result = followed_torques(follow_markers(walk, model, cutoff_hz=0.0))
+    result = torques_of_fitted_model(fit_model_to_markers(walk, model, cutoff_hz=0.0))
     missing = np.isnan(result.tau).all(axis=1)
     assert missing[40:60].all()
     assert not missing[:40].any()
@@ -232,7 +236,9 @@ def test_hidden_markers_kick_no_torque(tmp_path, hidden, seconds, most_nm):
     gone[first : first + max(round(seconds * markers.rate_hz), 1), columns] = np.nan
     part = tmp_path / walk.name
     write_trc(part, Markers(markers.labels, gone, markers.rate_hz))
-    whole, left = (followed_torques(follow_markers(path, model, forces, cutoff_hz=6.0)) for path in (walk, part))
+    whole, left = (
+        torques_of_fitted_model(fit_model_to_markers(path, model, forces, cutoff_hz=6.0)) for path in (walk, part)
+    )
     off = np.abs(left.tau - whole.tau)[:, [not c.to_ground for c in whole.model.coordinates]]
     assert off.max() < most_nm
 
@@ -258,7 +264,7 @@ def test_what_cannot_be_followed_is_refused_in_a_sentence(hinge, tmp_path, fault
         "other markers": "0 markers in common with a task in the set-up",
     }
     with pytest.raises((InputFileError, ModelError), match=words[fault]):
-        followed_torques(follow_markers(walk, model, ik_setup=setup))
+        torques_of_fitted_model(fit_model_to_markers(walk, model, ik_setup=setup))
 
 
 def test_tasks_that_nobody_can_follow_are_named(hinge, tmp_path):
@@ -269,8 +275,8 @@ def test_tasks_that_nobody_can_follow_are_named(hinge, tmp_path):
         f'<IKTaskSet><objects>{tasks}<IKCoordinateTask name="elbow"><weight>1</weight></IKCoordinateTask></objects></IKTaskSet>'
     )
     body = from_osim(model)
-    found = tasks_of(read_ik_setup(setup), body, np.arange(3.0))
-    fit = fit_model(body, list(PLACES), _seen(body, np.zeros((3, len(body.coordinates)))), np.arange(3.0), found)
+    found = tasks_of_setup(read_ik_setup(setup), body, np.arange(3.0))
+    fit = fit_to_markers(body, list(PLACES), _seen(body, np.zeros((3, len(body.coordinates)))), np.arange(3.0), found)
     assert " ".join(note.message for note in fit.notes if note.code == "marker-weights").count("gone") == 1
     assert any("elbow" in note.message for note in fit.notes)
 
@@ -280,7 +286,7 @@ def test_plates_load_the_foot_that_stands_on_them():
     folder = recordings() / "opensim/arnold2013_synthetic/subject18"
     walk, model = folder / "trials/walk2", from_osim(folder / "subject18.osim")
     points = read_points(walk / "markers.trc", model)
-    fit = fit_model(model, points.labels, points.positions, points.time_s)
+    fit = fit_to_markers(model, points.labels, points.positions, points.time_s)
     table = read_storage(walk / "grf.mot")
     plates, middle = [], -0.495  # the feet pass on both sides of this line
     for number, (side, near, far) in enumerate((("r", middle + 0.005, -0.2), ("l", -0.8, middle - 0.005)), start=1):
@@ -316,8 +322,10 @@ def test_forces_beside_a_walk_are_used_where_a_setup_names_a_part_of_it():
     """They were said to be used, and were not: the joint to ground bore the body, 725 N."""
     data = recordings() / "opensim"
     case, model = data / "gait2354_tutorial", data / "core_ik/subject01_simbody.osim"
-    result = followed_torques(
-        follow_markers(case / "subject01_walk1.trc", model, ik_setup=case / "subject01_Setup_IK.xml", cutoff_hz=6.0)
+    result = torques_of_fitted_model(
+        fit_model_to_markers(
+            case / "subject01_walk1.trc", model, ik_setup=case / "subject01_Setup_IK.xml", cutoff_hz=6.0
+        )
     )
     assert len(result.time_s) == 73
     assert [body for _, body in result.loads] == ["calcn_r", "calcn_l"]
@@ -325,8 +333,10 @@ def test_forces_beside_a_walk_are_used_where_a_setup_names_a_part_of_it():
     assert {path.name for name, path in result.files.items() if name.startswith("also_read")} >= {
         "subject01_walk1_grf.xml"
     }
-    without = followed_torques(
-        follow_markers(case / "subject01_walk1.trc", model, "none", case / "subject01_Setup_IK.xml", cutoff_hz=6.0)
+    without = torques_of_fitted_model(
+        fit_model_to_markers(
+            case / "subject01_walk1.trc", model, "none", case / "subject01_Setup_IK.xml", cutoff_hz=6.0
+        )
     )
     assert not without.loads
     assert not any("ground forces are those" in note.message for note in without.notes)

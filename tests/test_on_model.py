@@ -16,15 +16,15 @@ from support.real import recordings
 import biodyn
 from biodyn.conventions import SIDES
 from biodyn.errors import ModelError, SettingsError, StudyError
-from biodyn.model.from_osim.names import feet_by_side, joint_title, match_variable, split_side
-from biodyn.model.from_osim.subject import ImportedModel, imported_model
+from biodyn.model.from_osim.imported_model import ImportedModel, imported_model
+from biodyn.model.from_osim.part_identification import feet_by_side, joint_title, match_variable, split_side
 from biodyn.output.report.page import methods_text
-from biodyn.output.store.write import result_arrays
-from biodyn.processing.dynamics.actuated import stored_actuated_motion
+from biodyn.output.store.result_writer import result_arrays
+from biodyn.processing.dynamics.actuated_motion import actuated_motion_from_arrays
 from biodyn.processing.kinematics import opensim_inverse_kinematics
-from biodyn.processing.kinematics.opensim_inverse_kinematics import Tasks, fit_model
+from biodyn.processing.kinematics.opensim_inverse_kinematics import TrackingTasks, fit_to_markers
 from biodyn.rigid_body import from_osim
-from biodyn.rigid_body.coupling.reduced import ReducedTree
+from biodyn.rigid_body.coupling.reduced_tree import ReducedTree
 from biodyn.rigid_body.marker_fit import UNDETERMINED
 from biodyn.study import open_session
 from biodyn.trial.bodies.opensim import ModelResult, run_on_model
@@ -32,8 +32,8 @@ from biodyn.trial.bodies.opensim_result import model_motion
 from biodyn.trial.request import trial_request
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.sensitivity import vary_request
-from biodyn.uncertainty.imported import centre_sd_m, with_moved_centres
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.monte_carlo_bands import centre_sd_m, shift_joint_centres
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
 
 _NO_PICTURES = {"output": {"figures": False}}
 
@@ -141,11 +141,11 @@ def test_open_coordinates_are_named():
     R, p = model.coupled.body_poses(q)
     b = [model.multibody.body_index(str(m.body)) for m in model.markers]
     x = np.einsum("mij,mj->mi", R[0, b], [m.place_m for m in model.markers]) + p[0, b]
-    fit = fit_model(model, [m.name for m in model.markers], x[None], np.zeros(1))
+    fit = fit_to_markers(model, [m.name for m in model.markers], x[None], np.zeros(1))
     assert fit.open == ("mtp_angle_r", "mtp_angle_l")
     assert "mtp_angle_r, mtp_angle_l" in next(note.message for note in fit.notes if note.code == "ik-undetermined")
     on_foot = [str(m.body) in ("calcn_r", "toes_r", "talus_r") for m in model.markers]
-    bare = fit_model(
+    bare = fit_to_markers(
         model, [m.name for m in model.markers], np.where(np.array(on_foot)[:, None], np.nan, x)[None], np.zeros(1)
     )
     assert set(bare.open) == {"ankle_angle_r", "subtalar_angle_r", "mtp_angle_r", "mtp_angle_l"}
@@ -158,8 +158,8 @@ def test_a_fit_that_is_called_undetermined_names_a_coordinate(monkeypatch):
     R, p = model.coupled.body_poses(q)
     b = [model.multibody.body_index(str(m.body)) for m in model.markers]
     x = (np.einsum("mij,mj->mi", R[0, b], [m.place_m for m in model.markers]) + p[0, b])[None]
-    toes = Tasks(coordinates={"mtp_angle_r": (1.0, None), "mtp_angle_l": (1.0, None)})
-    assert fit_model(model, names, x, np.zeros(1), toes).open == ()
+    toes = TrackingTasks(coordinates={"mtp_angle_r": (1.0, None), "mtp_angle_l": (1.0, None)})
+    assert fit_to_markers(model, names, x, np.zeros(1), toes).open == ()
     solved = opensim_inverse_kinematics.fit_coordinates
 
     def flagged(*given):
@@ -167,7 +167,7 @@ def test_a_fit_that_is_called_undetermined_names_a_coordinate(monkeypatch):
         return replace(found, status=np.full_like(found.status, UNDETERMINED))
 
     monkeypatch.setattr(opensim_inverse_kinematics, "fit_coordinates", flagged)
-    fit = fit_model(model, names, x, np.zeros(1), toes)
+    fit = fit_to_markers(model, names, x, np.zeros(1), toes)
     (note,) = [note for note in fit.notes if note.code == "ik-undetermined"]
     assert len(fit.open) == 1
     assert f"The markers leave {fit.open[0]} undetermined" in note.message
@@ -185,14 +185,14 @@ def test_frames_that_leave_the_pelvis_open_have_no_motion():
     thighs = np.array([body.startswith("femur") for body in on])
     x[10:15, above | thighs] = np.nan
     x[20:25, above & ~thighs & (np.array(on) == "pelvis")] = np.nan
-    fit = fit_model(model, names, x, np.arange(40) / 100.0)
+    fit = fit_to_markers(model, names, x, np.arange(40) / 100.0)
     gone = np.zeros(40, dtype=bool)
     gone[10:15] = True
     np.testing.assert_array_equal(np.isnan(fit.q).any(axis=1), gone)
     (note,) = [note for note in fit.notes if note.code == "root-undetermined"]
     assert (note.severity, note.value, note.frames) == ("warning", 5.0, (10, 14))
     legs = [i for i, name in enumerate(names) if not (above | thighs)[i]]
-    bare = fit_model(model, [names[i] for i in legs], x[:8, legs], np.arange(8) / 100.0)
+    bare = fit_to_markers(model, [names[i] for i in legs], x[:8, legs], np.arange(8) / 100.0)
     assert np.isfinite(bare.q).all()
 
 
@@ -248,7 +248,7 @@ def test_an_age_in_the_settings_chooses_norms_on_a_model_too():
 def test_what_is_free_moves_as_it_moved(walk):
     """Forward dynamics in the free coordinates gives back the accelerations that the torques were computed from."""
     arrays = result_arrays(walk.analysis)
-    moved, _ = model_motion(arrays, stored_actuated_motion(arrays), walk.analysis.imported.model_file)
+    moved, _ = model_motion(arrays, actuated_motion_from_arrays(arrays), walk.analysis.imported.model_file)
     assert isinstance(moved.reduced, ReducedTree)
     rows = np.flatnonzero(moved.known)[::7]
     args = moved.q[rows], moved.v[rows]
@@ -261,7 +261,7 @@ def test_what_is_free_moves_as_it_moved(walk):
 def test_the_kernels_of_the_free_coordinates_say_what_the_layers_say(walk):
     """Place, rates, G and the bias beneath, by compiled functions and by the layers' own in NumPy."""
     arrays = result_arrays(walk.analysis)
-    moved, _ = model_motion(arrays, stored_actuated_motion(arrays), walk.analysis.imported.model_file)
+    moved, _ = model_motion(arrays, actuated_motion_from_arrays(arrays), walk.analysis.imported.model_file)
     own, rows = moved.reduced, np.flatnonzero(moved.known)[::20]
     zq, zv, G, bias = own.tree_state(moved.q[rows], moved.v[rows])
     top, rates = np.repeat(own.held[None], len(rows), axis=0), np.zeros((len(rows), len(own.held)))
@@ -405,7 +405,7 @@ def test_any_model_runs_without_forces(tmp_path):
             continue
         t = np.arange(101) / 100.0
         rates = np.random.default_rng(0).uniform(0.5, 2.0, len(model.coordinates))
-        q = model.with_couplings(model.default_configuration() + 0.05 * np.sin(2.0 * np.pi * t[:, None] * rates))
+        q = model.apply_couplings(model.default_configuration() + 0.05 * np.sin(2.0 * np.pi * t[:, None] * rates))
         q = np.where([c.rotational for c in model.coordinates], np.degrees(q), q)
         rows = ["\t".join(f"{x:.15g}" for x in (when, *row)) for when, row in zip(t, q, strict=True)]
         names = "\t".join(["time", *(c.name for c in model.coordinates)])
@@ -454,7 +454,7 @@ def test_a_moved_centre_moves_nothing_else(walk):
     """Markers and mass centres of the standing model stay, the joint alone goes elsewhere."""
     model = walk.analysis.model
     shift = np.array([0.01, -0.02, 0.03])
-    moved = with_moved_centres(model, {"tibia_r": shift})
+    moved = shift_joint_centres(model, {"tibia_r": shift})
     q = model.osim.default_configuration()[None]
     (R, p), (R_new, p_new) = model.osim.coupled.body_poses(q), moved.coupled.body_poses(q)
     at = model.osim.multibody.body_index("tibia_r")

@@ -15,11 +15,11 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.io import read
 from biodyn.recording import Recording, SubjectParameters
 from biodyn.settings import settings_from
-from biodyn.trial.files import TrialFiles
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial
 from biodyn.trial.steps import STEPS, run_steps
+from biodyn.trial.trial_files import TrialFiles
 
 BODY = (70.0, 1.75)  # a TRC stores no person
 QUICK = {"uncertainty": {"compute": False}}

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from biodyn.cli import app
 from biodyn.errors import InputFileError
-from biodyn.library.load import UserFile
+from biodyn.library.toml_files import UserFile
 from biodyn.model.from_library.user_tables import landmark_catalogue
 from biodyn.output.store.record import copy_names, require_unchanged
 

@@ -19,7 +19,7 @@ import biodyn
 from biodyn.cli import app
 from biodyn.errors import PlateError, SettingsError
 from biodyn.io import read
-from biodyn.processing.signals.plates import plate_wrench
+from biodyn.processing.signals.plate_wrenches import plate_wrench
 from biodyn.recording import ForcePlate, PlateCalibration, PlateCorrection
 from biodyn.study import open_session
 

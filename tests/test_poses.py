@@ -20,12 +20,12 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError, InputFileError, PlateError, SettingsError
 from biodyn.library.pose_systems import pose_systems
-from biodyn.output.tables.time_series import pose_angles, pose_errors
+from biodyn.output.tables.time_series import pose_angles_table, pose_errors_table
 from biodyn.recording import SegmentPoses
-from biodyn.trial.inspect import check_file
+from biodyn.trial.inspection import check_file
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial
-from biodyn.uncertainty.inputs import PoseErrors
+from biodyn.uncertainty.propagation_inputs import PoseErrors
 
 THEIA, ISB = pose_systems()
 UNFILTERED = {
@@ -65,12 +65,12 @@ def test_torques_are_those_of_the_markers(walk_result: TrialResult) -> None:
 
 
 def test_angles_are_those_of_the_matrices(analysis: TrialAnalysis) -> None:
-    poses, table = analysis.recording.poses, pose_angles(analysis)
+    poses, table = analysis.recording.poses, pose_angles_table(analysis)
     exact = Rotation.from_matrix(poses.rotations.reshape(-1, 3, 3)).as_matrix().reshape(poses.rotations.shape)
     doubles = replace(
         analysis.recording, motion=replace(analysis.recording.motion, poses=replace(poses, rotations=exact))
     )
-    table = pose_angles(replace(analysis, recording=doubles))
+    table = pose_angles_table(replace(analysis, recording=doubles))
     for side, sign in (("r", 1.0), ("l", -1.0)):
         parts = [exact[:, poses.labels.index(name)] for name in ("pelvis_4X4", f"{side}_thigh_4X4")]
         R = np.swapaxes(parts[0], 1, 2) @ parts[1]
@@ -81,7 +81,7 @@ def test_angles_are_those_of_the_matrices(analysis: TrialAnalysis) -> None:
 
 def test_the_fit_follows_poses_that_the_skeleton_can_have(analysis: TrialAnalysis, trial: SimulatedTrial) -> None:
     """Exact poses in single precision; only the trunk's joint is not theirs."""
-    assert float(np.nanmax(pose_errors(analysis).filter(like="_foot").to_numpy())) < 0.2  # mm and degrees alike
+    assert float(np.nanmax(pose_errors_table(analysis).filter(like="_foot").to_numpy())) < 0.2  # mm and degrees alike
     model = trial.body.model
     for name in ("knee_angle_r", "hip_flexion_l"):
         true = trial.q[:, model.coordinate(name).q_index]
@@ -203,8 +203,8 @@ def test_a_constant_error_of_a_pose_does_to_the_torques_what_the_bands_say(
 
 
 def _bands(analysis: TrialAnalysis, errors: PoseErrors) -> FloatArray:
-    from biodyn.uncertainty.bands import torque_uncertainty
-    from biodyn.uncertainty.inputs import load_magnitudes
+    from biodyn.uncertainty.propagation_inputs import load_magnitudes
+    from biodyn.uncertainty.torque_bands import torque_uncertainty
 
     assert analysis.propagation is not None
     inputs = replace(analysis.propagation, poses=errors)

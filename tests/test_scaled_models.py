@@ -15,12 +15,12 @@ from typer.testing import CliRunner
 
 from biodyn.cli import app
 from biodyn.errors import InputFileError, ModelError
-from biodyn.processing.calibration.model_scaling import marker_places
+from biodyn.processing.calibration.model_scaling import default_marker_positions
 from biodyn.recording import Markers
 from biodyn.rigid_body import from_osim
-from biodyn.rigid_body.osim.model import model_document, model_of
-from biodyn.rigid_body.osim.scaling import scaled
-from biodyn.trial.bodies.opensim_reading import scale_by_markers, scale_by_setup
+from biodyn.rigid_body.osim.model import build_model, read_model_document
+from biodyn.rigid_body.osim.scaling import scale_model
+from biodyn.trial.bodies.opensim_inputs import scale_by_markers, scale_by_setup
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +60,10 @@ def test_factors_masses_and_frames_are_those_of_opensims_tool(by_setup, opensims
 
 def test_placed_markers_lie_where_the_static_trial_has_them(by_setup, opensims_case):
     """Within a centimetre of OpenSim's, whose fit stops early; a fit of the placed markers leaves the placing pose no error."""
-    from biodyn.io.opensim.setups import IkSetup, read_scale_setup
+    from biodyn.io.opensim.tool_setups import IkSetup, read_scale_setup
     from biodyn.processing.calibration.model_scaling import StandingMarkers
-    from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_model
-    from biodyn.trial.bodies.opensim_reading import read_points, tasks_of
+    from biodyn.processing.kinematics.opensim_inverse_kinematics import fit_to_markers
+    from biodyn.trial.bodies.opensim_inputs import read_points, tasks_of_setup
 
     _, folder, theirs = opensims_case
     other = {m.name: m.place_m for m in from_osim(theirs / "std_subject01_simbody.osim").markers}
@@ -73,8 +73,8 @@ def test_placed_markers_lie_where_the_static_trial_has_them(by_setup, opensims_c
     asked = read_scale_setup(folder / "subject01_Setup_Scale.xml")
     points = read_points(folder / "subject01_static.trc", by_setup.model)
     standing = StandingMarkers(points.labels, points.positions, points.time_s).part(asked.place_range_s)
-    tasks = tasks_of(IkSetup(asked.path, asked.weights, asked.tasks), by_setup.model, np.zeros(1))
-    fit = fit_model(by_setup.model, points.labels, standing.mean()[None], np.zeros(1), tasks)
+    tasks = tasks_of_setup(IkSetup(asked.path, asked.weights, asked.tasks), by_setup.model, np.zeros(1))
+    fit = fit_to_markers(by_setup.model, points.labels, standing.mean()[None], np.zeros(1), tasks)
     assert fit.rms_m < 1e-6
 
 
@@ -86,7 +86,7 @@ def test_inertias_under_three_factors(keep_shares, tmp_path):
     radius, length = 0.05, 0.4
     axial, across = 0.5 * 2.0 * radius**2, 2.0 * (length**2 / 3 + radius**2 / 4)
     path.write_text(text.replace("0.03 0.04 0.05 0.001 0.002 -0.004", f"{axial!r} {across!r} {across!r} 0 0 0"))
-    made = model_of(scaled(model_document(path)[0], {"b": np.array([1.2, 1.1, 0.9])}, None, keep_shares))
+    made = build_model(scale_model(read_model_document(path)[0], {"b": np.array([1.2, 1.1, 0.9])}, None, keep_shares))
     body = next(one for one in made.multibody.bodies if one.name == "b")
     mass = 2.0 if keep_shares else 2.0 * 1.2 * 1.1 * 0.9
     r2, l2 = radius**2 * 1.1 * 0.9, (length * 1.2) ** 2
@@ -117,7 +117,7 @@ def tall(tmp_path):
     begin, end = text.index("<Marker "), text.index("</objects></MarkerSet>")
     generic.write_text(text[:begin] + body + text[end:])
     factors = {"a": np.full(3, 1.15), "b": np.full(3, 0.9)}
-    person = model_of(scaled(model_document(generic)[0], factors, 80.0))
+    person = build_model(scale_model(read_model_document(generic)[0], factors, 80.0))
     q = person.default_configuration() + 0.3
     R, p = person.coupled.body_poses(q[None])
     at = [person.multibody.body_index(str(m.body)) for m in person.markers]
@@ -145,8 +145,8 @@ def test_a_scaled_walk_keeps_its_model(tall, tmp_path):
     assert done.exit_code == 0, done.output
     assert json.loads((out / "run.json").read_text())["scaling"]["mass_kg"] == pytest.approx(80.0)
     kept = from_osim(out / "model.osim")
-    for name, place in marker_places(kept).items():
-        np.testing.assert_allclose(place, marker_places(person)[name], atol=1e-6)
+    for name, place in default_marker_positions(kept).items():
+        np.testing.assert_allclose(place, default_marker_positions(person)[name], atol=1e-6)
 
 
 _SETUP = """<OpenSimDocument Version="40000">

@@ -11,8 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from biodyn.errors import SettingsError
-from biodyn.library.load import load_table
-from biodyn.library.subject import SubjectRecord
+from biodyn.library.subject_record import SubjectRecord
+from biodyn.library.toml_files import load_table
 from biodyn.settings import Settings, settings_from
 
 DOCS = Path(__file__).parents[1] / "docs"

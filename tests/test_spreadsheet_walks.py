@@ -15,8 +15,8 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.errors import PlateError
 from biodyn.io import read
 from biodyn.recording import Recording, SubjectParameters
-from biodyn.trial.files import TrialFiles
 from biodyn.trial.run import analyse_trial
+from biodyn.trial.trial_files import TrialFiles
 
 SAMPLE = Path(__file__).parent.parent / "sample_data" / "subject01"
 QUICK = {"uncertainty": {"compute": False}}

@@ -11,13 +11,13 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import SettingsError
-from biodyn.processing.signals.prepare import prepare_signals
+from biodyn.processing.signals.signal_preparation import prepare_signals
 from biodyn.processing.signals.smoothing.spline import HIGHEST_HZ
 from biodyn.trial.request import trial_request
 from biodyn.trial.run import analyse_trial, run_trial
-from biodyn.trial.session import not_used_note
+from biodyn.trial.session_values import unused_file_note
 from biodyn.trial.stages import Grounded, Labelled, Prepared, Tracked, next_stage
-from biodyn.trial.steps import STEPS, _body_masses, contacts, with_step
+from biodyn.trial.steps import STEPS, _body_masses, determine_contacts, with_step
 
 WALK = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
 
@@ -67,7 +67,7 @@ def test_a_walk_without_a_body_mass_is_named_with_the_reason(tmp_path: Path) -> 
     why = _body_masses(trial_request(tmp_path / "damaged.c3d"))
     assert isinstance(why, str)
     assert "damaged.c3d" in why
-    assert why.rstrip(".") in not_used_note("damaged.c3d", "to estimate the body mass", why, "").message
+    assert why.rstrip(".") in unused_file_note("damaged.c3d", "to estimate the body mass", why, "").message
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_a_step_that_writes_other_values_changes_what_follows() -> None:
     """Forces a tenth larger in the step "contacts": the vertical residual shows them."""
 
     def heavier(trial: Tracked) -> Grounded:
-        grounded = contacts(trial)
+        grounded = determine_contacts(trial)
         wrench = {side: 1.1 * values for side, values in grounded.reaction.wrench.items()}
         return replace(grounded, reaction=replace(grounded.reaction, wrench=wrench))
 

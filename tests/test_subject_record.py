@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import SettingsError, SubjectError
-from biodyn.library.subject import SubjectRecord
+from biodyn.library.subject_record import SubjectRecord
 from biodyn.output.report.trial_page import subject_facts
 from biodyn.settings import settings_from
 from biodyn.trial.request import TrialRequest, trial_request

@@ -150,7 +150,7 @@ def test_a_name_that_is_too_long_is_told_before_any_work(
         raise AssertionError("this takes minutes")
 
     monkeypatch.setattr("biodyn.trial.run.run_trial", work)
-    monkeypatch.setattr("biodyn.study.study.run_local", work)
+    monkeypatch.setattr("biodyn.study.study.run_locally", work)
     source = laboratory.walk if what == "run" else laboratory.folder.parent
     refused(what, source, "--out", tmp_path / ("x" * 300), said=("File name too long", "--out"))
     assert list(tmp_path.iterdir()) == []

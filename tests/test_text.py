@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biodyn.cli.screen import open_console, progress
+from biodyn.cli.console_output import open_console, show_progress
 from biodyn.errors import InputFileError, ResultError, printable
-from biodyn.io.text import clean_text, clean_texts
+from biodyn.io.text_decoding import clean_text, clean_texts
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_an_error_can_always_be_printed() -> None:
 def test_what_is_printed_neither_steers_the_terminal_nor_is_markup(capsys: pytest.CaptureFixture[str]) -> None:
     console = open_console()
     console.print("Result: [/x] [bold]b[/] :smile: \x1b[31m\u202e\x07 Größe 股\nnext")
-    with progress(console) as step:
+    with show_progress(console) as step:
         step("[/nothing opened] \x1b[5m")
     assert capsys.readouterr().out == "Result: [/x] [bold]b[/] :smile: \\x1b[31m\\u202e\\x07 Größe 股\nnext\n"
 
@@ -194,7 +194,7 @@ def test_what_is_printed_neither_steers_the_terminal_nor_is_markup(capsys: pytes
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes that break are POSIX's")
 @pytest.mark.parametrize("way", ["open_console().print('x' * 99)", "print_data('x' * 99 + chr(10))"])
 def test_a_reader_who_leaves_is_not_told_as_failed_checks(way: str) -> None:
-    lines = f"from biodyn.cli.screen import open_console, print_data\nfor _ in range(9999):\n    {way}"
+    lines = f"from biodyn.cli.console_output import open_console, print_data\nfor _ in range(9999):\n    {way}"
     with subprocess.Popen([sys.executable, "-c", lines], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         assert writer.stderr is not None

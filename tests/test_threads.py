@@ -30,9 +30,9 @@ def test_a_limit_of_processor_time_counts_as_fewer_processors(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"{text}\n")
-    assert threads._time_limit(tmp_path) == worth
+    assert threads._processor_time_limit(tmp_path) == worth
     free = processor_count()
-    monkeypatch.setattr(threads, "_time_limit", lambda: worth)
+    monkeypatch.setattr(threads, "_processor_time_limit", lambda: worth)
     assert processor_count() == min(free, worth)
 
 

@@ -18,7 +18,7 @@ from biodyn.conventions import CYCLE_POINTS
 from biodyn.errors import SettingsError
 from biodyn.model.from_library.hip_centre import hip_centre_names
 from biodyn.model.from_library.user_tables import table_catalogue
-from biodyn.output.store.read import read_view
+from biodyn.output.store.result_reader import read_view
 from biodyn.trial import sensitivity
 from biodyn.trial.result import TrialResult
 from biodyn.trial.sensitivity import FACTORS

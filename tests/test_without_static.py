@@ -17,9 +17,9 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.cli import app
 from biodyn.errors import StaticTrialError
 from biodyn.rigid_body import body_poses
-from biodyn.trial.files import NO_STATIC, read_files
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial
+from biodyn.trial.trial_files import NO_STATIC, read_files
 
 _NO_BANDS = {"uncertainty": {"compute": False}}
 

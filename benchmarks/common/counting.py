@@ -22,7 +22,7 @@ from support.reference_vectors import reference
 import biodyn.kernels
 from biodyn.conventions import FloatArray
 from biodyn.kernels import dynamics, lanes
-from biodyn.rigid_body.arguments import checked_wrenches
+from biodyn.rigid_body.argument_checks import checked_wrenches
 from biodyn.rigid_body.dynamics import subtree_mass
 
 WIDTH = lanes.WIDTH
@@ -106,13 +106,13 @@ _STAND_INS: dict[Any, Any] = {
     lanes.load: _load,
     lanes.store: _store,
     lanes.broadcast: Counted,
-    lanes.value: _value,
-    lanes.constant: lambda memory, x: x,
+    lanes.load_value: _value,
+    lanes.broadcast_like: lambda memory, x: x,
     lanes.sine_cosine: lambda memory, j: lanes.lanes_sine_cosine(_value(memory, j)),
-    lanes._by_quadrant: _by_quadrant,
-    lanes.fill: _fill,
-    lanes.drain: _drain,
-    lanes.drain_blocks: _drain_blocks,
+    lanes._select_by_quadrant: _by_quadrant,
+    lanes.copy_from_frames: _fill,
+    lanes.copy_to_frames: _drain,
+    lanes.copy_blocks_to_frames: _drain_blocks,
     lanes.has_whole_blocks: lambda frames, first: True,
 }
 

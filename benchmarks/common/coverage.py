@@ -69,8 +69,8 @@ def add_placed(rows: Rows, analysis: TrialAnalysis, truth: SimulatedTrial) -> No
         [tree.bodies[body].name for body in own.bodies]
         for own, tree in ((figure, mb), (true, truth.body.model.multibody))
     )
-    here = figure.points_at(mb, analysis.fit.motion.q[frames])
-    there = true.points_at(truth.body.model.multibody, truth.q[frames])
+    here = figure.points_in_configuration(mb, analysis.fit.motion.q[frames])
+    there = true.points_in_configuration(truth.body.model.multibody, truth.q[frames])
     for k, name in enumerate(names):
         error, sd = here[:, k] - there[:, true_names.index(name)], found.places.sd_m[:, k]
         for axis in error.T:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from biodyn.errors import InputFileError
-from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.session import typical_motion_m
 
 REPOSITORY = Path(__file__).resolve().parents[2]

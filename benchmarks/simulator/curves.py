@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray, without_side
-from biodyn.geometry.rotations import from_cardan_zxy
+from biodyn.geometry.rotations import matrices_from_cardan_zxy
 from biodyn.model.assembly import Coordinate
 from biodyn.model.body_model import SubjectModel
 
@@ -184,7 +184,7 @@ def motion(
     a, b, c = y[:, 3:6].T
     sb, cb, sc, cc = np.sin(b), np.cos(b), np.sin(c), np.cos(c)
     da, db, dc = yd[:, 3:6].T
-    R = from_cardan_zxy(y[:, 3:6])
+    R = matrices_from_cardan_zxy(y[:, 3:6])
     zero, one = np.zeros_like(a), np.ones_like(a)
     # omega_B = a' Ry^T Rx^T e_z + b' Ry^T e_x + c' e_y
     E = np.stack(

@@ -1,7 +1,7 @@
 """What else simulated people can wear: other laboratories' marker sets on the same body, as `outfits.toml` says.
 
 `load_outfit` reads labels and places, `standing_places` puts them on the standing person. The bones know nothing of it:
-`person.dressed` attaches the markers to the segments on which they sit while standing.
+`jointed_person.dressed` attaches the markers to the segments on which they sit while standing.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray
 from biodyn.errors import ModelError
-from biodyn.library.load import suggest_name
 from biodyn.library.tables import expand_sides, fill_side
+from biodyn.library.toml_files import suggest_name
 from simulator.tables import load_data
 
 

@@ -19,7 +19,7 @@ from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
-from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.model.from_library.skeleton_recipes import load_skeleton
 from simulator.curves import motion
 from simulator.outfits import Outfit, Patch, load_outfit, outfit_names, patches, standing_places
 from simulator.tables import load_data

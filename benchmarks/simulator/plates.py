@@ -85,7 +85,9 @@ class Plate:
         if self.cop_polynomial is None:
             return moment
         half_sides = np.array([self.length_m, self.width_m]) / 2.0
-        correction = CopCorrection.of_unit(np.array(self.cop_polynomial), 1e-3, half_sides)  # the sheet is for mm
+        correction = CopCorrection.from_length_unit(
+            np.array(self.cop_polynomial), 1e-3, half_sides
+        )  # the sheet is for mm
         vertical = np.where(np.abs(force[:, 2:]) > 1e-6, force[:, 2:], np.inf)
         true = np.column_stack([-moment[:, 1], moment[:, 0]]) / vertical
         read = true.copy()

@@ -9,20 +9,20 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel, with_inertias, with_misplaced_centre
-from biodyn.processing.dynamics.solve import solve_dynamics
-from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.dynamics.inverse_dynamics import solve_dynamics
+from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import GroundReaction
 from biodyn.uncertainty.error_sources import (
     LOWEST_CUTOFF_HZ,
     filter_bias,
     filtered_wrenches,
-    segment_groups,
+    group_segments_by_kind,
+    scale_mass,
     shared_load_errors,
-    with_mass_factor,
 )
-from biodyn.uncertainty.imported import skin_movement
-from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
+from biodyn.uncertainty.monte_carlo_bands import skin_movement
+from biodyn.uncertainty.propagation_inputs import Magnitudes, TrialInputs
 
 
 @dataclass(frozen=True)
@@ -85,16 +85,16 @@ def draw(
 def drawn_inertias(model: SubjectModel, magnitudes: Magnitudes, rng: np.random.Generator) -> SubjectModel:
     """Draw other segment inertias: each kind of segment gains or loses mass, and all are scaled back to the body's mass."""
     inertias = {}
-    for group in segment_groups(model):
+    for group in group_segments_by_kind(model):
         factor = 1.0 + magnitudes.mass_share * rng.normal()
         step = magnitudes.com_m * rng.normal(size=3) * (1.0, 1.0, 0.0)
         turn = 1.0 + magnitudes.moment_share * rng.normal()
         for name in group:
             one = next(body.inertia for body in model.bodies if body.definition.name == name)
-            inertias[name] = with_mass_factor(replace(one, com=one.com + step, tensor=one.tensor * turn), factor)
+            inertias[name] = scale_mass(replace(one, com=one.com + step, tensor=one.tensor * turn), factor)
     total = sum(inertia.mass for inertia in inertias.values())
     scale = model.mass_kg / total
-    return with_inertias(model, {name: with_mass_factor(inertia, scale) for name, inertia in inertias.items()})
+    return with_inertias(model, {name: scale_mass(inertia, scale) for name, inertia in inertias.items()})
 
 
 def repeated_fit(inputs: TrialInputs, drawn: Drawn) -> Fit:

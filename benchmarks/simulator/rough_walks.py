@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from biodyn.errors import SettingsError
-from biodyn.library.load import suggest_name
 from biodyn.library.tables import expand_sides
+from biodyn.library.toml_files import suggest_name
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
-from biodyn.uncertainty.inputs import Magnitudes, load_magnitudes
+from biodyn.uncertainty.propagation_inputs import Magnitudes, load_magnitudes
 from simulator.files import write_c3d, write_truth
 from simulator.kinds import Scene, running
 from simulator.knees import with_true_knees

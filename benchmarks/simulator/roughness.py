@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.plates import plate_wrench
+from biodyn.processing.signals.plate_wrenches import plate_wrench
 from biodyn.recording import Contact
 
 BANDS_HZ = (6.0, 10.0, 20.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from biodyn.errors import SettingsError
-from biodyn.library.load import suggest_name
+from biodyn.library.toml_files import suggest_name
 from simulator.tables import load_data
 
 

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from biodyn.errors import BiodynError
-from biodyn.io.text import clean_text
+from biodyn.io.text_decoding import clean_text
 from biodyn.recording import Markers
 
 

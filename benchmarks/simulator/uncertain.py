@@ -10,7 +10,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray, without_side
 from biodyn.model.body_model import with_misplaced_centre
-from biodyn.uncertainty.inputs import Magnitudes
+from biodyn.uncertainty.propagation_inputs import Magnitudes
 from simulator.files import write_c3d
 from simulator.person import Body, Person, embody
 from simulator.plates import Plate

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN
-from biodyn.library.load import load_table
 from biodyn.library.tables import expand_sides
+from biodyn.library.toml_files import load_table
 from biodyn.model.body_model import with_misplaced_centre
 from biodyn.model.from_library.markersets import recognise_marker_set
-from biodyn.model.from_library.recognition.person import rotation_about_y
+from biodyn.model.from_library.recognition.jointed_person import rotation_about_y
 from simulator.person import Body, Person, embody
 
 # How people differ: the lateral malleolus below the medial one, the malleoli turned against the knee (joint_offsets.toml).

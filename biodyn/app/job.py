@@ -50,10 +50,10 @@ class Job:
             assert self._process.stdin is not None
             self._process.stdin.write(json.dumps({"root": str(self.root), "paths": paths}) + "\n")
             self._process.stdin.flush()  # remains open; its end signals that the page process has ended
-            threading.Thread(target=self._follow, args=(self._process,), daemon=True).start()
+            threading.Thread(target=self._follow_progress, args=(self._process,), daemon=True).start()
             return True
 
-    def _follow(self, process: subprocess.Popen[str]) -> None:
+    def _follow_progress(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         for line in process.stdout:
             message = json.loads(line)
@@ -86,7 +86,7 @@ class Job:
         return {"running": self.is_running, **{name: getattr(self, name) for name in names}}
 
 
-def _say(**message: Any) -> None:
+def _print_message(**message: Any) -> None:
     print(json.dumps(message), flush=True)
 
 
@@ -111,15 +111,15 @@ def _main() -> int:
     try:
         study = Study.open(root)
         only = None if paths is None else {trial.path for trial in study.plan.trials if path_text(trial.path) in paths}
-        _say(total=len(study.plan.trials if only is None else only))
+        _print_message(total=len(study.plan.trials if only is None else only))
         study.run(
             root / study.default_folder,
             only=only,
-            on_outcome=lambda outcome: _say(outcome=asdict(outcome)),
-            say=lambda step: _say(step=step),
+            on_outcome=lambda outcome: _print_message(outcome=asdict(outcome)),
+            say=lambda step: _print_message(step=step),
         )
     except BiodynError as error:
-        _say(error=str(error))
+        _print_message(error=str(error))
         return 1
     return 0
 

@@ -25,22 +25,22 @@ from biodyn.checks.files import FileFacts
 from biodyn.conventions import SIDE_NAMES
 from biodyn.errors import BiodynError, InputFileError, MarkerSetError, PlateError, SettingsError
 from biodyn.io import read
-from biodyn.library.section import ValidationError
-from biodyn.library.subject import RECORD_NAME
+from biodyn.library.settings_section import ValidationError
+from biodyn.library.subject_record import RECORD_NAME
 from biodyn.model.from_library.markersets import recognise_marker_set
-from biodyn.output.report.trial_page import trial_report
-from biodyn.output.store.read import StoredResult, read_view
-from biodyn.output.store.record import json_ready
-from biodyn.processing.contacts.decide import MATCHES_S
-from biodyn.processing.signals.orientation import find_world
+from biodyn.output.report.trial_page import render_trial_report
+from biodyn.output.store.record import to_json_values
+from biodyn.output.store.result_reader import StoredResult, read_view
+from biodyn.processing.contacts.contact_decision import MATCHES_S
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import PlateWrench
 from biodyn.settings import settings_from
 from biodyn.study import Study
 from biodyn.study.discovery.definition import DEFINITION_NAME, path_text
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.record import TrialRecord, read_record
-from biodyn.study.running.perform import trial_key
-from biodyn.trial.inspect import write_check_page
+from biodyn.study.running.trial_analysis import trial_key
+from biodyn.study.trial_record import TrialRecord, read_trial_record
+from biodyn.trial.inspection import write_check_page
 
 FileState = tuple[str, int, int]  # path, size, time of change
 State = tuple[FileState, ...]
@@ -146,9 +146,9 @@ class OpenedFolder:
             }
             row |= {"session": "", "static": "", "activity": "", "trial": trial, "review": ""}
             row["plates"] = "" if file.facts is None else file.facts.plate_count
-            row["markers"] = "" if file.facts is None else _marker_set(file.facts.labels)
+            row["markers"] = "" if file.facts is None else _marker_set_name(file.facts.labels)
             if trial is not None:
-                record = read_record(out / trial.folder)
+                record = read_trial_record(out / trial.folder)
                 row |= {"subject": trial.subject, "session": trial.session}
                 row["static"] = path_text(trial.static) if trial.static else "chosen when run"
                 review = self.review(row["path"])
@@ -174,21 +174,21 @@ class OpenedFolder:
         details["statics"] = [path_text(f.path) for f in self.study.plan.files if f.role in ("static", "walk")]
         details["entry"] = tomlkit.dumps(read_document(self.root / DEFINITION_NAME).get("trials", {}).get(path, {}))
         details["review"] = self.review(path)
-        record = details["record"] = None if trial is None else read_record(self.out / trial.folder)
+        record = details["record"] = None if trial is None else read_trial_record(self.out / trial.folder)
         details["outdated"] = trial is not None and record is not None and self.is_outdated(trial, record)
-        details["findings"] = self._findings(trial)
+        details["findings"] = self._sorted_findings(trial)
         details["subject"] = {} if trial is None else self._subject_values(trial)
         details["labels"] = [] if file.facts is None else sorted(file.facts.labels)
         return details
 
-    def _findings(self, trial: PlannedTrial | None) -> list[Mapping[str, Any]]:
+    def _sorted_findings(self, trial: PlannedTrial | None) -> list[Mapping[str, Any]]:
         if trial is None or not (self.out / trial.folder / "run.json").is_file():
             return []
         found = StoredResult(self.out / trial.folder).record.get("diagnostics", [])
         order = {"error": 0, "warning": 1}
         shown = [finding for finding in found if finding.get("severity") in order]
         return sorted(
-            ({**finding, "place": _place(str(finding.get("code")))} for finding in shown),
+            ({**finding, "place": _page_section_of_finding(str(finding.get("code")))} for finding in shown),
             key=lambda finding: order[finding["severity"]],
         )
 
@@ -205,7 +205,7 @@ class OpenedFolder:
         if trial is None:
             raise InputFileError("This recording is not a trial.", "Only walks have a report.")
         view = read_view(self.out / trial.folder)
-        return trial_report(view, view.figures_svg())
+        return render_trial_report(view, view.figures_svg())
 
     def signals(self, path: str) -> dict[str, Any]:
         """Return vertical forces of the plates, contacts, events and cycles for the curves; times in s, forces in N.
@@ -225,13 +225,13 @@ class OpenedFolder:
                 continue
             vertical_n = plate.wrench[:, 4]
             every = max(1, len(vertical_n) // _SHOWN_SAMPLES)
-            values = json_ready(vertical_n[::every].round(1))
+            values = to_json_values(vertical_n[::every].round(1))
             signals["plates"].append({"number": plate.number, "rate_hz": plate.rate_hz / every, "values": values})
         if trial is None or not (self.out / trial.folder / "run.json").is_file():
             return signals
         result = StoredResult(self.out / trial.folder)
-        signals |= {name: _rows(getattr(result, name).to_dict("records")) for name in ("contacts", "events")}
-        signals["cycles"] = _rows(result.spatiotemporal[["side", "start_s", "end_s"]].to_dict("records"))
+        signals |= {name: _json_rows(getattr(result, name).to_dict("records")) for name in ("contacts", "events")}
+        signals["cycles"] = _json_rows(result.spatiotemporal[["side", "start_s", "end_s"]].to_dict("records"))
         entry = self.study.definition.trials.get(path)
         corrections = {} if entry is None else entry.settings
         gait = corrections.get("gait", {})
@@ -274,9 +274,9 @@ class OpenedFolder:
             else:
                 target, document = definition, read_document(definition)
                 apply_to_study(document, path, correction)
-            self._write({target: tomlkit.dumps(document)}, f"{CHANGES[str(correction.get('kind'))]}, {path}")
+            self._write_with_undo({target: tomlkit.dumps(document)}, f"{CHANGES[str(correction.get('kind'))]}, {path}")
 
-    def _write(self, contents: dict[Path, str | None], what: str) -> None:
+    def _write_with_undo(self, contents: dict[Path, str | None], what: str) -> None:
         """Write files and store their previous contents for undo; files that make the study invalid are restored."""
         before = {place: place.read_text(encoding="utf-8") if place.is_file() else None for place in contents}
         for place, text in contents.items():
@@ -322,7 +322,7 @@ class OpenedFolder:
 
 
 @lru_cache(256)
-def _marker_set(labels: frozenset[str]) -> str:
+def _marker_set_name(labels: frozenset[str]) -> str:
     """Return the marker set of the labels of a recording."""
     try:
         return recognise_marker_set(tuple(labels), "auto").name if labels else ""
@@ -330,9 +330,9 @@ def _marker_set(labels: frozenset[str]) -> str:
         return _UNKNOWN
 
 
-def _rows(records: Iterable[Mapping[Any, Any]]) -> list[dict[str, Any]]:
+def _json_rows(records: Iterable[Mapping[Any, Any]]) -> list[dict[str, Any]]:
     """Return the rows of a table as JSON values with the names of the sides."""
-    return list(json_ready([{**row, "side": SIDE_NAMES.get(row["side"], row["side"])} for row in records]))
+    return list(to_json_values([{**row, "side": SIDE_NAMES.get(row["side"], row["side"])} for row in records]))
 
 
 # Part of the page that corrects what a finding names, by words of its code.
@@ -344,5 +344,5 @@ _PLACES: Final = (
 )
 
 
-def _place(code: str) -> str:
+def _page_section_of_finding(code: str) -> str:
     return next((place for place, words in _PLACES if any(word in code for word in words)), "recording")

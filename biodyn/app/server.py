@@ -28,9 +28,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from biodyn.app.job import Job
 from biodyn.app.opened_folder import OpenedFolder, State
 from biodyn.errors import BiodynError, SettingsError
-from biodyn.output.report.paper import paper_format
-from biodyn.output.store.read import read_view
-from biodyn.output.store.write import write_paper
+from biodyn.output.report.pdf_report import chosen_letterhead
+from biodyn.output.store.result_reader import read_view
+from biodyn.output.store.result_writer import write_pdf_report
 from biodyn.study.discovery.definition import path_text
 from biodyn.trial.export import FORMATS, export
 from biodyn.version import VERSION
@@ -50,7 +50,7 @@ _REPORT: Final = (
 )
 
 
-class Guard:
+class RequestGuard:
     """Refuse other hosts and origins, large bodies and addresses without the token; add headers that isolate the page."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], token: str) -> None:
@@ -63,7 +63,7 @@ class Guard:
                 await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(scope["method"], headers, scope["path"].split("/")[1])
+        refusal = self._refusal_response(scope["method"], headers, scope["path"].split("/")[1])
         if refusal is not None:
             await refusal(scope, receive, send)
             return
@@ -80,7 +80,7 @@ class Guard:
 
         await self._app(scope, receive, send_closed)
 
-    def _refusal(self, method: str, headers: Mapping[str, str], token: str) -> Response | None:
+    def _refusal_response(self, method: str, headers: Mapping[str, str], token: str) -> Response | None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if host not in self._hosts:
             return PlainTextResponse("This page answers on the loopback address only.", 403)
@@ -109,29 +109,35 @@ class App:
         try:
             rows, study = self.folder.rows(), self.folder.study
         except BiodynError as error:
-            return _page("problem.html.j2", base=_base(request), error=str(error), undo=self.folder.last_change)
+            return _page_response(
+                "problem.html.j2", base=_base_path(request), error=str(error), undo=self.folder.last_change
+            )
         report = (self.folder.out / "report.html").is_file()
         roles = ("walk", "unreadable", "static", "functional", "other", "excluded")
         rows.sort(key=lambda row: roles.index(row["role"]))
-        return _page(
-            "overview.html.j2", base=_base(request), rows=rows, study=study, report=report, watching=self.watching,
+        return _page_response(
+            "overview.html.j2", base=_base_path(request), rows=rows, study=study, report=report, watching=self.watching,
             undo=self.folder.last_change,
         )  # fmt: skip
 
     def recording(self, request: Request) -> Response:
         """One recording: curves, corrections, review."""
         details = self.folder.details(request.query_params.get("path", ""))
-        return _page(
-            "recording.html.j2", base=_base(request), undo=self.folder.last_change, formats=tuple(FORMATS), **details
+        return _page_response(
+            "recording.html.j2",
+            base=_base_path(request),
+            undo=self.folder.last_change,
+            formats=tuple(FORMATS),
+            **details,
         )
 
     def view(self, request: Request) -> Response:
         """The recording in 3-D."""
-        return _report(self.folder.check_page(request.query_params.get("path", "")))
+        return _report_response(self.folder.check_page(request.query_params.get("path", "")))
 
     def report(self, request: Request) -> Response:
         """The report of a trial."""
-        return _report(self.folder.trial_page(request.query_params.get("path", "")))
+        return _report_response(self.folder.trial_page(request.query_params.get("path", "")))
 
     def result(self, request: Request) -> Response:
         """A file of the results."""
@@ -195,10 +201,10 @@ class App:
         target = self.folder.root / "reports" / "exports" / f"{trial.subject}_{trial.trial}_{to}"
         folder = path_text(target.relative_to(self.folder.root))
         if to == "pdf":
-            paper = paper_format(True, None)
+            paper = chosen_letterhead(True, None)
             assert paper is not None
             target.mkdir(parents=True, exist_ok=True)
-            write_paper(read_view(self.folder.out / trial.folder), target, paper)
+            write_pdf_report(read_view(self.folder.out / trial.folder), target, paper)
             return {"folder": folder, "files": ["report.pdf"]}
         recording = self.folder.root / trial.path if to == "c3d" else None
         done = export(self.folder.out / trial.folder, to, target, recording=recording, force=True)
@@ -208,9 +214,9 @@ class App:
 
     def start_watch(self) -> None:
         """Start the detection of new files; while `watching` is on, complete new files are analysed."""
-        threading.Thread(target=self._watch, daemon=True).start()
+        threading.Thread(target=self._watch_folder, daemon=True).start()
 
-    def _watch(self) -> None:
+    def _watch_folder(self) -> None:
         known: State | None = None
         last: State = ()
         changed_s = 0.0
@@ -235,41 +241,41 @@ class App:
         self.job.cancel()
 
 
-def _base(request: Request) -> str:
+def _base_path(request: Request) -> str:
     return f"/{request.path_params['token']}"
 
 
 @cache
-def _templates() -> jinja2.Environment:
+def _template_environment() -> jinja2.Environment:
     return jinja2.Environment(
         loader=jinja2.PackageLoader("biodyn.app"), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
 
 
-def _page(name: str, **values: Any) -> Response:
-    text = _templates().get_template(name).render(version=VERSION, **values)
+def _page_response(name: str, **values: Any) -> Response:
+    text = _template_environment().get_template(name).render(version=VERSION, **values)
     return HTMLResponse(text, headers={"content-security-policy": _OWN_PAGE})
 
 
-def _report(text: str) -> Response:
+def _report_response(text: str) -> Response:
     return HTMLResponse(text, headers={"content-security-policy": _REPORT})
 
 
-def _static(_: Request, name: str, kind: str) -> Response:
+def _static_file_response(_: Request, name: str, kind: str) -> Response:
     return Response(files("biodyn.app").joinpath("templates", name).read_text(encoding="utf-8"), media_type=kind)
 
 
-def _get(handler: Callable[[Request], Response]) -> Callable[[Request], Any]:
+def _get_endpoint(handler: Callable[[Request], Response]) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         try:
             return await run_in_threadpool(handler, request)
         except BiodynError as error:
-            return _page("problem.html.j2", base=_base(request), error=str(error), undo="")
+            return _page_response("problem.html.j2", base=_base_path(request), error=str(error), undo="")
 
     return endpoint
 
 
-def _post(handler: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Callable[[Request], Any]:
+def _post_endpoint(handler: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         body = b""
         async for part in request.stream():
@@ -292,27 +298,27 @@ def _post(handler: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Callable
     return endpoint
 
 
-def application(folder: OpenedFolder, token: str, port: int) -> tuple[ASGIApp, App]:
+def make_application(folder: OpenedFolder, token: str, port: int) -> tuple[ASGIApp, App]:
     """Return the server of a folder and its handlers; every address begins with the token."""
     app = App(folder)
     routes = [
-        Route("/", _get(app.overview)),
-        Route("/recording", _get(app.recording)),
-        Route("/view", _get(app.view)),
-        Route("/report", _get(app.report)),
-        Route("/result/{file:path}", _get(app.result)),
-        Route("/signals", _get(app.signals)),
-        Route("/state", _get(app.state)),
-        Route("/app.css", _get(lambda request: _static(request, "app.css", "text/css"))),
-        Route("/app.js", _get(lambda request: _static(request, "app.js", "text/javascript"))),
+        Route("/", _get_endpoint(app.overview)),
+        Route("/recording", _get_endpoint(app.recording)),
+        Route("/view", _get_endpoint(app.view)),
+        Route("/report", _get_endpoint(app.report)),
+        Route("/result/{file:path}", _get_endpoint(app.result)),
+        Route("/signals", _get_endpoint(app.signals)),
+        Route("/state", _get_endpoint(app.state)),
+        Route("/app.css", _get_endpoint(lambda request: _static_file_response(request, "app.css", "text/css"))),
+        Route("/app.js", _get_endpoint(lambda request: _static_file_response(request, "app.js", "text/javascript"))),
         *(
-            Route(f"/{name}", _post(getattr(app, name)), methods=["POST"])
+            Route(f"/{name}", _post_endpoint(getattr(app, name)), methods=["POST"])
             for name in ("correct", "undo", "run", "cancel", "watch", "export")
         ),
     ]
 
     pages = Starlette(routes=[Mount("/{token}", routes=routes)])
-    return Guard(pages, frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"}), token), app
+    return RequestGuard(pages, frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"}), token), app
 
 
 def serve(root: Path, browser: bool = True, say: Callable[[str], None] = print) -> None:
@@ -320,7 +326,7 @@ def serve(root: Path, browser: bool = True, say: Callable[[str], None] = print) 
     folder, token = OpenedFolder(root), secrets.token_urlsafe(24)
     listener = socket.create_server((LOOPBACK, 0))
     port = listener.getsockname()[1]
-    served, app = application(folder, token, port)
+    served, app = make_application(folder, token, port)
     address = f"http://{LOOPBACK}:{port}/{token}/"
     say(f"Page of '{root}': {address}")
     say("Stop with Ctrl-C. Corrections are saved at once.")

@@ -1,7 +1,7 @@
 """Checks of a recording and its results, and the resulting verdict. The checks correct nothing.
 
 Input: a complete `TrialAnalysis`. Output: the analysis with findings (`diagnostics`), with the values of the checks of the
-recording (`TrialAnalysis.data_checks`), and with a `verdict`. `biodyn check FILE` runs the checks of a file without an
+recording (`TrialAnalysis.data_checks_section`), and with a `verdict`. `biodyn check FILE` runs the checks of a file without an
 analysis.
 
 A check is one decorated function in a module of this folder: `files`, `markers`, `plates`, `body`, `motion`. All modules of the
@@ -11,6 +11,6 @@ Read in this order: `registry` (definition and order of checks), one of the chec
 `verdict`. `estimators/` contains the estimators, which take values and return numbers and findings, independent of an analysis.
 """
 
-from biodyn.checks.verdict import examine, judge
+from biodyn.checks.verdict import add_verdict, check_recording
 
-__all__ = ["examine", "judge"]
+__all__ = ["add_verdict", "check_recording"]

@@ -10,14 +10,14 @@ from typing import Literal
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.evidence import Evidence
-from biodyn.checks.estimators.residual import causes_of_residual, residual_beyond, residual_status, unseen_share
-from biodyn.checks.facts import TrialFacts
+from biodyn.checks.estimators.plate_evidence import PlateEvidence
+from biodyn.checks.estimators.residual import causes_of_residual, report_large_residual, residual_status, unseen_share
 from biodyn.checks.registry import CheckResult, check, finding_title
+from biodyn.checks.trial_facts import TrialFacts
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.diagnostics import Diagnostic, effect_text, severity_of
-from biodyn.processing.calibration.subject import KG_A_POUND, MASS_MISMATCH_SHARE
-from biodyn.processing.dynamics.actuated import actuated_motion
+from biodyn.processing.calibration.subject_measurements import KG_A_POUND, MASS_MISMATCH_SHARE
+from biodyn.processing.dynamics.actuated_motion import actuated_motion
 from biodyn.processing.signals.filtering import finite_rms, vector_rms
 from biodyn.variables import segment_title
 from biodyn.verification.consistency import check_consistency
@@ -45,7 +45,7 @@ def check_stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
     share = np.nan if mass is None else mass / (evidence.weight_n / STANDARD_GRAVITY_M_S2) - 1.0
     # The plate is loaded during the whole static trial, so that its offset cannot be determined.
     standing_kg = None if trial.plate_offsets else trial.analysis.static.plates_mass_kg
-    return CheckResult(value=share, findings=mass_mismatch(evidence, standing_kg, limit, trial.effect_of_gains))
+    return CheckResult(value=share, findings=report_mass_mismatch(evidence, standing_kg, limit, trial.effect_of_gains))
 
 
 @check(
@@ -57,7 +57,7 @@ def check_stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
     place=30,
     limit=MASS_MISMATCH_SHARE,
 )
-def body_mass(trial: TrialFacts, limit: float) -> CheckResult:
+def check_body_mass(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare the mean vertical residual with body weight."""
     # Multiple of the limit beyond which the mass is of another recording.
     fail_factor = 5.0
@@ -100,11 +100,11 @@ def _add_residual_checks(kind: Literal["force", "moment"], unit: str, place: int
         findings={code: title},
         unless=("sides", "other_load"),
     )
-    def residual_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
+    def check_recording_residual(trial: TrialFacts, limit: float) -> CheckResult:
         """Report a residual beyond its limit as a finding."""
         vectors, (warn, fail, _) = _residual_vectors(trial, kind), trial.residual_limits.of(kind)
         return CheckResult(
-            None, "", vector_rms(vectors), warn, findings=residual_beyond(code, vectors, warn, fail, unit)
+            None, "", vector_rms(vectors), warn, findings=report_large_residual(code, vectors, warn, fail, unit)
         )
 
     @check(
@@ -120,9 +120,9 @@ def _add_residual_checks(kind: Literal["force", "moment"], unit: str, place: int
         essential=kind == "force",
         covers=(code,),
     )
-    def residual(trial: TrialFacts, limit: float) -> CheckResult:
+    def check_residual(trial: TrialFacts, limit: float) -> CheckResult:
         """Compare the RMS of the residual with its limit."""
-        return _residual_result(trial, kind, unit)
+        return _assess_residual(trial, kind, unit)
 
 
 _add_residual_checks("force", "N", 0)
@@ -134,7 +134,7 @@ def _residual_vectors(trial: TrialFacts, kind: Literal["force", "moment"]) -> Fl
     return dynamics.residual_force if kind == "force" else dynamics.residual_moment
 
 
-def _residual_result(trial: TrialFacts, kind: Literal["force", "moment"], unit: str) -> CheckResult:
+def _assess_residual(trial: TrialFacts, kind: Literal["force", "moment"], unit: str) -> CheckResult:
     limits, model = trial.residual_limits, trial.analysis.model
     warn, fail, unseen = limits.of(kind)
     size = np.linalg.norm(_residual_vectors(trial, kind), axis=1)
@@ -201,7 +201,7 @@ def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
     place=90,
     source="round-off of double precision; see the section Verification",
 )
-def numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
+def check_numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare the torques with the results of other algorithms."""
     consistency = trial.analysis.consistency
     tested = [] if consistency is None else [identity for identity in consistency.checks if identity.frames]
@@ -225,7 +225,7 @@ def numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
     )
 
 
-def walking_mass_kg(evidence: Evidence) -> float | None:
+def walking_mass_kg(evidence: PlateEvidence) -> float | None:
     """Return the mass (kg) for which the impulse of the plates equals the impulse of the body, over completely measured frames.
 
     m = integral(F) / integral(g + a): the acceleration of the centre of mass does not depend on the mass. None if too
@@ -241,8 +241,11 @@ def walking_mass_kg(evidence: Evidence) -> float | None:
     return float(stated * evidence.measured[rows, 4].sum() / evidence.required[rows, 4].sum())
 
 
-def mass_mismatch(
-    evidence: Evidence, standing_kg: float | None, limit: float, effect_of_gains: Callable[[], float] = lambda: np.nan
+def report_mass_mismatch(
+    evidence: PlateEvidence,
+    standing_kg: float | None,
+    limit: float,
+    effect_of_gains: Callable[[], float] = lambda: np.nan,
 ) -> tuple[Diagnostic, ...]:
     """Report a difference between plates and the mass used beyond the share `limit`.
 

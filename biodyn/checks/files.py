@@ -7,16 +7,16 @@ from functools import cached_property
 
 import numpy as np
 
-from biodyn.checks.registry import CheckResult, ask_in_turn, check
+from biodyn.checks.registry import CheckResult, check, run_checks_in_order
 from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.recognition.label_correction import swaps_in_file
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.signals.orientation import are_corners_reversed, mirror_note
-from biodyn.processing.signals.plates import plate_wrench
-from biodyn.recording import PlateWrench, Recording, person_is_there
+from biodyn.processing.signals.plate_wrenches import plate_wrench
+from biodyn.processing.signals.world_frame import are_corners_reversed, mirror_note
+from biodyn.recording import PlateWrench, Recording, is_person_visible
 from biodyn.settings import Settings
 
 
@@ -31,21 +31,21 @@ class FileFacts:
     @cached_property
     def seen(self) -> dict[str, float]:
         """Fraction of the frames with the person in which each marker, or segment of measured poses, is visible, by label."""
-        labels, seen = self._seen
-        there = self.person_there
+        labels, seen = self._visible_labels_and_frames
+        there = self.frames_with_person
         share = seen[there].mean(axis=0) if there.any() else np.zeros(len(labels))
         return dict(zip(labels, share.tolist(), strict=True))
 
     @cached_property
-    def person_there(self) -> BoolArray:
+    def frames_with_person(self) -> BoolArray:
         """Frames (T,) with the person present, from the markers of the recognised set; all frames if no set is recognised."""
-        labels, seen = self._seen
+        labels, seen = self._visible_labels_and_frames
         if self.recording.on_poses or isinstance(self.mapping, MarkerSetError):
-            return person_is_there(seen)
-        return person_is_there(seen[:, [self.mapping.role(label) is not None for label in labels]])
+            return is_person_visible(seen)
+        return is_person_visible(seen[:, [self.mapping.role(label) is not None for label in labels]])
 
     @cached_property
-    def _seen(self) -> tuple[tuple[str, ...], BoolArray]:
+    def _visible_labels_and_frames(self) -> tuple[tuple[str, ...], BoolArray]:
         """Labels, and the frames (T, M) in which each of them is visible."""
         markers, poses = self.recording.markers, self.recording.motion.poses
         if self.recording.on_poses and poses is not None:
@@ -75,7 +75,7 @@ class FileFacts:
 
 def find_problems(file: FileFacts) -> tuple[Diagnostic, ...]:
     """Return the findings of all checks of a file."""
-    return tuple(note for result in ask_in_turn(file, "file").values() for note in result.findings)
+    return tuple(note for result in run_checks_in_order(file, "file").values() for note in result.findings)
 
 
 @check(
@@ -89,10 +89,10 @@ def find_problems(file: FileFacts) -> tuple[Diagnostic, ...]:
     limit=0.9,
     findings={"marker-gap": "Gap not filled"},
 )
-def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
+def check_marker_visibility(file: FileFacts, limit: float) -> CheckResult:
     """Find markers that are missing in many frames."""
     rare = [f"{label} {100 * seen:.0f} %" for label, seen in file.seen.items() if seen < limit]
-    period = "" if file.person_there.all() else " with the person present"
+    period = "" if file.frames_with_person.all() else " with the person present"
     text = f"Visible in less than {100 * limit:.0f} % of the frames{period}: {', '.join(rare)}."
     findings = (Diagnostic("marker-gap", "warning", text),) if rare else ()
     return CheckResult(value=min(file.seen.values(), default=np.nan), findings=findings)
@@ -112,7 +112,7 @@ def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
         "laboratory-mirrored": "Mirrored laboratory axes",
     },
 )
-def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
+def check_marker_set(file: FileFacts, limit: float) -> CheckResult:
     """Find a marker set for the labels."""
     if file.recording.on_poses:
         return CheckResult()
@@ -135,7 +135,7 @@ def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
     turn=30,
     findings={"plate-not-used": "Force plate not used"},
 )
-def plates_that_can_be_read(file: FileFacts, limit: float) -> CheckResult:
+def check_plates(file: FileFacts, limit: float) -> CheckResult:
     """Compute the forces of every plate and report problems."""
     findings: list[Diagnostic] = []
     for wrench in file.wrenches:

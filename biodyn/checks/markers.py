@@ -7,28 +7,28 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.moved_marker import find_moved_marker, find_slipped_pelvis, other_person
-from biodyn.checks.estimators.sides import CLEAR, left_right_sine, sides_exchanged
+from biodyn.checks.estimators.moved_marker import find_moved_marker, find_slipped_pelvis, report_other_person
 from biodyn.checks.estimators.signals import (
     LIMIT_SHARE,
-    far_poses,
     find_spikes,
     frames_at_limit,
-    gaps_left,
-    hot_spots,
-    joint_limits,
     marker_rms,
+    report_distant_poses,
+    report_gaps,
+    report_joint_limits,
+    report_large_marker_errors,
 )
-from biodyn.checks.facts import NO_MARKERS, TrialFacts
+from biodyn.checks.estimators.swapped_sides import CLEAR, find_swapped_sides, left_right_sine
 from biodyn.checks.registry import CheckResult, check
+from biodyn.checks.trial_facts import NO_MARKERS, TrialFacts
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Status
 from biodyn.model.from_library.recognition.swap_over_time import LEAST_GAIN_M, TimedSwap, swaps_over_time
-from biodyn.processing.kinematics.fit import PoseMisfit
+from biodyn.processing.kinematics.skeleton_fit import PoseMisfit
 from biodyn.processing.signals.filtering import finite_rms
 from biodyn.processing.signals.gaps import SPIKE_M, spike_limit_m
 from biodyn.recording import Markers
-from biodyn.uncertainty.inputs import stride_time
+from biodyn.uncertainty.propagation_inputs import stride_time
 from biodyn.variables import segment_title
 
 
@@ -45,12 +45,12 @@ from biodyn.variables import segment_title
     shown=(1.0, ""),
     findings={"sides-exchanged": "Left-right swap"},
 )
-def left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
+def check_left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare the right side of the markers with the facing direction of the body, in walk and static trial."""
     analysis, standing = trial.analysis, trial.analysis.static.points
     midline = [body.definition.name for body in analysis.model.bodies if not body.definition.side]
     still = midline or [analysis.model.skeleton.root.name]
-    findings = sides_exchanged(trial.markers, standing, trial.landmarks, trial.bodies, still)
+    findings = find_swapped_sides(trial.markers, standing, trial.landmarks, trial.bodies, still)
     points = {landmark: standing[label] for landmark, label in trial.landmarks.items() if label in standing}
     return CheckResult(value=min(left_right_sine(points).values(), default=np.nan), findings=findings)
 
@@ -66,12 +66,12 @@ def left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
     findings={"labels-exchanged": "Marker labels swapped"},
     unless=("sides",),
 )
-def labels_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
+def check_marker_labels(trial: TrialFacts, limit: float) -> CheckResult:
     """Find pairs of markers that fit much better with swapped labels."""
     if trial.analysis.imported is not None:  # no static trial
         return CheckResult("not_assessed")
     static = trial.analysis.static.points
-    findings = exchanged_markers(trial.markers, static, trial.bodies, trial.parents)
+    findings = find_swapped_markers(trial.markers, static, trial.bodies, trial.parents)
     return CheckResult(findings=findings)
 
 
@@ -87,13 +87,13 @@ def labels_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     findings={"marker-gap": "Gap not filled"},
     unless=("sides",),
 )
-def gaps_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
+def check_marker_gaps(trial: TrialFacts, limit: float) -> CheckResult:
     """Find markers with gaps too long for spline interpolation."""
     if not trial.has_markers:
         return CheckResult("not_assessed")
     gaps, rate_hz = trial.analysis.gaps, trial.rate_hz
     durations_s = [(gap.last - gap.first + 1) / rate_hz for gap in gaps if gap.method == "left"]
-    findings = gaps_left(gaps, trial.gap_labels, rate_hz, limit, trial.long_gaps)
+    findings = report_gaps(gaps, trial.gap_labels, rate_hz, limit, trial.long_gaps)
     return CheckResult(value=max(durations_s, default=0.0), findings=findings)
 
 
@@ -108,7 +108,7 @@ def gaps_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     unit="s",
     covers=("marker-gap",),
 )
-def gaps_over_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
+def check_gaps_during_contacts(trial: TrialFacts, limit: float) -> CheckResult:
     """Summarise filled and unfilled gaps, and warn about long gaps during measured contacts."""
     if not trial.has_markers:
         return CheckResult("not_assessed", NO_MARKERS)
@@ -130,11 +130,8 @@ def gaps_over_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     return CheckResult("warn" if long else "pass", text, length_s, hint=hint)
 
 
-def exchanged_markers(
-    markers: Markers,
-    static: Mapping[str, FloatArray],
-    bodies: Mapping[str, str],
-    parents: Mapping[str, str],
+def find_swapped_markers(
+    markers: Markers, static: Mapping[str, FloatArray], bodies: Mapping[str, str], parents: Mapping[str, str]
 ) -> tuple[Diagnostic, ...]:
     """Report exchanged markers.
 
@@ -143,14 +140,16 @@ def exchanged_markers(
     Args:
         static: (3,) m in World by label. bodies: segment by label. parents: parent by segment.
     """
-    pelvis = _across_pelvis(static, bodies, parents)
+    pelvis = _outermost_pelvis_markers(static, bodies, parents)
     swaps = swaps_over_time(markers, static, bodies, parents)
     return tuple(
-        _swap_note(swap, markers.rate_hz) for swap in swaps if not _on_same_sides(swap, markers, static, pelvis)
+        _swap_note(swap, markers.rate_hz)
+        for swap in swaps
+        if not _keeps_left_right_order(swap, markers, static, pelvis)
     )
 
 
-def _across_pelvis(
+def _outermost_pelvis_markers(
     static: Mapping[str, FloatArray], bodies: Mapping[str, str], parents: Mapping[str, str]
 ) -> Sequence[str]:
     """Return the labels of the rightmost and the leftmost marker of the root segment."""
@@ -159,13 +158,15 @@ def _across_pelvis(
     return (across[-1], across[0]) if len(across) > 1 else ()
 
 
-def _on_same_sides(swap: TimedSwap, markers: Markers, static: Mapping[str, FloatArray], pelvis: Sequence[str]) -> bool:
+def _keeps_left_right_order(
+    swap: TimedSwap, markers: Markers, static: Mapping[str, FloatArray], pelvis: Sequence[str]
+) -> bool:
     """Return whether a pair has the same left-right order in static trial and walk."""
     clear_m = 0.05  # least distance along the line through the pelvis that determines the order
     if len(pelvis) < 2 or not all(label in static and label in markers.labels for label in pelvis):
         return False
 
-    def apart(points: Mapping[str, FloatArray]) -> FloatArray:
+    def distance_along_pelvis(points: Mapping[str, FloatArray]) -> FloatArray:
         """Return the distance from the second to the first marker along the line from left to right."""
         line = points[pelvis[0]] - points[pelvis[1]]
         between = points[swap.first] - points[swap.second]
@@ -173,10 +174,10 @@ def _on_same_sides(swap: TimedSwap, markers: Markers, static: Mapping[str, Float
 
     rows = slice(swap.first_frame, swap.last_frame + 1)
     labels = {*pelvis, swap.first, swap.second}
-    in_walk = apart({label: markers.positions[rows, markers.labels.index(label)] for label in labels})
+    in_walk = distance_along_pelvis({label: markers.positions[rows, markers.labels.index(label)] for label in labels})
     if not np.isfinite(in_walk).any():
         return False
-    walk, standing = float(np.nanmedian(in_walk)), float(apart(static))
+    walk, standing = float(np.nanmedian(in_walk)), float(distance_along_pelvis(static))
     return bool(walk * standing > 0.0 and min(abs(walk), abs(standing)) > clear_m)
 
 
@@ -219,7 +220,7 @@ _OF_THE_END = "of the end"
     findings={"marker-moved": "Marker moved", "static-doubtful": "Doubtful static trial"},
     unless=("sides", "labels"),
 )
-def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
+def check_moved_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Find markers with another position on the segment than in the static trial."""
     analysis = trial.analysis
     if analysis.pose_misfit is not None:  # rigid by construction
@@ -228,7 +229,7 @@ def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult("not_assessed")
     soft = {role.label for role in analysis.mapping.roles if role.soft}
     static = analysis.static.points if analysis.static.source == "static trial" else {}
-    others = other_person(analysis.fit, trial.markers, static, soft)
+    others = report_other_person(analysis.fit, trial.markers, static, soft)
     slips = find_slipped_pelvis(analysis.fit, trial.markers, stride_time(analysis.events))
     if others or slips:
         return CheckResult(findings=(*others, *slips))
@@ -251,16 +252,16 @@ def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
     },
     unless=("sides",),
 )
-def tracking_error_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
+def check_single_marker_errors(trial: TrialFacts, limit: float) -> CheckResult:
     """Find markers with an error far above the limit and the median."""
     if not trial.has_markers:
         return CheckResult("not_assessed")
     misfit = trial.analysis.pose_misfit
     if misfit is not None:
-        findings = far_poses(misfit, _POSE_FACTOR * limit)
+        findings = report_distant_poses(misfit, _POSE_FACTOR * limit)
         return CheckResult(value=float(finite_rms(misfit.origin_m.T).max(initial=0.0)), findings=findings)
     fit = trial.analysis.fit
-    return CheckResult(value=float(marker_rms(fit).max(initial=0.0)), findings=hot_spots(fit, limit))
+    return CheckResult(value=float(marker_rms(fit).max(initial=0.0)), findings=report_large_marker_errors(fit, limit))
 
 
 @check(
@@ -275,7 +276,7 @@ def tracking_error_of_single_markers(trial: TrialFacts, limit: float) -> CheckRe
     findings={"marker-spike": "Spike in a marker"},
     unless=("sides",),
 )
-def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
+def check_marker_jumps(trial: TrialFacts, limit: float) -> CheckResult:
     """Find markers with short jumps."""
     if not trial.has_markers:
         return CheckResult("not_assessed")
@@ -298,13 +299,13 @@ def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
     findings={"joint-limit": "Joint at the limit of its range"},
     unless=("sides",),
 )
-def coordinates_at_their_limits(trial: TrialFacts, limit: float) -> CheckResult:
+def check_joint_limits(trial: TrialFacts, limit: float) -> CheckResult:
     """Find coordinates that stay at a limit of their range."""
     fit = trial.analysis.fit
     if not trial.has_markers:  # nothing was fitted
         return CheckResult("not_assessed")
     largest = max((float(frames_at_limit(fit, coordinate).mean()) for coordinate in fit.model.coordinates), default=0.0)
-    return CheckResult(value=largest, findings=joint_limits(fit))
+    return CheckResult(value=largest, findings=report_joint_limits(fit))
 
 
 # -- the result -------------------------------------------------------------------------------------------------------
@@ -321,11 +322,11 @@ def coordinates_at_their_limits(trial: TrialFacts, limit: float) -> CheckResult:
     unit="m",
     source="OpenSim checklist; Hicks et al. 2015, doi 10.1115/1.4029304",
 )
-def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
+def check_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare the RMS distance of the markers from the skeleton with its limit."""
     analysis = trial.analysis
     if analysis.pose_misfit is not None:
-        return _pose_tracking_error(trial, analysis.pose_misfit, limit)
+        return _check_pose_tracking_error(trial, analysis.pose_misfit, limit)
     if not trial.has_markers:
         return CheckResult("not_assessed", NO_MARKERS)
     error = analysis.fit.marker_error
@@ -346,7 +347,7 @@ def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
     return CheckResult(status, text, overall, hint=hint)
 
 
-def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) -> CheckResult:
+def _check_pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) -> CheckResult:
     """Compare the RMS distance of the origins of measured poses with its limit."""
     overall = float(finite_rms(misfit.origin_m.reshape(-1)))
     if not np.isfinite(overall):
@@ -374,13 +375,13 @@ def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) ->
     limit=0.9,
     findings={"root-undetermined": "Frames in which the markers do not determine the pose of the pelvis"},
 )
-def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
+def check_fitted_frames(trial: TrialFacts, limit: float) -> CheckResult:
     """Check the fraction of frames between the first and last measured contact that have a pose and accelerations."""
     fit, span = trial.analysis.fit, trial.measured_span
     rows: BoolArray = np.zeros(len(fit.solved), dtype=bool)
     rows[slice(None) if span is None else slice(span[0], span[1] + 1)] = True
-    if trial.has_markers and (rows & ~trial.absent).any():
-        rows &= ~trial.absent
+    if trial.has_markers and (rows & ~trial.frames_without_person).any():
+        rows &= ~trial.frames_without_person
     usable = float(np.mean(fit.reliable[rows]))
     known = "Skeleton fitted" if trial.has_markers else "Motion given"
     text = (
@@ -409,7 +410,7 @@ def _unobserved_text(analysis: TrialAnalysis) -> str:
     )
 
 
-def _shorter_ends(analysis: TrialAnalysis) -> str:
+def _shorter_ends_hint(analysis: TrialAnalysis) -> str:
     """Return a hint about settings that exclude fewer frames near the ends; setting only a cut-off would select a filter."""
     if not analysis.cutoff_hz:
         return ""
@@ -428,7 +429,7 @@ def _fit_hint(trial: TrialFacts, rows: BoolArray) -> str:
     if not analysis.fit.reliable.any():
         return (
             "All frames are too close to the ends of the recorded stretch for accelerations. "
-            f"Record a longer trial{_shorter_ends(analysis)}."
+            f"Record a longer trial{_shorter_ends_hint(analysis)}."
         )
     lost = [analysis.fit.reason[t] for t in np.flatnonzero(rows & ~analysis.fit.reliable)]
     if all(_OF_THE_END in reason for reason in lost):

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 import numpy as np
 
 from biodyn.checks.estimators.signals import (
-    cutoff_too_low,
-    filters_differ,
     force_content,
     forces_smoothed,
     marker_content,
     markers_smoothed,
+    report_different_filters,
+    report_low_cutoff,
 )
-from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, frame_rate, true_rate_hz
-from biodyn.checks.facts import TrialFacts
+from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, report_frame_rate, true_rate_hz
 from biodyn.checks.registry import CheckResult, check
+from biodyn.checks.trial_facts import TrialFacts
 from biodyn.conventions import SIDE_NAMES, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.gait.cycle_values import CycleValues
@@ -40,17 +40,17 @@ _HINTS = {
     limit="limits.physiological_factor",
     findings={"cycle-impossible": "Impossible gait cycle"},
 )
-def physiological_limits(trial: TrialFacts, limit: float) -> CheckResult:
+def check_physiological_limits(trial: TrialFacts, limit: float) -> CheckResult:
     """Find gait cycles with values or jumps beyond physiological limits."""
     return CheckResult(findings=cycle_findings(trial.analysis.cycles))
 
 
 def cycle_findings(cycles: Iterable[CycleValues]) -> tuple[Diagnostic, ...]:
     """Return one warning per cycle with values beyond physiological limits."""
-    return tuple(_curve_finding(values) for values in cycles if values.faults)
+    return tuple(_cycle_finding(values) for values in cycles if values.faults)
 
 
-def _curve_finding(values: CycleValues) -> Diagnostic:
+def _cycle_finding(values: CycleValues) -> Diagnostic:
     most_listed = 2  # number of variables listed per cycle
     cycle, signals = values.cycle, values.signals
     worst = sorted(values.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
@@ -79,7 +79,7 @@ def _curve_finding(values: CycleValues) -> Diagnostic:
 def _describe_fault(signal: CycleSignal, side: Side, fault: CurveFault) -> str:
     """Return a description of a fault with the clinical sign."""
     meaning = variable(signal.variable)
-    value, limit = (meaning.clinical(side) * number for number in (fault.value, fault.limit))
+    value, limit = (meaning.clinical_factor(side) * number for number in (fault.value, fault.limit))
     if fault.kind == "jump":
         return f"{meaning.title} changes by {value:.3g} {signal.unit} within 1 % (at {fault.percent:.0f} %)"
     return f"{meaning.title} {value:.3g} {signal.unit} at {fault.percent:.0f} % (limit {limit:.3g})"
@@ -104,7 +104,7 @@ _ESTIMATE_TEXT = (
     },
     unless=("sides",),
 )
-def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
+def check_filters(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare the cut-offs of markers and forces, and the cut-off with the activity."""
     analysis = trial.analysis
     if analysis.method.is_estimate:
@@ -114,8 +114,8 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     markers_hz = analysis.cutoff_hz
     by_markers = analysis.propagation is not None and analysis.propagation.signals.automatic is not None
     # an automatic cut-off is not checked
-    low = () if by_markers else cutoff_too_low(markers_hz, analysis.activity.kind)
-    findings = (*filters_differ(markers_hz, analysis.force_cutoff_hz), *low)
+    low = () if by_markers else report_low_cutoff(markers_hz, analysis.activity.kind)
+    findings = (*report_different_filters(markers_hz, analysis.force_cutoff_hz), *low)
     return CheckResult(value=analysis.force_cutoff_hz, limit=markers_hz, findings=findings)
 
 
@@ -132,12 +132,12 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides", "other_load", "force_unit", "labels", "zero"),
     source="errors are below 5 % in 13 real walks of six laboratories; 100 instead of 120 Hz is an error of 17 %",
 )
-def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
+def check_frame_rate(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare the size of accelerations with the forces."""
     if trial.evidence is None:
         return CheckResult()
     off = true_rate_hz(trial.time_offset, trial.rate_hz) / trial.rate_hz - 1.0
-    return CheckResult(value=off, findings=frame_rate(trial.time_offset, trial.rate_hz, limit))
+    return CheckResult(value=off, findings=report_frame_rate(trial.time_offset, trial.rate_hz, limit))
 
 
 @check(
@@ -152,7 +152,7 @@ def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
     findings={"time-offset": "Marker-force synchronisation"},
     unless=("sides", "other_load", "force_unit", "labels", "zero", "frame_rate"),
 )
-def markers_and_forces_together(trial: TrialFacts, limit: float) -> CheckResult:
+def check_synchronisation(trial: TrialFacts, limit: float) -> CheckResult:
     """Estimate the delay of the forces relative to the motion."""
     if trial.evidence is None:
         return CheckResult()
@@ -176,7 +176,7 @@ _WALKING = "walking"
     source="22 real and 36 simulated walks have at least 0.21, and 0.01 to 0.09 after a 10 Hz filter "
     "(benchmarks/smoothed_before.py)",
 )
-def stored_forces(trial: TrialFacts, limit: float) -> CheckResult:
+def check_force_smoothing(trial: TrialFacts, limit: float) -> CheckResult:
     """Detect forces without the high frequencies of a foot strike."""
     inputs = trial.analysis.propagation
     if inputs is None or trial.analysis.activity.kind != _WALKING:
@@ -197,7 +197,7 @@ def stored_forces(trial: TrialFacts, limit: float) -> CheckResult:
     source="22 real and 36 simulated walks have at least 0.14, and 0.01 to 0.04 after a 3 Hz filter "
     "(benchmarks/smoothed_before.py)",
 )
-def stored_markers(trial: TrialFacts, limit: float) -> CheckResult:
+def check_marker_smoothing(trial: TrialFacts, limit: float) -> CheckResult:
     """Detect trajectories without the high frequencies of walking feet."""
     if not trial.has_markers or trial.analysis.activity.kind != _WALKING:
         return CheckResult()

@@ -10,32 +10,28 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.causes import cause_findings, shifts_of_plates
 from biodyn.checks.estimators.plate_faults import SOUND, plate_mismatch
-from biodyn.checks.estimators.plate_position import (
-    flat_feet,
-    plate_height,
-    relative_heights,
-)
+from biodyn.checks.estimators.plate_position import measure_flat_feet, relative_heights, report_plate_heights
 from biodyn.checks.estimators.plate_signals import (
     BASELINE_N,
     CODE,
     LARGEST_FACTOR,
-    empty_level,
     force_ratio,
-    force_unit,
     moment_ratio,
-    moment_unit,
     remaining_offsets,
     removed_level_n,
+    report_force_unit,
+    report_moment_unit,
     silent_channel_findings,
+    unloaded_level,
 )
-from biodyn.checks.estimators.signals import pressure_beside_sole
-from biodyn.checks.facts import TrialFacts
+from biodyn.checks.estimators.signals import report_pressure_outside_sole
 from biodyn.checks.registry import CheckResult, check
+from biodyn.checks.trial_facts import TrialFacts
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.contacts.loading import LEAST_BW, OtherLoad
+from biodyn.processing.contacts.plate_loads import LEAST_BW, LoadWithoutFoot
 from biodyn.processing.contacts.stances_off_plates import SILENT
-from biodyn.processing.dynamics.solve import distal_feet
+from biodyn.processing.dynamics.inverse_dynamics import distal_feet
 
 # Least reported shift of a plate, m; valid recordings have less (`library/checks/checks.toml`).
 PLATE_SHIFT_M = 0.015
@@ -55,11 +51,11 @@ _SILENT_CHANNEL = {"plate-channel-gain": "Force-plate channel without signal"}
     findings={"force-unit": "Unit of the forces"},
     unless=("sides",),
 )
-def unit_of_the_forces(trial: TrialFacts, limit: float) -> CheckResult:
+def check_force_unit(trial: TrialFacts, limit: float) -> CheckResult:
     """Find forces with a relative error that indicates a wrong unit."""
     if trial.evidence is None:
         return CheckResult()
-    return CheckResult(value=force_ratio(trial.evidence), findings=force_unit(trial.evidence))
+    return CheckResult(value=force_ratio(trial.evidence), findings=report_force_unit(trial.evidence))
 
 
 @check(
@@ -75,12 +71,12 @@ def unit_of_the_forces(trial: TrialFacts, limit: float) -> CheckResult:
     # Wrong channels or axes also move the centre of pressure.
     unless=("sides", "force_unit", "labels", "zero"),
 )
-def unit_of_the_moments(trial: TrialFacts, limit: float) -> CheckResult:
+def check_moment_unit(trial: TrialFacts, limit: float) -> CheckResult:
     """Find moments with a relative error that indicates a wrong unit."""
     if trial.evidence is None:
         return CheckResult()
     explained = bool(trial.swapped_plates)
-    findings = () if explained else moment_unit(trial.evidence)
+    findings = () if explained else report_moment_unit(trial.evidence)
     return CheckResult(value=moment_ratio(trial.evidence), findings=findings)
 
 
@@ -96,13 +92,13 @@ def unit_of_the_moments(trial: TrialFacts, limit: float) -> CheckResult:
     findings=_OFFSET,
     unless=("sides",),
 )
-def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
+def check_remaining_offset(trial: TrialFacts, limit: float) -> CheckResult:
     """Find forces of unloaded plates that remain after removal of offsets."""
     if trial.evidence is None:
         return CheckResult()
     plates, soles = trial.analysis.plates, trial.analysis.points.sole
     levels = [removed_level_n(plate) for plate in plates]
-    remaining = [empty_level(plate, soles, trial.rate_hz) for plate in plates]
+    remaining = [unloaded_level(plate, soles, trial.rate_hz) for plate in plates]
     levels += [level.force_n for level in remaining if level is not None]
     return CheckResult(value=max(levels, key=abs, default=np.nan), findings=remaining_offsets(trial.plate_offsets))
 
@@ -119,7 +115,7 @@ def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
     findings=_OFFSET,
     unless=("sides",),
 )
-def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
+def check_removed_offset(trial: TrialFacts, limit: float) -> CheckResult:
     """Report large offsets that were removed."""
     remaining = remaining_offsets(trial.plate_offsets)
     return CheckResult(findings=tuple(note for note in trial.plate_offsets if note not in remaining))
@@ -136,7 +132,7 @@ def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
     findings=_SILENT_CHANNEL,
     unless=("sides", "other_load", "force_unit", "labels", "zero", "moment_unit"),
 )
-def channels_without_signal(trial: TrialFacts, limit: float) -> CheckResult:
+def check_silent_channels(trial: TrialFacts, limit: float) -> CheckResult:
     """Find channels of loaded plates that have no signal."""
     if trial.evidence is None or trial.swapped_plates:
         return CheckResult()
@@ -166,7 +162,7 @@ def channels_without_signal(trial: TrialFacts, limit: float) -> CheckResult:
     },
     unless=("sides", "other_load", "force_unit", "labels", "zero", "moment_unit", "plate_gain", "frame_rate"),
 )
-def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
+def check_channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     """Find plates that agree with feet and body after correction of a simple fault."""
     evidence = trial.evidence
     if evidence is None:
@@ -189,8 +185,8 @@ def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     findings={"plate-moved": "Force-plate position"},
     unless=("sides", "other_load"),
 )
-def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
-    """Compare positions of the plates with the file; the findings are those of `channels_and_axes`."""
+def check_plate_positions(trial: TrialFacts, limit: float) -> CheckResult:
+    """Compare positions of the plates with the file; the findings are those of `check_channels_and_axes`."""
     sizes = () if trial.evidence is None else shifts_of_plates(trial.evidence)
     return CheckResult(value=max(sizes, default=np.nan))
 
@@ -209,12 +205,12 @@ def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     # exchanged or moved markers of the feet and exchanged plates have the same effect
     unless=("sides", "labels", "moved_marker", "plate_gain", "plate_axes"),
 )
-def height_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
+def check_plate_heights(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare heights of the plates with the file."""
     inputs = trial.analysis.propagation
     if trial.evidence is None or inputs is None or not trial.has_markers or trial.analysis.recording.on_poses:
         return CheckResult()
-    foot_heights = flat_feet(
+    foot_heights = measure_flat_feet(
         trial.evidence,
         trial.analysis.points,
         inputs.signals.markers,
@@ -222,7 +218,9 @@ def height_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
         trial.analysis.static.points if trial.analysis.static.source == "static trial" else {},
     )
     apart = [abs(higher) for higher in relative_heights(foot_heights).values()]
-    notes = trial.tilted_markers or plate_height(trial.evidence, foot_heights, trial.analysis.subject.height_m, limit)
+    notes = trial.tilted_markers or report_plate_heights(
+        trial.evidence, foot_heights, trial.analysis.subject.height_m, limit
+    )
     return CheckResult(value=max(apart, default=np.nan), findings=notes)
 
 
@@ -238,13 +236,13 @@ def height_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     findings={"cop-outside-sole": "Centre of pressure outside the foot outline"},
     unless=("sides",),
 )
-def pressure_within_the_foot(trial: TrialFacts, limit: float) -> CheckResult:
+def check_pressure_within_foot(trial: TrialFacts, limit: float) -> CheckResult:
     """Find contacts with a centre of pressure outside the foot."""
     if trial.evidence is None:
         return CheckResult()
     contacts = trial.analysis.contacts
     distances = [c.evidence.get("cop_distance_95_m", np.nan) for c in contacts if c.decision == "assigned"]
-    findings = pressure_beside_sole(contacts, trial.rate_hz, limit)
+    findings = report_pressure_outside_sole(contacts, trial.rate_hz, limit)
     return CheckResult(value=float(max(distances, default=np.nan)), findings=findings)
 
 
@@ -268,7 +266,7 @@ _CAUSES = "a foot off the plates, partly on a plate, or on the same plate as the
     place=40,
     limit=1.0,
 )
-def contacts(trial: TrialFacts, limit: float) -> CheckResult:
+def check_contacts(trial: TrialFacts, limit: float) -> CheckResult:
     """Check that there is at least one contact of a single foot, and list unused contacts with reasons."""
     if not trial.analysis.has_forces:
         return CheckResult("not_assessed", NO_FORCES)
@@ -288,7 +286,7 @@ def contacts(trial: TrialFacts, limit: float) -> CheckResult:
     return CheckResult("pass" if any(used.values()) else "fail", text, float(sum(used.values())), hint=hint)
 
 
-def _add_coverage(side: Side, place: int) -> None:
+def _add_coverage_check(side: Side, place: int) -> None:
     """Register the check of one leg."""
 
     @check(
@@ -300,7 +298,7 @@ def _add_coverage(side: Side, place: int) -> None:
         place=place,
         limit=0.0,
     )
-    def coverage(trial: TrialFacts, limit: float) -> CheckResult:
+    def check_coverage(trial: TrialFacts, limit: float) -> CheckResult:
         """Return the force-plate coverage of the leg."""
         if not trial.analysis.has_forces:
             return CheckResult("not_assessed", NO_FORCES)
@@ -308,7 +306,7 @@ def _add_coverage(side: Side, place: int) -> None:
 
 
 for _place, _side in enumerate(SIDES, start=50):
-    _add_coverage(_side, _place)
+    _add_coverage_check(_side, _place)
 
 
 def _measured_stance_share(analysis: TrialAnalysis, side: Side) -> CheckResult:
@@ -328,13 +326,13 @@ def _measured_stance_share(analysis: TrialAnalysis, side: Side) -> CheckResult:
         "joint moments.",
         share,
         hint=_SILENT_HINT
-        if _on_silent_plates(analysis, side)
+        if _silent_plate_contacts(analysis, side)
         else f"Use a trial in which the whole {name} foot is alone on a plate. If it loaded a plate, directly or "
         "through a step, assign the load with [contacts] override (docs/settings.md).",
     )
 
 
-def _on_silent_plates(analysis: TrialAnalysis, side: Side) -> list[str]:
+def _silent_plate_contacts(analysis: TrialAnalysis, side: Side) -> list[str]:
     """Return descriptions of contacts of this foot on plates without load."""
     return list(dict.fromkeys(reason for reason in analysis.reaction.reason[side] if SILENT in reason))
 
@@ -342,7 +340,7 @@ def _on_silent_plates(analysis: TrialAnalysis, side: Side) -> list[str]:
 def _unused_reasons(analysis: TrialAnalysis, side: Side) -> str:
     """Return reasons why no contact of this foot could be used."""
     refused = [c for c in analysis.contacts if c.decision != "assigned" and c.side in (side, None)]
-    known = [f"plate {c.plate}: {c.reason}" for c in refused] + _on_silent_plates(analysis, side)
+    known = [f"plate {c.plate}: {c.reason}" for c in refused] + _silent_plate_contacts(analysis, side)
     if known:
         return "; ".join(known)
     floor = analysis.reaction.on_floor[side]
@@ -360,7 +358,7 @@ def _unused_reasons(analysis: TrialAnalysis, side: Side) -> str:
     place=60,
     limit=0.0,
 )
-def joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
+def check_joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
     """Check that at least one frame has joint moments of a stance leg."""
     if not trial.analysis.has_forces:
         return CheckResult("not_assessed", NO_FORCES)
@@ -409,7 +407,7 @@ def stance_moments_known(analysis: TrialAnalysis) -> BoolArray:
     shown=(100.0, "%"),
     findings={"other-load": "Load without a foot"},
 )
-def loads_without_a_foot(trial: TrialFacts, limit: float) -> CheckResult:
+def check_loads_without_foot(trial: TrialFacts, limit: float) -> CheckResult:
     """Find loads of plates without a foot."""
     loads = trial.unexplained_loads
     findings = (other_load_finding(loads, trial.rate_hz),) if loads else ()
@@ -417,7 +415,7 @@ def loads_without_a_foot(trial: TrialFacts, limit: float) -> CheckResult:
     return CheckResult(value=value if trial.evidence is not None else np.nan, findings=findings)
 
 
-def other_load_finding(loads: Sequence[OtherLoad], rate_hz: float) -> Diagnostic:
+def other_load_finding(loads: Sequence[LoadWithoutFoot], rate_hz: float) -> Diagnostic:
     """Return one finding about all loads without a foot, with the largest force as its value."""
     descriptions = "; ".join(
         f"plate {load.plate}, {load.start_s:.2f} to {load.end_s:.2f} s, up to {load.peak_n:.0f} N" for load in loads

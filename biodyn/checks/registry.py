@@ -10,13 +10,13 @@ from operator import attrgetter
 from typing import Any, Literal, Protocol, TypeVar
 
 from biodyn.diagnostics import Diagnostic, Status
-from biodyn.library.load import load_table
 from biodyn.library.registry import Registry
+from biodyn.library.toml_files import load_table
 from biodyn.settings import Settings
 
 #: Subject of a check, which determines where it is shown:
 #: "recording"  do markers, plates and subject contradict each other? A row of the table "Checks of the data" and of
-#:              `data_checks` in run.json; its findings decide the verdict.
+#:              `data_checks_section` in run.json; its findings decide the verdict.
 #: "result"     can the numbers be used? A line below the verdict and of `checks` in run.json; its status decides.
 #: "finding"    shown only by its findings.
 #: "file"       run by `biodyn check FILE` without an analysis.
@@ -27,7 +27,7 @@ LATE = 1000.0
 
 
 class Facts(Protocol):
-    """Input of a check function; see `facts.TrialFacts` and `files.FileFacts`."""
+    """Input of a check function; see `trial_facts.TrialFacts` and `files.FileFacts`."""
 
     @property
     def settings(self) -> Settings:
@@ -97,7 +97,7 @@ class CheckDefinition:
     essential: bool
     covers: tuple[str, ...]
 
-    def ask(self, facts: Facts) -> CheckResult:
+    def evaluate(self, facts: Facts) -> CheckResult:
         """Run the check; the result has both value and limit, or neither."""
         limit = attrgetter(self.limit)(facts.settings) if isinstance(self.limit, str) else self.limit
         if isinstance(limit, str):  # "auto" depends on the trial
@@ -131,7 +131,7 @@ def check(
 ) -> Callable[[_Function], _Function]:
     """Register the function as a check; for the parameters see `CheckDefinition`."""
 
-    def add(run: _Function) -> _Function:
+    def register(run: _Function) -> _Function:
         definition = CheckDefinition(
             code, title, compares, causes, run, place, kind, limit, unit, shown, findings or {}, unless, turn, source,
             essential, covers,
@@ -139,7 +139,7 @@ def check(
         _CHECKS.add(code, definition, place)
         return run
 
-    return add
+    return register
 
 
 def checks_of_kind(*kinds: Kind) -> tuple[CheckDefinition, ...]:
@@ -147,7 +147,7 @@ def checks_of_kind(*kinds: Kind) -> tuple[CheckDefinition, ...]:
     return tuple(definition for definition in _CHECKS.values() if not kinds or definition.kind in kinds)
 
 
-def ask_in_turn(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
+def run_checks_in_order(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
     """Run the checks of the given kinds in order of `turn`, except for those suppressed by earlier findings (`unless`).
 
     A suppressed check reports only its number; it is skipped if it has none.
@@ -160,7 +160,7 @@ def ask_in_turn(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
                 f"check '{definition.code}' refers to '{later[0]}' in unless, which does not run before it"
             )
         silent = any(results[code].findings for code in definition.unless)
-        result = CheckResult() if silent and definition.shown is None else definition.ask(facts)
+        result = CheckResult() if silent and definition.shown is None else definition.evaluate(facts)
         results[definition.code] = replace(result, findings=()) if silent else result
     return results
 

@@ -9,30 +9,37 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.body import with_consistency
-from biodyn.checks.estimators.residual import begin_with
-from biodyn.checks.facts import TrialFacts
-from biodyn.checks.registry import CheckDefinition, CheckResult, Kind, ask_in_turn, checks_of_kind, finding_title
+from biodyn.checks.estimators.residual import codes_of_residual_causes
+from biodyn.checks.registry import (
+    CheckDefinition,
+    CheckResult,
+    Kind,
+    checks_of_kind,
+    finding_title,
+    run_checks_in_order,
+)
+from biodyn.checks.trial_facts import TrialFacts
 from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, Status, Verdict, worst_status
 
 
-def examine(analysis: TrialAnalysis) -> TrialAnalysis:
+def check_recording(analysis: TrialAnalysis) -> TrialAnalysis:
     """Return the analysis with values and findings of the checks of the recording.
 
     Causes are checked first; their findings suppress checks that would detect consequences.
     """
-    results = ask_in_turn(TrialFacts(analysis.before_estimate), "recording", "finding")
-    diagnostics = _with(analysis.diagnostics, results.values())
+    results = run_checks_in_order(TrialFacts(analysis.before_estimate), "recording", "finding")
+    diagnostics = _with_new_findings(analysis.diagnostics, results.values())
     return replace(analysis, diagnostics=diagnostics, data_checks=_all_outcomes("recording", results, diagnostics))
 
 
-def judge(analysis: TrialAnalysis) -> TrialAnalysis:
+def add_verdict(analysis: TrialAnalysis) -> TrialAnalysis:
     """Return the analysis with its verdict, and with the numerical consistency of its torques if it was not yet computed.
 
     This is the last step, after `examine`.
     """
     analysis = with_consistency(analysis)
-    results = ask_in_turn(TrialFacts(analysis.before_estimate), "result")
-    diagnostics = _with(analysis.diagnostics, results.values())
+    results = run_checks_in_order(TrialFacts(analysis.before_estimate), "result")
+    diagnostics = _with_new_findings(analysis.diagnostics, results.values())
     outcomes = _all_outcomes("result", results, diagnostics)
     return replace(analysis, diagnostics=diagnostics, verdict=verdict_of(outcomes, diagnostics))
 
@@ -43,7 +50,7 @@ def verdict_of(outcomes: Sequence[Check], findings: Sequence[Diagnostic]) -> Ver
     Findings of severity `info` are ignored. A check that was not assessed is ignored, unless it is essential; in this case the
     trial is not assessed.
     """
-    decisive = [check for check in outcomes if check.status in ("warn", "fail") or _is_missed(check)]
+    decisive = [check for check in outcomes if check.status in ("warn", "fail") or _is_essential_unassessed(check)]
     covered = {code for check in decisive for code in check.covers}
     causes = [  # findings describe causes, checks their consequences
         Check(note.code, finding_title(note.code), note.status, note.message, hint=note.hint)
@@ -54,15 +61,15 @@ def verdict_of(outcomes: Sequence[Check], findings: Sequence[Diagnostic]) -> Ver
     causes += decisive
     order = list(STATUS_WORDS)
     causes.sort(key=lambda cause: order.index(cause.status))
-    first = begin_with([cause.code for cause in causes], findings)
+    first = codes_of_residual_causes([cause.code for cause in causes], findings)
     return Verdict(worst_status(cause.status for cause in causes), tuple(outcomes), tuple(causes), first)
 
 
-def _is_missed(check: Check) -> bool:
+def _is_essential_unassessed(check: Check) -> bool:
     return check.status == "not_assessed" and check.essential
 
 
-def _with(diagnostics: tuple[Diagnostic, ...], results: Iterable[CheckResult]) -> tuple[Diagnostic, ...]:
+def _with_new_findings(diagnostics: tuple[Diagnostic, ...], results: Iterable[CheckResult]) -> tuple[Diagnostic, ...]:
     """Return the findings with the new findings of the checks, without duplicates."""
     new = [note for result in results for note in result.findings if note not in diagnostics]
     return (*diagnostics, *new)

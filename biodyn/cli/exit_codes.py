@@ -27,7 +27,7 @@ class StoppedError(SystemExit):
 
 def main() -> None:
     """Run the command `biodyn`. An unexpected error ends with one sentence and exit code 70."""
-    from biodyn.cli.screen import escape_unprintable
+    from biodyn.cli.console_output import escape_unprintable
     from biodyn.threads import use_one_thread
 
     use_one_thread()
@@ -67,14 +67,14 @@ def exit_on_signals() -> None:
     import signal
     from types import FrameType
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def stop_program(number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_IGN)  # a second signal would interrupt the clean-up
         raise StoppedError(128 + number)
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, stop)
+            signal.signal(number, stop_program)
 
 
 def report_program_error(error: Exception) -> None:
@@ -107,19 +107,19 @@ def report_program_error(error: Exception) -> None:
 
 
 @contextmanager
-def plain_errors() -> Iterator[None]:
+def exit_on_expected_error() -> Iterator[None]:
     """Print an expected error as one sentence on standard error and exit with code 2."""
     import typer
 
     try:
         yield
     except BiodynError as error:
-        _refuse(error)
+        _print_error_and_exit(error)
     except (OSError, MemoryError) as error:
         refusal = system_refusal(error)
         if refusal is None:
             raise
-        _refuse(refusal)
+        _print_error_and_exit(refusal)
     except EOFError as error:  # typer would take it for the end of standard input
         raise RuntimeError(f"unexpected end of data: {error}") from error
     except KeyboardInterrupt:
@@ -131,7 +131,7 @@ def plain_errors() -> Iterator[None]:
         raise
 
 
-def _refuse(error: BiodynError) -> NoReturn:
+def _print_error_and_exit(error: BiodynError) -> NoReturn:
     import typer
 
     print(f"biodyn: {error.message}{' ' + error.hint if error.hint else ''}", file=sys.stderr)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biodyn.cli.exit_codes import CHECKS_FAILED, plain_errors
-from biodyn.cli.options import number
-from biodyn.cli.screen import open_console, open_in_browser, print_diagnostics, print_lines, progress
+from biodyn.cli.console_output import open_console, open_in_browser, print_diagnostics, print_lines, show_progress
+from biodyn.cli.exit_codes import CHECKS_FAILED, exit_on_expected_error
+from biodyn.cli.options import parse_number
 
 if TYPE_CHECKING:
     from biodyn.recording import PlateCalibration
@@ -47,9 +47,9 @@ def check(
 ) -> None:
     """Show the content of a recording: marker set, force plates, likely problems."""
     console = open_console()
-    with plain_errors():
+    with exit_on_expected_error():
         from biodyn.errors import SettingsError
-        from biodyn.trial.inspect import check_file, start_marker_set, write_check_page
+        from biodyn.trial.inspection import check_file, write_check_page, write_marker_set_template
 
         if write_marker_set is not None:
             if settings is not None or marker_set is not None or out is not None or open_page:
@@ -58,7 +58,7 @@ def check(
                     "--open.",
                     "Write the file first, then try it.",
                 )
-            print_lines(console, f"Written: {start_marker_set(file, write_marker_set)}")
+            print_lines(console, f"Written: {write_marker_set_template(file, write_marker_set)}")
             return
         page = None
         if out is None and not open_page:
@@ -87,7 +87,7 @@ def plates(
     pole_mass: Annotated[
         float | None,
         typer.Option(
-            help="Mass of the pole, kg. Default: estimated, which is less accurate.", metavar="KG", parser=number
+            help="Mass of the pole, kg. Default: estimated, which is less accurate.", metavar="KG", parser=parse_number
         ),
     ] = None,
     known_mass: Annotated[
@@ -96,7 +96,7 @@ def plates(
             help="A mass that rests on each plate for some seconds in one of the recordings, kg. Without it, the "
             "common gain of the channels of a plate is not determined.",
             metavar="KG",
-            parser=number,
+            parser=parse_number,
         ),
     ] = None,
     out: Annotated[
@@ -113,14 +113,14 @@ def plates(
 ) -> None:
     """Find errors of force plates in pole trials or in walks: position, orientation and sensitivity of each plate."""
     console = open_console()
-    with plain_errors():
+    with exit_on_expected_error():
         from biodyn.errors import ResultError
         from biodyn.recording import PlateCalibration
 
         if out is not None and out.exists() and not force:
             raise ResultError(f"'{out}' exists.", "Choose another --out, or replace it with --force.")
         earlier = [PlateCalibration.read(path) for path in apply or ()]
-        with progress(console) as step:
+        with show_progress(console) as step:
             step("reading")
             lines, calibration = _plate_errors(trials, pole_mass, known_mass, earlier, step)
         print_lines(console, *lines)
@@ -151,10 +151,10 @@ def _plate_errors(
             )
         of_walks = plates_from_walks(trials[0], step)
         return of_walks.lines(), of_walks.calibration
-    from biodyn.trial.plate_check import plates as check_plates
+    from biodyn.trial.pole_calibration import plates as check_plates
 
     found = check_plates(trials, pole_mass, known_mass)
-    return [*found.lines(), *(line for one in earlier for line in found.errors_with(one))], found.calibration
+    return [*found.lines(), *(line for one in earlier for line in found.error_lines(one))], found.calibration
 
 
 def models(
@@ -164,7 +164,7 @@ def models(
 ) -> None:
     """List the available skeletons, marker sets, anthropometric tables and hip regressions."""
     console = open_console()
-    with plain_errors():
+    with exit_on_expected_error():
         from biodyn.model.from_library.user_tables import landmark_catalogue, table_catalogue
 
         for heading, rows in landmark_catalogue() if landmarks else table_catalogue():
@@ -181,10 +181,10 @@ def unpack(
 ) -> None:
     """Convert a .b3d archive of AddBiomechanics to a folder of recordings."""
     console = open_console()
-    with plain_errors():
-        with progress(console) as step:
+    with exit_on_expected_error():
+        with show_progress(console) as step:
             step("unpacking")
-            from biodyn.trial.unpack import unpack as unpack_archive
+            from biodyn.trial.archive_unpacking import unpack as unpack_archive
 
             unpacked = unpack_archive(archive, out, force=force)
         print_lines(console, *(f"info: {note}" for note in unpacked.notes))
@@ -203,13 +203,13 @@ norms = typer.Typer(
 def list_norms() -> None:
     """List the norms of the library: people, ages, speeds, source and licence."""
     console = open_console()
-    with plain_errors():
+    with exit_on_expected_error():
         from biodyn.library.tables import entry_names
         from biodyn.variables.norms import SPEED_WORDS, load_norm_set
 
         for name in entry_names("norms"):
             norm_set = load_norm_set(name)
-            low, high = norm_set.speeds
+            low, high = norm_set.speed_range
             table = norm_set.table
             contents = [f"{len(table[kind])} {kind}s" for kind in ("curve", "scalar") if table.get(kind)]
             print_lines(
@@ -239,15 +239,15 @@ def build(
 ) -> None:
     """Build norms from the healthy people of a study: curves by walking speed with 95 % prediction bands."""
     console = open_console()
-    with plain_errors():
-        with progress(console) as step:
-            from biodyn.study.own_norms import build_norms
+    with exit_on_expected_error():
+        with show_progress(console) as step:
+            from biodyn.study.laboratory_norms import build_norms
 
             step("building norms")
             built = build_norms(
                 study, out, name=name, groups=group, conditions=condition, licence=licence, replace=force
             )
-        low, high = built.speeds
+        low, high = built.speed_range
         print_lines(
             console,
             f"{built.group}: {len(built.table['curve'])} curves, {built.table['band']}, dimensionless speed "

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from biodyn.cli.exit_codes import plain_errors
+from biodyn.cli.exit_codes import exit_on_expected_error
 from biodyn.errors import InputFileError, SettingsError
 
 
@@ -17,7 +17,7 @@ def open_page(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
 ) -> None:
     """Open a local page to look at, correct, run and review a folder of recordings."""
-    with plain_errors():
+    with exit_on_expected_error():
         if not folder.is_dir():
             raise InputFileError(f"'{folder}' is not a folder.", "Give the folder of the recordings.")
         if any(find_spec(name) is None for name in ("starlette", "uvicorn", "tomlkit")):

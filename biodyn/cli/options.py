@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 
-def number(text: str) -> float:
+def parse_number(text: str) -> float:
     """Parse a number; a decimal comma is accepted. Raises BadParameter with the text if it is not a number."""
     try:
         return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
@@ -17,10 +17,10 @@ def number(text: str) -> float:
         raise typer.BadParameter(f"'{text}' is not a number such as 76.5.") from None
 
 
-Mass = Annotated[float | None, typer.Option("--mass", help="Body mass, kg.", metavar="KG", parser=number)]
-Height = Annotated[float | None, typer.Option("--height", help="Body height, m.", metavar="M", parser=number)]
+Mass = Annotated[float | None, typer.Option("--mass", help="Body mass, kg.", metavar="KG", parser=parse_number)]
+Height = Annotated[float | None, typer.Option("--height", help="Body height, m.", metavar="M", parser=parse_number)]
 Age = Annotated[
-    float | None, typer.Option("--age", help="Age, years; selects the norms.", metavar="YEARS", parser=number)
+    float | None, typer.Option("--age", help="Age, years; selects the norms.", metavar="YEARS", parser=parse_number)
 ]
 Sex = Annotated[str | None, typer.Option("--sex", help="Sex, for segment masses.", metavar="female|male")]
 AffectedSide = Annotated[
@@ -40,27 +40,21 @@ Preset = Annotated[
 Entries = Annotated[
     list[str] | None,
     typer.Option(
-        "--set",
-        help="Override one setting, e.g. model.fit=session. May be repeated.",
-        metavar="SECTION.KEY=VALUE",
+        "--set", help="Override one setting, e.g. model.fit=session. May be repeated.", metavar="SECTION.KEY=VALUE"
     ),
 ]
 Plates = Annotated[
-    Path | None,
-    typer.Option(help="Calibration of the force plates, written by 'biodyn plates'.", metavar="FILE.toml"),
+    Path | None, typer.Option(help="Calibration of the force plates, written by 'biodyn plates'.", metavar="FILE.toml")
 ]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Also write report.pdf, a few A4 pages for the patient file.")]
 Head = Annotated[
     Path | None,
     typer.Option(
-        "--head",
-        help="Header of the PDF pages: laboratory, address, signed_by and further lines.",
-        metavar="HEAD.toml",
+        "--head", help="Header of the PDF pages: laboratory, address, signed_by and further lines.", metavar="HEAD.toml"
     ),
 ]
 Workers = Annotated[
-    int | None,
-    typer.Option(help="Number of processes on this machine. Default: one per core.", min=1, metavar="N"),
+    int | None, typer.Option(help="Number of processes on this machine. Default: one per core.", min=1, metavar="N")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print every check, finding and decision.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing result folder.")]
@@ -68,6 +62,6 @@ OpenPage = Annotated[bool, typer.Option("--open", help="Open the report in the b
 ResultFolder = Annotated[Path, typer.Argument(help="A result folder of 'biodyn run'.", metavar="RESULT_DIR")]
 
 
-def model_entry(model: Path) -> str:
+def model_setting_entry(model: Path) -> str:
     """Return the setting of an OpenSim model in the form of `--set`."""
     return f"model.osim={json.dumps(str(model.absolute()), ensure_ascii=False)}"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from biodyn.cli.exit_codes import plain_errors
+from biodyn.cli.console_output import open_console, print_lines, show_progress
+from biodyn.cli.exit_codes import exit_on_expected_error
 from biodyn.cli.options import Head, Pdf, ResultFolder, Verbose
-from biodyn.cli.screen import open_console, print_lines, progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,11 +44,11 @@ def compare(
     """Compare two analyses of a recording and explain the differences, or two sessions of a person."""
     max_rows = 10  # rows of the table without --verbose
     console = open_console()
-    with plain_errors():
+    with exit_on_expected_error():
         if (first / "study.json").is_file() and (second / "study.json").is_file():
             _compare_sessions(first, second, out, console)
             return
-        with progress(console) as step:
+        with show_progress(console) as step:
             from biodyn.trial.differences import compare as compare_results
 
             step("comparing")
@@ -77,13 +77,13 @@ def compare(
             )
         summary = comparison.summary()
         print_lines(
-            console, *(summary if verbose else _merged_facts(summary, [fact.cause for fact in comparison.facts]))
+            console, *(summary if verbose else _merge_facts(summary, [fact.cause for fact in comparison.facts]))
         )
         if folder is not None:
             print_lines(console, f"Comparison: {folder} (begin with report.html)")
 
 
-def _merged_facts(summary: Sequence[str], causes: Sequence[str]) -> Iterator[str]:
+def _merge_facts(summary: Sequence[str], causes: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a comparison with one fact per cause, and the number of the others."""
     counts = Counter(causes)
     for line in summary:
@@ -124,8 +124,8 @@ def export(
 ) -> None:
     """Write a result for other programs: OpenSim, C3D, MATLAB, spreadsheets."""
     console = open_console()
-    with plain_errors():
-        with progress(console) as step:
+    with exit_on_expected_error():
+        with show_progress(console) as step:
             step("exporting")
             from biodyn.trial.export import export as export_result
 
@@ -135,26 +135,22 @@ def export(
 
 
 def replay(
-    result: ResultFolder,
-    method: Annotated[str, typer.Option(help="Integrator: euler, rk4 or solve_ivp.")] = "rk4",
+    result: ResultFolder, method: Annotated[str, typer.Option(help="Integrator: euler, rk4 or solve_ivp.")] = "rk4"
 ) -> None:
     """Simulate the model forward with the computed torques and compare with the recorded motion."""
     console = open_console()
-    with plain_errors():
-        with progress(console) as step:
-            from biodyn.trial.replay import changed_files
+    with exit_on_expected_error():
+        with show_progress(console) as step:
+            from biodyn.trial.replay import changed_file_sentences
             from biodyn.trial.replay import replay as replay_result
             from biodyn.verification.integrators import Method
             from biodyn.verification.replay import ReplayOptions
 
-            notes = changed_files(result)
+            notes = changed_file_sentences(result)
             replayed = replay_result(result, ReplayOptions(cast(Method, method)), progress=step)
             folder = replayed.save(result, progress=step)
         print_lines(
-            console,
-            *replayed.summary(),
-            *notes,
-            f"Replay: {folder} ('biodyn report {result}' adds it to the report)",
+            console, *replayed.summary(), *notes, f"Replay: {folder} ('biodyn report {result}' adds it to the report)"
         )
 
 
@@ -171,14 +167,14 @@ def report(
     """Regenerate the figures and report of a result folder."""
     console = open_console()
     notes: list[str] = []
-    with plain_errors(), progress(console) as step:
+    with exit_on_expected_error(), show_progress(console) as step:
         if (result / "study.json").is_file():
             from biodyn.study.study import rerender_study_report
 
             rerender_study_report(result, step, pdf=pdf, head=head)
         else:
-            from biodyn.trial.run import remake_report
+            from biodyn.trial.run import regenerate_report
 
-            remake_report(result, progress=step, say=notes.append, pdf=pdf, head=head)
+            regenerate_report(result, progress=step, say=notes.append, pdf=pdf, head=head)
     pages = ("report.html", "report.pdf") if pdf else ("report.html",)
     print_lines(console, *notes, *(f"Report: {result / page}" for page in pages))

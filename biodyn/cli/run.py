@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biodyn.cli.exit_codes import BAD_INPUT, CHECKS_FAILED, plain_errors
+from biodyn.cli.console_output import (
+    RunOptions,
+    open_console,
+    print_data,
+    print_lines,
+    print_result,
+    show_progress,
+    summary_lines,
+)
+from biodyn.cli.exit_codes import BAD_INPUT, CHECKS_FAILED, exit_on_expected_error
 from biodyn.cli.options import (
     AffectedSide,
     Age,
@@ -30,7 +39,6 @@ from biodyn.cli.options import (
     Sex,
     Verbose,
 )
-from biodyn.cli.screen import RunOptions, open_console, print_data, print_lines, print_result, progress, summary_lines
 from biodyn.errors import (
     BiodynError,
     InputFileError,
@@ -146,8 +154,8 @@ def run(
     timings: Annotated[bool, typer.Option("--timings", help="Print the time of each step.")] = False,
 ) -> None:
     """Analyse one walk or several: joint torques, moments, angles, powers, tables, figures and a report."""
-    from biodyn.output.report.paper import paper_format
-    from biodyn.output.store.folder import default_folder
+    from biodyn.output.report.pdf_report import chosen_letterhead
+    from biodyn.output.store.folder import default_result_folder
 
     options = RunOptions(
         quiet=quiet,
@@ -178,11 +186,11 @@ def run(
         timings=timings,
     )
     console = open_console(on_error=as_json)
-    with plain_errors():
-        paper_format(pdf, head)  # raises before any work is done
+    with exit_on_expected_error():
+        chosen_letterhead(pdf, head)  # raises before any work is done
         if len(walks) > 1:
-            raise typer.Exit(_analyse_each(walks, out, options, console))
-        failed = analyse(walks[0], out if out is not None else default_folder(walks[0]), options, console)
+            raise typer.Exit(_analyse_each_walk(walks, out, options, console))
+        failed = analyse(walks[0], out if out is not None else default_result_folder(walks[0]), options, console)
     if failed:
         raise typer.Exit(CHECKS_FAILED)
 
@@ -195,7 +203,7 @@ def demo(
     open_page: OpenPage = False,
 ) -> None:
     """Analyse the sample walk of biodyn; needs no data of your own."""
-    with plain_errors():
+    with exit_on_expected_error():
         walk = sample_folder(Path(__file__).parents[1]) / SAMPLE_WALK
     run([walk], out=out, force=force, open_page=open_page)
 
@@ -216,30 +224,30 @@ def sample_folder(package: Path) -> Path:
 
 def analyse(walk: Path, folder: Path, options: RunOptions, console: Console) -> bool:
     """Analyse a walk, write its result and print a summary; return whether its checks failed."""
-    from biodyn.output.store.folder import require_free
+    from biodyn.output.store.folder import require_usable_folder
 
     start_s = time.perf_counter()
-    require_free(folder, options.force)  # raises before any work is done
-    with progress(console, options.heading) as step:
+    require_usable_folder(folder, options.force)  # raises before any work is done
+    with show_progress(console, options.heading) as step:
         from biodyn.rigid_body import compilation_note
 
         note = compilation_note()
         if note:
             print_lines(console, note)
         from biodyn.trial.bodies.opensim import run_on_model
-        from biodyn.trial.files import needs_model
         from biodyn.trial.request import trial_request
         from biodyn.trial.result import TrialResult
         from biodyn.trial.run import run_request
         from biodyn.trial.sensitivity import vary_request
+        from biodyn.trial.trial_files import needs_model
 
-        inputs = {**options.inputs, "static_frames": _frame_range(options.inputs["static_frames"])}
+        inputs = {**options.inputs, "static_frames": _parse_frame_range(options.inputs["static_frames"])}
         names_model = any(inputs[name] is not None for name in ("model", "ik_setup", "scale_setup"))
         if names_model or needs_model(walk):
-            _require_applicable(walk, inputs)
+            _require_applicable_options(walk, inputs)
         request = trial_request(walk, **inputs)
         if names_model:
-            _print_ignored(request, console)
+            _print_ignored_settings(request, console)
         result: TrialResult | CoordinateResult
         if options.factors is not None:
             result = vary_request(request, options.factors, step)
@@ -269,12 +277,12 @@ def analyse(walk: Path, folder: Path, options: RunOptions, console: Console) -> 
 
 def _print_timings(folder: Path, total_s: float, console: Console) -> None:
     from biodyn.output.store.folder import TIMINGS_ENTRY
-    from biodyn.trial.clock import timing_lines
+    from biodyn.trial.step_timing import timing_lines
 
     print_lines(console, *timing_lines(_read_record(folder)[TIMINGS_ENTRY], total_s))
 
 
-def _frame_range(text: str | None) -> tuple[int, int] | None:
+def _parse_frame_range(text: str | None) -> tuple[int, int] | None:
     """Parse "A-B" as first and last frame; StaticTrialError for any other text."""
     if text is None:
         return None
@@ -289,7 +297,7 @@ def _frame_range(text: str | None) -> tuple[int, int] | None:
 # -- On an OpenSim model ------------------------------------------------------------------------------------------------
 
 
-def _require_applicable(motion: Path, inputs: Mapping[str, Any]) -> None:
+def _require_applicable_options(motion: Path, inputs: Mapping[str, Any]) -> None:
     """Raise SettingsError for an option, or a setting of --set, that does not apply to an OpenSim model."""
     from biodyn.trial.bodies.opensim import FOLLOWED
     from biodyn.trial.bodies.opensim_motion import holds_coordinates
@@ -312,24 +320,24 @@ def _require_applicable(motion: Path, inputs: Mapping[str, Any]) -> None:
                 + (" with coordinates: the model has its own size and mass." if has_coordinates else ".")
             )
     for entry in inputs["entries"]:
-        if not _is_followed(entry.partition("=")[0].strip()):
+        if not _applies_to_model(entry.partition("=")[0].strip()):
             raise SettingsError(f"'{entry}' does not apply to --model. Settings that apply: {', '.join(FOLLOWED)}.")
 
 
-def _print_ignored(request: TrialRequest, console: Console) -> None:
+def _print_ignored_settings(request: TrialRequest, console: Console) -> None:
     """Print a warning about settings that do not apply to an OpenSim model."""
     ignored = [
         name
         for section, table in request.settings.model_dump(exclude_unset=True).items()
         if isinstance(table, Mapping)
         for key in table
-        if not _is_followed(name := f"{section}.{key}")
+        if not _applies_to_model(name := f"{section}.{key}")
     ]
     if ignored:
         print_lines(console, f"warning: settings that do not apply to --model are ignored: {', '.join(ignored)}.")
 
 
-def _is_followed(name: str) -> bool:
+def _applies_to_model(name: str) -> bool:
     """Whether a setting, "section.key", applies to an OpenSim model."""
     from biodyn.trial.bodies.opensim import FOLLOWED
 
@@ -339,7 +347,7 @@ def _is_followed(name: str) -> bool:
 # -- Several walks ------------------------------------------------------------------------------------------------------
 
 
-def _analyse_each(walks: Sequence[Path], out: Path | None, options: RunOptions, console: Console) -> int:
+def _analyse_each_walk(walks: Sequence[Path], out: Path | None, options: RunOptions, console: Console) -> int:
     """Analyse walks one after the other, each into its own folder; return the worst exit code.
 
     An error of a walk is printed in one sentence, and the next walk is analysed. Raises ResultError before any work is done if
@@ -373,7 +381,7 @@ def _analyse_each(walks: Sequence[Path], out: Path | None, options: RunOptions, 
 
 def _free_folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[Path]:
     """Return the result folder of each walk; ResultError if one is in use or shared."""
-    from biodyn.output.store.folder import RECORD_NAME, default_folder, require_free
+    from biodyn.output.store.folder import RECORD_NAME, default_result_folder, require_usable_folder
 
     if out is not None and (out / RECORD_NAME).exists():
         raise ResultError(
@@ -384,7 +392,7 @@ def _free_folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[
     # compared without case, because results may be moved to file systems that ignore it
     taken: dict[str, tuple[Path, Path]] = {}
     for walk in walks:
-        folder = default_folder(walk) if out is None else out / default_folder(walk).name
+        folder = default_result_folder(walk) if out is None else out / default_result_folder(walk).name
         name = folder.name.casefold()
         if name in taken:
             earlier, earlier_folder = taken[name]
@@ -394,10 +402,9 @@ def _free_folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[
             if folder.name != earlier_folder.name:
                 where = "would be written into folders whose names differ only in case, one folder on Windows and macOS"
             raise ResultError(
-                f"'{earlier}' and '{walk}' {where}: '{folder}'.",
-                "Analyse them separately with different --out.",
+                f"'{earlier}' and '{walk}' {where}: '{folder}'.", "Analyse them separately with different --out."
             )
-        require_free(folder, force)
+        require_usable_folder(folder, force)
         taken[name] = walk, folder
         folders.append(folder)
     return folders

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biodyn.cli.exit_codes import CHECKS_FAILED, SOME_FAILED, plain_errors
+from biodyn.cli.console_output import SEVERITY_STYLE, STATUS_STYLE, open_console, print_lines, status_text, wrap_text
+from biodyn.cli.exit_codes import CHECKS_FAILED, SOME_FAILED, exit_on_expected_error
 from biodyn.cli.options import (
     AffectedSide,
     Age,
@@ -25,9 +26,8 @@ from biodyn.cli.options import (
     Sex,
     Verbose,
     Workers,
-    model_entry,
+    model_setting_entry,
 )
-from biodyn.cli.screen import SEVERITY_STYLE, STATUS_STYLE, as_status, open_console, print_lines, wrap_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,17 +88,17 @@ def study(
 ) -> None:
     """Analyse a folder of recordings: one data set, group results, a report. Resumes after an interruption."""
     console = open_console()
-    with plain_errors(), _before_the_first_trial(console):
-        from biodyn.output.report.paper import paper_format
+    with exit_on_expected_error(), _explain_early_interruption(console):
+        from biodyn.output.report.pdf_report import chosen_letterhead
         from biodyn.study import Study
         from biodyn.study.discovery import plan_lines, write_definition
 
-        paper = paper_format(pdf, head)
+        paper = chosen_letterhead(pdf, head)
         overrides = list(entries or ())
         if model is not None:
-            overrides.append(model_entry(model))
+            overrides.append(model_setting_entry(model))
         opened = Study.open(source, preset, overrides, None if reports is None else reports.value, plates)
-    with plain_errors():
+    with exit_on_expected_error():
         if dry_run or init:
             print_lines(console, *plan_lines(opened.plan))
             if init:
@@ -106,7 +106,7 @@ def study(
             return
         folder = out if out is not None else opened.default_folder
         options = {"workers": workers, "scheduler": scheduler, "retry_failed": retry_failed, "paper": paper}
-        progress = _run(console, opened, folder, verbose, options)
+        progress = _run_study(console, opened, folder, verbose, options)
         print_lines(console, f"Study: {folder} (begin with report.html)")
     _exit_with_status(progress)
 
@@ -150,19 +150,19 @@ def session(
 ) -> None:
     """Analyse the walks of one person and day: one subject model, all cycles, means and repeatability, one report."""
     console = open_console()
-    with plain_errors(), _before_the_first_trial(console):
-        from biodyn.output.report.paper import paper_format
+    with exit_on_expected_error(), _explain_early_interruption(console):
+        from biodyn.output.report.pdf_report import chosen_letterhead
         from biodyn.study import open_session
 
-        overrides = [*(entries or ()), *([] if model is None else [model_entry(model)])]
+        overrides = [*(entries or ()), *([] if model is None else [model_setting_entry(model)])]
         opened = open_session(
             walks, preset, overrides, static, mass, plates, height_m=height, age_years=age, sex=sex, side=side
         )
         folder = out if out is not None else opened.default_folder
-        paper = paper_format(pdf, head)
-    with plain_errors():
+        paper = chosen_letterhead(pdf, head)
+    with exit_on_expected_error():
         options = {"workers": workers, "retry_failed": retry_failed, "force": force, "paper": paper}
-        progress = _run(console, opened, folder, verbose, options)
+        progress = _run_study(console, opened, folder, verbose, options)
         print_lines(console, f"Session: {folder} (begin with report.html)")
     _exit_with_status(progress)
 
@@ -176,7 +176,7 @@ def _exit_with_status(progress: Progress) -> None:
 
 
 @contextmanager
-def _before_the_first_trial(console: Console) -> Iterator[None]:
+def _explain_early_interruption(console: Console) -> Iterator[None]:
     """Print what an interruption of imports and discovery means."""
     try:
         yield
@@ -185,24 +185,24 @@ def _before_the_first_trial(console: Console) -> Iterator[None]:
         raise
 
 
-def _run(console: Console, opened: Study, folder: Path, verbose: bool, options: dict[str, Any]) -> Progress:
+def _run_study(console: Console, opened: Study, folder: Path, verbose: bool, options: dict[str, Any]) -> Progress:
     """Run a study with a progress line, print failures at once and the outcome at the end; return the counts."""
     from biodyn.study.study import Progress
 
     progress = Progress(len(opened.plan.trials))
     try:
         with console.status("starting") as status:
-            on_outcome, on_step = _callbacks(console, status, progress)
+            on_outcome, on_step = _study_callbacks(console, status, progress)
             opened.run(folder, on_outcome=on_outcome, say=on_step, **options)
     except (KeyboardInterrupt, SystemExit):
-        print_lines(console, f"Stopped: {progress.remaining()} The same command resumes where it stopped.")
+        print_lines(console, f"Stopped: {progress.remaining_text()} The same command resumes where it stopped.")
         raise
     print_lines(console, f"{progress.line()}.")
     _print_verdicts(console, folder, verbose)
     return progress
 
 
-def _callbacks(
+def _study_callbacks(
     console: Console, status: Any, progress: Progress
 ) -> tuple[Callable[[Outcome], None], Callable[[str], None]]:
     """Return the functions to call with each outcome and with each step of a study.
@@ -215,7 +215,7 @@ def _callbacks(
     def on_step(text: str) -> None:
         nonlocal step
         step = text
-        status.update(as_status(f"{text} ..."))
+        status.update(status_text(f"{text} ..."))
         if not console.is_terminal:
             console.print(text, highlight=False)
 
@@ -225,7 +225,7 @@ def _callbacks(
         if outcome.failed and not outcome.kept:
             text = f"failed: {outcome.subject}/{outcome.trial}: {outcome.reason}"
             print_lines(console, text, style=SEVERITY_STYLE["error"])
-        status.update(as_status(f"{step}: {progress.line()}"))
+        status.update(status_text(f"{step}: {progress.line()}"))
         if not console.is_terminal and time.monotonic() - printed_s > interval_s:
             printed_s = time.monotonic()
             console.print(progress.line(), highlight=False)

@@ -25,7 +25,7 @@ from biodyn.comparison.exchange import (
 from biodyn.comparison.segments import PLANES, MovingBody
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
 from biodyn.errors import ResultError
-from biodyn.processing.gait.cycles import normalise
+from biodyn.processing.gait.cycles import normalise_to_cycle
 from biodyn.variables import segment_title
 
 # Smallest reported differences.
@@ -33,29 +33,31 @@ _LEAST_M, _LEAST_DEG = 5e-4, 0.1
 
 
 @dataclass(frozen=True)
-class Fact:
+class DifferenceFact:
     """A quantity that differs, and the cause it belongs to."""
 
     cause: str
     text: str
 
 
-def list_facts(exchange: Exchange, joints: list[int], estimated: bool = False) -> tuple[Fact, ...]:
+def list_difference_facts(exchange: Exchange, joints: list[int], estimated: bool = False) -> tuple[DifferenceFact, ...]:
     """Return differing quantities of the segments `joints`, in the order of causes.
 
     estimated: at least one of the motions is an estimate, which has no cut-off.
     """
     result = [*_centre_facts(exchange, joints), *_axis_facts(exchange, joints)]
-    result += _smoother_estimate(exchange) if estimated else _filter_fact(SMOOTHING, "motion", exchange.motion_filter)
-    result += _filter_fact(FORCE_SMOOTHING, "ground forces", exchange.force_filter)
+    result += (
+        _smoother_estimate_facts(exchange) if estimated else _filter_facts(SMOOTHING, "motion", exchange.motion_filter)
+    )
+    result += _filter_facts(FORCE_SMOOTHING, "ground forces", exchange.force_filter)
     masses = exchange.a.mass_kg, exchange.b.mass_kg
     if f"{masses[0]:.1f}" != f"{masses[1]:.1f}":
-        result.append(Fact(MASS, f"body mass {masses[0]:.1f} kg and {masses[1]:.1f} kg"))
+        result.append(DifferenceFact(MASS, f"body mass {masses[0]:.1f} kg and {masses[1]:.1f} kg"))
     result += _inertia_facts(exchange, joints, masses)
     return tuple(result)
 
 
-def _inertia_facts(exchange: Exchange, joints: list[int], masses: tuple[float, float]) -> list[Fact]:
+def _inertia_facts(exchange: Exchange, joints: list[int], masses: tuple[float, float]) -> list[DifferenceFact]:
     """Return differences of mass, size and centre of mass of each segment."""
     result = []
     a, b = exchange.a.inertias, exchange.b.inertias
@@ -71,7 +73,7 @@ def _inertia_facts(exchange: Exchange, joints: list[int], masses: tuple[float, f
             else []
         )
         if parts:
-            result.append(Fact(INERTIAS, f"{segment_title(exchange.a.names[s])}: {', '.join(parts)}"))
+            result.append(DifferenceFact(INERTIAS, f"{segment_title(exchange.a.names[s])}: {', '.join(parts)}"))
     return result
 
 
@@ -81,23 +83,23 @@ def _describe_offset(offset_m: FloatArray) -> str:
     return f"{1e3 * np.linalg.norm(offset_m):.0f} mm apart ({x:+z.0f} forward, {y:+z.0f} up, {z:+z.0f} to the right)"
 
 
-def _centre_facts(exchange: Exchange, joints: list[int]) -> list[Fact]:
+def _centre_facts(exchange: Exchange, joints: list[int]) -> list[DifferenceFact]:
     result = []
     for s in joints:
         if np.linalg.norm(exchange.offset[s]) > _LEAST_M:
             where = f"{_describe_offset(exchange.offset[s])} in the axes of the {segment_title(exchange.a.names[s])}"
-            result.append(Fact(CENTRES, f"{joint_words(exchange, s)} centre {where}"))
+            result.append(DifferenceFact(CENTRES, f"{joint_label(exchange, s)} centre {where}"))
     return result
 
 
-def _axis_facts(exchange: Exchange, joints: list[int]) -> list[Fact]:
+def _axis_facts(exchange: Exchange, joints: list[int]) -> list[DifferenceFact]:
     result = []
     for s in joints:
-        relative = exchange.turn_with_centres[s].T @ exchange.turn[s]
+        relative = exchange.rotation_from_centres[s].T @ exchange.turn[s]
         turn = Rotation.from_matrix(relative).as_rotvec(degrees=True)
         if np.linalg.norm(turn) > _LEAST_DEG:
             result.append(
-                Fact(
+                DifferenceFact(
                     AXES,
                     f"{segment_title(exchange.a.names[s])} axes rotated by {np.linalg.norm(turn):.1f} degrees "
                     f"({turn[0]:+z.1f} about forward, {turn[1]:+z.1f} about up, {turn[2]:+z.1f} about right)",
@@ -106,7 +108,7 @@ def _axis_facts(exchange: Exchange, joints: list[int]) -> list[Fact]:
     return result
 
 
-def _filter_fact(cause: str, what: str, relative_filter: tuple[RelativeFilter, bool] | None) -> list[Fact]:
+def _filter_facts(cause: str, what: str, relative_filter: tuple[RelativeFilter, bool] | None) -> list[DifferenceFact]:
     if relative_filter is None:
         return []
     between, first_is_sharper = relative_filter
@@ -114,18 +116,22 @@ def _filter_fact(cause: str, what: str, relative_filter: tuple[RelativeFilter, b
     sharp = "not filtered" if np.isinf(between.high_hz) else f"{between.high_hz:.3g} Hz"
     how = f"{what}: {which} is smoother, {between.low_hz:.3g} Hz against {sharp}"
     if np.isnan(between.explained):
-        return [Fact(cause, f"{how}, by the settings")]
-    return [Fact(cause, f"{how}, estimated ({100 * between.explained:.0f} % of the difference at high frequencies)")]
+        return [DifferenceFact(cause, f"{how}, by the settings")]
+    return [
+        DifferenceFact(
+            cause, f"{how}, estimated ({100 * between.explained:.0f} % of the difference at high frequencies)"
+        )
+    ]
 
 
-def _smoother_estimate(exchange: Exchange) -> list[Fact]:
+def _smoother_estimate_facts(exchange: Exchange) -> list[DifferenceFact]:
     if exchange.motion_filter is None:
         return []
     which = "second" if exchange.motion_filter[1] else "first"
-    return [Fact(SMOOTHING, f"motion: the {which} is smoother (an estimate has no cut-off)")]
+    return [DifferenceFact(SMOOTHING, f"motion: the {which} is smoother (an estimate has no cut-off)")]
 
 
-def joint_words(exchange: Exchange, segment: int) -> str:
+def joint_label(exchange: Exchange, segment: int) -> str:
     """Return the name of the joint of a segment with its side in words."""
     side = SIDE_NAMES.get(exchange.a.sides[segment], "")
     return f"{side} {exchange.a.joints[segment]}".strip()
@@ -179,24 +185,24 @@ class Difference:
     parts: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
-    def is_none(self) -> bool:
+    def is_zero(self) -> bool:
         """Whether the two curves are equal."""
         return self.rms <= _NOTHING * max(self.size, 1.0)
 
     @property
-    def of_coordinate(self) -> bool:
+    def is_coordinate_torque(self) -> bool:
         """Whether it is the torque of a single coordinate, without a plane."""
         return self.plane == OF_COORDINATE
 
     @property
     def title(self) -> str:
         """Displayed name, e.g. "right hip sagittal moment", "hip_flexion_r torque"."""
-        if self.of_coordinate:
+        if self.is_coordinate_torque:
             return f"{self.joint} {self.plane}"
         return f"{SIDE_NAMES.get(self.side, '')} {self.joint} {self.plane} {self.quantity}".strip()
 
 
-def analyses_in_common(
+def match_analyses(
     a: MovingBody,
     b: MovingBody,
     cutoffs_hz: tuple[float, float] | None = None,
@@ -220,7 +226,7 @@ def analyses_in_common(
             "Compare two analyses of the same file.",
         )
     rate_hz = float((len(a.time_s) - 1) / (a.time_s[-1] - a.time_s[0]))
-    both = a.only(names, frames), b.in_world_of(a).only(names, frames)
+    both = a.only(names, frames), b.transform_to_world_of(a).only(names, frames)
     return Exchange(*both, rate_hz, cutoffs_hz, force_cutoffs_hz)
 
 
@@ -231,7 +237,7 @@ def find_differences(exchange: Exchange) -> tuple[Difference, ...]:
     result: list[Difference] = []
     for quantity, (parts, first, other) in (("moment", exchange.moment_parts()), ("angle", exchange.angle_parts())):
         scale = np.rad2deg(1.0) if quantity == "angle" else 1.0
-        for s in joints_of(a):
+        for s in segments_with_moments(a):
             frames = valid[:, s] if quantity == "moment" else np.ones(len(valid), dtype=bool)
             if frames.sum() < LEAST_FRAMES:
                 continue
@@ -242,7 +248,7 @@ def find_differences(exchange: Exchange) -> tuple[Difference, ...]:
     return tuple(result)
 
 
-def joints_of(body: MovingBody) -> list[int]:
+def segments_with_moments(body: MovingBody) -> list[int]:
     """Return the segments with a joint moment in at least one frame."""
     return [s for s in range(len(body.names)) if body.parents[s] >= 0 and body.valid[:, s].any()]
 
@@ -284,17 +290,19 @@ def curve_difference(
     )
 
 
-def with_cause_names(items: Sequence[Difference], names: Mapping[str, str]) -> tuple[Difference, ...]:
+def rename_causes(items: Sequence[Difference], names: Mapping[str, str]) -> tuple[Difference, ...]:
     """Return the differences with renamed causes; causes with the same new name are summed."""
     return tuple(
         replace(
-            item, shares=_by_name(item.shares, names, 0.0), parts=_by_name(item.parts, names, np.zeros_like(item.first))
+            item,
+            shares=_sum_by_name(item.shares, names, 0.0),
+            parts=_sum_by_name(item.parts, names, np.zeros_like(item.first)),
         )
         for item in items
     )
 
 
-def _by_name(values: Mapping[str, Any], names: Mapping[str, str], nothing: Any) -> dict[str, Any]:
+def _sum_by_name(values: Mapping[str, Any], names: Mapping[str, str], nothing: Any) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for cause, value in values.items():
         name = names.get(cause, cause)
@@ -338,7 +346,7 @@ _OF_CYCLES: dict[Quantity, Quantity] = {"angle": "cycle angle", "moment": "cycle
 
 
 @dataclass(frozen=True)
-class Span:
+class CycleSpan:
     """A gait cycle: side, and times of its foot strikes, s."""
 
     side: str
@@ -346,7 +354,7 @@ class Span:
     end_s: float
 
 
-def spans_differ(first: Sequence[Span], other: Sequence[Span]) -> bool:
+def spans_differ(first: Sequence[CycleSpan], other: Sequence[CycleSpan]) -> bool:
     """Return whether two analyses have different cycles."""
     if len(first) != len(other):
         return True
@@ -355,7 +363,11 @@ def spans_differ(first: Sequence[Span], other: Sequence[Span]) -> bool:
 
 
 def cycle_differences(
-    in_time: Iterable[Difference], time_s: FloatArray, rate_hz: float, first: Sequence[Span], other: Sequence[Span]
+    in_time: Iterable[Difference],
+    time_s: FloatArray,
+    rate_hz: float,
+    first: Sequence[CycleSpan],
+    other: Sequence[CycleSpan],
 ) -> tuple[Difference, ...]:
     """Return differences of mean curves over 0-100 % of the cycles of each analysis, with their causes.
 
@@ -392,11 +404,11 @@ def cycle_differences(
     return tuple(result)
 
 
-def event_facts(first: Sequence[Span], other: Sequence[Span]) -> tuple[Fact, ...]:
+def event_facts(first: Sequence[CycleSpan], other: Sequence[CycleSpan]) -> tuple[DifferenceFact, ...]:
     """Return the time differences of foot strikes of cycles by side, and the number of strikes in only one analysis."""
     result = []
     for side in SIDES:
-        a, b = (_strike_rows(_spans_of_side(spans, side)) for spans in (first, other))
+        a, b = (_strike_times(_spans_of_side(spans, side)) for spans in (first, other))
         nearest = [min(b, key=lambda t, at=at: abs(t - at), default=np.inf) for at in a]  # type: ignore[misc]
         late = np.array([t - at for t, at in zip(nearest, a, strict=True) if abs(t - at) < _SAME_STEP_S])
         words = []
@@ -407,26 +419,28 @@ def event_facts(first: Sequence[Span], other: Sequence[Span]) -> tuple[Fact, ...
         alone = len(a) - len(late), len(b) - len(late)
         words += [f"{n} only in the {which}" for n, which in zip(alone, ("first", "second"), strict=True) if n > 0]
         if words:
-            result.append(Fact(EVENTS, f"{SIDE_NAMES[side]} foot strikes of whole cycles: {', '.join(words)}"))
+            result.append(
+                DifferenceFact(EVENTS, f"{SIDE_NAMES[side]} foot strikes of whole cycles: {', '.join(words)}")
+            )
     return tuple(result)
 
 
-def _mean_curves(curves: FloatArray, rate_hz: float, spans: Sequence[Span]) -> FloatArray:
+def _mean_curves(curves: FloatArray, rate_hz: float, spans: Sequence[CycleSpan]) -> FloatArray:
     """Return the mean (101, k) over cycles of curves (T, k); all columns have the same gaps."""
-    each = np.stack([normalise(curves, rate_hz, span.start_s, span.end_s) for span in spans])
+    each = np.stack([normalise_to_cycle(curves, rate_hz, span.start_s, span.end_s) for span in spans])
     known = np.asarray(np.isfinite(each).all(axis=2))
     count = known.sum(axis=0)
     total = np.where(known[..., None], each, 0.0).sum(axis=0)
     return np.where(count[:, None] > 0, total / np.maximum(count, 1)[:, None], np.nan)
 
 
-def _spans_of_side(spans: Sequence[Span], side: str) -> list[Span]:
+def _spans_of_side(spans: Sequence[CycleSpan], side: str) -> list[CycleSpan]:
     return [span for span in spans if span.side == side]
 
 
-def _strike_rows(spans: Sequence[Span]) -> list[float]:
+def _strike_times(spans: Sequence[CycleSpan]) -> list[float]:
     return sorted({round(t, 6) for span in spans for t in (span.start_s, span.end_s)})
 
 
-def _sort_spans(spans: Sequence[Span]) -> list[Span]:
+def _sort_spans(spans: Sequence[CycleSpan]) -> list[CycleSpan]:
     return sorted(spans, key=lambda span: (span.side, span.start_s))

@@ -16,9 +16,9 @@ from biodyn.comparison.segments import (
     MovingBody,
     SegmentInertias,
     SegmentMotion,
+    ground_joint_moments,
+    inertial_joint_moments,
     joint_angles,
-    moment_of_ground,
-    moment_of_segments,
     resolve_in_planes,
 )
 from biodyn.conventions import BoolArray, FloatArray
@@ -61,10 +61,10 @@ class RelativeFilter:
         filtered = columns.copy()
         for first, stop in finite_stretches(np.asarray(np.isfinite(columns).all(axis=1))):
             if stop - first >= _LEAST_FRAMES:
-                filtered[first:stop] = self._run(columns[first:stop], rate_hz)
+                filtered[first:stop] = self._filter_interval(columns[first:stop], rate_hz)
         return filtered.reshape(x.shape)
 
-    def _run(self, x: FloatArray, rate_hz: float) -> FloatArray:
+    def _filter_interval(self, x: FloatArray, rate_hz: float) -> FloatArray:
         spectrum, line, frequency_hz = _odd_spectrum(x, rate_hz)
         smooth = np.fft.irfft(spectrum * self.gain(frequency_hz)[:, None], 2 * (len(x) - 1), axis=0)
         return np.asarray(line + smooth[: len(x)])
@@ -78,7 +78,7 @@ class RelativeFilter:
         return SegmentMotion(flat.reshape(R.shape), *(self.applied(part, rate_hz) for part in motion.parts[1:]))
 
 
-def filter_of_cutoffs(first_hz: float, second_hz: float) -> tuple[RelativeFilter, bool] | None:
+def filter_from_cutoffs(first_hz: float, second_hz: float) -> tuple[RelativeFilter, bool] | None:
     """Return the filter between two known cut-offs (0 = none) and whether the first is sharper; None for equal cut-offs."""
     first, second = (hz if hz else np.inf for hz in (first_hz, second_hz))
     if first == second:
@@ -86,7 +86,7 @@ def filter_of_cutoffs(first_hz: float, second_hz: float) -> tuple[RelativeFilter
     return RelativeFilter(min(first, second), max(first, second), float("nan")), first > second
 
 
-def filter_between(
+def estimate_filter(
     sharper: FloatArray, smoother: FloatArray, known: BoolArray, rate_hz: float
 ) -> RelativeFilter | None:
     """Return the best filter from (T, K, 3) to (T, K, 3); None if no filter explains enough of the difference.
@@ -106,7 +106,7 @@ def filter_between(
         a, _, frequency_hz = _odd_spectrum(sharper[inside].reshape(count, -1), rate_hz)
         b, _, _ = _odd_spectrum(smoother[inside].reshape(count, -1), rate_hz)
         sums = (np.abs(b) ** 2, (a.conj() * b).real, np.abs(a) ** 2)
-        parts.append((frequency_hz, *(_by_vector(values) for values in sums)))
+        parts.append((frequency_hz, *(_sum_by_vector(values) for values in sums)))
     if not parts:
         return None
     plain = np.sum([(bb - 2 * ab + aa).sum(axis=0) for _, bb, ab, aa in parts], axis=0)
@@ -114,27 +114,27 @@ def filter_between(
     if not differs.any():
         return None
     residual = np.sum([_filter_residual(part) for part in parts], axis=0)[:, differs]
-    explained = _upper_half(np.maximum(1.0 - residual / plain[differs], 0.0))
+    explained = _mean_of_upper_half(np.maximum(1.0 - residual / plain[differs], 0.0))
     best = int(np.argmax(explained))
     return RelativeFilter(*_TRIALS[best], float(explained[best])) if explained[best] >= LEAST_EXPLAINED else None
 
 
-def filter_of_either(
+def estimate_filter_either_way(
     first: FloatArray, second: FloatArray, known: BoolArray, rate_hz: float
 ) -> tuple[RelativeFilter, bool] | None:
     """Return the filter between two signals (T, K, 3) and whether the first is sharper; None without a filter."""
     candidates = [
         (between, is_first)
         for between, is_first in (
-            (filter_between(first, second, known, rate_hz), True),
-            (filter_between(second, first, known, rate_hz), False),
+            (estimate_filter(first, second, known, rate_hz), True),
+            (estimate_filter(second, first, known, rate_hz), False),
         )
         if between is not None
     ]
     return max(candidates, key=lambda item: item[0].explained, default=None)
 
 
-def _upper_half(explained: FloatArray) -> FloatArray:
+def _mean_of_upper_half(explained: FloatArray) -> FloatArray:
     """Return the mean of the better half of each row (N, K), excluding vectors with jumps."""
     ordered = np.sort(explained, axis=1)
     return np.asarray(ordered[:, ordered.shape[1] // 2 :].mean(axis=1))
@@ -147,7 +147,7 @@ def _filter_residual(part: tuple[FloatArray, ...]) -> FloatArray:
     return np.asarray(bb.sum(axis=0) - 2.0 * gains @ ab + gains**2 @ aa)
 
 
-def _by_vector(values: FloatArray) -> FloatArray:
+def _sum_by_vector(values: FloatArray) -> FloatArray:
     return np.asarray(values.reshape(len(values), -1, 3).sum(axis=-1))
 
 
@@ -169,7 +169,7 @@ def _butterworth_gain(frequency_hz: FloatArray, cutoff_hz: float) -> FloatArray:
 # Shapley 1953, doi 10.1515/9781400881970-018): the parts add up to the difference, and equal causes have equal parts.
 
 
-def parts_of_difference(
+def shapley_parts(
     causes: Sequence[str], value: Callable[[frozenset[str]], FloatArray]
 ) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
     """Return the part of each cause in value(all) - value(none), and both values.
@@ -243,7 +243,10 @@ class Exchange:
     def turn(self) -> FloatArray:
         """(S, 3, 3) mean axes of b's segments in the axes of a's segments."""
         return np.stack(
-            [_mean_rotation(np.swapaxes(self.a.motion.R[:, s], 1, 2) @ self.b.motion.R[:, s]) for s in self._all]
+            [
+                _mean_rotation(np.swapaxes(self.a.motion.R[:, s], 1, 2) @ self.b.motion.R[:, s])
+                for s in self._segment_indices
+            ]
         )
 
     @cached_property
@@ -253,16 +256,16 @@ class Exchange:
         return np.asarray(np.nanmean(np.einsum("tsji,tsj->tsi", self.a.motion.R, apart), axis=0))
 
     @cached_property
-    def turn_with_centres(self) -> FloatArray:
+    def rotation_from_centres(self) -> FloatArray:
         """(S, 3, 3) part of `turn` caused by joint centres, because a long axis connects two joint centres.
 
         Identity if the axis differs from the line between the centres in either analysis.
         """
         # Largest angle between an axis and the line between joint centres that defines it.
         along_rad = np.deg2rad(2.0)
-        turns = np.broadcast_to(np.eye(3), (len(self._all), 3, 3)).copy()
-        for s in self._all:
-            for child in (c for c in self._all if self.a.parents[c] == s):
+        turns = np.broadcast_to(np.eye(3), (len(self._segment_indices), 3, 3)).copy()
+        for s in self._segment_indices:
+            for child in (c for c in self._segment_indices if self.a.parents[c] == s):
                 line_a = _segment_line(self.a.motion, s, child)
                 line_b = self.turn[s] @ _segment_line(self.b.motion, s, child)
                 if angle_between(_segment_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < along_rad and (
@@ -272,7 +275,7 @@ class Exchange:
         return turns
 
     @property
-    def _all(self) -> range:
+    def _segment_indices(self) -> range:
         return range(len(self.a.names))
 
     # -- motion -------------------------------------------------------------------------------------------------------
@@ -287,9 +290,9 @@ class Exchange:
     def motion_filter(self) -> tuple[RelativeFilter, bool] | None:
         """The relative filter of the motions and whether a is sharper; None without a filter."""
         if self.cutoffs_hz is not None:
-            return filter_of_cutoffs(*self.cutoffs_hz)
+            return filter_from_cutoffs(*self.cutoffs_hz)
         a, b = (_origin_accelerations(motion) for motion in (self.a.motion, self._b_by_geometry_of_a))
-        return filter_of_either(a, b, self.a.known & self.b.known, self.rate_hz)
+        return estimate_filter_either_way(a, b, self.a.known & self.b.known, self.rate_hz)
 
     @cached_property
     def _motions(self) -> dict[frozenset[str], SegmentMotion]:
@@ -302,8 +305,8 @@ class Exchange:
         sharp = a if a_is_sharper else b
         smooth = low.motion(sharp, self.rate_hz)
         if a_is_sharper:
-            return motions | {frozenset((SMOOTHING,)): smooth, frozenset((FIT,)): _with_change(b, smooth, a)}
-        return motions | {frozenset((SMOOTHING,)): _with_change(a, smooth, b), frozenset((FIT,)): smooth}
+            return motions | {frozenset((SMOOTHING,)): smooth, frozenset((FIT,)): _add_smoothing_change(b, smooth, a)}
+        return motions | {frozenset((SMOOTHING,)): _add_smoothing_change(a, smooth, b), frozenset((FIT,)): smooth}
 
     def motion(self, held: frozenset[str]) -> SegmentMotion:
         """Return the motion of a with the given parts of b."""
@@ -311,9 +314,9 @@ class Exchange:
         if CENTRES in held:
             result = result.moved(self.offset)
         turn = np.broadcast_to(np.eye(3), self.turn.shape)
-        rest = np.swapaxes(self.turn_with_centres, 1, 2) @ self.turn
+        rest = np.swapaxes(self.rotation_from_centres, 1, 2) @ self.turn
         if CENTRES in held:
-            turn = turn @ self.turn_with_centres
+            turn = turn @ self.rotation_from_centres
         if AXES in held:
             turn = turn @ rest
         return replace(result, R=result.R @ turn)
@@ -321,13 +324,13 @@ class Exchange:
     # -- forces and body ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def _contact(self) -> BoolArray:
+    def _contact_differences(self) -> BoolArray:
         """(T, S) frames with the foot loaded in only one analysis, longer than the effect of a filter."""
         flank_s = 0.1  # longest difference of contact caused by a filter
         loaded = [np.linalg.norm(body.wrench[..., 3:], axis=-1) > _LOADED_N for body in (self.a, self.b)]
         apart = loaded[0] ^ loaded[1]
         long = np.zeros_like(apart)
-        for s in self._all:
+        for s in self._segment_indices:
             for first, stop in finite_stretches(apart[:, s]):
                 long[first:stop, s] = stop - first > flank_s * self.rate_hz
         return long
@@ -336,13 +339,13 @@ class Exchange:
     def force_filter(self) -> tuple[RelativeFilter, bool] | None:
         """The relative filter of the ground forces and whether a is sharper; None without a filter."""
         if self.force_cutoffs_hz is not None:
-            return filter_of_cutoffs(*self.force_cutoffs_hz)
-        same = ~self._contact
+            return filter_from_cutoffs(*self.force_cutoffs_hz)
+        same = ~self._contact_differences
         a, b = (body.wrench[..., 3:] * same[..., None] for body in (self.a, self.b))
-        return filter_of_either(a, b, self.a.known & self.b.known, self.rate_hz)
+        return estimate_filter_either_way(a, b, self.a.known & self.b.known, self.rate_hz)
 
     @cached_property
-    def _smoothing_of_force(self) -> FloatArray:
+    def _force_smoothing_change(self) -> FloatArray:
         """(T, S, 6) change of the wrench by b's smoothing."""
         if self.force_filter is None:
             return np.zeros_like(self.a.wrench)
@@ -354,8 +357,8 @@ class Exchange:
     def wrench(self, held: frozenset[str]) -> FloatArray:
         """Return the ground wrenches (T, S, 6) of a with the given parts of b."""
         whole = self.b.wrench - self.a.wrench
-        only_one = self._contact[..., None]
-        smoothing = np.where(only_one, 0.0, self._smoothing_of_force)
+        only_one = self._contact_differences[..., None]
+        smoothing = np.where(only_one, 0.0, self._force_smoothing_change)
         result = self.a.wrench.copy()
         if FORCE_SMOOTHING in held:
             result += smoothing
@@ -380,25 +383,25 @@ class Exchange:
 
         def segment_moments(held: frozenset[str]) -> FloatArray:
             motion = self.motion(held)
-            moment = moment_of_segments(motion, self.inertias(held), a.gravity_W, a.beyond)
+            moment = inertial_joint_moments(motion, self.inertias(held), a.gravity_W, a.beyond)
             return resolve_in_planes(moment, motion, a.parents)
 
         def ground_moments(held: frozenset[str]) -> FloatArray:
             motion = self.motion(held)
-            return resolve_in_planes(moment_of_ground(motion, self.wrench(held), a.beyond), motion, a.parents)
+            return resolve_in_planes(ground_joint_moments(motion, self.wrench(held), a.beyond), motion, a.parents)
 
         return _sum_parts(
-            parts_of_difference(self._able(*_OF_MOTION, *_OF_BODY), segment_moments),
-            parts_of_difference(self._able(*_OF_MOTION, *_OF_FORCES), ground_moments),
+            shapley_parts(self._differing_causes(*_OF_MOTION, *_OF_BODY), segment_moments),
+            shapley_parts(self._differing_causes(*_OF_MOTION, *_OF_FORCES), ground_moments),
         )
 
     def angle_parts(self) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
         """Return the part (T, S, 3) rad of each cause in the joint angles b - a by plane, and the angles of a and b."""
-        return parts_of_difference(
-            self._able(*_OF_MOTION), lambda held: joint_angles(self.motion(held), self.a.parents)
+        return shapley_parts(
+            self._differing_causes(*_OF_MOTION), lambda held: joint_angles(self.motion(held), self.a.parents)
         )
 
-    def _able(self, *causes: str) -> list[str]:
+    def _differing_causes(self, *causes: str) -> list[str]:
         """Return the causes that differ."""
         return [cause for cause in causes if self._differs(cause)]
 
@@ -406,11 +409,11 @@ class Exchange:
         if cause == CENTRES:
             return bool(np.abs(self.offset).max() > _SAME)
         if cause == AXES:
-            return bool(np.abs(self.turn - self.turn_with_centres).max() > _SAME)
+            return bool(np.abs(self.turn - self.rotation_from_centres).max() > _SAME)
         if cause == SMOOTHING:
             return self.motion_filter is not None
         if cause == FIT:
-            return not _same_motion(self._motions[frozenset((SMOOTHING,))], self._b_by_geometry_of_a)
+            return not _are_motions_equal(self._motions[frozenset((SMOOTHING,))], self._b_by_geometry_of_a)
         if cause in _OF_FORCES:
             return bool(np.abs(self.wrench(frozenset((cause,))) - self.a.wrench).max() > _SAME)
         held = self.inertias(frozenset((cause,)))
@@ -434,7 +437,7 @@ def _origin_accelerations(motion: SegmentMotion) -> FloatArray:
     return np.concatenate([motion.a, motion.alpha], axis=1)
 
 
-def _with_change(motion: SegmentMotion, smooth: SegmentMotion, sharp: SegmentMotion) -> SegmentMotion:
+def _add_smoothing_change(motion: SegmentMotion, smooth: SegmentMotion, sharp: SegmentMotion) -> SegmentMotion:
     """Add the difference between a sharp and a smoothed motion to another motion."""
     added = [
         value + high - low for value, high, low in zip(motion.parts[1:], sharp.parts[1:], smooth.parts[1:], strict=True)
@@ -442,7 +445,7 @@ def _with_change(motion: SegmentMotion, smooth: SegmentMotion, sharp: SegmentMot
     return SegmentMotion(motion.R @ np.swapaxes(smooth.R, -1, -2) @ sharp.R, *added)
 
 
-def _same_motion(first: SegmentMotion, second: SegmentMotion) -> bool:
+def _are_motions_equal(first: SegmentMotion, second: SegmentMotion) -> bool:
     return all(bool(np.nanmax(np.abs(x - y)) <= _SAME) for x, y in zip(first.parts, second.parts, strict=True))
 
 

@@ -11,14 +11,14 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.spatial.transform import Rotation
 
-from biodyn.comparison.exchange import RelativeFilter, filter_of_either, parts_of_difference
+from biodyn.comparison.exchange import RelativeFilter, estimate_filter_either_way, shapley_parts
 from biodyn.comparison.segments import MovingBody, SegmentInertias, SegmentMotion
 from biodyn.conventions import AXES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray
-from biodyn.library.load import load_table
 from biodyn.library.tables import expand_sides
-from biodyn.processing.dynamics.solve import joint_coordinate_axes
+from biodyn.library.toml_files import load_table
+from biodyn.processing.dynamics.inverse_dynamics import joint_coordinate_axes
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.processing.signals.plates import plate_wrench, resample_wrench
+from biodyn.processing.signals.plate_wrenches import plate_wrench, resample_wrench
 from biodyn.recording import Contact, Recording
 
 Frame = Literal["proximal", "distal", "world", "jcs"]
@@ -85,15 +85,9 @@ class ConventionMatch:
         return self.convention.deviations(self.expected)
 
 
-def units_to_nm(mass_kg: float) -> dict[str, float]:
+def unit_factors_to_nm(mass_kg: float) -> dict[str, float]:
     """Factors to Nm, by unit."""
-    return {
-        "Nmm/kg": 1e-3 * mass_kg,
-        "Nm/kg": mass_kg,
-        "Nm": 1.0,
-        "Nmm": 1e-3,
-        "BW m": mass_kg * STANDARD_GRAVITY_M_S2,
-    }
+    return {"Nmm/kg": 1e-3 * mass_kg, "Nm/kg": mass_kg, "Nm": 1.0, "Nmm": 1e-3, "BW m": mass_kg * STANDARD_GRAVITY_M_S2}
 
 
 def expected_convention(entry: Mapping[str, Any], side: str) -> MomentConvention:
@@ -121,12 +115,12 @@ def channel_from_moment(
 ) -> FloatArray:
     """Convert a moment (T, 3) Nm in World to the convention of a file; `axes` (T, 3, 3) of its frame."""
     components = np.einsum("tij,ti->tj", axes, moment_W)[:, [AXES.index(axis) for axis in writing.axes]]
-    return np.asarray(components * writing.signs / units_to_nm(mass_kg)[writing.unit])
+    return np.asarray(components * writing.signs / unit_factors_to_nm(mass_kg)[writing.unit])
 
 
 def moment_from_channel(channel: FloatArray, axes: FloatArray, writing: MomentConvention, mass_kg: float) -> FloatArray:
     """Convert a channel of a file to a moment (T, 3) Nm in World (inverse of `channel_from_moment`, also for oblique axes)."""
-    values = channel * writing.signs * units_to_nm(mass_kg)[writing.unit]
+    values = channel * writing.signs * unit_factors_to_nm(mass_kg)[writing.unit]
     components = np.empty_like(values)
     components[:, [AXES.index(axis) for axis in writing.axes]] = values
     moment = np.full_like(components, np.nan)
@@ -206,7 +200,7 @@ def _rank_conventions(
     size = np.sqrt(np.mean(channel**2, axis=0))
     weight = 1.0 / np.maximum(size, least_size * size.max()) ** 2
     square_computed, cross, square = computed.T @ computed, computed.T @ channel, np.sum(channel**2, axis=0)
-    units = units_to_nm(mass_kg)
+    units = unit_factors_to_nm(mass_kg)
     for order in permutations(range(3)):
         axes = (AXES[order[0]], AXES[order[1]], AXES[order[2]])
         for first, second, third in product((1, -1), repeat=3):
@@ -214,7 +208,7 @@ def _rank_conventions(
             # place[j, i]: axis j of the frame is component i of the channel
             place = np.zeros((3, 3))
             place[order, range(3)] = signs
-            seen = place if frame != expected.frame else _small_turn(cross @ place.T).T @ place
+            seen = place if frame != expected.frame else _small_rotation(cross @ place.T).T @ place
             shared, alone = np.sum(cross * seen, axis=0), np.sum(seen * (square_computed @ seen), axis=0)
             for unit, factor in units.items():
                 residual = square - 2.0 * shared / factor + alone / factor**2
@@ -222,7 +216,7 @@ def _rank_conventions(
                 yield MomentConvention(unit, frame, axes, signs, side), max(misfit, round_off)
 
 
-def _small_turn(cross: FloatArray) -> FloatArray:
+def _small_rotation(cross: FloatArray) -> FloatArray:
     """Return the rotation (3, 3) with the best fit of two sets of vectors (Kabsch 1976); `cross`: sum of their outer products.
 
     Returns the identity for large rotations.
@@ -235,7 +229,7 @@ def _small_turn(cross: FloatArray) -> FloatArray:
     return turn if angle <= most_turn_rad else np.eye(3)
 
 
-def with_common_unit(readings: Sequence[ConventionMatch]) -> Sequence[ConventionMatch]:
+def apply_common_unit(readings: Sequence[ConventionMatch]) -> Sequence[ConventionMatch]:
     """Return the readings of one file; joints with an undetermined unit take the most frequent unit of the others."""
     units = [reading.convention.unit for reading in readings if reading.is_determined]
     if not units:
@@ -250,7 +244,7 @@ _TABLE = "formats/lab_segments"
 _DEGREE = 5
 
 
-def laboratory_table() -> Mapping[str, Any]:
+def load_laboratory_table() -> Mapping[str, Any]:
     """Return the table of segments, moments and angles of laboratory software."""
     return load_table(_TABLE)
 
@@ -268,9 +262,9 @@ def laboratory_body(
     # Lengths of model outputs are stored in millimetres.
     mm = 1e-3
     points = {label: mm * output.values @ ours.R_WL.T for label, output in recording.model_outputs.items()}
-    suffixes = laboratory_table()["suffixes"]
+    suffixes = load_laboratory_table()["suffixes"]
     entries = [
-        entry for entry in _segment_table() if entry["name"] in ours.names and _is_there(entry, suffixes, points)
+        entry for entry in _segment_table() if entry["name"] in ours.names and _has_points(entry, suffixes, points)
     ]
     if len(entries) < len([entry for entry in _segment_table() if entry["name"] in ours.names]) or len(entries) < 2:
         return None
@@ -283,7 +277,7 @@ def laboratory_body(
     wrench = measured_wrenches(recording, frame, contacts)
     return replace(
         frame,
-        motion=motion_of_poses(R, p, known, ours.time_s),
+        motion=motion_from_poses(R, p, known, ours.time_s),
         inertias=_laboratory_inertias(entries, frame, points, R, p, mass_kg),
         wrench=wrench,
         mass_kg=mass_kg,
@@ -293,10 +287,10 @@ def laboratory_body(
 
 
 def _segment_table() -> list[dict[str, Any]]:
-    return [entry for raw in laboratory_table()["segment"] for _, entry in expand_sides(raw)]
+    return [entry for raw in load_laboratory_table()["segment"] for _, entry in expand_sides(raw)]
 
 
-def _is_there(entry: Mapping[str, Any], suffixes: Sequence[str], points: Mapping[str, FloatArray]) -> bool:
+def _has_points(entry: Mapping[str, Any], suffixes: Sequence[str], points: Mapping[str, FloatArray]) -> bool:
     wanted = (
         [entry["axes"] + suffix for suffix in suffixes] + [entry["origin"]] + ([entry["far"]] if "far" in entry else [])
     )
@@ -320,7 +314,7 @@ def _permuted_axes(
     return np.asarray(R @ nearest.T)
 
 
-def motion_of_poses(R: FloatArray, p: FloatArray, known: BoolArray, time_s: FloatArray) -> SegmentMotion:
+def motion_from_poses(R: FloatArray, p: FloatArray, known: BoolArray, time_s: FloatArray) -> SegmentMotion:
     """Return the motion of segments with poses R (T, S, 3, 3), p (T, S, 3): quintic splines through each known stretch."""
     least_frames = 12
     omega, alpha, a = (np.full(p.shape, np.nan) for _ in range(3))
@@ -395,7 +389,7 @@ class CurveCauses:
     """Causes of the difference between curves.
 
     Attributes:
-        signs: (C,) 1 or -1. unit: of the other curves, by `units_to_nm`. shift_s: delay of the other curves.
+        signs: (C,) 1 or -1. unit: of the other curves, by `unit_factors_to_nm`. shift_s: delay of the other curves.
         filter: between them, and whether the first is less smooth; None without a filter.
         parts: each cause's part (T, C) Nm of other - first.
     """
@@ -418,11 +412,11 @@ def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float, mass_kg: 
     unit, factor = _find_unit(first[known] * signs, other[known], mass_kg)
     in_nm = other * factor * signs
     shift = _find_delay(first, in_nm, known, rate_hz)
-    shifted = _delay(first, shift)
+    shifted = _delay_curves(first, shift)
     a, b = (np.repeat(x[:, :, None], 3, axis=2) for x in (shifted, in_nm))
-    between = filter_of_either(a, b, known & np.isfinite(shifted).all(axis=1), rate_hz)
+    between = estimate_filter_either_way(a, b, known & np.isfinite(shifted).all(axis=1), rate_hz)
 
-    def value(held: frozenset[str]) -> FloatArray:
+    def exchanged_curve(held: frozenset[str]) -> FloatArray:
         curve = first
         if SHIFT in held:
             curve = np.where(np.isfinite(shifted), shifted, first)
@@ -434,7 +428,7 @@ def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float, mass_kg: 
         return curve
 
     causes = [cause for cause, is_there in ((SHIFT, shift != 0), (FILTER, between is not None)) if is_there]
-    parts, _, _ = parts_of_difference(causes, value) if causes else ({}, first, first)
+    parts, _, _ = shapley_parts(causes, exchanged_curve) if causes else ({}, first, first)
     # the convention of the other curves comes last, independent of the computation
     written = {SIGN: other * factor - in_nm, UNIT: other - other * factor}
     parts |= {cause: part for cause, part in written.items() if np.nanmax(np.abs(part)) > 0.0}
@@ -448,16 +442,18 @@ def _correlation(a: FloatArray, b: FloatArray) -> float:
 
 def _find_unit(first: FloatArray, other: FloatArray, mass_kg: float) -> tuple[str, float]:
     """Return the unit of the other curves; Nm unless another one fits clearly better."""
-    residual = {unit: float(np.sum((other * factor - first) ** 2)) for unit, factor in units_to_nm(mass_kg).items()}
+    residual = {
+        unit: float(np.sum((other * factor - first) ** 2)) for unit, factor in unit_factors_to_nm(mass_kg).items()
+    }
     best = min(residual, key=lambda unit: residual[unit])
     is_accepted = residual[best] < (1.0 - _LEAST_GAIN) * residual["Nm"] and residual[best] < 0.5 * float(
         np.sum(first**2)
     )
     unit = best if is_accepted else "Nm"
-    return unit, units_to_nm(mass_kg)[unit]
+    return unit, unit_factors_to_nm(mass_kg)[unit]
 
 
-def _delay(x: FloatArray, frames: int) -> FloatArray:
+def _delay_curves(x: FloatArray, frames: int) -> FloatArray:
     """Return the curves (T, C) delayed by some frames, padded with NaN."""
     delayed = np.full_like(x, np.nan)
     if frames >= 0:
@@ -473,7 +469,7 @@ def _find_delay(first: FloatArray, other: FloatArray, known: BoolArray, rate_hz:
     most = round(most_shift_s * rate_hz)
     residual = {}
     for frames in range(-most, most + 1):
-        apart = (other - _delay(first, frames))[known]
+        apart = (other - _delay_curves(first, frames))[known]
         residual[frames] = float(np.nanmean(apart**2))
     best = min(residual, key=lambda frames: residual[frames])
     return best if residual[best] < (1.0 - _LEAST_GAIN) * residual[0] else 0

@@ -11,8 +11,8 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import ResultError
 from biodyn.geometry.rotations import cardan_zxy
-from biodyn.processing.dynamics.actuated import multibody_from_arrays
-from biodyn.processing.dynamics.solve import joint_coordinate_axes
+from biodyn.processing.dynamics.actuated_motion import multibody_from_arrays
+from biodyn.processing.dynamics.inverse_dynamics import joint_coordinate_axes
 from biodyn.rigid_body import Multibody, body_accelerations, body_poses, body_velocities
 
 
@@ -112,7 +112,7 @@ class MovingBody:
                 up = self.parents[up]
         return distal
 
-    def in_world_of(self, other: MovingBody) -> MovingBody:
+    def transform_to_world_of(self, other: MovingBody) -> MovingBody:
         """Return the analysis in the World axes of another analysis of the recording."""
         Q = other.R_WL @ self.R_WL.T
         if np.allclose(Q, np.eye(3), atol=1e-12):
@@ -126,7 +126,7 @@ class MovingBody:
         return replace(
             self,
             names=tuple(names),
-            parents=tuple(self._kept_parent(s, keep) for s in keep),
+            parents=tuple(self._nearest_kept_parent(s, keep) for s in keep),
             joints=tuple(self.joints[s] for s in keep),
             sides=tuple(self.sides[s] for s in keep),
             motion=self.motion.of(keep).at(frames),
@@ -137,14 +137,14 @@ class MovingBody:
             valid=self.valid[:, keep][frames],
         )
 
-    def _kept_parent(self, segment: int, keep: Sequence[int]) -> int:
+    def _nearest_kept_parent(self, segment: int, keep: Sequence[int]) -> int:
         up = self.parents[segment]
         while up >= 0 and up not in keep:
             up = self.parents[up]
         return keep.index(up) if up >= 0 else -1
 
 
-def moving_body(arrays: Mapping[str, np.ndarray]) -> MovingBody:
+def moving_body_from_arrays(arrays: Mapping[str, np.ndarray]) -> MovingBody:
     """Return the analysis in the arrays of a result; ResultError for older versions without segments."""
     if "segment_links" not in arrays:
         raise ResultError(
@@ -235,7 +235,7 @@ PLANES = ("sagittal", "frontal", "transverse")
 # -- joint angles and net joint moments: Newton and Euler in World ------------------------------------------------------
 
 
-def moment_of_segments(
+def inertial_joint_moments(
     motion: SegmentMotion, inertias: SegmentInertias, gravity_W: FloatArray, beyond: BoolArray
 ) -> FloatArray:
     """Return the joint moments (T, S, 3) Nm, World, for motion and weight of the distal segments, without the ground."""
@@ -244,15 +244,15 @@ def moment_of_segments(
     tensor_W = motion.R @ inertias.tensor @ np.swapaxes(motion.R, -1, -2)
     spin = np.einsum("tsij,tsj->tsi", tensor_W, motion.omega)
     moment = np.einsum("tsij,tsj->tsi", tensor_W, motion.alpha) + np.cross(motion.omega, spin)
-    return _about_joints(moment + np.cross(at_com.p, force), force, motion.p, beyond)
+    return _moments_about_joints(moment + np.cross(at_com.p, force), force, motion.p, beyond)
 
 
-def moment_of_ground(motion: SegmentMotion, wrench: FloatArray, beyond: BoolArray) -> FloatArray:
+def ground_joint_moments(motion: SegmentMotion, wrench: FloatArray, beyond: BoolArray) -> FloatArray:
     """Return the joint moments (T, S, 3) Nm, World, that balance the ground wrenches (T, S, 6)."""
-    return -_about_joints(wrench[..., :3], wrench[..., 3:], motion.p, beyond)
+    return -_moments_about_joints(wrench[..., :3], wrench[..., 3:], motion.p, beyond)
 
 
-def _about_joints(moment_Wo: FloatArray, force: FloatArray, p: FloatArray, beyond: BoolArray) -> FloatArray:
+def _moments_about_joints(moment_Wo: FloatArray, force: FloatArray, p: FloatArray, beyond: BoolArray) -> FloatArray:
     below = beyond.astype(np.float64)
     total = np.einsum("js,tsi->tji", below, force)
     return np.asarray(np.einsum("js,tsi->tji", below, moment_Wo) - np.cross(p, total))
@@ -271,8 +271,10 @@ def resolve_in_planes(moment_W: FloatArray, motion: SegmentMotion, parents: tupl
 
 def joint_moments(body: MovingBody) -> FloatArray:
     """Return net joint moments (T, S, 3) Nm by plane; NaN for the root."""
-    total = moment_of_segments(body.motion, body.inertias, body.gravity_W, body.beyond)
-    return resolve_in_planes(total + moment_of_ground(body.motion, body.wrench, body.beyond), body.motion, body.parents)
+    total = inertial_joint_moments(body.motion, body.inertias, body.gravity_W, body.beyond)
+    return resolve_in_planes(
+        total + ground_joint_moments(body.motion, body.wrench, body.beyond), body.motion, body.parents
+    )
 
 
 def joint_angles(motion: SegmentMotion, parents: tuple[int, ...]) -> FloatArray:

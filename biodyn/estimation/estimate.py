@@ -8,52 +8,58 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import EstimateError, ModelError
+from biodyn.estimation.estimation_problem import (
+    EstimationProblem,
+    StretchMotion,
+    TimeWindow,
+    UniformSpline,
+    split_into_windows,
+)
 from biodyn.estimation.gauss_newton import (
     Posterior,
     Solution,
     eliminate_residual,
     posterior_sd,
     power_derivatives,
-    solve,
+    solve_problem,
 )
 from biodyn.estimation.noise_model import (
     NoiseModel,
     SmoothTorques,
     balance_errors,
+    estimate_noise_model,
     knot_step,
-    noise_model_of,
-    since_strikes,
-    smooth_torques,
+    select_smooth_torques,
+    times_since_strikes,
 )
-from biodyn.estimation.parameters import (
+from biodyn.estimation.normal_equation_terms import marker_information
+from biodyn.estimation.settings import EstimationSettings
+from biodyn.estimation.shared_parameters import InformationForm
+from biodyn.estimation.summary import EstimateSummary, require_plausible_estimate, summarise_estimate
+from biodyn.estimation.unknown_parameters import (
     InertiaUnknowns,
     PlateUnknowns,
     correct_reaction,
     inertia_unknowns,
     plate_unknowns,
 )
-from biodyn.estimation.problem import Knots, Path, Problem, TimeWindow, windows_of
-from biodyn.estimation.settings import EstimationSettings
-from biodyn.estimation.shared_parameters import InformationForm
-from biodyn.estimation.summary import EstimateSummary, require_plausible, summarise
-from biodyn.estimation.terms import marker_information
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.dynamics.solve import Dynamics, Loads, known_loads, solve_dynamics
-from biodyn.processing.kinematics.fit import Fit, configuration_layout
+from biodyn.processing.dynamics.inverse_dynamics import Dynamics, KnownLoads, known_loads, solve_dynamics
+from biodyn.processing.kinematics.skeleton_fit import Fit, configuration_layout
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import body_poses, integrate
-from biodyn.uncertainty.bands import TorqueUncertainty, joint_rows, torque_bands
-from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
 from biodyn.uncertainty.parameter_sensitivities import ParameterEffects
+from biodyn.uncertainty.propagation_inputs import Magnitudes, TrialInputs
 from biodyn.uncertainty.settings import UncertaintySettings
+from biodyn.uncertainty.torque_bands import TorqueUncertainty, joint_coordinate_matrix, torque_bands
 
 #: Plate forces are used up to this fraction of the marker rate; frames represent frequencies up to half of it.
 WIDEST_SHARE_OF_RATE = 0.4
 
 
-def estimate_bands(
+def estimate_torque_uncertainty(
     inputs: TrialInputs,
     fit: Fit,
     dynamics: Dynamics,
@@ -123,7 +129,7 @@ def estimate_trial(
     fitted motion or requires an implausible plate or body mass.
     """
     loads = known_loads(inputs.fit, reaction)
-    trial = _Trial.of(inputs, reaction, loads, noise_model_of(inputs, magnitudes))
+    trial = _TrialState.of(inputs, reaction, loads, estimate_noise_model(inputs, magnitudes))
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
     known = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
     axes = np.eye(3) if R_WL is None else R_WL
@@ -132,20 +138,20 @@ def estimate_trial(
     unknowns = inertia_unknowns(inputs.model, settings)
     motion, count = inputs.fit.motion, len(inputs.model.coordinates)
     update, unbalanced = np.zeros_like(motion.v), np.full((len(motion.v), 6), np.nan)
-    widths = (count, count, len(joint_rows(inputs.model)[0]))
+    widths = (count, count, len(joint_coordinate_matrix(inputs.model)[0]))
     random = Posterior(*(np.full((len(motion.v), width), np.nan) for width in widths)) if bands else None
     parameters, precision = None, np.zeros((len(motion.v), 6))
     of_stretch: dict[int, FloatArray] = {}
     for window in trial.windows(loads.balanced):
         problem = trial.problem(window.rows)
         if parameters is None:
-            of_window = plates.of_frames(window.rows)
+            of_window = plates.select_frames(window.rows)
             problem = replace(problem, inertias=unknowns, plates=of_window, estimates_parameters=True)
         if window.rows != window.stretch and window.stretch.start not in of_stretch:
             of_stretch[window.stretch.start] = trial.mean_information(window.stretch)
         solution = _solve_window(problem, of_stretch.get(window.stretch.start), bands, others)
         if random is not None:
-            _keep_posterior(random, window, problem, solution)
+            _store_posterior(random, window, problem, solution)
         try:
             elimination = eliminate_residual(problem, solution)
         except np.linalg.LinAlgError as error:
@@ -160,7 +166,7 @@ def estimate_trial(
     assert parameters is not None  # there is at least one window
     q = motion.q.copy()
     q[trial.moving] = integrate(trial.model.multibody, q[trial.moving], update[trial.moving])
-    fit = _fit_of(inputs, trial.model, q)
+    fit = _fit_with_estimated_motion(inputs, trial.model, q)
     reaction = correct_reaction(reaction, sides, plates, parameters.plates.values)
     dynamics = solve_dynamics(fit, reaction)
     walks = 1 + len(others)
@@ -168,7 +174,7 @@ def estimate_trial(
     if bands:
         effects = _parameter_effects(trial.model, unknowns, precision, inputs.rate_hz, walks)
     errors = parameters.plates
-    summary = summarise(
+    summary = summarise_estimate(
         inputs,
         fit,
         dynamics,
@@ -182,12 +188,12 @@ def estimate_trial(
         walks,
         effects,
     )
-    require_plausible(summary)
+    require_plausible_estimate(summary)
     return Estimate(fit, dynamics, reaction, summary, parameters.shared_parameters)
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _TrialState:
     """Inputs that are common to all windows, and the current model, loads and noise model.
 
     moving: (T,) frames with accelerations. to_close, since_strike_s: as in `Problem`, for all frames.
@@ -199,39 +205,39 @@ class _Trial:
     to_close: BoolArray
     since_strike_s: FloatArray
     model: SubjectModel
-    loads: Loads
+    loads: KnownLoads
     sizes: NoiseModel
 
     @classmethod
-    def of(cls, inputs: TrialInputs, reaction: GroundReaction, loads: Loads, sizes: NoiseModel) -> _Trial:
+    def of(cls, inputs: TrialInputs, reaction: GroundReaction, loads: KnownLoads, sizes: NoiseModel) -> _TrialState:
         """Create the trial from the inputs."""
         moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
         to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
-        since_s = since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
-        torques = smooth_torques(inputs, loads)
+        since_s = times_since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
+        torques = select_smooth_torques(inputs, loads)
         return cls(inputs, torques, moving, to_close, since_s, inputs.model, loads, sizes)
 
     def windows(self, balanced: BoolArray, least_frames: int = 10) -> list[TimeWindow]:
         """Return the windows to solve, starting with the one with most frames in balance; raise EstimateError if there are
         none."""
         stretches = [slice(a, b) for a, b in finite_stretches(self.moving) if b - a >= least_frames]
-        windows = [window for rows in stretches for window in windows_of(rows, self.inputs.rate_hz)]
+        windows = [window for rows in stretches for window in split_into_windows(rows, self.inputs.rate_hz)]
         if not windows:
             raise EstimateError(
                 f"There are no {least_frames} consecutive frames with known accelerations.", "Use a longer recording."
             )
         return sorted(windows, key=lambda window: -int(balanced[window.rows].sum()))
 
-    def problem(self, rows: slice) -> Problem:
+    def problem(self, rows: slice) -> EstimationProblem:
         """Return the problem of the frames `rows` with known inertias and plates."""
         inputs, loads = self.inputs, self.loads
         motion, raw = inputs.fit.motion, inputs.fitted(inputs.raw)
         seen = np.isfinite(raw[..., 0])
         weights = np.where(seen, inputs.marker_weights(seen), 0.0)
-        return Problem(
+        return EstimationProblem(
             model=self.model,
-            start=Path(motion.q[rows], motion.v[rows], motion.vdot[rows]),
-            knots=Knots(rows.stop - rows.start, knot_step(inputs.rate_hz), inputs.rate_hz),
+            start=StretchMotion(motion.q[rows], motion.v[rows], motion.vdot[rows]),
+            knots=UniformSpline(rows.stop - rows.start, knot_step(inputs.rate_hz), inputs.rate_hz),
             sizes=self.sizes,
             seen_at=np.nan_to_num(raw)[rows],
             weights=weights[rows],
@@ -256,10 +262,10 @@ class _Trial:
         return np.asarray(marker_information(problem, problem.start.q)[0].mean(axis=0))
 
 
-def _keep_posterior(random: Posterior, window: TimeWindow, problem: Problem, solution: Solution) -> None:
+def _store_posterior(random: Posterior, window: TimeWindow, problem: EstimationProblem, solution: Solution) -> None:
     """Copy the posterior of a window to the posterior of the trial."""
     columns = [coordinate.v_index for coordinate in problem.model.coordinates]
-    of_joint = joint_rows(problem.model)[1]
+    of_joint = joint_coordinate_matrix(problem.model)[1]
     joints = np.zeros((len(of_joint), problem.model.multibody.nv))
     joints[:, columns] = of_joint
     found = posterior_sd(problem, solution.factor, solution.derivatives, power_derivatives(solution, joints))
@@ -269,32 +275,26 @@ def _keep_posterior(random: Posterior, window: TimeWindow, problem: Problem, sol
 
 
 def _parameter_effects(
-    model: SubjectModel,
-    unknowns: InertiaUnknowns,
-    precision: FloatArray,
-    rate_hz: float,
-    walks: int,
+    model: SubjectModel, unknowns: InertiaUnknowns, precision: FloatArray, rate_hz: float, walks: int
 ) -> ParameterEffects | None:
     """Return the parameter effects for the uncertainty of torques, assuming that other walks have as much information as this
     walk."""
     if not unknowns.count:
         return None
     return ParameterEffects(
-        parameters=unknowns.parameter_changes(model),
-        precision=walks * precision,
-        rate_hz=rate_hz,
+        parameters=unknowns.inertial_parameter_changes(model), precision=walks * precision, rate_hz=rate_hz
     )
 
 
 def _solve_window(
-    problem: Problem,
+    problem: EstimationProblem,
     mean_information: FloatArray | None,
     certainty: bool,
     others: tuple[InformationForm, ...],
 ) -> Solution:
     """Return the solution of a window; raise EstimateError if its equations have none."""
     try:
-        solution = solve(problem, mean_information=mean_information, certainty=certainty, others=others)
+        solution = solve_problem(problem, mean_information=mean_information, certainty=certainty, others=others)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"The equations of the estimate have no solution ({error}).") from error
     except ModelError as error:
@@ -304,7 +304,7 @@ def _solve_window(
     return solution
 
 
-def _fit_of(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
+def _fit_with_estimated_motion(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
     """Return the fit with the estimated motion q (T, nq); other frames keep the fitted motion."""
     raw = inputs.fit
     mb = model.multibody

@@ -14,32 +14,39 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt
 
 from biodyn.conventions import SIDES, FloatArray, IntArray
-from biodyn.estimation.noise_model import OF_A_STRIKE, Kinds, Shares, fit_precision, kinds_of, strike_shares
-from biodyn.estimation.parameters import with_changed_inertias
-from biodyn.estimation.problem import DEGREE, Path, Problem, apply_update, smooth_step
-from biodyn.estimation.shared_parameters import EstimatedParameters, InformationForm, estimate_parameters
-from biodyn.estimation.solver import CholeskyFactor, NormalEquations
-from biodyn.estimation.terms import (
+from biodyn.estimation.estimation_problem import DEGREE, EstimationProblem, StretchMotion, apply_update, smooth_step
+from biodyn.estimation.noise_model import (
+    OF_A_STRIKE,
+    CoordinateKinds,
+    StrikeMap,
+    coordinate_kinds,
+    fit_precision,
+    strike_map_entries,
+)
+from biodyn.estimation.normal_equation_terms import (
     REACH,
     ROOT,
     THIRD,
     TORQUE_SHOWN,
+    BalanceRows,
     Derivatives,
-    Rows,
     TorqueRows,
-    add_dynamics,
+    add_dynamics_terms,
     add_fit_prior,
-    add_markers,
+    add_marker_terms,
     add_smoothness,
     balance_rows,
     coefficient_rows,
-    marker_changes,
+    marker_displacement_per_coordinate,
     marker_information,
-    shown_torques,
-    smooth_thirds,
     smoothness_precision,
+    third_difference_precisions,
+    torque_change_rms,
     torque_derivatives,
 )
+from biodyn.estimation.shared_parameters import EstimatedParameters, InformationForm, estimate_parameters
+from biodyn.estimation.solver import CholeskyFactor, NormalEquations
+from biodyn.estimation.unknown_parameters import change_inertias
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import Multibody, inverse_dynamics
 
@@ -53,20 +60,25 @@ from biodyn.rigid_body import Multibody, inverse_dynamics
 _SOLUTIONS = 5
 
 
-def impact_template(kinds: Kinds, since_s: FloatArray) -> Shares:
-    """Return the map from the values of the template to all strikes; since_s: (K, 2) `since_strikes` at the knots.
+def impact_template(kinds: CoordinateKinds, since_s: FloatArray) -> StrikeMap:
+    """Return the map from the values of the template to all strikes; since_s: (K, 2) `times_since_strikes` at the knots.
 
     The template is piecewise linear with a value every hundredth of a second, and 0 away from strikes. It is common to both
     sides of the body, with separate values for ipsilateral and contralateral strikes. Midline coordinates have separate values
     for strikes of the right and the left foot.
     """
-    at, of, weight = strike_shares(kinds, since_s, kinds.number * 2 * OF_A_STRIKE, SIDES[0])
+    at, of, weight = strike_map_entries(kinds, since_s, kinds.number * 2 * OF_A_STRIKE, SIDES[0])
     used, places = np.unique(of, return_inverse=True)  # a value without weight has no equation
-    return Shares(at, np.asarray(places, dtype=np.int64), weight, (len(since_s), len(kinds.side)), len(used))
+    return StrikeMap(at, np.asarray(places, dtype=np.int64), weight, (len(since_s), len(kinds.side)), len(used))
 
 
 def template_step(
-    problem: Problem, mb: Multibody, path: Path, torques: Sequence[TorqueRows], factor: CholeskyFactor, step: FloatArray
+    problem: EstimationProblem,
+    mb: Multibody,
+    path: StretchMotion,
+    torques: Sequence[TorqueRows],
+    factor: CholeskyFactor,
+    step: FloatArray,
 ) -> FloatArray:
     """Return the change (count, nv) of a step if the prior mean of torque changes is the template of all strikes instead of 0.
 
@@ -80,14 +92,14 @@ def template_step(
     if not (torques and common and problem.strikes_known):
         return np.zeros_like(step)
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
-    sd = common * shown_torques(problem, tau[:: problem.knots.step, problem.torque_rows])
-    kinds = kinds_of(problem.model, problem.torque_rows)
+    sd = common * torque_change_rms(problem, tau[:: problem.knots.step, problem.torque_rows])
+    kinds = coordinate_kinds(problem.model, problem.torque_rows)
     template = impact_template(kinds, problem.since_strike_s[:: problem.knots.step][1:-1])
-    return step_to_template(template, torques, sd, factor, step) if template.count else np.zeros_like(step)
+    return solve_template_step(template, torques, sd, factor, step) if template.count else np.zeros_like(step)
 
 
-def step_to_template(
-    template: Shares, torques: Sequence[TorqueRows], sd: FloatArray, factor: CholeskyFactor, step: FloatArray
+def solve_template_step(
+    template: StrikeMap, torques: Sequence[TorqueRows], sd: FloatArray, factor: CholeskyFactor, step: FloatArray
 ) -> FloatArray:
     """Return the change (count, nv) of `template_step`; sd: (K, R) prior standard deviations of the template, Nm.
 
@@ -110,7 +122,7 @@ def step_to_template(
     width = torques[0].rows.shape[2]
     reached = near[:, None] + np.arange(width)
 
-    def changes(c: FloatArray) -> FloatArray:
+    def scaled_torque_changes(c: FloatArray) -> FloatArray:
         """Return the changes (K, R) of the torques, divided by their standard deviations, by coefficients c (count, nv)."""
         result = np.zeros(template.shape)
         for rows_at, columns, rows in parts:
@@ -118,7 +130,7 @@ def step_to_template(
             result[np.ix_(near, rows_at)] = (rows @ flat[:, :, None])[..., 0]
         return result
 
-    def transposed(values: FloatArray) -> FloatArray:
+    def apply_transpose(values: FloatArray) -> FloatArray:
         """Apply the transpose of `changes`."""
         result = np.zeros(step.shape)
         for rows_at, columns, rows in parts:
@@ -128,17 +140,19 @@ def step_to_template(
         return result
 
     least_variance = 1e-4  # Nm^2
-    prior = template.gathered(np.ones(template.shape)) / np.maximum(template.gathered(sd**2), least_variance)
+    prior = template.apply_transpose(np.ones(template.shape)) / np.maximum(
+        template.apply_transpose(sd**2), least_variance
+    )
     diagonal = template.squares(scale**2) + prior
-    residual = template.gathered(scale * (remaining + changes(step)))
+    residual = template.apply_transpose(scale * (remaining + scaled_torque_changes(step)))
     direction, result = residual / diagonal, np.zeros_like(step)
     size = float(residual @ direction)
     for _ in range(_SOLUTIONS):
         if size <= 0.0:
             break
         loads = scale * template.values(direction)
-        solution = factor.solve(transposed(loads))
-        image = template.gathered(scale * (loads - changes(solution))) + prior * direction
+        solution = factor.solve(apply_transpose(loads))
+        image = template.apply_transpose(scale * (loads - scaled_torque_changes(solution))) + prior * direction
         share = size / float(direction @ image)
         result += share * solution
         residual -= share * image
@@ -159,25 +173,26 @@ class Solution:
         coefficients: (count, nv) coefficients of the trajectory update, see `problem`. path: the estimated motion.
         factor, derivatives: Cholesky factor of the last equations, and their `torque_derivatives`. With `certainty`, the factor
             is that of equations without a common template of foot strikes.
-        stiff, fit_prior: precisions (nv,) of `terms.smoothness_precision` and (T, nv) of `noise_model.fit_precision`.
+        stiff, fit_prior: precisions (nv,) of `normal_equation_terms.smoothness_precision` and (T, nv) of
+        `noise_model.fit_precision`.
         model: model with the estimated inertias.
         problem: problem with the estimated error of the balance, and wrenches without the estimated errors of the plates.
         parameters: inertias and plate errors; None if the problem does not estimate them.
     """
 
     coefficients: FloatArray
-    path: Path
+    path: StretchMotion
     factor: CholeskyFactor
     derivatives: Derivatives
     stiff: FloatArray
     fit_prior: FloatArray
     model: SubjectModel
-    problem: Problem
+    problem: EstimationProblem
     parameters: EstimatedParameters | None
 
 
-def solve(
-    problem: Problem,
+def solve_problem(
+    problem: EstimationProblem,
     iterations: int = 2,
     mean_information: FloatArray | None = None,
     certainty: bool = False,
@@ -200,17 +215,19 @@ def solve(
     information = marker_information(problem, problem.start.q)
     mean = information[0].mean(axis=0) if mean_information is None else mean_information
     stiff = smoothness_precision(problem, mean)
-    fit_prior = fit_precision(model, problem.start.q, marker_changes(problem, information[0]), problem.sizes)
+    fit_prior = fit_precision(
+        model, problem.start.q, marker_displacement_per_coordinate(problem, information[0]), problem.sizes
+    )
     c, path, parameters = np.zeros((count, mb.nv)), problem.start, None
 
-    def equations(strikes_alike: bool = True) -> tuple[NormalEquations, list[Rows], list[TorqueRows]]:
+    def build_equations(strikes_alike: bool = True) -> tuple[NormalEquations, list[BalanceRows], list[TorqueRows]]:
         """Return the normal equations at the current motion, and the rows of balance and torques."""
         sizes = problem.sizes if strikes_alike else replace(problem.sizes, strikes_alike_share=0.0)
         normal, shown = NormalEquations(count, REACH, mb.nv), number > first
-        add_markers(normal, problem, *information)
+        add_marker_terms(normal, problem, *information)
         add_smoothness(normal, problem, c, stiff, shown=shown)
         add_fit_prior(normal, problem, c, fit_prior)
-        dynamics = add_dynamics(normal, replace(problem, sizes=sizes), body, path, derivatives, shown=shown)
+        dynamics = add_dynamics_terms(normal, replace(problem, sizes=sizes), body, path, derivatives, shown=shown)
         return normal, *dynamics
 
     for number in range(iterations):
@@ -218,7 +235,7 @@ def solve(
             information = marker_information(problem, path.q)
         body = model.multibody
         derivatives = torque_derivatives(problem, body, path)
-        normal, balance, torques = equations()
+        normal, balance, torques = build_equations()
         factor = CholeskyFactor(normal)
 
         # -- error of the balance, then inertias and plates
@@ -228,7 +245,7 @@ def solve(
             if number == first:
                 problem = replace(problem, sizes=replace(problem.sizes, balance=parameters.balance))
             if number == min(1, last):
-                model = with_changed_inertias(problem.model, problem.inertias, parameters.inertias)
+                model = change_inertias(problem.model, problem.inertias, parameters.inertias)
                 problem = replace(
                     problem, wrenches=problem.plates.corrected(problem.wrenches, parameters.plates.values)
                 )
@@ -239,7 +256,7 @@ def solve(
         if first < number == last:
             step = step + template_step(problem, model.multibody, path, torques, factor, step)
             if certainty and problem.strikes_known and problem.sizes.strikes_alike_share:
-                factor = CholeskyFactor(equations(strikes_alike=False)[0])
+                factor = CholeskyFactor(build_equations(strikes_alike=False)[0])
 
         c = c + step
         path = apply_update(mb, problem.start, problem.knots, c)
@@ -270,7 +287,7 @@ def power_derivatives(solution: Solution, joints: FloatArray) -> FloatArray:
 
 
 def posterior_sd(
-    problem: Problem, factor: CholeskyFactor, parts: Derivatives, powers: FloatArray | None = None
+    problem: EstimationProblem, factor: CholeskyFactor, parts: Derivatives, powers: FloatArray | None = None
 ) -> Posterior:
     """Return the standard deviations of motion, torques and powers, given the inertias.
 
@@ -325,11 +342,12 @@ class ResidualElimination:
     unbalanced: FloatArray
 
 
-def eliminate_residual(problem: Problem, solution: Solution) -> ResidualElimination:
+def eliminate_residual(problem: EstimationProblem, solution: Solution) -> ResidualElimination:
     """Eliminate the residual of the solution to within 7.5 % of the estimated error of the balance.
 
     This is a Gauss-Newton step from the solution with all terms of the estimate, a larger weight of the balance in every frame
-    of `problem.to_close`, and fixed torques of legs and trunk, arms and head. Accelerations are constrained 20 times more than
+    of `estimation_problem.to_close`, and fixed torques of legs and trunk, arms and head. Accelerations are constrained 20
+    times more than
     in the estimate; otherwise they jump where the weight of the balance starts. The step is shortened so that it changes the
     markers by at most half of their standard deviation (RMS), because a larger change indicates an unmeasured force, or plates
     that disagree with the body weight.
@@ -347,8 +365,8 @@ def eliminate_residual(problem: Problem, solution: Solution) -> ResidualEliminat
     # no term extends beyond the coefficients of one frame, the last of which is zero at a knot
     reach = DEGREE if problem.knots.step > 1 else DEGREE - 1
     normal = NormalEquations(problem.knots.count, reach, len(free))
-    add_markers(normal, tight, information, right[:, free])
-    weights, third = smooth_thirds(tight, coefficients, solution.stiff, shown=True)
+    add_marker_terms(normal, tight, information, right[:, free])
+    weights, third = third_difference_precisions(tight, coefficients, solution.stiff, shown=True)
     normal.add_diagonal(0, THIRD, weights[:, free], -(weights * third)[:, free])
     firm = firmness * np.broadcast_to(solution.stiff[free] / problem.knots.step**DEGREE, (len(third), len(free)))
     normal.add_diagonal(0, THIRD, firm, np.zeros_like(firm))
@@ -356,7 +374,7 @@ def eliminate_residual(problem: Problem, solution: Solution) -> ResidualEliminat
     path = solution.path
     residual = inverse_dynamics(mb, path.q, path.v, path.vdot, tight.wrenches, tight.wrench_links)[:, :ROOT]
     if tight.to_close.any():
-        _add_balance(normal, tight, residual, solution.derivatives, free)
+        _add_balance_terms(normal, tight, residual, solution.derivatives, free)
     _fix_torques(normal, tight, solution.derivatives, free)
     step = np.zeros_like(coefficients)
     step[:, free] = CholeskyFactor(normal).solve(normal.right)
@@ -369,12 +387,13 @@ def eliminate_residual(problem: Problem, solution: Solution) -> ResidualEliminat
     return ResidualElimination(problem.knots.values(coefficients)[0] + share * change, share, unbalanced)
 
 
-def _add_balance(
-    normal: NormalEquations, problem: Problem, residual: FloatArray, parts: Derivatives, free: IntArray
+def _add_balance_terms(
+    normal: NormalEquations, problem: EstimationProblem, residual: FloatArray, parts: Derivatives, free: IntArray
 ) -> None:
     """Add the balance of the whole body; its residual (T, 6) [moment; force] must not contain NaN.
 
-    Outside `problem.to_close` the change fades out within `_FADE_S`, because a change that ends abruptly is an impact. Loads
+    Outside `estimation_problem.to_close` the change fades out within `_FADE_S`, because a change that ends abruptly is an
+    impact. Loads
     may be unknown in these frames, so that the balance is not used: the force on the root changes as in the nearest frame of
     `to_close`, times a factor that decreases from 1 to 0, with decreasing weight.
     """
@@ -388,7 +407,7 @@ def _add_balance(
         normal.add_rows(0, rows.rows, rows.rest)
 
 
-def _free_coordinates(problem: Problem) -> IntArray:
+def _free_coordinates(problem: EstimationProblem) -> IntArray:
     """Return the ascending indices in v of the coordinates that the elimination may change: root, legs and trunk.
 
     Arms, head and coordinates without markers are fixed, because light segments would move far for a few newtons.
@@ -398,7 +417,7 @@ def _free_coordinates(problem: Problem) -> IntArray:
 
 
 def _fix_torques(
-    normal: NormalEquations, problem: Problem, parts: Derivatives, free: IntArray, sd_nm_kg: float = 0.01
+    normal: NormalEquations, problem: EstimationProblem, parts: Derivatives, free: IntArray, sd_nm_kg: float = 0.01
 ) -> None:
     """Fix the joint torques of legs and trunk in every frame in which they are known.
 

@@ -11,13 +11,13 @@ from scipy.ndimage import gaussian_filter1d
 
 from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.dynamics.solve import Loads
+from biodyn.processing.dynamics.inverse_dynamics import KnownLoads
 from biodyn.processing.gait.events import plate_events
 from biodyn.processing.signals.filtering import estimate_noise
-from biodyn.processing.signals.smoothing.spline import optimal_cutoffs, stiffness_of_cutoff
+from biodyn.processing.signals.smoothing.spline import optimal_cutoffs, smoothing_parameter_of_cutoff
 from biodyn.recording import Contact
 from biodyn.rigid_body import inverse_dynamics
-from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
+from biodyn.uncertainty.propagation_inputs import Magnitudes, TrialInputs
 
 #: Errors are stated for frames of this length; the error variance of other frames is proportional to their rate.
 FRAME_S = 0.01
@@ -57,7 +57,7 @@ def knot_step(rate_hz: float) -> int:
     return max(round(rate_hz / KNOTS_HZ), 1)
 
 
-def noise_model_of(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m: float = 1e-3) -> NoiseModel:
+def estimate_noise_model(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m: float = 1e-3) -> NoiseModel:
     """Return the noise model of a trial, with noise and smoothness estimated from its markers.
 
     skin_sd_m: error of a marker of weight 1 in a hundredth of a second caused by skin movement, in addition to its noise.
@@ -76,11 +76,11 @@ def noise_model_of(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m: float
     correlation_s = 0.07  # correlation time of errors of the body model
     return NoiseModel(
         marker_sd_m=np.hypot(noise, skin_sd_m * frame),
-        stiffness=smoothness * np.array([stiffness_of_cutoff(hz, rate_hz, derivative) for hz in cutoffs]),
+        stiffness=smoothness * np.array([smoothing_parameter_of_cutoff(hz, rate_hz, derivative) for hz in cutoffs]),
         balance=frame * np.repeat([MOMENT_SD_NM, FORCE_SD_N], 3),
         strikes_alike_share=_STRIKES_ALIKE,
         alike_frames=max(2.0 * correlation_s * rate_hz, 1.0),
-        unseen_sd_rad=_assumed_sd(model, magnitudes) * frame,
+        unseen_sd_rad=_assumed_coordinate_sd(model, magnitudes) * frame,
     )
 
 
@@ -133,7 +133,7 @@ def _is_at_limit(angle: FloatArray, range_rad: tuple[float, float], tolerance_ra
     return np.asarray((angle <= low + tolerance_rad) | (angle >= high - tolerance_rad))
 
 
-def _assumed_sd(model: SubjectModel, magnitudes: Magnitudes) -> FloatArray:
+def _assumed_coordinate_sd(model: SubjectModel, magnitudes: Magnitudes) -> FloatArray:
     """Return the SD (nv,) rad of assumed coordinates: the root mean square of their segment's three axes."""
     result = np.full(model.multibody.nv, np.inf)
     for coordinate in model.assumed:
@@ -160,7 +160,7 @@ OF_A_STRIKE = round((_BEFORE_S + _AFTER_S) / FRAME_S) + 1
 _OF_A_KIND = 1 + 2 * OF_A_STRIKE
 
 
-def since_strikes(contacts: Sequence[Contact], frames: int, rate_hz: float) -> FloatArray:
+def times_since_strikes(contacts: Sequence[Contact], frames: int, rate_hz: float) -> FloatArray:
     """Return the times (frames, 2) s since the nearest strike of each of `SIDES`, negative before it; infinite without one.
 
     A strike is a foot contact after swing. A foot on a plate in the first frame and a foot that moves from one plate to the
@@ -168,10 +168,12 @@ def since_strikes(contacts: Sequence[Contact], frames: int, rate_hz: float) -> F
     """
     events = plate_events(contacts, frames / rate_hz, 1.0 / rate_hz)
     strikes_s = [[e.time_s for e in events if e.kind == "foot_strike" and e.side == side] for side in SIDES]
-    return np.stack([_since_nearest(np.arange(frames) / rate_hz, times_s) for times_s in strikes_s], axis=1)
+    return np.stack(
+        [_times_since_nearest_strike(np.arange(frames) / rate_hz, times_s) for times_s in strikes_s], axis=1
+    )
 
 
-def _since_nearest(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray:
+def _times_since_nearest_strike(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray:
     """Return the times (T,) in s since the nearest foot strike (negative before it), or inf without a strike."""
     if not strikes_s:
         return np.full(len(time_s), np.inf)
@@ -179,15 +181,15 @@ def _since_nearest(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray
     return np.asarray(np.take_along_axis(away, np.argmin(np.abs(away), axis=1)[:, None], axis=1)[:, 0])
 
 
-def midway_since_strike(before_s: FloatArray, after_s: FloatArray) -> FloatArray:
-    """Return the times since a strike, s, midway between two knots, from `since_strikes` (..., 2) at both of them.
+def midpoint_time_since_strike(before_s: FloatArray, after_s: FloatArray) -> FloatArray:
+    """Return the times since a strike, s, midway between two knots, from `times_since_strikes` (..., 2) at both of them.
 
     If the nearest strike changes between the knots, the earlier value is used.
     """
     return np.where(after_s < before_s, before_s, 0.5 * (before_s + after_s))
 
 
-def strike_nearness(since_s: FloatArray) -> FloatArray:
+def strike_proximity_weight(since_s: FloatArray) -> FloatArray:
     """Return a weight (T,) for the proximity to a strike of either side: 1 at the strike, 0 beyond the burst; since_s: (T,
     2)."""
     burst_s = 0.04  # heel and shank decelerate, and muscles respond, within some hundredths of a second
@@ -195,23 +197,25 @@ def strike_nearness(since_s: FloatArray) -> FloatArray:
     return np.asarray(np.cos(0.5 * np.pi * distance_s / burst_s) ** 2)
 
 
-class Kinds(NamedTuple):
+class CoordinateKinds(NamedTuple):
     """Kinds of R coordinates: a number (R,) that is the same for both sides, and the side ("" for the midline)."""
 
     number: IntArray
     side: tuple[str, ...]
 
 
-def kinds_of(model: SubjectModel, places: IntArray) -> Kinds:
+def coordinate_kinds(model: SubjectModel, places: IntArray) -> CoordinateKinds:
     """Return the kinds of the coordinates with indices `places` (R,) in v; each coordinate of the root is a separate kind."""
     names = {c.v_index: (c.gait_variable, c.side) for c in (*model.coordinates, *model.assumed)}
     kinds = [names.get(at, (f"root {at}", "")) for at in places.tolist()]
     order = sorted({plain for plain, _ in kinds})
-    return Kinds(np.array([order.index(plain) for plain, _ in kinds], dtype=np.int64), tuple(side for _, side in kinds))
+    return CoordinateKinds(
+        np.array([order.index(plain) for plain, _ in kinds], dtype=np.int64), tuple(side for _, side in kinds)
+    )
 
 
 @dataclass(frozen=True)
-class Shares:
+class StrikeMap:
     """Linear map from P parameters, one for each time after strikes, to values (K, R) at knots.
 
     Attributes:
@@ -231,22 +235,23 @@ class Shares:
         flat = np.bincount(self.at, weights=parts, minlength=self.shape[0] * self.shape[1])
         return np.asarray(flat.reshape(self.shape), dtype=np.float64)
 
-    def gathered(self, values: FloatArray) -> FloatArray:
+    def apply_transpose(self, values: FloatArray) -> FloatArray:
         """Apply the transpose of `values` to values (K, R); the result is (P,)."""
-        return self._summed(self.weight * values.ravel()[self.at])
+        return self._sum_by_parameter(self.weight * values.ravel()[self.at])
 
     def squares(self, values: FloatArray) -> FloatArray:
         """Return for each parameter the sum (P,) of its squared weights times the values (K, R)."""
-        return self._summed(self.weight**2 * values.ravel()[self.at])
+        return self._sum_by_parameter(self.weight**2 * values.ravel()[self.at])
 
-    def _summed(self, parts: FloatArray) -> FloatArray:
+    def _sum_by_parameter(self, parts: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(self.of, weights=parts, minlength=self.count), dtype=np.float64)
 
 
-def near_strikes(since_s: FloatArray) -> Iterator[tuple[Side, IntArray, IntArray, FloatArray]]:
+def frames_near_strikes(since_s: FloatArray) -> Iterator[tuple[Side, IntArray, IntArray, FloatArray]]:
     """Yield a side, frames (N,), hundredths of a second (N,) since the start of its strike's effects, and weights (N,).
 
-    since_s: (T, 2) from `since_strikes`. A frame is interpolated between the two nearest hundredths, with weights that fade out
+    since_s: (T, 2) from `times_since_strikes`. A frame is interpolated between the two nearest hundredths, with weights that
+    fade out
     beyond the first and the last one. A frame near strikes of both sides has entries for both, so that the result is continuous
     in time.
     """
@@ -262,8 +267,8 @@ def near_strikes(since_s: FloatArray) -> Iterator[tuple[Side, IntArray, IntArray
             yield side, near[inside], at[inside], (share / both[near])[inside]
 
 
-def strike_shares(
-    kinds: Kinds, since_s: FloatArray, first: IntArray, middle: Side | None = None
+def strike_map_entries(
+    kinds: CoordinateKinds, since_s: FloatArray, first: IntArray, middle: Side | None = None
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the entries of `Shares` at strikes, since_s (T, 2): value indices, parameter indices and weights (N,).
 
@@ -272,7 +277,7 @@ def strike_shares(
     """
     flat = np.arange(since_s.shape[0] * len(kinds.side)).reshape(-1, len(kinds.side))
     parts = []
-    for side, frames, hundredth, share in near_strikes(since_s):
+    for side, frames, hundredth, share in frames_near_strikes(since_s):
         other = np.array(
             [OF_A_STRIKE if (of_value or middle or side) != side else 0 for of_value in kinds.side], dtype=np.int64
         )
@@ -282,17 +287,17 @@ def strike_shares(
     return at, of, weight
 
 
-def similar_times(kinds: Kinds, since_s: FloatArray) -> Shares:
+def map_by_time_after_strike(kinds: CoordinateKinds, since_s: FloatArray) -> StrikeMap:
     """Return the map to values (T, R) from one parameter for each kind and time after a strike; since_s (T, 2).
 
     Both sides share parameters, and all strikes are ipsilateral for midline coordinates. The nearest known strike is used. The
     weights of a value, including the weight of the rest of the stride, sum to 1.
     """
     shape, first = (len(since_s), len(kinds.side)), kinds.number * _OF_A_KIND
-    at, of, weight = strike_shares(kinds, since_s, first + 1)
+    at, of, weight = strike_map_entries(kinds, since_s, first + 1)
     every = np.arange(shape[0] * shape[1])
     rest = np.maximum(1.0 - np.bincount(at, weights=weight, minlength=len(every)), 0.0)
-    return Shares(
+    return StrikeMap(
         np.concatenate([at, every]),
         np.concatenate([of, np.tile(first, shape[0])]),
         np.concatenate([weight, rest]),
@@ -301,23 +306,24 @@ def similar_times(kinds: Kinds, since_s: FloatArray) -> Shares:
     )
 
 
-def shown_sizes(values: FloatArray, known: BoolArray, shares: Shares, knot_s: float) -> FloatArray:
-    """Return the RMS over all strikes (K, R) of values (K, R) at knots, at the same time after a strike (`similar_times`).
+def rms_over_strikes(values: FloatArray, known: BoolArray, shares: StrikeMap, knot_s: float) -> FloatArray:
+    """Return the RMS over all strikes (K, R) of values (K, R) at knots, at the same time after a strike
+    (`map_by_time_after_strike`).
 
     known: (K, R) mask of the known values. The result is smoothed over a hundredth of a second, and 0 if no value is known.
     """
     least_weight = 1e-3  # sums over known values
-    squares = shares.gathered(np.where(known, values**2, 0.0))
-    mean = squares / np.maximum(shares.gathered(known.astype(np.float64)), least_weight)
+    squares = shares.apply_transpose(np.where(known, values**2, 0.0))
+    mean = squares / np.maximum(shares.apply_transpose(known.astype(np.float64)), least_weight)
     return np.asarray(np.sqrt(gaussian_filter1d(shares.values(mean), FRAME_S / knot_s, axis=0)))
 
 
-def shown_changes(tau: FloatArray, known: BoolArray, shares: Shares, knot_s: float) -> FloatArray:
-    """Return the `shown_sizes` (K - 2, R) of the second differences of torques tau (K, R) at knots; known: (K, R).
+def strike_torque_change_rms(tau: FloatArray, known: BoolArray, shares: StrikeMap, knot_s: float) -> FloatArray:
+    """Return the `rms_over_strikes` (K - 2, R) of the second differences of torques tau (K, R) at knots; known: (K, R).
 
     shares: map for the knots between the first and the last one.
     """
-    return shown_sizes(np.diff(tau, 2, axis=0), known[:-2] & known[1:-1] & known[2:], shares, knot_s)
+    return rms_over_strikes(np.diff(tau, 2, axis=0), known[:-2] & known[1:-1] & known[2:], shares, knot_s)
 
 
 # -- Smooth torques: their indices, the frames in which they are known, and their rates of change
@@ -340,7 +346,7 @@ class SmoothTorques:
     change_nm: FloatArray
 
 
-def smooth_torques(inputs: TrialInputs, loads: Loads) -> SmoothTorques:
+def select_smooth_torques(inputs: TrialInputs, loads: KnownLoads) -> SmoothTorques:
     """Return the torques of legs and trunk, and the size of their changes in the fitted motion.
 
     Both sides are combined. A torque with fewer than 20 known second differences has no limit. The largest fifth of the changes
@@ -349,7 +355,7 @@ def smooth_torques(inputs: TrialInputs, loads: Loads) -> SmoothTorques:
     """
     least_count, quantile, deviations, factor, least_roughness = 20, 0.8, 1.2816, 2.0, 1.0
     model = inputs.model
-    places = torque_places(model)
+    places = smooth_torque_indices(model)
     known = _known_torques(model, loads, places)
     change = np.full(len(places), np.inf)
     if len(places):
@@ -357,7 +363,7 @@ def smooth_torques(inputs: TrialInputs, loads: Loads) -> SmoothTorques:
         knot_s = step / inputs.rate_hz
         least = least_roughness * model.mass_kg * knot_s**1.5
         differences = _second_differences(inputs, loads, places, known, step)
-        kinds = kinds_of(model, places).number
+        kinds = coordinate_kinds(model, places).number
         for columns in (np.flatnonzero(kinds == kind) for kind in np.unique(kinds)):
             of_kind = differences[:, columns][np.isfinite(differences[:, columns])]
             if len(of_kind) >= least_count:
@@ -366,21 +372,21 @@ def smooth_torques(inputs: TrialInputs, loads: Loads) -> SmoothTorques:
     return SmoothTorques(places, known, change)
 
 
-def torque_places(model: SubjectModel, trunk_share: float = 0.15) -> IntArray:
+def smooth_torque_indices(model: SubjectModel, trunk_share: float = 0.15) -> IntArray:
     """Return the indices in v of the leg coordinates, and of the trunk coordinates that carry more than `trunk_share` of the
     body."""
     mb = model.multibody
-    soles = [mb.paths[model.frames[body].link] for body in model.sole_body.values()]
+    soles = [mb.moving_coordinates[model.frames[body].link] for body in model.sole_body.values()]
     carried = np.zeros(mb.nv)
     for link, body in enumerate(mb.bodies):
-        carried += mb.paths[link] * body.mass_kg
+        carried += mb.moving_coordinates[link] * body.mass_kg
     heavy = carried > trunk_share * mb.total_mass_kg
     moving = np.array([c.v_index for c in (*model.coordinates, *model.assumed)], dtype=np.int64)
     chosen = np.any([*soles, heavy], axis=0)
     return np.array([at for at in moving if chosen[at]], dtype=np.int64)
 
 
-def _known_torques(model: SubjectModel, loads: Loads, places: IntArray) -> BoolArray:
+def _known_torques(model: SubjectModel, loads: KnownLoads, places: IntArray) -> BoolArray:
     """Return a mask (T, R) of known torques; assumed coordinates count as known if the whole body is in balance."""
     columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
     result = np.zeros((len(loads.balanced), len(places)), dtype=bool)
@@ -389,7 +395,9 @@ def _known_torques(model: SubjectModel, loads: Loads, places: IntArray) -> BoolA
     return result
 
 
-def _second_differences(inputs: TrialInputs, loads: Loads, places: IntArray, known: BoolArray, step: int) -> FloatArray:
+def _second_differences(
+    inputs: TrialInputs, loads: KnownLoads, places: IntArray, known: BoolArray, step: int
+) -> FloatArray:
     """Return the absolute second differences (K - 2, R) of the torques between knots, Nm; NaN where unknown."""
     motion = inputs.fit.motion
     moving = np.isfinite(motion.vdot).all(axis=1)

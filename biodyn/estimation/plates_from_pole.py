@@ -133,7 +133,7 @@ def find_pole(recordings: Sequence[PoleRecording]) -> tuple[Pole, tuple[Placemen
     tried: list[tuple[float, str]] = []
     for labels in _rigid_groups(loaded):
         try:
-            return _pole_of(loaded, labels)
+            return _find_pole_of_markers(loaded, labels)
         except PlateError as error:
             tried.append((0.0, error.message))
     if tried:
@@ -194,7 +194,7 @@ def _loaded_stretches(recording: PoleRecording, plate: PlateSignal) -> list[slic
     return [slice(a + trim, b - trim) for a, b in runs if b - a > 2 * trim + 0.5 * recording.rate_hz]
 
 
-class _Stretch(NamedTuple):
+class _LoadedStretch(NamedTuple):
     """Frames of a recording in which a plate is loaded, and the positions (n, M, 3) of the pole's markers in them."""
 
     recording: PoleRecording
@@ -208,10 +208,12 @@ class _Stretch(NamedTuple):
         return np.asarray(all_finite(self.positions).all(axis=1))
 
 
-def _pole_of(recordings: Sequence[PoleRecording], labels: tuple[str, ...]) -> tuple[Pole, tuple[Placement, ...]]:
+def _find_pole_of_markers(
+    recordings: Sequence[PoleRecording], labels: tuple[str, ...]
+) -> tuple[Pole, tuple[Placement, ...]]:
     """Return the pole with these markers. Its tip is the point on which all placements agree."""
     stretches = [
-        _Stretch(r, plate, part, r.positions[part][:, [r.labels.index(label) for label in labels]])
+        _LoadedStretch(r, plate, part, r.positions[part][:, [r.labels.index(label) for label in labels]])
         for r in recordings
         for plate in r.plates
         for part in _loaded_stretches(r, plate)
@@ -226,12 +228,12 @@ def _pole_of(recordings: Sequence[PoleRecording], labels: tuple[str, ...]) -> tu
     if bend:
         stretches = [_remove_sag(stretch, pole, bend) for stretch in stretches]
         pole, stretches = _rigid_pole(recordings, stretches, labels)
-    return pole, _on_their_plates([_sample_placement(pole, stretch) for stretch in stretches], recordings)
+    return pole, _select_placements_on_plates([_sample_placement(pole, stretch) for stretch in stretches], recordings)
 
 
 def _rigid_pole(
-    recordings: Sequence[PoleRecording], stretches: Sequence[_Stretch], labels: tuple[str, ...]
-) -> tuple[Pole, list[_Stretch]]:
+    recordings: Sequence[PoleRecording], stretches: Sequence[_LoadedStretch], labels: tuple[str, ...]
+) -> tuple[Pole, list[_LoadedStretch]]:
     """Return the pole as a rigid body, and the stretches in which its tip rests."""
     fixed_m = 6e-3  # RMS movement of a resting tip, caused by marker noise and bending of the pole
     least_turn = 0.05  # least tilt of a pole that is tilted, rad
@@ -249,7 +251,7 @@ def _rigid_pole(
         )
     tip = np.median(steady, axis=0)  # stretches of another plate, on which the person stands, do not have this pivot
     for _ in range(3):
-        resting = [n for n in tilted if _off_pivot(motions[n], tip) < fixed_m]
+        resting = [n for n in tilted if _pivot_rms_movement(motions[n], tip) < fixed_m]
         if not resting:
             raise PlateError(
                 f"No pole was found in {_recording_names(recordings)} whose tip rests while a plate is loaded."
@@ -264,7 +266,7 @@ def _rigid_pole(
     return Pole(labels, markers, direction, axis_sd), [stretches[n] for n in resting]
 
 
-def _pole_sag(pole: Pole, stretches: Sequence[_Stretch], trial_m: float = 1e-3) -> float:
+def _pole_sag(pole: Pole, stretches: Sequence[_LoadedStretch], trial_m: float = 1e-3) -> float:
     """Return the sag (m) of the middle of the pole under its weight, estimated from the residuals of its markers.
 
     The squared residuals of a rigid pole about a resting tip are a parabola in this unknown. Returns 0 if it is not observable.
@@ -284,7 +286,7 @@ def _pole_sag(pole: Pole, stretches: Sequence[_Stretch], trial_m: float = 1e-3) 
     return float(best / (1.0 + variance / usual_m**2))
 
 
-def _remove_sag(stretch: _Stretch, pole: Pole, bend: float) -> _Stretch:
+def _remove_sag(stretch: _LoadedStretch, pole: Pole, bend: float) -> _LoadedStretch:
     """Return the stretch without the sag of the pole under its weight, a half sine between the tip and the farthest marker."""
     along = pole.markers @ pole.axis
     positions = stretch.positions.copy()
@@ -297,7 +299,7 @@ def _remove_sag(stretch: _Stretch, pole: Pole, bend: float) -> _Stretch:
     return stretch._replace(positions=positions)
 
 
-def _rigidity_error(pole: Pole, stretches: Sequence[_Stretch]) -> float:
+def _rigidity_error(pole: Pole, stretches: Sequence[_LoadedStretch]) -> float:
     """Return the sum of squared residuals (m²) of the markers for a rigid pole whose tip rests in each stretch."""
     shape = _marker_shape(np.concatenate([stretch.positions for stretch in stretches]))
     total, motions = 0.0, []
@@ -308,7 +310,7 @@ def _rigidity_error(pole: Pole, stretches: Sequence[_Stretch]) -> float:
         motions.append((R, p))
     axis = np.linalg.svd(shape - shape.mean(axis=0))[2][0] if pole.is_line else None
     tip, _ = _find_pivot(motions, axis)
-    return total + sum(len(motion[0]) * _off_pivot(motion, tip) ** 2 for motion in motions)
+    return total + sum(len(motion[0]) * _pivot_rms_movement(motion, tip) ** 2 for motion in motions)
 
 
 def _marker_shape(points: FloatArray) -> FloatArray:
@@ -335,15 +337,15 @@ def _find_pivot(motions: Sequence[tuple[FloatArray, FloatArray]], axis: FloatArr
     if rank < A.shape[1] or values[-1] < least_turn * math.sqrt(len(A) / 3.0):
         return np.full(3, np.nan), math.inf
     r = solution if axis is None else axis * solution[0]
-    return r, max(_off_pivot(motion, r) for motion in motions)
+    return r, max(_pivot_rms_movement(motion, r) for motion in motions)
 
 
-def _off_pivot(motion: tuple[FloatArray, FloatArray], r: FloatArray) -> float:
+def _pivot_rms_movement(motion: tuple[FloatArray, FloatArray], r: FloatArray) -> float:
     tips = motion[0] @ r + motion[1]
     return float(np.sqrt(((tips - np.median(tips, axis=0)) ** 2).sum(axis=1).mean()))
 
 
-def _sample_placement(pole: Pole, stretch: _Stretch) -> Placement:
+def _sample_placement(pole: Pole, stretch: _LoadedStretch) -> Placement:
     """Return five samples per second of a placement, with the pole fitted to its markers and to the resting tip."""
     recording, plate, part, positions = stretch
     seen = stretch.seen
@@ -361,7 +363,9 @@ def _sample_placement(pole: Pole, stretch: _Stretch) -> Placement:
     return Placement(plate, tip, axes[usable], u[usable], acceleration[usable], wrench[usable], recording.up)
 
 
-def _on_their_plates(placements: Sequence[Placement], recordings: Sequence[PoleRecording]) -> tuple[Placement, ...]:
+def _select_placements_on_plates(
+    placements: Sequence[Placement], recordings: Sequence[PoleRecording]
+) -> tuple[Placement, ...]:
     """Return the placements with the tip on the loaded plate; raise PlateError if none exists."""
     margin_m = 0.1  # larger than errors of the corners
     right = tuple(q for q in placements if q.plate.on_plate(q.tip, margin_m))
@@ -398,11 +402,15 @@ def estimate_plates(
     results, refused = [], []
     for number in sorted({q.plate.number for q in placements}):
         of_plate = [q for q in placements if q.plate.number == number and len(q.u)]
-        problem = _too_little(number, of_plate) if of_plate else f"No sample of the pole on plate {number} can be used."
+        problem = (
+            _insufficiency_reason(number, of_plate)
+            if of_plate
+            else f"No sample of the pole on plate {number} can be used."
+        )
         if problem:
             refused.append(problem)
         else:
-            results.append(_estimate(of_plate, pole, pole_mass_kg, resting.get(number), load_n))
+            results.append(_estimate_plate(of_plate, pole, pole_mass_kg, resting.get(number), load_n))
     if not results:
         raise PlateError(
             refused[0] if refused else "No placement of the pole can be used.",
@@ -426,7 +434,7 @@ def resting_loads(recordings: Sequence[PoleRecording], load_n: float) -> dict[in
     return {number: np.array(means) for number, means in found.items()}
 
 
-def _too_little(number: int, placements: Sequence[Placement]) -> str:
+def _insufficiency_reason(number: int, placements: Sequence[Placement]) -> str:
     """Return the reason why the placements are insufficient, or "" if they suffice."""
     least_places, least_spread_m, least_tilt = 4, 0.05, math.radians(5.0)
     tips = np.array([q.tip for q in placements])
@@ -446,7 +454,7 @@ def _too_little(number: int, placements: Sequence[Placement]) -> str:
     )
 
 
-class _Samples:
+class _PlateSamples:
     """All samples of one plate as arrays, and the residuals of the two equations for a vector of unknowns.
 
     Unknowns: shift (3), rotation (3), entries of C - I in units of their prior SDs (36, see `spread`), axis of the pole (2),
@@ -526,11 +534,11 @@ class _Samples:
         return float(np.sqrt((cop**2).sum(axis=1).mean())), float(finite_rms(angle[:, None])[0])
 
 
-def _estimate(
+def _estimate_plate(
     placements: Sequence[Placement], pole: Pole, mass_kg: float | None, resting: FloatArray | None, load_n: float
 ) -> PlateResult:
     """Estimate by least squares with priors; the weights follow from the size and temporal correlation of the residuals."""
-    samples = _Samples(placements, pole, mass_kg)
+    samples = _PlateSamples(placements, pole, mass_kg)
     if resting is not None:  # lower limit, relative to the weight of the pole
         common = load_n / float((resting[:, :3] @ samples.plate.R_LP.T @ samples.up).mean())
         samples.wrench, samples.size = common * samples.wrench, common * samples.size
@@ -541,12 +549,12 @@ def _estimate(
     weight = np.ones((len(samples.u), 2))
     for _ in range(4):
 
-        def scaled(z: FloatArray, sd: FloatArray = sd, weight: FloatArray = weight) -> FloatArray:
+        def scaled_residuals(z: FloatArray, sd: FloatArray = sd, weight: FloatArray = weight) -> FloatArray:
             moment, across = samples.residuals(z * prior)
             data = np.hstack([moment / sd[0] * weight[:, :1], across / sd[1] * weight[:, 1:]]) / relative
             return np.concatenate([data.ravel(), z])
 
-        solution = least_squares(scaled, x / prior, method="lm", max_nfev=20 * len(x))
+        solution = least_squares(scaled_residuals, x / prior, method="lm", max_nfev=20 * len(x))
         x = solution.x * prior
         jacobian = np.asarray(solution.jac)
         covariance = np.linalg.inv(jacobian.T @ jacobian) * np.outer(prior, prior)
@@ -605,7 +613,7 @@ def _robust_weight(part: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.minimum(1.0, limit / np.maximum(length, 1e-12))))
 
 
-def corrected_errors(
+def remaining_errors(
     placements: Sequence[Placement],
     pole: Pole,
     mass_kg: float | None,
@@ -614,7 +622,7 @@ def corrected_errors(
 ) -> tuple[float, float]:
     """Return the RMS errors of centre of pressure (m) and direction (rad) that remain after a correction in placements of its
     plate."""
-    samples = _Samples(placements, pole, mass_kg)
+    samples = _PlateSamples(placements, pole, mass_kg)
     x = np.zeros(len(samples.prior_sd))
     x[42:45] = nuisance
     x[:3], x[3:6] = correction.shift, correction.turn

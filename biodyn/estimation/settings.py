@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biodyn.library.section import Field, Section
+from biodyn.library.settings_section import Field, Section
 
 
 class EstimationSettings(Section):

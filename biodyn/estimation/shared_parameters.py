@@ -14,10 +14,10 @@ import numpy as np
 from scipy.special import expit, logit
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation.parameters import DELAY
-from biodyn.estimation.problem import Path, Problem, cross_matrix
+from biodyn.estimation.estimation_problem import EstimationProblem, StretchMotion, cross_matrix
+from biodyn.estimation.normal_equation_terms import ROOT, BalanceRows
 from biodyn.estimation.solver import CholeskyFactor
-from biodyn.estimation.terms import ROOT, Rows
+from biodyn.estimation.unknown_parameters import DELAY
 from biodyn.rigid_body import body_poses, regressor
 
 
@@ -67,15 +67,15 @@ class InformationForm:
         used, _ = _combined_posterior(forms, fixed={*rejected, DELAY})
         return ParameterPosterior(*(part[: len(self.names)] for part in (used, *_combined_posterior(forms))))
 
-    def of_person(self, person: str) -> InformationForm:
+    def label_by_person(self, person: str) -> InformationForm:
         """Return the information with the person added to the names of the inertias; plates and delay belong to the
         laboratory."""
         shared = {name for group in self.plate_groups for name in group}
 
-        def named(names: tuple[str, ...]) -> tuple[str, ...]:
+        def label_names(names: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(name if name in shared else f"{person}: {name}" for name in names)
 
-        return replace(self, names=named(self.names), gross_groups=tuple(map(named, self.gross_groups)))
+        return replace(self, names=label_names(self.names), gross_groups=tuple(map(label_names, self.gross_groups)))
 
     def given(self, name: str, values: Mapping[str, float]) -> tuple[float, float]:
         """Return the estimate of a parameter for given `values` of all others, and its precision."""
@@ -141,7 +141,7 @@ def plate_tests(forms: Sequence[InformationForm]) -> list[PlateTest]:
     return tests
 
 
-def plate_errors(forms: Sequence[InformationForm]) -> tuple[list[PlateTest], dict[str, tuple[float, float]]]:
+def accepted_plate_errors(forms: Sequence[InformationForm]) -> tuple[list[PlateTest], dict[str, tuple[float, float]]]:
     """Return the tests, and mean and standard deviation of each accepted error in units of the prior SDs.
 
     The inertias of different persons must have different names.
@@ -227,10 +227,10 @@ class EstimatedParameters:
 
 
 def estimate_parameters(
-    problem: Problem,
+    problem: EstimationProblem,
     factor: CholeskyFactor,
-    balance: list[Rows],
-    path: Path,
+    balance: list[BalanceRows],
+    path: StretchMotion,
     right: FloatArray,
     earlier: EstimatedParameters | None = None,
     others: tuple[InformationForm, ...] = (),
@@ -241,12 +241,12 @@ def estimate_parameters(
     of the balance is kept; None = the error of the balance is also estimated.
     """
     effect, residual, estimate_balance = (
-        _parameter_rows(problem, path),
+        _parameter_effects_on_balance(problem, path),
         _scaled_residual(problem, balance),
         earlier is None,
     )
     scaled = residual if earlier is None else earlier.unbalanced * (problem.balanced[:, None] / problem.sizes.balance)
-    effect[:, :, : problem.inertias.count] += _effect_of_scale(problem, scaled)
+    effect[:, :, : problem.inertias.count] += _scale_effects_on_balance(problem, scaled)
     count, probes = effect.shape[2], _PROBES if estimate_balance else 0
     columns = np.concatenate([effect, _random_signs(problem)[:, :, :probes]], axis=2)
     gradient, sides = np.zeros(count), np.zeros((*right.shape, columns.shape[2] + 1))
@@ -273,18 +273,20 @@ def estimate_parameters(
     weights[motion], weights[parameter] = 1.0, -values
     step = factor.backward((forward @ weights).reshape(right.shape))
     first, error = problem.inertias.count, problem.sizes.balance
-    remaining = _residual_after(residual, balance, step, effect @ values)
+    remaining = _residual_after_step(residual, balance, step, effect @ values)
     if estimate_balance:
         error = _balance_error(problem, remaining[:, _FORCE], float(np.trace(products[probed, probed])) / _PROBES)
-    unbalanced = problem.sizes.balance * (remaining + problem.inertias.body_share(values[:first]) * scaled)
+    unbalanced = problem.sizes.balance * (
+        remaining + problem.inertias.relative_body_mass_change(values[:first]) * scaled
+    )
     plates = ParameterPosterior(*(getattr(posterior, part.name)[first:] for part in fields(posterior)))
     return EstimatedParameters(step, values[:first], plates, error, unbalanced, form)
 
 
-def _parameter_rows(problem: Problem, path: Path) -> FloatArray:
+def _parameter_effects_on_balance(problem: EstimationProblem, path: StretchMotion) -> FloatArray:
     """Return the effect of one SD of each parameter on the balance (T, 6, P), in SDs of the balance."""
     mb = problem.model.multibody
-    columns = problem.inertias.parameter_changes(problem.model)
+    columns = problem.inertias.inertial_parameter_changes(problem.model)
     by_parameters = regressor(mb, path.q, path.v, path.vdot, rows=ROOT).reshape(-1, len(columns))
     effect = (by_parameters @ columns).reshape(len(path.q), ROOT, columns.shape[1])
     if problem.plates.count:
@@ -296,17 +298,17 @@ def _parameter_rows(problem: Problem, path: Path) -> FloatArray:
     return np.asarray(effect * (problem.balanced[:, None] / problem.sizes.balance)[:, :, None])
 
 
-def _effect_of_scale(problem: Problem, residual: FloatArray) -> FloatArray:
+def _scale_effects_on_balance(problem: EstimationProblem, residual: FloatArray) -> FloatArray:
     """Return the effect (T, 6, P) of one SD of each inertia on the balance through the scale of the balance error.
 
     Errors of a model are proportional to the body: a body with (1 + m) times the mass has (1 + m) times the error of the
     balance. A residual r (T, 6) is therefore divided by 1 + m, to first order r - r m. Otherwise a lighter body on plates with
     too large gains would always fit better, because all residuals decrease with the scale.
     """
-    return np.asarray(residual[:, :, None] * problem.inertias.of_body)
+    return np.asarray(residual[:, :, None] * problem.inertias.body_mass_sensitivity)
 
 
-def _random_signs(problem: Problem) -> FloatArray:
+def _random_signs(problem: EstimationProblem) -> FloatArray:
     """Return random signs z (T, 6, P) for the forces of balanced frames; the mean of z^T A z is the trace of A (Hutchinson
     1989)."""
     result = np.zeros((len(problem.balanced), 6, _PROBES))
@@ -314,7 +316,7 @@ def _random_signs(problem: Problem) -> FloatArray:
     return result * problem.balanced[:, None, None]
 
 
-def _scaled_residual(problem: Problem, balance: list[Rows]) -> FloatArray:
+def _scaled_residual(problem: EstimationProblem, balance: list[BalanceRows]) -> FloatArray:
     """Return the residual of the balance (T, 6) before the step, in SDs."""
     result = np.zeros((len(problem.balanced), 6))
     for part in balance:
@@ -322,8 +324,8 @@ def _scaled_residual(problem: Problem, balance: list[Rows]) -> FloatArray:
     return result
 
 
-def _residual_after(
-    residual: FloatArray, balance: list[Rows], step: FloatArray, by_parameters: FloatArray
+def _residual_after_step(
+    residual: FloatArray, balance: list[BalanceRows], step: FloatArray, by_parameters: FloatArray
 ) -> FloatArray:
     """Return the residual of the balance (T, 6) after the step, in SDs."""
     result = residual - by_parameters
@@ -333,7 +335,7 @@ def _residual_after(
     return result
 
 
-def _balance_error(problem: Problem, residual: FloatArray, trace: float) -> FloatArray:
+def _balance_error(problem: EstimationProblem, residual: FloatArray, trace: float) -> FloatArray:
     """Return the error (6,) of the balance per frame; for forces it combines the expected error and the residual of the trial.
 
     This is one step of expectation maximisation (Dempster et al. 1977): the mean square of the residual (T, 3), plus the

@@ -46,11 +46,11 @@ class NormalEquations:
             self.right[first + s : first + s + count, places] += gradient[:, s]
         kernels.add_rows(self.band, n, first, np.ascontiguousarray(rows), places, np.zeros((m, width * n)))
 
-    def add_weighted(self, first: int, weights: FloatArray, square: FloatArray, gradient: FloatArray) -> None:
+    def add_weighted_terms(self, first: int, weights: FloatArray, square: FloatArray, gradient: FloatArray) -> None:
         """Add terms whose rows on knot first + t + s are weights[s] J[t]: square (T', n, n) = J^T J, gradient (T', n)."""
         for s, weight in enumerate(weights):
             self.right[first + s : first + s + len(square)] += weight * gradient
-        kernels.add_weighted(self.band, first, np.ascontiguousarray(weights), np.ascontiguousarray(square))
+        kernels.add_weighted_products(self.band, first, np.ascontiguousarray(weights), np.ascontiguousarray(square))
 
     def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, gradient: FloatArray) -> None:
         """Add terms of the form of `add_weighted` with diagonal squares, given as `precision` (T', n)."""
@@ -88,7 +88,7 @@ class CholeskyFactor:
         """Return L^-1 right for right (T, n) or (T, n, P)."""
         flat = np.array(right, dtype=np.float64).reshape(len(right) * self.n, -1)
         for k, (inverse, below) in enumerate(zip(self._inverse, self._below, strict=True)):
-            here, ahead = self._rows(k)
+            here, ahead = self._knot_slices(k)
             flat[here] = inverse @ flat[here]
             rest = flat[ahead]
             rest -= below[:, : len(rest)].T @ flat[here]
@@ -98,12 +98,12 @@ class CholeskyFactor:
         """Return L^-T right for right (T, n) or (T, n, P)."""
         flat = np.array(right, dtype=np.float64).reshape(len(right) * self.n, -1)
         for k in reversed(range(len(right))):
-            here, ahead = self._rows(k)
+            here, ahead = self._knot_slices(k)
             rest = flat[ahead]
             flat[here] = self._inverse[k].T @ (flat[here] - self._below[k][:, : len(rest)] @ rest)
         return flat.reshape(right.shape)
 
-    def _rows(self, k: int) -> tuple[slice, slice]:
+    def _knot_slices(self, k: int) -> tuple[slice, slice]:
         """Return the unknowns of knot k, and of the next knots that it is coupled with."""
         after = (k + 1) * self.n
         return slice(k * self.n, after), slice(after, after + self.reach * self.n)

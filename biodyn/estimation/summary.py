@@ -12,14 +12,14 @@ from biodyn.diagnostics import Diagnostic, effect_text, severity_of
 from biodyn.errors import EstimateError
 from biodyn.estimation.gauss_newton import Posterior
 from biodyn.estimation.noise_model import FORCE_SD_N
-from biodyn.estimation.parameters import GAIN_SD, PLACE_SD_M, InertiaUnknowns, PlateSummary
-from biodyn.processing.dynamics.solve import Dynamics
-from biodyn.processing.kinematics.fit import Fit
+from biodyn.estimation.unknown_parameters import GAIN_SD, PLACE_SD_M, InertiaUnknowns, PlateSummary
+from biodyn.processing.dynamics.inverse_dynamics import Dynamics
+from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.filtering import finite_rms, vector_rms
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import difference
-from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.parameter_sensitivities import ParameterEffects
+from biodyn.uncertainty.propagation_inputs import TrialInputs
 from biodyn.variables import segment_title
 
 #: Number of prior SDs beyond which a parameter is outside the variation between people or plates.
@@ -75,7 +75,7 @@ class EstimateSummary:
     constants: ParameterEffects | None = None
 
 
-def summarise(
+def summarise_estimate(
     inputs: TrialInputs,
     fit: Fit,
     dynamics: Dynamics,
@@ -115,7 +115,7 @@ def summarise(
         marker_max_m=float(distance.max()) if distance.size else float("nan"),
         centre_shifts_m=unknowns.centre_shifts_m(values),
         centre_sd_m=dict(zip(unknowns.segments, unknowns.sd_m.tolist(), strict=True)),
-        mass_change_kg=mass_kg * unknowns.body_share(values),
+        mass_change_kg=mass_kg * unknowns.relative_body_mass_change(values),
         mass_sd_kg=mass_kg * unknowns.mass_share_sd,
         segment_mass_changes=unknowns.mass_changes(values),
         segment_mass_sd=dict(zip(unknowns.bodies, unknowns.segment_share_sd.tolist(), strict=True)),
@@ -144,7 +144,7 @@ _LOOK = (
 )
 
 
-def require_plausible(summary: EstimateSummary) -> None:
+def require_plausible_estimate(summary: EstimateSummary) -> None:
     """Raise EstimateError if the estimate is far from the markers, or requires an implausible plate or body.
 
     Errors of plates and of the body mass are linearised; beyond 15 % or 15 cm the second-order terms are some per cent of a
@@ -162,20 +162,22 @@ def require_plausible(summary: EstimateSummary) -> None:
         shift_m = float(np.abs(plate.shift_m).max())
         if abs(plate.gain) > most_share:
             amount = "high" if plate.gain > 0 else "low"
-            raise _implausible_note(
+            raise _implausibility_error(
                 f"that the gain of plate {plate.number} is {100 * abs(plate.gain):.0f} % too {amount}"
             )
         if shift_m > most_shift_m:
-            raise _implausible_note(f"that plate {plate.number} is offset by {100 * shift_m:.0f} cm")
+            raise _implausibility_error(f"that plate {plate.number} is offset by {100 * shift_m:.0f} cm")
     mass_kg, change_kg = summary.raw_fit.model.mass_kg, summary.mass_change_kg
     if abs(change_kg) > most_share * mass_kg:
         # the prior of the mass shrinks the change, so that the true change is larger
         amount = f"at least {abs(change_kg):.0f} kg {'less' if change_kg < 0.0 else 'more'}"
-        raise _implausible_note(f"that the body mass is {amount} than the {mass_kg:.0f} kg that are used")
+        raise _implausibility_error(f"that the body mass is {amount} than the {mass_kg:.0f} kg that are used")
     feet = summary.raw_fit.model.sole_body.values()
     for segment, share in summary.segment_mass_changes.items():
         if abs(share) > (most_foot_share if segment in feet and share > 0.0 else most_segment_share):
-            raise _implausible_note(f"that the mass of the {segment_title(segment)} changes by {100 * share:+.0f} %")
+            raise _implausibility_error(
+                f"that the mass of the {segment_title(segment)} changes by {100 * share:+.0f} %"
+            )
     # A different body mass is plausible if motion and forces agree with it. The error of the balance of real walks is
     # 1 to 2.5 times the expected error; with crutches next to the plates it is at least 3 times.
     if abs(change_kg) > FAR_SD * summary.mass_sd_kg and summary.balance_sd[0] > 3.0 * FORCE_SD_N:
@@ -186,7 +188,7 @@ def require_plausible(summary: EstimateSummary) -> None:
         )
 
 
-def _implausible_note(what: str) -> EstimateError:
+def _implausibility_error(what: str) -> EstimateError:
     return EstimateError(f"Motion and forces agree only if it is assumed {what}.", _LOOK)
 
 
@@ -278,7 +280,7 @@ def _shoe_note(
     ]
 
 
-def estimate_failed(error: EstimateError) -> Diagnostic:
+def failed_estimate_finding(error: EstimateError) -> Diagnostic:
     """Return the warning that the filtered result is used because no estimate was possible."""
     look = f"{error.look} " if error.look else ""
     return Diagnostic(

@@ -74,7 +74,7 @@ def continuous_quaternions(quaternions: FloatArray) -> FloatArray:
     return unit * np.concatenate(([1.0], np.cumprod(signs)))[:, None]
 
 
-def rotate(quaternions: FloatArray, vectors: FloatArray) -> FloatArray:
+def rotate_by_quaternions(quaternions: FloatArray, vectors: FloatArray) -> FloatArray:
     """Rotate vectors (T, 3) by unit quaternions w x y z (T, 4)."""
     axis = quaternions[:, 1:]
     twice = 2.0 * cross(axis, vectors)
@@ -93,7 +93,7 @@ def cardan_zxy(R: FloatArray) -> FloatArray:
     return np.stack([z, x, y], axis=-1)
 
 
-def from_cardan_zxy(angles: FloatArray) -> FloatArray:
+def matrices_from_cardan_zxy(angles: FloatArray) -> FloatArray:
     """Return rotation matrices (T, 3, 3) = Rz(a) Rx(b) Ry(c) for angles (T, 3) in rad; the inverse of `cardan_zxy`."""
     return np.asarray(_rotation().from_euler("ZXY", angles).as_matrix())
 

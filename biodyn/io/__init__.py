@@ -14,16 +14,16 @@ outputs), `events`, `positions`, `length_units` (of markers and plates), `repair
 determined by `biodyn.session`.
 """
 
-from biodyn.io.files import file_sha256, remembered_sha256
-from biodyn.io.reading import files_of, format_of, read, read_facts, read_many, read_preview
+from biodyn.io.file_access import cached_sha256, file_sha256
+from biodyn.io.recording_reader import files_of_recording, format_of, read, read_facts, read_many, read_preview
 
 __all__ = [
+    "cached_sha256",
     "file_sha256",
-    "files_of",
+    "files_of_recording",
     "format_of",
     "read",
     "read_facts",
     "read_many",
     "read_preview",
-    "remembered_sha256",
 ]

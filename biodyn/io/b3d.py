@@ -23,13 +23,13 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, Limit, file_bytes
+from biodyn.io.file_access import COPY_AGAIN, ReaderLimits, file_bytes
 from biodyn.io.format import RATES_HZ
 from biodyn.io.opensim.storage import Storage
-from biodyn.io.tables import recording_of
-from biodyn.io.tables.columns import ColumnRoles, ForceColumns
-from biodyn.io.text import clean_text
-from biodyn.library.load import load_table
+from biodyn.io.tables import recording_of_table
+from biodyn.io.tables.column_roles import ColumnRoles, ForceColumns
+from biodyn.io.text_decoding import clean_text
+from biodyn.library.toml_files import load_table
 from biodyn.recording import Recording, SubjectParameters
 
 _PACKAGE: Final = "biodyn_b3d"
@@ -111,7 +111,9 @@ def is_archive(head: bytes) -> bool:
     """Return whether the first bytes are those of an archive: a possible header length, then the first field of the header."""
     length = int.from_bytes(head[:_LENGTH_BYTES], "little")
     return (
-        0 < length <= Limit.B3D_HEADER_BYTES and len(head) > _LENGTH_BYTES and head[_LENGTH_BYTES] in (0x08, 0x10, 0x18)
+        0 < length <= ReaderLimits.B3D_HEADER_BYTES
+        and len(head) > _LENGTH_BYTES
+        and head[_LENGTH_BYTES] in (0x08, 0x10, 0x18)
     )
 
 
@@ -131,19 +133,19 @@ def read_archive(path: str | Path) -> Archive:
 
     content = file_bytes(place)
     if not is_archive(content):
-        raise _damaged(place, "it does not start with a header")
+        raise _damaged_archive_error(place, "it does not start with a header")
     start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
     try:
         header = message_class("Header").FromString(content[_LENGTH_BYTES:start])
-        _check(place, header, len(content) - start)
-        trials = tuple(_trials(place, header, memoryview(content)[start:]))
+        _require_consistent_sizes(place, header, len(content) - start)
+        trials = tuple(_read_trials(place, header, memoryview(content)[start:]))
     except DecodeError as error:
-        raise _damaged(place, "a message in it cannot be decoded") from error
+        raise _damaged_archive_error(place, "a message in it cannot be decoded") from error
     return Archive(
         path=place,
         sha256=hashlib.sha256(content).hexdigest(),
-        mass_kg=_known(header.mass_kg),
-        height_m=_known(header.height_m),
+        mass_kg=_positive_or_none(header.mass_kg),
+        height_m=_positive_or_none(header.height_m),
         age_years=header.age_years if 0 < header.age_years < 130 else None,
         sex=clean_text(header.sex),
         notes=clean_text(header.notes),
@@ -152,7 +154,7 @@ def read_archive(path: str | Path) -> Archive:
     )
 
 
-def _check(path: Path, header: Any, data_bytes: int) -> None:
+def _require_consistent_sizes(path: Path, header: Any, data_bytes: int) -> None:
     """Raise InputFileError unless the counts and sizes in the header match the data that follow."""
     if not header.trial:
         raise InputFileError(f"'{path.name}' is an archive without trials.")
@@ -162,44 +164,52 @@ def _check(path: Path, header: Any, data_bytes: int) -> None:
         *(n for t in header.trial for n in (t.frame_count, t.plate_count)),
     )
     if min(counts) < 0 or header.sensor_frame_bytes < 1:
-        raise _damaged(path, "a count in its header is impossible")
-    expected = sum(trial.frame_count * _stride(header, trial) for trial in header.trial)
+        raise _damaged_archive_error(path, "a count in its header is impossible")
+    expected = sum(trial.frame_count * _frame_bytes(header, trial) for trial in header.trial)
     if expected != data_bytes:
-        raise _damaged(path, f"its header announces {expected} bytes of frames, but the file holds {data_bytes}")
+        raise _damaged_archive_error(
+            path, f"its header announces {expected} bytes of frames, but the file holds {data_bytes}"
+        )
 
 
-def _stride(header: Any, trial: Any) -> int:
+def _frame_bytes(header: Any, trial: Any) -> int:
     """Return the number of bytes of one frame of a trial, including its passes."""
     size: int = header.sensor_frame_bytes + len(getattr(trial, "pass")) * header.pass_frame_bytes
     return size
 
 
-def _trials(path: Path, header: Any, data: memoryview) -> Iterator[ArchivedTrial]:
+def _read_trials(path: Path, header: Any, data: memoryview) -> Iterator[ArchivedTrial]:
     labels = [clean_text(label) for label in header.marker]
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
-        raise _damaged(path, f"two of its markers are named '{twice}'")
+        raise _damaged_archive_error(path, f"two of its markers are named '{twice}'")
     start = 0
     for trial in header.trial:
         if not trial.frame_count:
-            raise _damaged(path, f"'{clean_text(trial.name)}' has no frames")
-        stride = _stride(header, trial)
+            raise _damaged_archive_error(path, f"'{clean_text(trial.name)}' has no frames")
+        stride = _frame_bytes(header, trial)
         frames = [data[start + k * stride : start + (k + 1) * stride] for k in range(trial.frame_count)]
         start += trial.frame_count * stride
-        yield _trial(path, header, trial, labels, frames)
+        yield _read_trial(path, header, trial, labels, frames)
 
 
-def _trial(path: Path, header: Any, trial: Any, labels: Sequence[str], frames: Sequence[memoryview]) -> ArchivedTrial:
+def _read_trial(
+    path: Path, header: Any, trial: Any, labels: Sequence[str], frames: Sequence[memoryview]
+) -> ArchivedTrial:
     rate_hz = 1.0 / trial.step_s if math.isfinite(trial.step_s) and trial.step_s > 0.0 else math.nan
     if not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
-        raise _damaged(path, f"the time step of '{clean_text(trial.name)}' is {trial.step_s:.4g} s")
+        raise _damaged_archive_error(path, f"the time step of '{clean_text(trial.name)}' is {trial.step_s:.4g} s")
     rounded = round(rate_hz)
     rate_hz = float(rounded) if abs(rounded - rate_hz) <= 1e-6 * rate_hz else rate_hz
     size, passes = header.sensor_frame_bytes, len(getattr(trial, "pass"))
     sensors = [message_class("SensorFrame").FromString(bytes(frame[:size])) for frame in frames]
-    seen = _rows(path, [frame.markers for frame in sensors], 3 * len(labels)).reshape(len(frames), len(labels), 3)
+    seen = _rows_as_array(path, [frame.markers for frame in sensors], 3 * len(labels)).reshape(
+        len(frames), len(labels), 3
+    )
     of_plates = [
-        _rows(path, [getattr(frame, name)[: 3 * trial.plate_count] for frame in sensors], 3 * trial.plate_count)
+        _rows_as_array(
+            path, [getattr(frame, name)[: 3 * trial.plate_count] for frame in sensors], 3 * trial.plate_count
+        )
         for name in ("pressure_centres", "plate_moments", "plate_forces")
     ]
     plates = np.stack([frame.reshape(len(frames), trial.plate_count, 3) for frame in of_plates], axis=2)
@@ -216,14 +226,14 @@ def _trial(path: Path, header: Any, trial: Any, labels: Sequence[str], frames: S
         plates=plates,
         without_forces=flags,
         model=passes - 1 if passes else None,
-        coordinates=_rows(path, coordinates, header.dof_count) if passes else np.empty((len(frames), 0)),
+        coordinates=_rows_as_array(path, coordinates, header.dof_count) if passes else np.empty((len(frames), 0)),
     )
 
 
-def _rows(path: Path, rows: Sequence[Sequence[float]], width: int) -> FloatArray:
+def _rows_as_array(path: Path, rows: Sequence[Sequence[float]], width: int) -> FloatArray:
     """Return the rows as an array (T, width); InputFileError if a row has another length."""
     if any(len(row) != width for row in rows):
-        raise _damaged(path, f"not all of its frames hold the {width} numbers that the header announces")
+        raise _damaged_archive_error(path, f"not all of its frames hold the {width} numbers that the header announces")
     return np.array([np.asarray(row, dtype=np.float64) for row in rows]).reshape(len(rows), width)
 
 
@@ -231,11 +241,11 @@ def _pass_kind(number: int) -> str:
     return _KINDS[number] if 0 <= number < len(_KINDS) else f"pass{number}"
 
 
-def _known(value: float) -> float | None:
+def _positive_or_none(value: float) -> float | None:
     return value if math.isfinite(value) and value > 0.0 else None
 
 
-def _damaged(path: Path, what: str) -> InputFileError:
+def _damaged_archive_error(path: Path, what: str) -> InputFileError:
     return InputFileError(f"'{path.name}' is not a valid .b3d archive: {what}.", COPY_AGAIN)
 
 
@@ -245,7 +255,7 @@ _VERTICAL = 1  # y is up
 _MOST_ACROSS_NM = 5.0
 
 
-def forces_of(
+def ground_force_columns(
     trial: ArchivedTrial,
 ) -> tuple[dict[str, FloatArray], tuple[ForceColumns, ...], tuple[Diagnostic, ...]]:
     """Return columns (T,) in N, m and Nm by name, the column names of each ground force, and notes, for all loaded
@@ -260,16 +270,18 @@ def forces_of(
         point, moment, force = (np.nan_to_num(trial.plates[:, k, part]) for part in range(3))
         if not (np.abs(force[:, _VERTICAL]) > _LOADED_N).any():
             continue
-        about = about_which_point(point, moment, force)
+        about = moment_reference_point(point, moment, force)
         if about == "origin":
             moment = moment - np.cross(point, force)
             notes.append(
-                _note(trial, k, "info", "about the laboratory origin; they were transformed to the centre of pressure")
+                _moment_note(
+                    trial, k, "info", "about the laboratory origin; they were transformed to the centre of pressure"
+                )
             )
         elif about is None:
             moment = moment * np.eye(3)[_VERTICAL]
             notes.append(
-                _note(
+                _moment_note(
                     trial,
                     k,
                     "warning",
@@ -284,7 +296,7 @@ def forces_of(
     return columns, tuple(roles), tuple(notes)
 
 
-def about_which_point(
+def moment_reference_point(
     point: FloatArray, moment: FloatArray, force: FloatArray
 ) -> Literal["centre of pressure", "origin"] | None:
     """Return the reference point of moments (T, 3) Nm of forces (T, 3) N with centres of pressure (T, 3) m; None = neither."""
@@ -298,7 +310,7 @@ def about_which_point(
     return "centre of pressure" if sizes[0] <= sizes[1] else "origin"
 
 
-def _note(trial: ArchivedTrial, plate: int, severity: Literal["info", "warning"], what: str) -> Diagnostic:
+def _moment_note(trial: ArchivedTrial, plate: int, severity: Literal["info", "warning"], what: str) -> Diagnostic:
     text = f"The moments of force plate {plate + 1} in '{trial.name}' are {what}."
     return Diagnostic("forces-incomplete", severity, text, limit=_MOST_ACROSS_NM, unit="Nm")
 
@@ -328,22 +340,22 @@ def recording_of_trial(archive: Archive, trial: ArchivedTrial) -> Recording:
     """Return the markers and force plates of a trial, in the frame of the archive (y up, m)."""
     frames = len(trial.markers)
     markers = {label: (f"{label}_tx", f"{label}_ty", f"{label}_tz") for label in trial.labels}
-    force_columns, roles, notes = forces_of(trial)
+    force_columns, roles, notes = ground_force_columns(trial)
     names = [name for three in markers.values() for name in three]
     columns: list[FloatArray] = [*trial.markers.reshape(frames, -1).T, *force_columns.values()]
     values = np.column_stack(columns) if columns else np.empty((frames, 0))
     table = Storage(archive.path, (*names, *force_columns), np.arange(frames) / trial.rate_hz, values, in_degrees=False)
-    made = recording_of(table, ColumnRoles(markers, roles), archive.sha256, length="m")
+    made = recording_of_table(table, ColumnRoles(markers, roles), archive.sha256, length="m")
     subject = SubjectParameters(mass_kg=archive.mass_kg, height_m=archive.height_m, sex=_SEXES.get(archive.sex.lower()))
     return replace(
         made,
         subject=subject,
         vertical=np.array([0.0, 1.0, 0.0]),
-        diagnostics=(*made.diagnostics, *notes, *missing_note(trial)),
+        diagnostics=(*made.diagnostics, *notes, *missing_forces_note(trial)),
     )
 
 
-def missing_note(trial: ArchivedTrial) -> tuple[Diagnostic, ...]:
+def missing_forces_note(trial: ArchivedTrial) -> tuple[Diagnostic, ...]:
     """Return the note on frames that the archive marks as without ground forces."""
     missing = int(trial.without_forces.sum())
     if not missing:

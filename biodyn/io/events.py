@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from biodyn.conventions import Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.io.names import letters, names
-from biodyn.io.text import clean_text
+from biodyn.io.name_tables import letters, load_names
+from biodyn.io.text_decoding import clean_text
 from biodyn.recording import EventKind, GaitEvent
 
 # Two events of one kind and side closer than this are one event stored twice.
@@ -41,12 +41,12 @@ def gait_events(
     event belongs to another person if its name is not `subject` and the file has events of `subject` or points of that
     other person.
     """
-    of_subject, strangers = _of_subject(stored, subject, other_subjects)
+    of_subject, strangers = _split_by_subject(stored, subject, other_subjects)
     last_s = (frame_count - 1) / rate_hz
     events: list[GaitEvent] = []
     outside, unknown = 0, []
     for event in of_subject:
-        kind, side = _meaning(event.label, event.context)
+        kind, side = _event_kind_and_side(event.label, event.context)
         if kind is None or side is None or not math.isfinite(event.time_s):
             unknown.append(event.label)
             continue
@@ -57,44 +57,44 @@ def gait_events(
         twin = any(e.side == side and e.kind == kind and abs(e.time_s - time_s) < _SAME_EVENT_S for e in events)
         if not twin:
             events.append(GaitEvent(time_s, side, kind, "file"))
-    notes = (*_other_subjects_note(strangers), *_not_recognised_note(unknown), *_outside_note(outside))
+    notes = (*_other_subjects_note(strangers), *_unrecognised_events_note(unknown), *_events_outside_note(outside))
     return tuple(sorted(events, key=lambda event: event.time_s)), notes
 
 
 @lru_cache(1024)
 def is_gait_event(label: str) -> bool:
     """Return whether an event label, with or without a side, is that of a foot strike or foot off."""
-    return _meaning(label, "")[0] is not None
+    return _event_kind_and_side(label, "")[0] is not None
 
 
-def _of_subject(
+def _split_by_subject(
     stored: Sequence[StoredEvent], subject: str, other_subjects: Sequence[str]
 ) -> tuple[list[StoredEvent], list[StoredEvent]]:
     """Return the events of the subject (or without a person's name), and of other persons."""
-    subject = _same(subject)
-    listed = bool(subject) and any(_same(event.subject) == subject for event in stored)
-    others = {_same(name) for name in other_subjects}
+    subject = _normalised_name(subject)
+    listed = bool(subject) and any(_normalised_name(event.subject) == subject for event in stored)
+    others = {_normalised_name(name) for name in other_subjects}
     of_subject: list[StoredEvent] = []
     strangers: list[StoredEvent] = []
     for event in stored:
-        name = _same(event.subject)
+        name = _normalised_name(event.subject)
         foreign = bool(name) and name != subject and (listed or name in others)
         (strangers if foreign else of_subject).append(event)
     return of_subject, strangers
 
 
-def _same(name: str) -> str:
+def _normalised_name(name: str) -> str:
     return name.strip().casefold()
 
 
-def _meaning(label: str, context: str) -> tuple[EventKind | None, Side | None]:
+def _event_kind_and_side(label: str, context: str) -> tuple[EventKind | None, Side | None]:
     """Return the kind and side of an event from its label and context, such as 'Foot Strike1' + 'Left', 'RHS', 'left toe off'."""
     word = letters(label)
-    side = _side(letters(context))
+    side = _side_of_word(letters(context))
     kind = _event_kind(word)
     if kind is not None:
         return kind, side
-    for named, words in names()["sides"].items():
+    for named, words in load_names()["sides"].items():
         for side_word in sorted(words, key=len, reverse=True):
             if word.startswith(side_word) and (kind := _event_kind(word[len(side_word) :])) is not None:
                 return kind, side or named  # type: ignore[return-value]
@@ -104,14 +104,14 @@ def _meaning(label: str, context: str) -> tuple[EventKind | None, Side | None]:
 
 
 def _event_kind(word: str) -> EventKind | None:
-    for kind, words in names()["events"].items():
+    for kind, words in load_names()["events"].items():
         if word in words:
             return kind  # type: ignore[no-any-return]
     return None
 
 
-def _side(word: str) -> Side | None:
-    for side, words in names()["sides"].items():
+def _side_of_word(word: str) -> Side | None:
+    for side, words in load_names()["sides"].items():
         if word in words:
             return side  # type: ignore[no-any-return]
     return None
@@ -128,7 +128,7 @@ def _other_subjects_note(strangers: Sequence[StoredEvent]) -> tuple[Diagnostic, 
     return (Diagnostic("data-not-used", "info", text, value=float(len(strangers))),)
 
 
-def _not_recognised_note(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
+def _unrecognised_events_note(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
     if not labels:
         return ()
     known = list(dict.fromkeys(clean_text(label) for label in labels))
@@ -139,7 +139,7 @@ def _not_recognised_note(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
     return (Diagnostic("data-not-used", "info", text, value=float(len(labels)), hint=hint),)
 
 
-def _outside_note(count: int) -> tuple[Diagnostic, ...]:
+def _events_outside_note(count: int) -> tuple[Diagnostic, ...]:
     if not count:
         return ()
     text = f"{count} stored gait events are outside the stored frames and are ignored."

@@ -22,7 +22,7 @@ class Format:
 
     Attributes:
         title: name of the format in messages. suffixes: file suffixes in lower case, the usual one first.
-        recognises: returns whether the first bytes of a file (up to `reading.HEAD_BYTES`) are of this format; never
+        recognises: returns whether the first bytes of a file (up to `recording_reader.HEAD_BYTES`) are of this format; never
         raises.
         read: reads one file; raises InputFileError if the file is damaged or lacks what the format needs.
         facts: reads facts from the head of a file; None = the whole file has to be read for them.

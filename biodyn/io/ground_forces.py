@@ -15,7 +15,7 @@ from pathlib import Path
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError
-from biodyn.io.files import Limit, file_head, file_sha256
+from biodyn.io.file_access import ReaderLimits, file_head, file_sha256
 from biodyn.io.opensim.external_loads import ExternalForce, read_external_loads
 from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
 from biodyn.io.plate_exports import (
@@ -26,10 +26,10 @@ from biodyn.io.plate_exports import (
     plate_files_of,
     read_exported_plates,
 )
-from biodyn.io.tables.columns import ForceColumns, force_columns, side_of
-from biodyn.io.tables.force_plates import frame_forces
+from biodyn.io.tables.column_roles import ForceColumns, force_columns, side_of
+from biodyn.io.tables.force_plates import plates_of_forces
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
-from biodyn.library.load import load_table
+from biodyn.library.toml_files import load_table
 from biodyn.recording import Recording
 
 LOADS_SUFFIX = ".xml"
@@ -75,7 +75,7 @@ def read_ground_forces(path: str | Path) -> GroundForces:
             )
     ignored = tuple(load.name for load in loads.loads if load not in feet)
     files = ((path, file_sha256(path)), (loads.table.path, loads.table.sha256))
-    return GroundForces(path, loads.table, tuple(map(_columns, feet)), ignored=ignored, files=files)
+    return GroundForces(path, loads.table, tuple(map(_force_columns, feet)), ignored=ignored, files=files)
 
 
 def _no_force_error(table: Storage) -> InputFileError:
@@ -85,14 +85,14 @@ def _no_force_error(table: Storage) -> InputFileError:
     )
 
 
-def _columns(load: ExternalForce) -> ForceColumns:
+def _force_columns(load: ExternalForce) -> ForceColumns:
     return ForceColumns(load.name, side_of(load.body), load.force, load.point, load.moment)
 
 
 _KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, (CORTEX_SUFFIX,), SPREADSHEET_SUFFIXES)  # in order of preference
 
 
-def find_forces(motion: Path) -> tuple[Path, ...]:
+def find_force_files(motion: Path) -> tuple[Path, ...]:
     """Return the possible force files of a motion: in its folder, then in folders for forces next to it and one level above.
 
     A file belongs to the motion if its name without the words for forces equals that of the motion without words for markers:
@@ -108,21 +108,19 @@ def find_forces(motion: Path) -> tuple[Path, ...]:
         exported = None
     if exported is not None:
         return (exported,)
-    motion_name = bare_name(motion.stem)
+    motion_name = strip_content_words(motion.stem)
     unread: tuple[Path, ...] = ()
-    for folder in _folders(motion.resolve().parent):
+    for folder in _possible_force_folders(motion.resolve().parent):
         same_folder = folder == motion.resolve().parent
         called = [
             path
-            for path in _files(folder)
+            for path in _possible_force_files(folder)
             if path.name != motion.name
-            and bare_name(path.stem) == motion_name
+            and strip_content_words(path.stem) == motion_name
             and (motion_name or same_folder or folder.name == motion.resolve().parent.name)
         ]
-        force_paths = [path for path in called if _is_forces(path)]
-        unread = (
-            unread or tuple(path for path in called if path not in force_paths and _is_called_after_forces(path))[:1]
-        )
+        force_paths = [path for path in called if _contains_ground_forces(path)]
+        unread = unread or tuple(path for path in called if path not in force_paths and _has_force_name(path))[:1]
         chosen = next((some for kind in _KINDS if (some := [p for p in force_paths if p.suffix.lower() in kind])), [])
         if chosen:
             return tuple(chosen)
@@ -131,7 +129,7 @@ def find_forces(motion: Path) -> tuple[Path, ...]:
 
 def force_files(motion: Path) -> tuple[Path, ...]:
     """Return the additional files that a motion is read with: its forces, and the table stated in the external loads."""
-    found_paths = find_forces(motion)
+    found_paths = find_force_files(motion)
     if len(found_paths) != 1:
         return ()
     forces = found_paths[0]
@@ -144,20 +142,20 @@ def force_files(motion: Path) -> tuple[Path, ...]:
 
 
 @lru_cache(4096)
-def bare_name(stem: str) -> str:
+def strip_content_words(stem: str) -> str:
     """Return a file name without the words that denote its contents: walk1 for walk1_grf, walk1_ik and walk1_markers."""
     table = load_table("formats/opensim_names")["beside"]
     words = {*table["force_words"], *table["motion_words"]}
-    return " ".join(part for part in _words(stem) if part not in words)
+    return " ".join(part for part in _words_of_name(stem) if part not in words)
 
 
-def _words(stem: str) -> list[str]:
+def _words_of_name(stem: str) -> list[str]:
     """Return the words of a file name; a capital after a small letter starts a word (walk1GRF, WalkForces)."""
     parts = re.split(r"[\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", stem))
     return [part.lower() for part in parts if part]
 
 
-def _folders(motion_folder: Path) -> Iterator[Path]:
+def _possible_force_folders(motion_folder: Path) -> Iterator[Path]:
     """Yield the folder of the motion, then folders for forces next to it and one level above, and their subfolder of its name."""
     yield motion_folder
     known = set(load_table("formats/opensim_names")["beside"]["force_folders"])
@@ -169,24 +167,24 @@ def _folders(motion_folder: Path) -> Iterator[Path]:
                     yield folder / motion_folder.name
 
 
-def _files(folder: Path) -> list[Path]:
+def _possible_force_files(folder: Path) -> list[Path]:
     suffixes = {suffix for kind in _KINDS for suffix in kind}
     return [path for path in _folder_entries(folder) if path.suffix.lower() in suffixes and path.is_file()]
 
 
 def _folder_entries(folder: Path) -> list[Path]:
     try:
-        return sorted(folder.iterdir())[: Limit.FOLDER_ENTRIES]
+        return sorted(folder.iterdir())[: ReaderLimits.FOLDER_ENTRIES]
     except OSError:
         return []
 
 
-def _is_forces(path: Path) -> bool:
+def _contains_ground_forces(path: Path) -> bool:
     """Return whether the first bytes show ground forces: columns with points, external loads, or a spreadsheet without
     markers."""
     head_bytes = 65_536  # contains the column names
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:
-        return _is_sheet_of_forces(path, path.stat().st_mtime_ns)
+        return _is_force_spreadsheet(path, path.stat().st_mtime_ns)
     try:
         head = file_head(path, head_bytes).decode("utf-8", errors="replace")
     except (InputFileError, ModelError, OSError):
@@ -201,26 +199,28 @@ def _is_forces(path: Path) -> bool:
     return bool(force_columns(labels.split()))
 
 
-def _is_called_after_forces(path: Path) -> bool:
+def _has_force_name(path: Path) -> bool:
     """Return whether the file name of a table denotes forces."""
     words = load_table("formats/opensim_names")["beside"]["sure_words"]
     tables = (*TABLE_SUFFIXES, *SPREADSHEET_SUFFIXES)
-    return path.suffix.lower() in tables and not set(_words(path.stem)).isdisjoint(words)
+    return path.suffix.lower() in tables and not set(_words_of_name(path.stem)).isdisjoint(words)
 
 
 @lru_cache(256)
-def _is_sheet_of_forces(path: Path, changed_ns: int) -> bool:
+def _is_force_spreadsheet(path: Path, changed_ns: int) -> bool:
     try:
         roles = read_spreadsheet(path).roles
     except InputFileError:  # a file named after forces is reported when it is read
-        return not set(_words(path.stem)).isdisjoint(load_table("formats/opensim_names")["beside"]["force_words"])
+        return not set(_words_of_name(path.stem)).isdisjoint(
+            load_table("formats/opensim_names")["beside"]["force_words"]
+        )
     return bool(roles.forces or roles.plates) and not (roles.markers or roles.poses)
 
 
 _OTHERS = "If these forces do not belong to the trial, use --forces FILE or --forces none."
 
 
-def with_forces(recording: Recording, path: str | Path) -> Recording:
+def with_forces_of_file(recording: Recording, path: str | Path) -> Recording:
     """Return a recording with the ground forces of a file as its plates.
 
     Frames without force data are omitted. Raises InputFileError if the file cannot be read or covers another time.
@@ -229,9 +229,9 @@ def with_forces(recording: Recording, path: str | Path) -> Recording:
 
 
 def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
-    """Return a recording with the given ground forces as its plates; see `with_forces`."""
+    """Return a recording with the given ground forces as its plates; see `with_forces_of_file`."""
     markers = recording.markers
-    plates, first, stop, notes = frame_forces(
+    plates, first, stop, notes = plates_of_forces(
         forces.table,
         forces.forces,
         markers.frame_count,
@@ -250,22 +250,24 @@ def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
             _forces_note(forces),
             *forces.table.notes,
             *forces.notes,
-            *_ignored_note(forces),
+            *_ignored_loads_note(forces),
             *notes,
         ),
     )
 
 
-def with_forces_nearby(recording: Recording) -> Recording:
-    """Return a recording with the ground forces of its separate file, if one is found; see `find_forces`."""
-    paths = find_forces(recording.path)
+def with_separate_forces(recording: Recording) -> Recording:
+    """Return a recording with the ground forces of its separate file, if one is found; see `find_force_files`."""
+    paths = find_force_files(recording.path)
     if not paths:
         return recording
     if len(paths) == 1:
         try:
-            return with_forces(recording, paths[0])
+            return with_forces_of_file(recording, paths[0])
         except InputFileError as error:
-            return with_unusable(recording, f"The ground forces in the folder of '{recording.path.name}'", error)
+            return with_unusable_forces_note(
+                recording, f"The ground forces in the folder of '{recording.path.name}'", error
+            )
     names = ", ".join(path.name for path in paths)
     note = Diagnostic(
         "forces-unusable",
@@ -276,7 +278,7 @@ def with_forces_nearby(recording: Recording) -> Recording:
     return replace(recording, diagnostics=(*recording.diagnostics, note))
 
 
-def with_unusable(recording: Recording, forces: str, error: InputFileError) -> Recording:
+def with_unusable_forces_note(recording: Recording, forces: str, error: InputFileError) -> Recording:
     """Return a recording with a note on `forces` that are not used, and the reason."""
     note = Diagnostic("forces-unusable", "warning", f"{forces} are not used: {error.message}", hint=error.hint)
     return replace(recording, diagnostics=(*recording.diagnostics, note))
@@ -300,7 +302,7 @@ def _forces_note(forces: GroundForces) -> Diagnostic:
     )
 
 
-def _ignored_note(forces: GroundForces) -> tuple[Diagnostic, ...]:
+def _ignored_loads_note(forces: GroundForces) -> tuple[Diagnostic, ...]:
     if not forces.ignored:
         return ()
     names = ", ".join(forces.ignored)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.diagnostics import Diagnostic, plate_list
+from biodyn.diagnostics import Diagnostic, plate_list_text
 from biodyn.geometry.points import all_finite
-from biodyn.io.names import letters
+from biodyn.io.name_tables import letters
 from biodyn.recording import ForcePlate
 from biodyn.recording.plates import plate_sides
 
@@ -63,7 +63,7 @@ def length_unit(
     stated = known.get(letters(text))
     span = _extent(markers)
     if stated is None:
-        unit = next((u for u in (0.001, 1.0, 0.01) if within(span * u, _ANY_BODY_M)), 0.001)
+        unit = next((u for u in (0.001, 1.0, 0.01) if is_within(span * u, _ANY_BODY_M)), 0.001)
         text_of_note = (
             f"The file states '{text}' as {entry}, which is not a known unit; {unit:g} m per unit is assumed from the size "
             f"of the body."
@@ -73,18 +73,18 @@ def length_unit(
         )
         stated = unit
     else:
-        factor, notes = _marker_factor(entry, text, stated, markers, span * stated, person or bool(plates))
+        factor, notes = _marker_unit_factor(entry, text, stated, markers, span * stated, person or bool(plates))
         unit = stated * factor
     units, plate_notes = _plate_units(text, stated, unit, plates)
     return LengthUnit(unit, units, (*notes, *plate_notes))
 
 
-def within(value: float, limits: tuple[float, float]) -> bool:
+def is_within(value: float, limits: tuple[float, float]) -> bool:
     """Return whether a value is within (lower, upper) limits, inclusive."""
     return limits[0] <= value <= limits[1]
 
 
-def _marker_factor(
+def _marker_unit_factor(
     entry: str, text: str, stated: float, markers: FloatArray, span: float, person: bool
 ) -> tuple[float, tuple[Diagnostic, ...]]:
     """Return the factor on the stated unit of markers that span `span` m, and a note; 1 if possible or if no factor helps."""
@@ -103,7 +103,7 @@ def _marker_factor(
         factor
         for factor in FACTORS
         if (person or factor in (FACTORS[0], FACTORS[-1]))
-        and within(span * factor, _ANY_BODY_M if factor in (FACTORS[0], FACTORS[-1]) else _BODY_M)
+        and is_within(span * factor, _ANY_BODY_M if factor in (FACTORS[0], FACTORS[-1]) else _BODY_M)
     ]
     if not possible:
         return 1.0, ()
@@ -153,14 +153,14 @@ def _plate_units(
 ) -> tuple[dict[int, PlateUnit], tuple[Diagnostic, ...]]:
     """Return the units of the plates by number (none for a plate without a possible size), and notes on corrections."""
     sides = {plate.number: plate_sides(plate.corners) for plate in plates}
-    fits = {unit: [_is_plate(sides[p.number], unit, ANY_PLATE_M) for p in plates] for unit in (stated, of_markers)}
+    fits = {unit: [_is_plate_size(sides[p.number], unit, ANY_PLATE_M) for p in plates] for unit in (stated, of_markers)}
     best = next((unit for unit, fit in fits.items() if all(fit)), max(fits, key=lambda unit: sum(fits[unit])))
     corners = {plate.number: best for plate, fit in zip(plates, fits[best], strict=True) if fit}
     others = [plate.number for plate in plates if plate.number not in corners]
     notes: tuple[Diagnostic, ...] = ()
     if others:
-        which = plate_list(others) if corners else "The force plates"
-        corrected, note = _corrected_corners(text, stated, which, [sides[number] for number in others])
+        which = plate_list_text(others) if corners else "The force plates"
+        corrected, note = _corrected_corner_unit(text, stated, which, [sides[number] for number in others])
         corners |= {} if corrected is None else dict.fromkeys(others, corrected)
         notes = (note,)
     units = {}
@@ -174,16 +174,16 @@ def _plate_units(
     return units, notes
 
 
-def _is_plate(sides: FloatArray, unit: float, allowed: tuple[float, float]) -> bool:
-    return within(float(sides.min()) * unit, allowed) and within(float(sides.max()) * unit, allowed)
+def _is_plate_size(sides: FloatArray, unit: float, allowed: tuple[float, float]) -> bool:
+    return is_within(float(sides.min()) * unit, allowed) and is_within(float(sides.max()) * unit, allowed)
 
 
-def _corrected_corners(
+def _corrected_corner_unit(
     text: str, stated: float, which: str, sides: Sequence[FloatArray]
 ) -> tuple[float | None, Diagnostic]:
     """Return the unit that gives plates of possible size (None if no power of ten does), and the finding."""
     size = " x ".join(f"{side * stated:.3g}" for side in sides[0])
-    unit = next((stated * f for f in FACTORS if all(_is_plate(pair, stated * f, PLATE_M) for pair in sides)), None)
+    unit = next((stated * f for f in FACTORS if all(_is_plate_size(pair, stated * f, PLATE_M) for pair in sides)), None)
     wrong = f"{which} would measure {size} m in the unit that POINT:UNITS states ('{text}')"
     if unit is None:
         return None, Diagnostic(
@@ -223,5 +223,5 @@ def _is_sensor_position(plate: ForcePlate, half_m: FloatArray, unit: float) -> b
         6,
         7,
     ):  # ORIGIN holds half the distances of four sensors: within the plate and not all at its centre
-        return all(within(value, (0.3, farthest)) for value in origin[:2] / half_m)
-    return within(float(origin[2]), depth_m) and bool((origin[:2] <= half_m.max() * farthest).all())
+        return all(is_within(value, (0.3, farthest)) for value in origin[:2] / half_m)
+    return is_within(float(origin[2]), depth_m) and bool((origin[:2] <= half_m.max() * farthest).all())

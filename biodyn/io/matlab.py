@@ -20,8 +20,8 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from biodyn.io.files import Limit
-from biodyn.io.text import clean_text
+from biodyn.io.file_access import ReaderLimits
+from biodyn.io.text_decoding import clean_text
 
 MARK: Final = b"MATLAB 5.0 MAT-file"
 MARK_73: Final = b"MATLAB 7.3 MAT-file"
@@ -33,7 +33,7 @@ _NUMBERS: Final = {
 _TEXTS: Final = {2: "utf-8", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 
 
-class _Type(IntEnum):
+class _ElementType(IntEnum):
     """Supported element types (dimensions, array, compressed) and array classes."""
 
     CELL = 1
@@ -61,7 +61,7 @@ _Element = tuple[int, memoryview]
 
 
 @dataclass(frozen=True)
-class _Array:
+class _ArrayHead:
     """The head of an array; its contents are read on request."""
 
     kind: int
@@ -84,7 +84,7 @@ class Record(Mapping[str, Value]):
         self._fields, self._order, self._depth = fields, order, depth
 
     def __getitem__(self, name: str) -> Value:
-        return _value(_array(self._fields[name], self._order), self._order, self._depth)
+        return _read_value(_read_array_head(self._fields[name], self._order), self._order, self._depth)
 
     def __contains__(self, name: object) -> bool:
         return name in self._fields
@@ -97,10 +97,10 @@ class Record(Mapping[str, Value]):
 
     def record(self, name: str) -> Record | None:
         """Return the only element of the structure with this name, None for any other value; no other value is read."""
-        array = _array(self._fields[name], self._order)
-        if array.kind != _Type.STRUCTURE or array.count != 1:
+        array = _read_array_head(self._fields[name], self._order)
+        if array.kind != _ElementType.STRUCTURE or array.count != 1:
             return None
-        return next(iter(_records(array, self._order, self._depth)), None)
+        return next(iter(_read_records(array, self._order, self._depth)), None)
 
 
 def is_matlab(head: bytes) -> bool:
@@ -108,7 +108,7 @@ def is_matlab(head: bytes) -> bool:
     return head.startswith((MARK, MARK_73))
 
 
-def variables_of(content: bytes) -> Record:
+def read_variables(content: bytes) -> Record:
     """Return the variables in the bytes of a file, by name.
 
     Raises MatlabError if the bytes are not of version 5, are truncated or inconsistent.
@@ -120,17 +120,17 @@ def variables_of(content: bytes) -> Record:
         raise MatlabError("its byte order is not stated")
     variables: dict[str, memoryview] = {}
     most_bytes = min(
-        Limit.MATLAB_BYTES, Limit.MATLAB_SMALL_BYTES + Limit.MATLAB_RATIO * len(content)
+        ReaderLimits.MATLAB_BYTES, ReaderLimits.MATLAB_SMALL_BYTES + ReaderLimits.MATLAB_RATIO * len(content)
     )  # of all variables
-    for element in _elements(memoryview(content)[_HEADER:], order):
-        inner = _inflated(element, order, most_bytes) if element[0] == _Type.DEFLATED else element
-        most_bytes -= len(inner[1]) if element[0] == _Type.DEFLATED else 0
-        if inner[0] == _Type.ARRAY:
-            variables[_array(inner[1], order).name] = inner[1]
+    for element in _iterate_elements(memoryview(content)[_HEADER:], order):
+        inner = _decompress_element(element, order, most_bytes) if element[0] == _ElementType.DEFLATED else element
+        most_bytes -= len(inner[1]) if element[0] == _ElementType.DEFLATED else 0
+        if inner[0] == _ElementType.ARRAY:
+            variables[_read_array_head(inner[1], order).name] = inner[1]
     return Record(variables, order, 0)
 
 
-def _elements(data: memoryview, order: str) -> Iterator[_Element]:
+def _iterate_elements(data: memoryview, order: str) -> Iterator[_Element]:
     """Yield the consecutive elements of some bytes."""
     at = 0
     while at < len(data):
@@ -145,14 +145,14 @@ def _elements(data: memoryview, order: str) -> Iterator[_Element]:
                 raise MatlabError("an element is larger than the available bytes")
         else:
             kind, begin = first, at + 8
-            step = 8 + size + (0 if kind == _Type.DEFLATED else -size % 8)
+            step = 8 + size + (0 if kind == _ElementType.DEFLATED else -size % 8)
         if size > len(data) - begin:
             raise MatlabError("it ends within an element")
         yield kind, data[begin : begin + size]
         at += step
 
 
-def _inflated(element: _Element, order: str, most_bytes: int) -> _Element:
+def _decompress_element(element: _Element, order: str, most_bytes: int) -> _Element:
     inflater = zlib.decompressobj()
     try:
         data = inflater.decompress(element[1], max(most_bytes, 1))
@@ -160,77 +160,79 @@ def _inflated(element: _Element, order: str, most_bytes: int) -> _Element:
         raise MatlabError("a compressed variable is damaged") from error
     if not inflater.eof:
         raise MatlabError("a compressed variable is truncated or larger than any recording")
-    inner = list(islice(_elements(memoryview(data), order), 2))
+    inner = list(islice(_iterate_elements(memoryview(data), order), 2))
     if len(inner) != 1:
         raise MatlabError("a compressed variable does not contain an array")
     return inner[0]
 
 
-def _array(data: memoryview, order: str) -> _Array:
+def _read_array_head(data: memoryview, order: str) -> _ArrayHead:
     """Return the head of an array; the head of an empty array without bytes."""
     if not len(data):
-        return _Array(_Type.FIRST_NUMBER, (0, 0), "", iter(()))
-    content = _elements(data, order)
+        return _ArrayHead(_ElementType.FIRST_NUMBER, (0, 0), "", iter(()))
+    content = _iterate_elements(data, order)
     parts = list(islice(content, 3))
     if len(parts) < 3:
         raise MatlabError("an array has no head")
-    kind = _first_number(parts[0], order) & 0xFF
-    if kind == _Type.OBJECT:  # a table or a time has a name but no dimensions, and its contents are not documented
-        return _Array(kind, (0, 0), bytes(parts[1][1]).decode("latin-1"), iter(()))
-    if parts[1][0] != _Type.DIMENSIONS:
+    kind = _read_first_number(parts[0], order) & 0xFF
+    if (
+        kind == _ElementType.OBJECT
+    ):  # a table or a time has a name but no dimensions, and its contents are not documented
+        return _ArrayHead(kind, (0, 0), bytes(parts[1][1]).decode("latin-1"), iter(()))
+    if parts[1][0] != _ElementType.DIMENSIONS:
         raise MatlabError("an array has no dimensions")
-    shape = tuple(int(size) for size in _numbers(parts[1], order))
+    shape = tuple(int(size) for size in _read_numbers(parts[1], order))
     if len(shape) < 2 or min(shape) < 0:
         raise MatlabError("an array has impossible dimensions")
-    return _Array(kind, shape, bytes(parts[2][1]).decode("latin-1"), content)
+    return _ArrayHead(kind, shape, bytes(parts[2][1]).decode("latin-1"), content)
 
 
-def _value(array: _Array, order: str, depth: int) -> Value:
+def _read_value(array: _ArrayHead, order: str, depth: int) -> Value:
     """Return the value of an array."""
     if depth > _DEEPEST:
         raise MatlabError("it is nested too deeply")
-    if array.kind == _Type.CELL:
-        cells = _checked_parts(array.content, array.count)
-        return [_value(_array(cell, order), order, depth + 1) for cell in cells]
-    if array.kind == _Type.STRUCTURE:
-        return _records(array, order, depth)
+    if array.kind == _ElementType.CELL:
+        cells = _require_arrays(array.content, array.count)
+        return [_read_value(_read_array_head(cell, order), order, depth + 1) for cell in cells]
+    if array.kind == _ElementType.STRUCTURE:
+        return _read_records(array, order, depth)
     rest = list(array.content)
-    if array.kind == _Type.TEXT:
-        return _text(rest, order)
-    if not _Type.FIRST_NUMBER <= array.kind <= _Type.LAST_NUMBER:
+    if array.kind == _ElementType.TEXT:
+        return _read_text(rest, order)
+    if not _ElementType.FIRST_NUMBER <= array.kind <= _ElementType.LAST_NUMBER:
         return None
-    numbers = _numbers(rest[0], order) if rest else np.empty(0)
-    if len(numbers) > Limit.MATLAB_CELLS:
+    numbers = _read_numbers(rest[0], order) if rest else np.empty(0)
+    if len(numbers) > ReaderLimits.MATLAB_CELLS:
         raise MatlabError("an array is larger than any recording")
     if len(numbers) != array.count:
         raise MatlabError("the number of values of an array does not match its dimensions")
     return numbers.astype(np.float64).reshape(array.shape, order="F")
 
 
-def _checked_parts(parts: Iterator[_Element], count: int) -> list[memoryview]:
+def _require_arrays(parts: Iterator[_Element], count: int) -> list[memoryview]:
     """Return the bytes of `count` arrays; MatlabError if their number differs."""
     elements = list(parts)
-    if len(elements) != count or any(part[0] != _Type.ARRAY for part in elements):
+    if len(elements) != count or any(part[0] != _ElementType.ARRAY for part in elements):
         raise MatlabError("the number of arrays in a list does not match its dimensions")
     return [part[1] for part in elements]
 
 
-def _records(array: _Array, order: str, depth: int) -> tuple[Record, ...]:
+def _read_records(array: _ArrayHead, order: str, depth: int) -> tuple[Record, ...]:
     """Return the elements of a structure."""
     head = list(islice(array.content, 2))
     if len(head) < 2:
         raise MatlabError("a structure has no fields")
-    length = _first_number(head[0], order)
+    length = _read_first_number(head[0], order)
     names = bytes(head[1][1])
     if not 0 < length <= len(names) + 1 or len(names) % length:
         raise MatlabError("the field names of a structure are invalid")
     fields = [names[k : k + length].split(b"\0", 1)[0].decode("latin-1") for k in range(0, len(names), length)]
-    values = _checked_parts(array.content, array.count * len(fields))
+    values = _require_arrays(array.content, array.count * len(fields))
     field_values = (values[k : k + len(fields)] for k in range(0, len(values), max(len(fields), 1)))
     return tuple(Record(dict(zip(fields, some, strict=True)), order, depth + 1) for some in field_values)
 
 
-def _text(parts: list[_Element], order: str) -> str:
+def _read_text(parts: list[_Element], order: str) -> str:
     if not parts:
         return ""
     encoding = _TEXTS.get(parts[0][0], "latin-1")
@@ -238,7 +240,7 @@ def _text(parts: list[_Element], order: str) -> str:
     return clean_text(bytes(parts[0][1]).decode(encoding + end, errors="replace"))
 
 
-def _numbers(element: _Element, order: str) -> NDArray[np.generic]:
+def _read_numbers(element: _Element, order: str) -> NDArray[np.generic]:
     """Return the numbers of an element."""
     letter = _NUMBERS.get(element[0])
     if letter is None:
@@ -249,8 +251,8 @@ def _numbers(element: _Element, order: str) -> NDArray[np.generic]:
     return np.frombuffer(element[1], order + letter)
 
 
-def _first_number(element: _Element, order: str) -> int:
-    numbers = _numbers(element, order)
+def _read_first_number(element: _Element, order: str) -> int:
+    numbers = _read_numbers(element, order)
     if not len(numbers):
         raise MatlabError("an array has no head")
     return int(numbers[0])  # type: ignore[call-overload]

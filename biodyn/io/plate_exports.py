@@ -21,13 +21,19 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, file_bytes
+from biodyn.io.file_access import COPY_AGAIN, EXPORT_AGAIN, file_bytes
 from biodyn.io.format import LARGEST_NUMBER
 from biodyn.io.opensim.storage import Storage
-from biodyn.io.tables.columns import METRES, ForceColumns, PlateColumns
-from biodyn.io.tables.force_plates import LARGEST_FREE_NM, free_moment, least_load_n, unknown_note, unknown_rows
-from biodyn.io.tables.sheet import Section, Sheet, read_sheet, sections, split_cells
-from biodyn.io.tables.spreadsheet import TEXT_SUFFIXES, is_wide, text_of
+from biodyn.io.tables.column_roles import METRES, ForceColumns, PlateColumns
+from biodyn.io.tables.force_plates import (
+    LARGEST_FREE_NM,
+    free_moment,
+    least_load_n,
+    missing_load_rows,
+    missing_rows_note,
+)
+from biodyn.io.tables.spreadsheet import TEXT_SUFFIXES, decode_text, is_utf16
+from biodyn.io.tables.text_tables import Section, Sheet, read_sheet, split_cells, split_sections
 
 #: Letters of the axes in column names.
 AXES: Final = "xyz"
@@ -66,7 +72,7 @@ class PlateLoads:
         """Return the axis (0, 1, 2) along which most force acts."""
         return int(np.argmax(np.nansum(np.abs(self.force), axis=0)))
 
-    def on_person(self, up: FloatArray) -> PlateLoads:
+    def as_reaction_on_person(self, up: FloatArray) -> PlateLoads:
         """Return the loads as the action of the ground on the person; programs may write the opposite.
 
         up: (3,) upward direction in the axes of the loads.
@@ -74,7 +80,7 @@ class PlateLoads:
         sense = -1.0 if float(np.nansum(self.force @ up)) < 0.0 else 1.0
         return replace(self, force=sense * self.force, moment=sense * self.moment)
 
-    def until(self, row: int) -> PlateLoads:
+    def rows_before(self, row: int) -> PlateLoads:
         """Return the loads in the rows before `row`."""
         return replace(self, force=self.force[:row], moment=self.moment[:row], pressure=self.pressure[:row])
 
@@ -92,9 +98,9 @@ class PlateLoads:
     @property
     def unknown(self) -> BoolArray:
         """Return (T,) whether a row between loaded rows lacks a force or a centre of pressure."""
-        return unknown_rows(self.force, self.pressure, least_load_n(np.linalg.norm(self.force, axis=1)))
+        return missing_load_rows(self.force, self.pressure, least_load_n(np.linalg.norm(self.force, axis=1)))
 
-    def at_pressure(self, up: int) -> tuple[FloatArray, bool]:
+    def moment_at_pressure(self, up: int) -> tuple[FloatArray, bool]:
         """Return the moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether it is determined by the
         file."""
         free, _, is_known = free_moment(
@@ -105,7 +111,7 @@ class PlateLoads:
         return moment, is_known
 
 
-def in_laboratory(
+def forces_in_laboratory_axes(
     path: Path,
     plates: Sequence[tuple[PlateLoads, FloatArray]],
     rate_hz: float,
@@ -130,7 +136,7 @@ def _force_columns(plate: str) -> ForceColumns:
     return ForceColumns(plate, None, force, point, moment)
 
 
-def require_possible(path: Path, sheet: Sheet) -> None:
+def require_possible_values(path: Path, sheet: Sheet) -> None:
     """Raise InputFileError if a number exceeds the range of a laboratory, in N, mm, N mm."""
     largest = float(np.nanmax(np.abs(sheet.values), initial=0.0))
     if largest > LARGEST_NUMBER:
@@ -139,13 +145,13 @@ def require_possible(path: Path, sheet: Sheet) -> None:
         )
 
 
-def placed(force: FloatArray, pressure: FloatArray) -> FloatArray:
+def pressure_where_loaded(force: FloatArray, pressure: FloatArray) -> FloatArray:
     """Return the centres of pressure (T, 3), NaN in rows without a force."""
     acts = np.asarray((np.abs(force) > 0.0).any(axis=1))
     return np.where(acts[:, None], pressure, np.nan)
 
 
-def _unknown_free_moment(path: Path, plate: str) -> Diagnostic:
+def _unknown_free_moment_note(path: Path, plate: str) -> Diagnostic:
     return Diagnostic(
         "forces-incomplete",
         "warning",
@@ -163,7 +169,7 @@ def has_plates(section: Section) -> bool:
     return bool(re.search(r"(?i) - cop\b", "".join(section.lines[1:2])))
 
 
-def devices(path: Path, section: Section, sha256: str) -> GroundForces:
+def read_nexus_plates(path: Path, section: Section, sha256: str) -> GroundForces:
     """Return the force plates with all nine columns in the table "Devices" of a Nexus export.
 
     sha256: hash of the file. Raises InputFileError if the table is not valid.
@@ -171,12 +177,12 @@ def devices(path: Path, section: Section, sha256: str) -> GroundForces:
     plates: list[tuple[PlateLoads, FloatArray]] = []
     notes: list[Diagnostic] = []
     for stored in _nexus_loads(*_plate_table(path, section)):
-        loads = stored.on_person(np.eye(3)[stored.up])
-        moment, known = loads.at_pressure(loads.up)
+        loads = stored.as_reaction_on_person(np.eye(3)[stored.up])
+        moment, known = loads.moment_at_pressure(loads.up)
         if not known:
-            notes.append(_unknown_free_moment(path, loads.name))
+            notes.append(_unknown_free_moment_note(path, loads.name))
         plates.append((loads, moment))
-    return in_laboratory(path, plates, _sample_rate(section), sha256, notes)
+    return forces_in_laboratory_axes(path, plates, _sample_rate(section), sha256, notes)
 
 
 def _sample_rate(section: Section) -> float:
@@ -207,7 +213,7 @@ def _plate_table(path: Path, section: Section) -> tuple[Sheet, dict[str, str]]:
     separator = max(",;\t", key=section.lines[2].count)
     text = "\n".join([f"Rate{separator}{_sample_rate(section)}", separator.join(f'"{name}"' for name in names), *rows])
     sheet = read_sheet(path.name, text)
-    require_possible(path, sheet)
+    require_possible_values(path, sheet)
     return sheet, stated
 
 
@@ -227,7 +233,7 @@ def _nexus_loads(sheet: Sheet, units: dict[str, str]) -> list[PlateLoads]:
             for what in ("force", "moment", "cop")
         )
         length = METRES.get(units.get(columns["cop"][0], "").strip().lower(), METRES["mm"])
-        plates.append(PlateLoads(device, force, moment, placed(force, pressure * length)))
+        plates.append(PlateLoads(device, force, moment, pressure_where_loaded(force, pressure * length)))
     return plates
 
 
@@ -261,14 +267,14 @@ def is_plate_file(head: str) -> bool:
     return _CORNER_WORD in head
 
 
-def plate_files(texts: Sequence[tuple[Path, str]]) -> GroundForces:
+def read_qualisys_plates(texts: Sequence[tuple[Path, str]]) -> GroundForces:
     """Return the ground forces in the plate files (path, text) of Qualisys Track Manager, one file per plate.
 
     Raises InputFileError if a file has another form, or the times of the files differ.
     """
     read = [(path, _header_entries(text), read_sheet(path.name, text)) for path, text in texts]
     for path, _, sheet in read:
-        require_possible(path, sheet)
+        require_possible_values(path, sheet)
     times = [_sample_times(path, sheet) for path, _, sheet in read]
     rows = min(map(len, times))
     for (path, _, _), time_s in zip(read, times, strict=True):
@@ -277,7 +283,7 @@ def plate_files(texts: Sequence[tuple[Path, str]]) -> GroundForces:
                 f"'{path.name}' and '{read[0][0].name}' differ in their times: {len(time_s)} and {len(times[0])} samples.",
                 EXPORT_AGAIN,
             )
-    stored = [(_plate_loads(path, sheet, rows), _corners(path, head)) for path, head, sheet in read]
+    stored = [(_plate_loads(path, sheet, rows), _plate_corners(path, head)) for path, head, sheet in read]
     said = " ".join(head.get("DESCRIPTION", "") for _, head, _ in read)
     return plates_of_loads([path for path, _, _ in read], stored, said, times[0][:rows])
 
@@ -293,15 +299,15 @@ def plates_of_loads(
     columns: list[FloatArray] = []
     plates: list[PlateColumns] = []
     notes: list[Diagnostic] = []
-    local = _in_plate_axes(said, stored)
+    local = _are_in_plate_axes(said, stored)
     for number, (path, (loads, corners)) in enumerate(zip(paths, stored, strict=True), start=1):
         middle = np.zeros(3) if local else corners.mean(axis=0)
         level = int(np.argmin(np.ptp(corners, axis=0)))
         up = 2 if local else level
-        acting = loads.on_person(np.eye(3)[up] * (_z_up(corners, level) if local else 1.0))
-        moment, known = acting.at_pressure(up)
+        acting = loads.as_reaction_on_person(np.eye(3)[up] * (_vertical_sign(corners, level) if local else 1.0))
+        moment, known = acting.moment_at_pressure(up)
         if not known:
-            notes.append(_unknown_free_moment(path, f"plate {number}"))
+            notes.append(_unknown_free_moment_note(path, f"plate {number}"))
         acts = np.asarray(np.isfinite(acting.pressure).all(axis=1))
         acting_force = np.where(acts[:, None], acting.force, 0.0)  # a force without a point is missing
         about_middle = moment + np.cross(np.nan_to_num(acting.pressure) - middle, acting_force)
@@ -310,7 +316,7 @@ def plates_of_loads(
         names += [*force, *about]
         unknown = acting.unknown
         if unknown.any():
-            notes.append(unknown_note(f"plate {number}", path.name, unknown))
+            notes.append(missing_rows_note(f"plate {number}", path.name, unknown))
         for values in (acting_force, about_middle):
             values[unknown] = np.nan
             columns.append(values)
@@ -332,7 +338,7 @@ def _sample_times(path: Path, sheet: Sheet) -> FloatArray:
     return np.arange(len(sheet.values)) / sheet.rate_hz
 
 
-def _corners(path: Path, head: dict[str, str]) -> FloatArray:
+def _plate_corners(path: Path, head: dict[str, str]) -> FloatArray:
     """Return the corners (4, 3) m of the plate."""
     try:
         words = [[head[f"{_CORNER_WORD}{corner}_{axis}"] for axis in "XYZ"] for corner in _CORNERS]
@@ -355,16 +361,16 @@ def _plate_loads(path: Path, sheet: Sheet, rows: int) -> PlateLoads:
     force, moment, pressure = (
         np.column_stack([sheet.values[:rows, sheet.names.index(name)] for name in three]) for three in wanted
     )
-    return PlateLoads(path.stem, force, moment, placed(force, METRES["mm"] * pressure))
+    return PlateLoads(path.stem, force, moment, pressure_where_loaded(force, METRES["mm"] * pressure))
 
 
-def _z_up(corners: FloatArray, level: int) -> float:
+def _vertical_sign(corners: FloatArray, level: int) -> float:
     """Return 1 if the z axis of the plate points along the laboratory axis `level`, else -1."""
     z = np.cross(corners[0] - corners[1], corners[0] - corners[3])
     return float(np.sign(z[level]))
 
 
-def _in_plate_axes(said: str, stored: Sequence[tuple[PlateLoads, FloatArray]]) -> bool:
+def _are_in_plate_axes(said: str, stored: Sequence[tuple[PlateLoads, FloatArray]]) -> bool:
     """Return whether forces are in plate axes: as stated, else by which axes give centres of pressure on the plates.
 
     stored: loads and corners (4, 3) m of every plate.
@@ -386,7 +392,7 @@ CORTEX_SUFFIX: Final = ".forces"
 CORTEX_WORDS: Final = "[Force Data]"
 
 
-def plates_of_text(path: Path, text: str, sha256: str) -> GroundForces:
+def read_cortex_plates(path: Path, text: str, sha256: str) -> GroundForces:
     """Return the ground forces of a Cortex file: FX1 FY1 FZ1 N, X1 Y1 Z1 mm, MZ1 N mm or N m, and likewise for every plate.
 
     sha256: hash of the file. Raises InputFileError if it is not such a file.
@@ -404,7 +410,7 @@ def plates_of_text(path: Path, text: str, sha256: str) -> GroundForces:
         )
     rows = ["\t".join(line.split()) for line in lines[begin:] if line.strip()]
     sheet = read_sheet(path.name, "\n".join([f"Rate\t{rate_hz}", rows[0].lstrip("#"), *rows[1:]]), begin - 1)
-    require_possible(path, sheet)
+    require_possible_values(path, sheet)
     numbers = sorted({int(match[1]) for name in sheet.names if (match := re.fullmatch(r"FX(\d+)", name))})
     stored = [_cortex_loads(path, sheet, number) for number in numbers]
     if not stored:
@@ -413,11 +419,11 @@ def plates_of_text(path: Path, text: str, sha256: str) -> GroundForces:
     unit = 1.0 if largest < LARGEST_FREE_NM else METRES["mm"]
     plates: list[tuple[PlateLoads, FloatArray]] = []
     for loads in stored:
-        acting = loads.on_person(np.eye(3)[loads.up])
+        acting = loads.as_reaction_on_person(np.eye(3)[loads.up])
         moment = np.zeros_like(acting.force)
         moment[:, acting.up] = unit * acting.moment[:, 2]
         plates.append((acting, moment))
-    return in_laboratory(path, plates, rate_hz, sha256)
+    return forces_in_laboratory_axes(path, plates, rate_hz, sha256)
 
 
 def _cortex_loads(path: Path, sheet: Sheet, number: int) -> PlateLoads:
@@ -428,7 +434,9 @@ def _cortex_loads(path: Path, sheet: Sheet, number: int) -> PlateLoads:
         raise InputFileError(f"'{path.name}' has no column '{missing[0]}'.", EXPORT_AGAIN)
     columns = np.column_stack([sheet.values[:, sheet.names.index(name)] for name in wanted])
     force, pressure = columns[:, :3], METRES["mm"] * columns[:, 3:6]
-    return PlateLoads(f"plate {number}", force, columns[:, 6:] * np.array([0.0, 0.0, 1.0]), placed(force, pressure))
+    return PlateLoads(
+        f"plate {number}", force, columns[:, 6:] * np.array([0.0, 0.0, 1.0]), pressure_where_loaded(force, pressure)
+    )
 
 
 def read_exported_plates(path: Path) -> GroundForces | None:
@@ -440,21 +448,21 @@ def read_exported_plates(path: Path) -> GroundForces | None:
     head_characters = 10_000
     if path.suffix.lower() == CORTEX_SUFFIX:
         content = file_bytes(path)
-        return plates_of_text(path, text_of(path, content), sha256(content).hexdigest())
+        return read_cortex_plates(path, decode_text(path, content), sha256(content).hexdigest())
     if path.suffix.lower() not in TEXT_SUFFIXES:
         return None
     content = file_bytes(path)
     if content[:4] == b"PAR1":
         return None
-    text = text_of(path, content)
+    text = decode_text(path, content)
     if is_plate_file(text[:head_characters]):
-        return plate_files(
-            [(plate_path, text_of(plate_path, file_bytes(plate_path))) for plate_path in plate_files_of(path)]
+        return read_qualisys_plates(
+            [(plate_path, decode_text(plate_path, file_bytes(plate_path))) for plate_path in plate_files_of(path)]
         )
-    section = sections(text).get("Devices")
+    section = split_sections(text).get("Devices")
     if section is None:
         return None
-    plates = devices(path, section, sha256(content).hexdigest())
+    plates = read_nexus_plates(path, section, sha256(content).hexdigest())
     return plates if plates.forces else None
 
 
@@ -469,7 +477,7 @@ def exported_plate_file(motion: Path) -> Path | None:
     if of_plates is not None:
         return of_plates
     content = file_bytes(motion)
-    if not is_wide(content) and (b"Devices" not in content or b"Trajectories" not in content):
+    if not is_utf16(content) and (b"Devices" not in content or b"Trajectories" not in content):
         return None
-    section = sections(text_of(motion, content)).get("Devices")
+    section = split_sections(decode_text(motion, content)).get("Devices")
     return motion if section is not None and has_plates(section) else None

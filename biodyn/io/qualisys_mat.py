@@ -22,19 +22,19 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.events import StoredEvent
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, file_bytes, file_head
+from biodyn.io.file_access import COPY_AGAIN, EXPORT_AGAIN, file_bytes, file_head
 from biodyn.io.format import LARGEST_NUMBER, RATES_HZ
-from biodyn.io.ground_forces import with_ground_forces, with_unusable
-from biodyn.io.matlab import MARK, MARK_73, MatlabError, Record, is_matlab, variables_of
+from biodyn.io.ground_forces import with_ground_forces, with_unusable_forces_note
+from biodyn.io.matlab import MARK, MARK_73, MatlabError, Record, is_matlab, read_variables
 from biodyn.io.opensim.storage import Storage
-from biodyn.io.plate_exports import PlateLoads, placed, plates_of_loads
-from biodyn.io.tables import recording_of
-from biodyn.io.tables.columns import METRES, ColumnRoles, unlike_a_plate
-from biodyn.io.text import clean_text
+from biodyn.io.plate_exports import PlateLoads, plates_of_loads, pressure_where_loaded
+from biodyn.io.tables import recording_of_table
+from biodyn.io.tables.column_roles import METRES, ColumnRoles, implausible_corners_reason
+from biodyn.io.text_decoding import clean_text
 from biodyn.recording import Recording
 
 
-def records(record: Record, field: str, count: int | None = None) -> tuple[Record, ...]:
+def structure_elements(record: Record, field: str, count: int | None = None) -> tuple[Record, ...]:
     """Return the elements of a structure; empty if the field is missing or empty; MatlabError unless there are `count`."""
     value = record.get(field)
     elements = value if isinstance(value, tuple) else ()
@@ -43,54 +43,54 @@ def records(record: Record, field: str, count: int | None = None) -> tuple[Recor
     return elements
 
 
-def numbers(record: Record, field: str, *sizes: int | None) -> FloatArray:
+def numeric_array(record: Record, field: str, *sizes: int | None) -> FloatArray:
     """Return an array with the given first dimensions (None = any); MatlabError if a number exceeds the range of a laboratory."""
-    return _possible(_shaped(record, field, *sizes), field)
+    return _require_possible_numbers(_array_of_shape(record, field, *sizes), field)
 
 
-def finite(record: Record, field: str, *sizes: int | None) -> FloatArray:
+def finite_array(record: Record, field: str, *sizes: int | None) -> FloatArray:
     """Return an array as `numbers` does, with NaN for infinite numbers."""
-    value = _shaped(record, field, *sizes)
-    return _possible(np.where(np.isfinite(value), value, np.nan), field)
+    value = _array_of_shape(record, field, *sizes)
+    return _require_possible_numbers(np.where(np.isfinite(value), value, np.nan), field)
 
 
-def _possible(value: FloatArray, field: str) -> FloatArray:
+def _require_possible_numbers(value: FloatArray, field: str) -> FloatArray:
     if np.nanmax(np.abs(value), initial=0.0) > LARGEST_NUMBER:
         raise MatlabError(f"{field} contains numbers beyond the range of a laboratory")
     return value
 
 
-def _shaped(record: Record, field: str, *sizes: int | None) -> FloatArray:
+def _array_of_shape(record: Record, field: str, *sizes: int | None) -> FloatArray:
     value = record.get(field)
     if not isinstance(value, np.ndarray):
         raise MatlabError(f"it has no numeric field {field}")
     if value.ndim < len(sizes) or any(n is not None and n != m for n, m in zip(sizes, value.shape, strict=False)):
-        raise MatlabError(f"{field} is {by(value)}")
+        raise MatlabError(f"{field} is {shape_text(value)}")
     return value
 
 
-def by(value: FloatArray) -> str:
+def shape_text(value: FloatArray) -> str:
     return " x ".join(map(str, value.shape))
 
 
-def number(record: Record, field: str, default: float | None = None) -> float:
+def single_number(record: Record, field: str, default: float | None = None) -> float:
     """Return one number; the default if absent."""
     value = record.get(field)
     if default is not None and not (isinstance(value, np.ndarray) and np.isfinite(value).any()):
         return default
-    value = numbers(record, field)
+    value = numeric_array(record, field)
     if value.size != 1 or not np.isfinite(value).all():
         raise MatlabError(f"{field} is not a number")
     return float(value.flat[0])
 
 
-def possible_rate(per_s: float) -> float:
+def require_possible_rate(per_s: float) -> float:
     if not RATES_HZ[0] <= per_s <= RATES_HZ[1]:
         raise MatlabError(f"{per_s:.3g} frames or samples per second are not possible")
     return per_s
 
 
-def texts(record: Record, field: str) -> list[str]:
+def nonempty_texts(record: Record, field: str) -> list[str]:
     value = record.get(field)
     cells = value if isinstance(value, list) else [value]
     nonempty = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
@@ -103,7 +103,7 @@ _SAID: Final = {0: "local", 1: "world"}
 
 
 @dataclass(frozen=True, eq=False)
-class _Plate:
+class _StoredPlate:
     """One plate: loads, corners (4, 3) m, "local" or "world" axes of the loads ("" if not stated), and samples per second."""
 
     loads: PlateLoads
@@ -112,28 +112,28 @@ class _Plate:
     rate_hz: float
 
 
-def plates_of(path: Path, stored: Record, frame_hz: float) -> tuple[list[_Plate], tuple[Diagnostic, ...]]:
+def read_plates(path: Path, stored: Record, frame_hz: float) -> tuple[list[_StoredPlate], tuple[Diagnostic, ...]]:
     """Return the plates with the same rate and duration, and notes on the others; `frame_hz`: frames per second."""
-    plates: list[_Plate] = []
+    plates: list[_StoredPlate] = []
     notes: list[Diagnostic] = []
     for name, record in _named_plates(stored):
         try:
-            plate = _plate(name, record, frame_hz)
+            plate = _read_plate(name, record, frame_hz)
             if plate is not None:
-                _require_alike(plates[:1], plate)
+                _require_same_sampling(plates[:1], plate)
                 plates.append(plate)
         except MatlabError as error:
             text = f"{name} of '{path.name}' is not used: {error}."
             notes.append(Diagnostic("forces-unusable", "warning", text, hint=EXPORT_AGAIN))
     rows = min((len(plate.loads.force) for plate in plates), default=0)
-    return [replace(plate, loads=plate.loads.until(rows)) for plate in plates], tuple(notes)
+    return [replace(plate, loads=plate.loads.rows_before(rows)) for plate in plates], tuple(notes)
 
 
 def _named_plates(stored: Record) -> Iterator[tuple[str, Record]]:
-    return ((f"plate {count}", record) for count, record in enumerate(records(stored, "Force"), start=1))
+    return ((f"plate {count}", record) for count, record in enumerate(structure_elements(stored, "Force"), start=1))
 
 
-def _require_alike(first: Sequence[_Plate], plate: _Plate) -> None:
+def _require_same_sampling(first: Sequence[_StoredPlate], plate: _StoredPlate) -> None:
     """Raise MatlabError if a plate was sampled at another rate or for another time than the first plate."""
     for other in first:
         samples, others = len(plate.loads.force), len(other.loads.force)
@@ -143,23 +143,23 @@ def _require_alike(first: Sequence[_Plate], plate: _Plate) -> None:
             )
 
 
-def _plate(name: str, stored: Record, frame_hz: float) -> _Plate | None:
+def _read_plate(name: str, stored: Record, frame_hz: float) -> _StoredPlate | None:
     """Return one plate, None if it did not record; MatlabError if its fields are not those of a plate."""
-    if not numbers(stored, "Force", None, None).size:
+    if not numeric_array(stored, "Force", None, None).size:
         return None
-    force, moment, pressure = (numbers(stored, what, 3, None).T for what in ("Force", "Moment", "COP"))
+    force, moment, pressure = (numeric_array(stored, what, 3, None).T for what in ("Force", "Moment", "COP"))
     if not len(force) == len(moment) == len(pressure):
         raise MatlabError("force, moment and COP differ in the number of samples")
-    corners = METRES["mm"] * numbers(stored, "ForcePlateLocation", 4, 3)
-    wrong = unlike_a_plate(corners) if np.isfinite(corners).all() else "their coordinates are not numbers"
+    corners = METRES["mm"] * numeric_array(stored, "ForcePlateLocation", 4, 3)
+    wrong = implausible_corners_reason(corners) if np.isfinite(corners).all() else "their coordinates are not numbers"
     if wrong:
         raise MatlabError(f"its corners are not those of a plate: {wrong}")
-    per_frame = number(stored, "SamplingFactor", 1.0)
-    return _Plate(
-        PlateLoads(name, force, moment, placed(force, METRES["mm"] * pressure)),
+    per_frame = single_number(stored, "SamplingFactor", 1.0)
+    return _StoredPlate(
+        PlateLoads(name, force, moment, pressure_where_loaded(force, METRES["mm"] * pressure)),
         corners,
-        _SAID.get(int(number(stored, "ForcePlateOrientation", -1.0)), ""),
-        possible_rate(number(stored, "Frequency", frame_hz * per_frame)),
+        _SAID.get(int(single_number(stored, "ForcePlateOrientation", -1.0)), ""),
+        require_possible_rate(single_number(stored, "Frequency", frame_hz * per_frame)),
     )
 
 
@@ -171,9 +171,7 @@ _OF_QTM = {"FrameRate", "Trajectories"}
 def holds_measurement(path: Path) -> bool:
     """Return whether a MATLAB file is a measurement of Qualisys Track Manager; also False if it cannot be read."""
     try:
-        return (
-            path.suffix.lower() == SUFFIX and is_matlab(file_head(path, len(MARK))) and bool(_stored_measurement(path))
-        )
+        return path.suffix.lower() == SUFFIX and is_matlab(file_head(path, len(MARK))) and bool(_find_measurement(path))
     except InputFileError:
         return False
 
@@ -181,17 +179,20 @@ def holds_measurement(path: Path) -> bool:
 def read_qualisys_mat(path: Path) -> Recording:
     """Read one measurement; InputFileError for a file of another kind or a damaged file."""
     content = file_bytes(path)
-    stored = _stored_measurement(path, content)
+    stored = _find_measurement(path, content)
     try:
-        rate_hz, first_frame = possible_rate(number(stored, "FrameRate")), int(number(stored, "StartFrame", 1.0))
-        labelled = records(records(stored, "Trajectories", 1)[0], "Labeled", 1)[0]
-        labels = _unique_labels([text.strip() for text in texts(labelled, "Labels")])
-        data = finite(labelled, "Data", len(labels), None)
+        rate_hz, first_frame = (
+            require_possible_rate(single_number(stored, "FrameRate")),
+            int(single_number(stored, "StartFrame", 1.0)),
+        )
+        labelled = structure_elements(structure_elements(stored, "Trajectories", 1)[0], "Labeled", 1)[0]
+        labels = _unique_labels([text.strip() for text in nonempty_texts(labelled, "Labels")])
+        data = finite_array(labelled, "Data", len(labels), None)
         data = data[:, :, None] if data.ndim == 2 else data  # data of a single frame
         if data.ndim != 3 or data.shape[1] < len(_AXES):
-            raise MatlabError(f"Data is {by(data)}")
-        events = tuple(_event(event, first_frame, rate_hz) for event in records(stored, "Events"))
-        plates, notes = plates_of(path, stored, rate_hz)
+            raise MatlabError(f"Data is {shape_text(data)}")
+        events = tuple(_read_event(event, first_frame, rate_hz) for event in structure_elements(stored, "Events"))
+        plates, notes = read_plates(path, stored, rate_hz)
     except MatlabError as error:
         raise InputFileError(
             f"'{path.name}' is not a complete measurement of Qualisys Track Manager: {error}.", EXPORT_AGAIN
@@ -200,13 +201,13 @@ def read_qualisys_mat(path: Path) -> Recording:
     columns = {label: (f"{label}_x", f"{label}_y", f"{label}_z") for label in labels}
     names = tuple(name for three in columns.values() for name in three)
     table = Storage(path, names, np.arange(len(positions)) / rate_hz, positions, None)
-    made = recording_of(table, ColumnRoles(columns), sha256(content).hexdigest(), length="mm", events=events)
+    made = recording_of_table(table, ColumnRoles(columns), sha256(content).hexdigest(), length="mm", events=events)
     first_frame += made.first_frame - 1  # the table numbers its rows from 1
     made = replace(made, first_frame=first_frame, diagnostics=(*made.diagnostics, *notes))
     return _with_plates(made, plates) if plates else made
 
 
-def _with_plates(made: Recording, plates: Sequence[_Plate]) -> Recording:
+def _with_plates(made: Recording, plates: Sequence[_StoredPlate]) -> Recording:
     """Return the recording with the plates, or with a note if they cannot be used."""
     path = made.path
     time_s = np.arange(len(plates[0].loads.force)) / plates[0].rate_hz
@@ -216,10 +217,10 @@ def _with_plates(made: Recording, plates: Sequence[_Plate]) -> Recording:
         forces = plates_of_loads([path] * len(plates), loads, axes.pop() if len(axes) == 1 else "", time_s)
         return with_ground_forces(made, forces)
     except InputFileError as error:
-        return with_unusable(made, f"The force plates of '{path.name}'", error)
+        return with_unusable_forces_note(made, f"The force plates of '{path.name}'", error)
 
 
-def _stored_measurement(path: Path, content: bytes | None = None) -> Record:
+def _find_measurement(path: Path, content: bytes | None = None) -> Record:
     """Return the fields of the measurement in a file."""
     content = file_bytes(path) if content is None else content
     if content.startswith(MARK_73):
@@ -228,7 +229,7 @@ def _stored_measurement(path: Path, content: bytes | None = None) -> Record:
             "Save it with -v7, or export the trial as C3D.",
         )
     try:
-        variables = variables_of(content)
+        variables = read_variables(content)
         structures = {name: variables.record(name) for name in variables}  # other variables are not read
     except MatlabError as error:
         raise InputFileError(f"'{path.name}' is not a valid MATLAB file: {error}.", COPY_AGAIN) from error
@@ -255,7 +256,7 @@ def _name_list(names: Iterable[str]) -> str:
     return clean_text(", ".join(islice(names, 5))[:100])
 
 
-def _event(event: Record, first_frame: int, rate_hz: float) -> StoredEvent:
+def _read_event(event: Record, first_frame: int, rate_hz: float) -> StoredEvent:
     """Return an event; one without a label or a time is later reported as not used."""
     label, frame = event.get("Label"), event.get("Frame")
     number = float(frame.flat[0]) if isinstance(frame, np.ndarray) and frame.size == 1 else np.nan

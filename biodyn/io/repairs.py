@@ -21,7 +21,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import lengths
-from biodyn.recording import ForcePlate, Markers, Recording, person_is_there
+from biodyn.recording import ForcePlate, Markers, Recording, is_person_visible
 
 Findings = tuple[Diagnostic, ...]
 
@@ -34,7 +34,7 @@ class Repair:
     seen_in: str
 
 
-def repaired(recording: Recording) -> Recording:
+def apply_repairs(recording: Recording) -> Recording:
     """Apply all repairs in the order of `REPAIRS`; return the recording with their findings."""
     for repair in REPAIRS:
         recording, findings = repair.apply(recording)
@@ -48,16 +48,16 @@ def repaired(recording: Recording) -> Recording:
 _MOST_REPEATED = 0.4
 
 
-def unseen_repeated_frames(recording: Recording) -> tuple[Recording, Findings]:
+def remove_repeated_frames(recording: Recording) -> tuple[Recording, Findings]:
     """Return the recording with markers set to NaN in frames that exactly repeat the previous one, and findings."""
     markers = recording.motion.markers
     if markers is None or markers.virtual:
         return recording, ()
-    positions, findings = _without_repeated(markers.positions, markers.rate_hz)
+    positions, findings = _without_repeated_frames(markers.positions, markers.rate_hz)
     return (recording.with_markers(replace(markers, positions=positions)), findings) if findings else (recording, ())
 
 
-def _without_repeated(positions: FloatArray, rate_hz: float) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
+def _without_repeated_frames(positions: FloatArray, rate_hz: float) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
     """Return positions with NaN in frames in which all visible markers have exactly the position of the previous frame, and
     notes."""
     least_markers, moves_m = 4, 0.01
@@ -71,7 +71,7 @@ def _without_repeated(positions: FloatArray, rate_hz: float) -> tuple[FloatArray
     share = count / len(positions)
     if share > _MOST_REPEATED:
         distance_m = np.nanmax(lengths(positions - positions[:1]), initial=0.0)
-        return positions, (_slower_cameras(share, rate_hz),) if distance_m > moves_m else ()
+        return positions, (_slower_cameras_note(share, rate_hz),) if distance_m > moves_m else ()
     note = Diagnostic(
         "recording-repaired",
         "warning",
@@ -85,7 +85,7 @@ def _without_repeated(positions: FloatArray, rate_hz: float) -> tuple[FloatArray
     return np.where(repeated[:, None, None], np.nan, positions), (note,)
 
 
-def _slower_cameras(share: float, rate_hz: float) -> Diagnostic:
+def _slower_cameras_note(share: float, rate_hz: float) -> Diagnostic:
     return Diagnostic(
         "recording-repaired",
         "warning",
@@ -98,7 +98,7 @@ def _slower_cameras(share: float, rate_hz: float) -> Diagnostic:
     )
 
 
-def unseen_held_positions(recording: Recording) -> tuple[Recording, Findings]:
+def remove_held_positions(recording: Recording) -> tuple[Recording, Findings]:
     """Return the recording with markers set to NaN while they exactly hold one position that starts or ends with a jump, and
     findings."""
     markers = recording.motion.markers
@@ -151,7 +151,7 @@ def _held_frames(path: FloatArray, least: int, rate_hz: float) -> BoolArray:
 # -- recordings that were joined or cut -------------------------------------------------------------------------------
 
 
-def longest_recording(recording: Recording) -> Recording:
+def longest_continuous_part(recording: Recording) -> Recording:
     """Return the longest continuous part of a recording that was joined or cut, and a finding; other recordings are unchanged.
 
     At a join, the whole body jumps from one frame to the next; swapped labels do not change the set of positions.
@@ -190,7 +190,7 @@ def joined_frames(points: FloatArray, rate_hz: float) -> list[int]:
     """
     shortest_s = 0.1  # shortest part
     seen = np.isfinite(points[..., 0])
-    there = np.flatnonzero(person_is_there(seen))
+    there = np.flatnonzero(is_person_visible(seen))
     joints = _discontinuities(points, there, rate_hz)
     edges = np.array([*joints, len(points)])
     short = [(a, b) for a, b in pairwise(edges.tolist()) if b - a < shortest_s * rate_hz]
@@ -213,19 +213,19 @@ def _discontinuities(points: FloatArray, there: IntArray, rate_hz: float) -> lis
         before = np.concatenate([np.zeros_like(speeds[:1]), speeds[:-1]])
         after = np.concatenate([speeds[1:], np.zeros_like(speeds[:1])])
         residuals = [lengths(steps - np.nan_to_num(speed) * steps_s) for speed in (before, after)]
-        least = _largest_surprise_m(steps_s[..., 0], rate_hz)
+        least = _largest_deviation_m(steps_s[..., 0], rate_hz)
         off = np.fmin(*residuals) > least
         counts = np.isfinite(steps[..., 0]).sum(axis=1)
         for k in np.flatnonzero((counts >= least_points) & (off.sum(axis=1) > most_points * counts)).tolist():
             frame, limit = int(rows[k + 1]), float(least[k, 0])
-            if begin <= np.searchsorted(there, rows[k]) < begin + block and _is_elsewhere(
+            if begin <= np.searchsorted(there, rows[k]) < begin + block and _are_displaced(
                 points[rows[k]] + np.nan_to_num(before[k]) * steps_s[k], points[frame], limit
             ):
                 joints.append(frame)
     return joints
 
 
-def _largest_surprise_m(steps_s: FloatArray, rate_hz: float) -> FloatArray:
+def _largest_deviation_m(steps_s: FloatArray, rate_hz: float) -> FloatArray:
     """Return the largest possible deviation (m) of most body points from their extrapolation after steps (s), at a sprint."""
     noise_m, most_m_s2 = 0.03, 200.0  # acceleration of the feet at foot strike; most of the body has much smaller ones
     sprint_m_s = 12.0
@@ -233,7 +233,7 @@ def _largest_surprise_m(steps_s: FloatArray, rate_hz: float) -> FloatArray:
     return np.maximum(np.maximum(noise_m, 0.5 * most_m_s2 * steps_s**2), of_gap)
 
 
-def _is_elsewhere(expected: FloatArray, points: FloatArray, limit_m: float) -> bool:
+def _are_displaced(expected: FloatArray, points: FloatArray, limit_m: float) -> bool:
     """Return whether most points (M, 3) are farther than a limit from all expected points, regardless of labels."""
     most_points = 100  # number of points used
     known, now = (part[np.isfinite(part).all(axis=1)] for part in (expected, points))
@@ -245,7 +245,7 @@ def _is_elsewhere(expected: FloatArray, points: FloatArray, limit_m: float) -> b
 # -- 16-bit wrap-around of analog channels ----------------------------------------------------------------------------
 
 
-def unwrapped(samples: FloatArray, period: float) -> FloatArray | None:
+def unwrap_samples(samples: FloatArray, period: float) -> FloatArray | None:
     """Return samples (T,) with 16-bit wrap-around undone; None if none exists.
 
     A multiple of `period` is added, which is lossless. A wrap-around is a step of nearly one period between both ends of the
@@ -281,7 +281,7 @@ def wrapped_note(channels: Sequence[str]) -> Diagnostic:
     )
 
 
-def unwrapped_channels(recording: Recording) -> tuple[Recording, Findings]:
+def unwrap_plate_channels(recording: Recording) -> tuple[Recording, Findings]:
     """Return the recording with unwrapped plate channels, if these were stored in a decimal unit such as 0.001 Nm; and
     findings."""
     plates, names = [], []
@@ -293,7 +293,7 @@ def unwrapped_channels(recording: Recording) -> tuple[Recording, Findings]:
             if largest <= 0.0:
                 continue
             decimals = round(np.log10(largest / 2**16))
-            better = unwrapped(channels[:, column], 2**16 * 10.0**decimals)
+            better = unwrap_samples(channels[:, column], 2**16 * 10.0**decimals)
             if better is not None:
                 channels[:, column] = better
                 label = plate.channel_labels[column : column + 1]
@@ -321,12 +321,12 @@ def _moment_factor(size_m: float, wanders_m: float) -> float:
     return _FACTORS[0] if short and wanders_m > 0.5 * size_m else 1.0
 
 
-def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
+def correct_moment_units(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
     """Return the plates with moments in Nm, each corrected by its own loads, and notes.
 
     Plates without a load are corrected like the others if these agree.
     """
-    levers = [_lever(plate) if plate.type in _WITH_MOMENTS else None for plate in plates]
+    levers = [_lever_arm_spread(plate) if plate.type in _WITH_MOMENTS else None for plate in plates]
     factors = {_moment_factor(*lever) for lever in levers if lever is not None}
     shared = factors.pop() if len(factors) == 1 else 1.0
     chosen = [shared if lever is None else _moment_factor(*lever) for lever in levers]
@@ -343,7 +343,7 @@ def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, .
     return scaled if notes else tuple(plates), tuple(notes)
 
 
-def _lever(plate: ForcePlate) -> tuple[float, float] | None:
+def _lever_arm_spread(plate: ForcePlate) -> tuple[float, float] | None:
     """Return RMS and SD of the lever arm of the horizontal moments, m; None without a load or if noise is as large."""
     # A load exceeds the baseline by this force (N), and its moments exceed the baseline moments by this factor.
     loaded_n, loaded_share, over_noise = 100.0, 0.3, 5.0
@@ -400,24 +400,24 @@ def _moment_note(levers: Sequence[float], factor: float, numbers: Sequence[int])
     )
 
 
-def corrected_plate_moments(recording: Recording) -> tuple[Recording, Findings]:
-    """Return the recording with the moments of its plates in Nm; see `corrected_moments`."""
+def correct_recording_moments(recording: Recording) -> tuple[Recording, Findings]:
+    """Return the recording with the moments of its plates in Nm; see `correct_moment_units`."""
     if not all(plate.outlined for plate in recording.plates):  # plates of a table are already in N m
         return recording, ()
-    plates, findings = corrected_moments(recording.plates)
+    plates, findings = correct_moment_units(recording.plates)
     return (replace(recording, plates=plates), findings) if findings else (recording, ())
 
 
 #: Repairs in the order of application: missing positions first, then units.
 REPAIRS: Final = (
     Repair(
-        unwrapped_channels,
+        unwrap_plate_channels,
         "analogfpscale04i.c3d of sample 25 of c3d.org: Mx1, equal to its twin of floats when unwrapped",
     ),
-    Repair(unseen_repeated_frames, "badParameterOffset.c3d of the BTK edge cases"),
+    Repair(remove_repeated_frames, "badParameterOffset.c3d of the BTK edge cases"),
     Repair(
-        unseen_held_positions,
+        remove_held_positions,
         "Motek D-Flow repeats the last position of a lost marker: MissingMarkerIdentifier of csu-hmc/GaitAnalysisToolKit",
     ),
-    Repair(corrected_plate_moments, "pyCGM2/pyCGM2#33: analog signals of Bertec plates in wrong units"),
+    Repair(correct_recording_moments, "pyCGM2/pyCGM2#33: analog signals of Bertec plates in wrong units"),
 )

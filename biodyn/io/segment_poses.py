@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
+from biodyn.io.file_access import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.library.pose_systems import PosePoint, PoseSystem, find_pose_system, pose_systems
 from biodyn.recording import Markers, SegmentPoses
 
@@ -21,7 +21,7 @@ _ROTATION, _NEARLY = 1e-4, 0.02
 _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
 
-def require_known(path: Path, labels: Sequence[str]) -> PoseSystem:
+def require_known_system(path: Path, labels: Sequence[str]) -> PoseSystem:
     """Return the system of the segments; InputFileError if the system, and thus the definition of axes, is unknown."""
     system = find_pose_system(labels)
     if system is None:
@@ -34,7 +34,7 @@ def require_known(path: Path, labels: Sequence[str]) -> PoseSystem:
     return system
 
 
-def require_seen(path: Path, poses: SegmentPoses, system: PoseSystem) -> None:
+def require_seen_segment(path: Path, poses: SegmentPoses, system: PoseSystem) -> None:
     """Raise InputFileError if no body segment is seen in any frame."""
     known = [i for i, label in enumerate(poses.labels) if label in system.bodies]
     if not np.isfinite(poses.origins[:, known]).any():
@@ -75,7 +75,7 @@ def _landmark_position(point: PosePoint, parameters: Mapping[str, Sequence[objec
     return place if 0.0 < np.linalg.norm(place) < longest_m else None
 
 
-def checked_poses(
+def poses_from_matrices(
     path: Path, labels: tuple[str, ...], matrices: FloatArray, reliability: FloatArray, rate_hz: float
 ) -> tuple[SegmentPoses, tuple[Diagnostic, ...]]:
     """Return the poses in file units from matrices (T, S, 4, 4) and reliabilities (T, S), and notes.
@@ -104,7 +104,7 @@ def checked_poses(
     bent = ~gone & ~broken & (squared > _ROTATION)
     R[bent] = _nearest_rotation(R[bent])
     R[gone | broken], p[gone | broken] = np.nan, np.nan
-    notes = _notes(broken, bent, float(error[bent].max(initial=0.0)))
+    notes = _pose_matrix_notes(broken, bent, float(error[bent].max(initial=0.0)))
     return SegmentPoses(labels, R, p, rate_hz, reliability), notes
 
 
@@ -128,7 +128,7 @@ def _nearest_rotation(R: FloatArray) -> FloatArray:
     return np.asarray(u @ vt)
 
 
-def _notes(broken: BoolArray, bent: BoolArray, largest: float) -> tuple[Diagnostic, ...]:
+def _pose_matrix_notes(broken: BoolArray, bent: BoolArray, largest: float) -> tuple[Diagnostic, ...]:
     notes = []
     if broken.any():
         text = f"{int(broken.sum())} segment poses are not right-handed rotation matrices and are treated as missing."

@@ -10,9 +10,9 @@ from typing import Final, Literal
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import Limit, file_head, file_sha256
-from biodyn.io.names import letters_and_digits
-from biodyn.io.subject_parameters import parameters_of
+from biodyn.io.file_access import ReaderLimits, file_head, file_sha256
+from biodyn.io.name_tables import letters_and_digits
+from biodyn.io.subject_parameters import convert_subject_parameters
 from biodyn.recording import Recording, SubjectParameters
 
 #: Searched in the folder of the motion and the folders above it; the nearest file is used.
@@ -70,7 +70,7 @@ _PARAMETER: Final = re.compile(r"<(?:Static)?Parameter\b([^<>]*)>")
 _ATTRIBUTE: Final = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
 
 
-def person_files(folder: Path) -> tuple[Path, ...]:
+def nexus_subject_files(folder: Path) -> tuple[Path, ...]:
     """Return the subject files of Vicon Nexus in a folder, sorted by name; empty if the folder cannot be opened."""
     try:
         with os.scandir(folder) as entries:
@@ -80,7 +80,7 @@ def person_files(folder: Path) -> tuple[Path, ...]:
     return tuple(folder / name for name in sorted(names))
 
 
-def person_file(files: tuple[Path, ...], subject: str) -> Path | None:
+def nexus_subject_file(files: tuple[Path, ...], subject: str) -> Path | None:
     """Return the file of a person by name, or of the only person if the name is unknown; None if none exists."""
     persons = {path.stem.casefold() for path in files}
     wanted = subject.casefold() if subject else next(iter(persons), "") if len(persons) == 1 else ""
@@ -88,23 +88,23 @@ def person_file(files: tuple[Path, ...], subject: str) -> Path | None:
     return min(matching, key=lambda path: _SUFFIXES.index(path.suffix.lower()), default=None)
 
 
-def read_person(path: Path) -> SubjectParameters:
+def read_nexus_subject(path: Path) -> SubjectParameters:
     """Read the subject data of a Vicon Nexus file; InputFileError if it cannot be read."""
-    text = file_head(path, Limit.PERSON_BYTES).decode("utf-8", errors="replace")
+    text = file_head(path, ReaderLimits.PERSON_BYTES).decode("utf-8", errors="replace")
     pairs = _LINE.findall(text) if path.suffix.lower() == _SUFFIXES[0] else _skeleton_parameters(path, text)
-    return parameters_of([(letters_and_digits(name), value, "") for name, value in pairs])
+    return convert_subject_parameters([(letters_and_digits(name), value, "") for name, value in pairs])
 
 
-def with_person(recording: Recording) -> Recording:
+def with_nexus_subject(recording: Recording) -> Recording:
     """Add missing subject data from a Vicon Nexus file (.mp, .vsk) to a recording."""
     subject_before = recording.subject
     if subject_before.mass_kg is not None and subject_before.height_m is not None and subject_before.measures:
         return recording
-    path = person_file(person_files(recording.path.parent), subject_before.name)
+    path = nexus_subject_file(nexus_subject_files(recording.path.parent), subject_before.name)
     if path is None:
         return recording
     try:
-        stored, digest = read_person(path), file_sha256(path)
+        stored, digest = read_nexus_subject(path), file_sha256(path)
     except InputFileError as error:
         text = f"The subject file of the recording is not used: {error.message}"
         note = Diagnostic("data-not-used", "warning", text, hint=error.hint)

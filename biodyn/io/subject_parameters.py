@@ -8,33 +8,33 @@ from functools import cache
 from typing import Any, Literal
 
 from biodyn.conventions import with_side
-from biodyn.io.names import letters, names
+from biodyn.io.name_tables import letters, load_names
 from biodyn.recording import SubjectParameters
 
 #: A stored value: name (with side) in small letters and digits, value, unit text ("" without one).
 Entry = tuple[str, Any, str]
 
 
-def parameters_of(entries: Sequence[Entry], subject: str = "") -> SubjectParameters:
+def convert_subject_parameters(entries: Sequence[Entry], subject: str = "") -> SubjectParameters:
     """Return mass, height, sex, age and body measures of the person `subject`; a value of 0 counts as not given."""
-    table = names()["subject"]
+    table = load_names()["subject"]
     measures: dict[str, float] = {}
     known = _measure_names()
     for entry in entries:
         if entry[0] not in known:
             continue
         measure, sides = known[entry[0]]
-        value = _in_si(entry, table["measures"][measure])
+        value = _value_in_si(entry, table["measures"][measure])
         if value is not None:
             for side in sides:
                 measures.setdefault(with_side(measure, side), value)
     return SubjectParameters(
         name=subject,
-        mass_kg=_first(entries, table["mass"]),
-        height_m=_first(entries, table["height"]),
-        sex=_sex(entries),
+        mass_kg=_first_plausible_value(entries, table["mass"]),
+        height_m=_first_plausible_value(entries, table["height"]),
+        sex=_stated_sex(entries),
         measures=measures,
-        age_years=_first(entries, table["age"]),
+        age_years=_first_plausible_value(entries, table["age"]),
     )
 
 
@@ -42,25 +42,25 @@ def parameters_of(entries: Sequence[Entry], subject: str = "") -> SubjectParamet
 def _measure_names() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Return name and sides of a measure by every spelling of it; a spelling without a side applies to both sides."""
     spellings: dict[str, tuple[str, tuple[str, ...]]] = {}
-    for measure, rule in names()["subject"]["measures"].items():
+    for measure, rule in load_names()["subject"]["measures"].items():
         for name in rule["names"]:
             spellings[name] = (measure, ("r", "l") if rule["sided"] else ("",))
-            for side, words in names()["sides"].items() if rule["sided"] else ():
+            for side, words in load_names()["sides"].items() if rule["sided"] else ():
                 for word in words:
                     spellings[word + name] = spellings[name + word] = (measure, (side,))
     return spellings
 
 
-def _first(entries: Sequence[Entry], rule: Mapping[str, Any]) -> float | None:
+def _first_plausible_value(entries: Sequence[Entry], rule: Mapping[str, Any]) -> float | None:
     for entry in entries:
         if entry[0] in rule["names"]:
-            value = _in_si(entry, rule)
+            value = _value_in_si(entry, rule)
             if value is not None:
                 return value
     return None
 
 
-def _in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
+def _value_in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
     """Return the value in SI by its stated unit, else by the first unit that makes it plausible; None if none does."""
     _, stored, unit = entry
     try:
@@ -69,7 +69,7 @@ def _in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
         return None
     if value == 0.0:
         return None
-    stated = names()["subject"]["stated_units"].get(unit.strip().lower())
+    stated = load_names()["subject"]["stated_units"].get(unit.strip().lower())
     low, high = rule["range"]
     for factor in (stated,) if stated is not None else rule["units"]:
         if low <= value * factor <= high:
@@ -77,9 +77,9 @@ def _in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
     return None
 
 
-def _sex(entries: Sequence[Entry]) -> Literal["male", "female"] | None:
+def _stated_sex(entries: Sequence[Entry]) -> Literal["male", "female"] | None:
     """Return the sex from a word, or from a number that the unit text explains ('0: woman, 1: man')."""
-    table = names()["subject"]
+    table = load_names()["subject"]
     for name, value, unit in entries:
         if name not in table["sex_names"]:
             continue

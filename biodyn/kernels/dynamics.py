@@ -32,9 +32,9 @@ from biodyn.kernels.lanes import (
     LaneMemory,
     broadcast,
     broadcast3,
-    drain,
-    drain_blocks,
-    fill,
+    copy_blocks_to_frames,
+    copy_from_frames,
+    copy_to_frames,
     has_whole_blocks,
     load,
     load3,
@@ -51,7 +51,7 @@ from biodyn.kernels.tree import (
     SCREW,
     SPHERICAL,
     Tree,
-    hand_on,
+    add_wrench_to_parent,
     joint_column,
     joint_motion,
     joint_pose,
@@ -61,10 +61,10 @@ from biodyn.kernels.tree import (
 from biodyn.kernels.vec3 import (
     add,
     compose,
-    congruent,
+    congruence_transform,
     cross,
     dot,
-    full,
+    expand_symmetric,
     inverse,
     rotate,
     rotate_back,
@@ -147,7 +147,7 @@ def _rnea_inwards(tree, i, links, tau):
         if kind == FREE:
             store3(tau, at + 3, f)
     if tree.parent[i] >= 0:
-        hand_on(links, here, (tree.parent[i] + 1) * _RNEA_ROW, _N, n, f)
+        add_wrench_to_parent(links, here, (tree.parent[i] + 1) * _RNEA_ROW, _N, n, f)
 
 
 @kernel
@@ -170,9 +170,9 @@ def inverse_dynamics(tree, q, v, vdot, wrenches, path, path_start, tau, joint_wr
     store3(links, _DV, broadcast3((-g[0], -g[1], -g[2])))
     for first in range(0, frames, WIDTH):
         filled = min(WIDTH, frames - first)
-        fill(q_lanes, q, first)
-        fill(v_lanes, v, first)
-        fill(vdot_lanes, vdot, first)
+        copy_from_frames(q_lanes, q, first)
+        copy_from_frames(v_lanes, v, first)
+        copy_from_frames(vdot_lanes, vdot, first)
         for i in range(n):
             _rnea_outwards(tree, i, LaneMemory(q_lanes), LaneMemory(v_lanes), LaneMemory(vdot_lanes), links)
         for k in range(wrenches.shape[1]):
@@ -180,7 +180,7 @@ def inverse_dynamics(tree, q, v, vdot, wrenches, path, path_start, tau, joint_wr
             subtract_wrench(links, _RNEA_ROW, _N, path, path_start[k], path_start[k + 1], n_W, f_W)
         for i in range(n - 1, -1, -1):
             _rnea_inwards(tree, i, links, tau_lanes)
-        drain(tau_lanes, tau, first)
+        copy_to_frames(tau_lanes, tau, first)
         if joint_wrenches.shape[0] > 0:
             for lane in range(filled):
                 for i in range(n):
@@ -205,12 +205,12 @@ def _skew_times(p, A):
 
 
 @inline
-def _add6(a, b):
+def _add_spatial_vectors(a, b):
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
 
 
 @inline
-def _less(S, a, b):
+def _subtract_outer_product(S, a, b):
     """Return S - a b^T, which is symmetric because a is a multiple of b."""
     return (
         S[0] - a[0] * b[0],
@@ -250,17 +250,17 @@ def _aba_outwards(tree, i, q, v, links):
 
 
 @inline
-def _hand_on_all(parent, links, here, J, H, M, n, f):
+def _add_inertia_to_parent(parent, links, here, J, H, M, n, f):
     """Add the articulated inertia and bias wrench of a link to those of its parent: IA_p += pXi* Ia iXp."""
     there = (parent + 1) * _ABA_ROW
     R, p = load9(links, here + _R), load3(links, here + _P)
-    M_P = congruent(R, M)
+    M_P = congruence_transform(R, M)
     H_P = compose(R, compose(H, transpose(R)))
-    K = _skew_times(p, full(M_P))  # [p] M
+    K = _skew_times(p, expand_symmetric(M_P))  # [p] M
     Q = _skew_times(p, transpose(H_P))  # [p] H^T
     # J + [p] H^T + ([p] H^T)^T + [p] M [p]^T,   H + [p] M
     L = _skew_times(p, transpose(K))
-    J_P = congruent(R, J)
+    J_P = congruence_transform(R, J)
     J_P = (
         J_P[0] + (Q[0] + Q[0]) + L[0],
         J_P[1] + (Q[1] + Q[3]) + L[3],
@@ -269,7 +269,7 @@ def _hand_on_all(parent, links, here, J, H, M, n, f):
         J_P[4] + (Q[5] + Q[7]) + L[7],
         J_P[5] + (Q[8] + Q[8]) + L[8],
     )
-    store6(links, there + _J, _add6(load6(links, there + _J), J_P))
+    store6(links, there + _J, _add_spatial_vectors(load6(links, there + _J), J_P))
     old = load9(links, there + _H)
     store9(
         links,
@@ -286,12 +286,12 @@ def _hand_on_all(parent, links, here, J, H, M, n, f):
             old[8] + (H_P[8] + K[8]),
         ),
     )
-    store6(links, there + _M, _add6(load6(links, there + _M), M_P))
-    hand_on(links, here, there, _N, n, f)
+    store6(links, there + _M, _add_spatial_vectors(load6(links, there + _M), M_P))
+    add_wrench_to_parent(links, here, there, _N, n, f)
 
 
 @inline
-def _one_axis(tree, i, tau, links):
+def _aba_inwards_one_axis(tree, i, tau, links):
     """Perform the inward step of the articulated-body algorithm for a revolute, prismatic or helical joint."""
     here = (i + 1) * _ABA_ROW
     J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
@@ -313,7 +313,7 @@ def _one_axis(tree, i, tau, links):
     parent = tree.parent[i]
     if parent >= 0:
         a, b = scale(U_n, D_inverse), scale(U_f, D_inverse)
-        J = _less(J, a, U_n)
+        J = _subtract_outer_product(J, a, U_n)
         H = (
             H[0] - a[0] * U_f[0],
             H[1] - a[0] * U_f[1],
@@ -325,15 +325,15 @@ def _one_axis(tree, i, tau, links):
             H[7] - a[2] * U_f[1],
             H[8] - a[2] * U_f[2],
         )
-        M = _less(M, b, U_f)
+        M = _subtract_outer_product(M, b, U_f)
         c_w, c_u = load3(links, here + _CW), load3(links, here + _CV)
         n = add(add(n, add(symmetric_times(J, c_w), rotate(H, c_u))), scale(a, u))
         f = add(add(f, add(rotate_back(H, c_w), symmetric_times(M, c_u))), scale(b, u))
-        _hand_on_all(parent, links, here, J, H, M, n, f)
+        _add_inertia_to_parent(parent, links, here, J, H, M, n, f)
 
 
 @inline
-def _ball(tree, i, tau, links):
+def _aba_inwards_spherical(tree, i, tau, links):
     """Perform the inward step for a spherical joint: S = [1; 0], U = [J; H^T], D = J, Ia = [[0, 0], [0, M - H^T J^-1 H]]."""
     here = (i + 1) * _ABA_ROW
     J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
@@ -344,47 +344,47 @@ def _ball(tree, i, tau, links):
     store3(links, here + _T, u)
     parent = tree.parent[i]
     if parent >= 0:
-        A = compose(full(D_inverse), H)  # J^-1 H
+        A = compose(expand_symmetric(D_inverse), H)  # J^-1 H
         B = compose(transpose(H), A)
         M = (M[0] - B[0], M[1] - B[1], M[2] - B[2], M[3] - B[4], M[4] - B[5], M[5] - B[8])
         f = add(add(f, symmetric_times(M, load3(links, here + _CV))), rotate_back(A, u))
         n = load3(tau, tree.idx_v[i])  # pA_n + J J^-1 u = tau: the joint transmits its own moment
         there = (parent + 1) * _ABA_ROW
         R, p = load9(links, here + _R), load3(links, here + _P)
-        M_P = congruent(R, M)
-        K = _skew_times(p, full(M_P))
+        M_P = congruence_transform(R, M)
+        K = _skew_times(p, expand_symmetric(M_P))
         L = _skew_times(p, transpose(K))
-        store6(links, there + _J, _add6(load6(links, there + _J), (L[0], L[3], L[6], L[4], L[7], L[8])))
+        store6(links, there + _J, _add_spatial_vectors(load6(links, there + _J), (L[0], L[3], L[6], L[4], L[7], L[8])))
         old = load9(links, there + _H)
         store3(links, there + _H, (old[0] + K[0], old[1] + K[1], old[2] + K[2]))
         store3(links, there + _H + 3, (old[3] + K[3], old[4] + K[4], old[5] + K[5]))
         store3(links, there + _H + 6, (old[6] + K[6], old[7] + K[7], old[8] + K[8]))
-        store6(links, there + _M, _add6(load6(links, there + _M), M_P))
-        hand_on(links, here, there, _N, n, f)
+        store6(links, there + _M, _add_spatial_vectors(load6(links, there + _M), M_P))
+        add_wrench_to_parent(links, here, there, _N, n, f)
 
 
 @inline
-def _float(tree, i, tau, links):
+def _aba_inwards_free(tree, i, tau, links):
     """Perform the inward step for a free joint: S = 1, Ia = 0 and pa = tau; only the wrench of the joint acts on the parent."""
     here, at, parent = (i + 1) * _ABA_ROW, tree.idx_v[i], tree.parent[i]
     n, f = load3(tau, at), load3(tau, at + 3)
     store3(links, here + _T, n)
     store3(links, here + _T + 3, f)
     if parent >= 0:
-        hand_on(links, here, (parent + 1) * _ABA_ROW, _N, n, f)
+        add_wrench_to_parent(links, here, (parent + 1) * _ABA_ROW, _N, n, f)
 
 
 @inline
-def _rigid(tree, i, links):
+def _aba_inwards_weld(tree, i, links):
     """Perform the inward step for a weld, which transmits the whole articulated inertia."""
     here, parent = (i + 1) * _ABA_ROW, tree.parent[i]
     if parent >= 0:
         J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
-        _hand_on_all(parent, links, here, J, H, M, load3(links, here + _N), load3(links, here + _F))
+        _add_inertia_to_parent(parent, links, here, J, H, M, load3(links, here + _N), load3(links, here + _F))
 
 
 @inline
-def _accelerate(tree, i, links, vdot):
+def _aba_accelerations(tree, i, links, vdot):
     here, there = (i + 1) * _ABA_ROW, (tree.parent[i] + 1) * _ABA_ROW
     kind, at = tree.kind[i], tree.idx_v[i]
     R, p = load9(links, here + _R), load3(links, here + _P)
@@ -410,7 +410,7 @@ def _accelerate(tree, i, links, vdot):
         M_inverse = inverse(M)
         n = sub(load3(links, here + _T), load3(links, here + _N))
         f = sub(load3(links, here + _T + 3), load3(links, here + _F))
-        A = compose(H, full(M_inverse))
+        A = compose(H, expand_symmetric(M_inverse))
         B = compose(A, transpose(H))
         S = (J[0] - B[0], J[1] - B[1], J[2] - B[2], J[3] - B[4], J[4] - B[5], J[5] - B[8])
         turn = symmetric_times(inverse(S), sub(n, rotate(A, f)))
@@ -439,9 +439,9 @@ def forward_dynamics(tree, q, v, tau, wrenches, path, path_start, vdot, work):
     g = tree.gravity_W
     store3(links, _DV, broadcast3((-g[0], -g[1], -g[2])))
     for first in range(0, q.shape[0], WIDTH):
-        fill(q_lanes, q, first)
-        fill(v_lanes, v, first)
-        fill(tau_lanes, tau, first)
+        copy_from_frames(q_lanes, q, first)
+        copy_from_frames(v_lanes, v, first)
+        copy_from_frames(tau_lanes, tau, first)
         for i in range(n):
             _aba_outwards(tree, i, LaneMemory(q_lanes), LaneMemory(v_lanes), links)
         for k in range(wrenches.shape[1]):
@@ -450,16 +450,16 @@ def forward_dynamics(tree, q, v, tau, wrenches, path, path_start, vdot, work):
         for i in range(n - 1, -1, -1):
             kind = tree.kind[i]
             if kind == REVOLUTE or kind == SCREW:
-                _one_axis(tree, i, tau_lanes, links)
+                _aba_inwards_one_axis(tree, i, tau_lanes, links)
             elif kind == SPHERICAL:
-                _ball(tree, i, tau_lanes, links)
+                _aba_inwards_spherical(tree, i, tau_lanes, links)
             elif kind == FREE:
-                _float(tree, i, tau_lanes, links)
+                _aba_inwards_free(tree, i, tau_lanes, links)
             else:
-                _rigid(tree, i, links)
+                _aba_inwards_weld(tree, i, links)
         for i in range(n):
-            _accelerate(tree, i, links, vdot_lanes)
-        drain(vdot_lanes, vdot, first)
+            _aba_accelerations(tree, i, links, vdot_lanes)
+        copy_to_frames(vdot_lanes, vdot, first)
 
 
 def forward_dynamics_work_size(tree: Tree) -> int:
@@ -469,7 +469,7 @@ def forward_dynamics_work_size(tree: Tree) -> int:
 
 
 @inline
-def _place(tree, i, q, poses):
+def _world_pose(tree, i, q, poses):
     """Store and return the pose (R, p) of link i in the world."""
     R, p = joint_pose(tree, i, q)
     if tree.parent[i] >= 0:
@@ -483,13 +483,13 @@ def _place(tree, i, q, poses):
 
 
 @inline
-def _own_inertia(tree, i, R, p, composites):
+def _store_link_inertia(tree, i, R, p, composites):
     """Store the first moment and inertia of link i about O; p: its origin relative to O."""
     here, m = i * _COMPOSITE, tree.mass[i]
     zero = broadcast(0.0)
     if m > 0.0:
         # parallel axes: I_O = R I R^T + 2 (p.h) 1 - p h^T - h p^T + m (p.p 1 - p p^T)
-        h, inertia = rotate(R, row3(tree.first_moment, i)), congruent(R, row6(tree.inertia_origin, i))
+        h, inertia = rotate(R, row3(tree.first_moment, i)), congruence_transform(R, row6(tree.inertia_origin, i))
         g = add(h, scale(p, 0.5 * m))  # includes m p p in the mixed terms
         x, y, z = p[0] * g[0], p[1] * g[1], p[2] * g[2]
         store3(composites, here, add(h, scale(p, m)))
@@ -515,11 +515,11 @@ def _composite_outwards(tree, q, poses, composites, columns):
     """Fill the columns s_j, and the inertia of each link alone, about O."""
     p_WO = broadcast3((0.0, 0.0, 0.0))
     for i in range(tree.parent.shape[0]):
-        R, p = _place(tree, i, q, poses)
+        R, p = _world_pose(tree, i, q, poses)
         if i == 0:
             p_WO = p
         p = sub(p, p_WO)
-        _own_inertia(tree, i, R, p, composites)
+        _store_link_inertia(tree, i, R, p, composites)
         for k in range(tree.nv[i]):
             w, u = joint_column(tree, i, k, R, p)
             at = (tree.idx_v[i] + k) * 6
@@ -528,7 +528,7 @@ def _composite_outwards(tree, q, poses, composites, columns):
 
 
 @inline
-def _force(subtree_mass, i, j, composites, columns):
+def _composite_force(subtree_mass, i, j, composites, columns):
     """Return F_j = Ic_i s_j as (moment, force)."""
     w, u = load3(columns, j * 6), load3(columns, j * 6 + 3)
     h = load3(composites, i * _COMPOSITE)
@@ -537,7 +537,7 @@ def _force(subtree_mass, i, j, composites, columns):
 
 
 @inline
-def _add_to_parent(tree, i, composites):
+def _add_composite_to_parent(tree, i, composites):
     """Add the composite inertia of link i to that of its parent."""
     here, there = i * _COMPOSITE, tree.parent[i] * _COMPOSITE
     if tree.parent[i] >= 0:
@@ -558,12 +558,12 @@ def mass_matrix(tree, subtree_mass, q, M, work):
     q_lanes = work[(n * (_POSE + _COMPOSITE) + nv * 6) * WIDTH :]
     matrix = q_lanes[(n + nv) * WIDTH :]
     for first in range(0, q.shape[0], WIDTH):
-        fill(q_lanes, q, first)
+        copy_from_frames(q_lanes, q, first)
         _composite_outwards(tree, LaneMemory(q_lanes), poses, composites, columns)
         for i in range(n - 1, -1, -1):
-            _add_to_parent(tree, i, composites)
+            _add_composite_to_parent(tree, i, composites)
             for j in range(tree.idx_v[i], tree.idx_v[i] + tree.nv[i]):
-                moment, force = _force(subtree_mass, i, j, composites, columns)
+                moment, force = _composite_force(subtree_mass, i, j, composites, columns)
                 for d in range(tree.dof_depth[j] + 1):
                     k = tree.dof_path[j, d]
                     w, u = load3(columns, k * 6), load3(columns, k * 6 + 3)
@@ -571,9 +571,9 @@ def mass_matrix(tree, subtree_mass, q, M, work):
                     store(matrix, (j * nv + k) * WIDTH, entry)
                     store(matrix, (k * nv + j) * WIDTH, entry)
         if has_whole_blocks(M, first):
-            drain_blocks(matrix, M, first, tree.dof_blocks)
+            copy_blocks_to_frames(matrix, M, first, tree.dof_blocks)
         else:
-            drain(matrix, M, first)
+            copy_to_frames(matrix, M, first)
 
 
 @kernel
@@ -583,15 +583,15 @@ def joint_columns(tree, q, J, work):
     poses, matrix = work, work[n * _POSE * WIDTH :]
     q_lanes = work[(n * _POSE + 6 * nv) * WIDTH :]
     for first in range(0, q.shape[0], WIDTH):
-        fill(q_lanes, q, first)
+        copy_from_frames(q_lanes, q, first)
         for i in range(n):
-            R, p = _place(tree, i, LaneMemory(q_lanes), poses)
+            R, p = _world_pose(tree, i, LaneMemory(q_lanes), poses)
             for j in range(tree.idx_v[i], tree.idx_v[i] + tree.nv[i]):
                 w, u = joint_column(tree, i, j - tree.idx_v[i], R, p)
                 for k in range(3):
                     store(matrix, (k * nv + j) * WIDTH, w[k])
                     store(matrix, ((3 + k) * nv + j) * WIDTH, u[k])
-        drain(matrix, J, first)
+        copy_to_frames(matrix, J, first)
 
 
 #: Columns of the result: m c, momentum [L; P] about the world origin, kinetic and potential energy.
@@ -599,7 +599,7 @@ COLUMNS = 11
 
 
 @kernel
-def whole_body(tree, q, v, result, work):
+def whole_body_sums(tree, q, v, result, work):
     """Fill result (T, 11) for q (T, nq), v (T, nv); see COLUMNS."""
     n, nv = tree.parent.shape[0], v.shape[1]
     links, sums = work, work[n * _RNEA_ROW * WIDTH :]
@@ -607,8 +607,8 @@ def whole_body(tree, q, v, result, work):
     g = tree.gravity_W
     zero = broadcast3((0.0, 0.0, 0.0))
     for first in range(0, q.shape[0], WIDTH):
-        fill(q_lanes, q, first)
-        fill(v_lanes, v, first)
+        copy_from_frames(q_lanes, q, first)
+        copy_from_frames(v_lanes, v, first)
         moment, L_W, P_W, kinetic = zero, zero, zero, zero[0]
         for i in range(n):
             here, there = i * _RNEA_ROW, tree.parent[i] * _RNEA_ROW
@@ -638,7 +638,7 @@ def whole_body(tree, q, v, result, work):
         store3(sums, 6, P_W)
         store(sums, 9 * WIDTH, kinetic)
         store(sums, 10 * WIDTH, -dot(moment, (g[0], g[1], g[2])))
-        drain(sums, result, first)
+        copy_to_frames(sums, result, first)
 
 
 def work_size(tree: Tree, numbers: int = 0) -> int:

@@ -18,11 +18,11 @@ import math
 from typing import Final, NamedTuple
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.kernels.bundle import register_bundle
+from biodyn.kernels.array_bundles import register_bundle
 from biodyn.kernels.jit import inline, kernel, merged, part
 from biodyn.kernels.kinematics import inverse_left_jacobian, rotate_quaternion, rotation_vector
-from biodyn.kernels.lanes import WIDTH, Turned, load, store, turn_all
-from biodyn.kernels.linear_algebra import factorise, solve
+from biodyn.kernels.lanes import WIDTH, AnglesWithSines, fill_sines_cosines, load, store
+from biodyn.kernels.linear_algebra import factorise_tree_sparse, solve_tree_sparse
 from biodyn.kernels.tree import FREE, REVOLUTE, SPHERICAL, joint_column, joint_pose
 from biodyn.kernels.vec3 import (
     add,
@@ -44,7 +44,7 @@ _FORCE, _MOMENT, _TENSOR, _MOMENTS = 10, 13, 16, 25
 
 
 @register_bundle
-class Work(NamedTuple):
+class FitMemory(NamedTuple):
     """Working memory of one frame."""
 
     q: FloatArray  # (nq, padded with zeros to whole blocks of WIDTH) current fit
@@ -72,7 +72,7 @@ class Work(NamedTuple):
 
 
 @register_bundle
-class Problem(NamedTuple):
+class MarkerFitProblem(NamedTuple):
     """Markers of the model, recorded positions, weights, limits and priors of a fit."""
 
     marker_link: IntArray  # (M,)
@@ -114,10 +114,10 @@ def prior_cost(tree, problem, q, t, pull):
 
 
 @part
-def evaluate(tree, problem, q, t, work):
+def evaluate_cost(tree, problem, q, t, work):
     """Compute the poses of the links at q and the residuals; return the cost."""
-    turned = Turned(q, work.sine, work.cosine)
-    turn_all(turned)
+    turned = AnglesWithSines(q, work.sine, work.cosine)
+    fill_sines_cosines(turned)
     for i in range(tree.parent.shape[0]):
         R, p = joint_pose(tree, i, turned)
         parent = tree.parent[i]
@@ -180,7 +180,7 @@ def gather_moments(tree, problem, t, work):
 
 
 @part
-def assemble(tree, exact, work):
+def assemble_equations(tree, exact, work):
     """Fill hessian, diagonal and drive at the evaluated q; `exact` adds the second derivatives of the marker positions."""
     p_WO = row3(work.p_WB, 0)
     moments, columns, turning, hessian = work.moments, work.columns, work.turning, work.hessian
@@ -238,7 +238,7 @@ def assemble(tree, exact, work):
 
 
 @inline
-def _add_pull(tree, problem, j, A, stride, work):
+def _add_prior_terms(tree, problem, j, A, stride, work):
     """Add the prior of the coordinates j .. j + 2; a step changes the difference to the prior by -A step."""
     c, pull = problem.prior_weights, work.pull
     for k in range(3):
@@ -251,17 +251,17 @@ def _add_pull(tree, problem, j, A, stride, work):
 
 
 @part
-def assemble_prior(tree, problem, work):
+def add_prior_to_equations(tree, problem, work):
     """Add the prior to hessian, diagonal and drive (Gauss-Newton)."""
     q, c, pull = work.q, problem.prior_weights, work.pull
     stride = work.hessian.shape[0] // work.drive.shape[0]
     for i in range(tree.parent.shape[0]):
         kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
         if kind == SPHERICAL or kind == FREE:
-            _add_pull(tree, problem, b, inverse_left_jacobian((pull[b], pull[b + 1], pull[b + 2])), stride, work)
+            _add_prior_terms(tree, problem, b, inverse_left_jacobian((pull[b], pull[b + 1], pull[b + 2])), stride, work)
             if kind == FREE:
                 R = quaternion_to_matrix(q[a + 3], q[a + 4], q[a + 5], q[a + 6])
-                _add_pull(tree, problem, b + 3, R, stride, work)
+                _add_prior_terms(tree, problem, b + 3, R, stride, work)
         elif tree.nv[i] == 1:
             work.hessian[b * stride + tree.dof_depth[b]] += c[b]
             work.drive[b] += c[b] * pull[b]
@@ -318,7 +318,7 @@ def _factorise(tree, stride, damping, work):
 
 
 @part
-def _solve(tree, problem, stride, damping, coarse, work):
+def _solve_step(tree, problem, stride, damping, coarse, work):
     """Fill step with the minimum of the damped quadratic model within the limits; return the smallest relative pivot."""
     nv = work.step.shape[0]
     q, pinned, step = work.q, work.pinned, work.step
@@ -335,10 +335,10 @@ def _solve(tree, problem, stride, damping, coarse, work):
     least = 0.0
     for _ in range(nv + 1):
         _factorise(tree, stride, damping, work)
-        least = factorise(tree.dof_path, tree.dof_depth, work.factors, stride, work.scale)
+        least = factorise_tree_sparse(tree.dof_path, tree.dof_depth, work.factors, stride, work.scale)
         if not least > 0.0:
             return least
-        solve(tree.dof_path, tree.dof_depth, work.factors, stride, work.right)
+        solve_tree_sparse(tree.dof_path, tree.dof_depth, work.factors, stride, work.right)
         inside = True
         for j in range(nv):
             if not pinned[j]:
@@ -391,7 +391,7 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
     exact, stuck, done, damped = False, False, False, False
     cost, size, last, least, iterations = math.inf, math.inf, 0.0, 0.0, 0
     while True:
-        trial_cost = evaluate(tree, problem, trial, t, work)
+        trial_cost = evaluate_cost(tree, problem, trial, t, work)
         # a step below the tolerance changes the cost only by rounding: it is accepted and is the last
         if trial_cost <= cost or size < tolerance:
             for a in range(q.shape[0]):
@@ -412,9 +412,9 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
                 damping = 0.0 if damping < 1e-4 else 0.1 * damping
             last = size if size < math.inf else 0.0
             gather_moments(tree, problem, t, work)
-            assemble(tree, exact, work)
+            assemble_equations(tree, exact, work)
             if problem.q_prior.shape[0] > 0:
-                assemble_prior(tree, problem, work)
+                add_prior_to_equations(tree, problem, work)
         else:
             damping = max(10.0 * damping, 1e-3)
             if damping > 1e8 or iterations >= max_iterations:  # no descent in any direction: limited by rounding
@@ -424,10 +424,10 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
                     trial[a] = q[a]
                 continue
         iterations += 1
-        least = _solve(tree, problem, stride, damping + RIDGE, coarse, work)
+        least = _solve_step(tree, problem, stride, damping + RIDGE, coarse, work)
         if 0.0 < least < LEAST_PIVOT and damping < HOLDING_DAMPING:
             damping = HOLDING_DAMPING
-            least = _solve(tree, problem, stride, damping, coarse, work)
+            least = _solve_step(tree, problem, stride, damping, coarse, work)
         damped = damping > 0.0
         if least > 0.0:
             size = 0.0
@@ -447,7 +447,7 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
     status = CONVERGED if done else STOPPED
     if done:
         if damped:  # damping hides coordinates that the markers do not determine
-            least = _solve(tree, problem, stride, RIDGE, coarse and not done, work)
+            least = _solve_step(tree, problem, stride, RIDGE, coarse and not done, work)
         for j in range(nv):
             unseen = not work.diagonal[j] > 0.0 and problem.lower[j] < problem.upper[j]
             if unseen or least < LEAST_PIVOT:
@@ -473,7 +473,7 @@ def _remove_full_turns(tree, problem, settled, work):
 def inverse_kinematics(
     tree, problem, q_start, tolerance, max_iterations, min_markers, work, q, marker_error, cost, iterations, status
 ):
-    """Fit every frame, starting from the previous frame unless `problem.q_near` specifies another start.
+    """Fit every frame, starting from the previous frame unless `estimation_problem.q_near` specifies another start.
 
     Fills q (T, nq), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); q, cost and errors are NaN if
     fewer than min_markers markers are visible. q_start (nq,) is the initial guess of the first frame with enough markers.

@@ -62,7 +62,7 @@ def cache_folder() -> Path | None:
     usual = Path(named).expanduser().absolute() if named else platformdirs.user_cache_path("biodyn", appauthor=False)
     private = Path(tempfile.gettempdir(), f"biodyn-{os.getuid()}" if hasattr(os, "getuid") else "biodyn")
     for folder, private_parts in ((usual, ()), (private, (private,))):
-        place = folder / "kernels" / _stamp()
+        place = folder / "kernels" / _cache_version()
         parts = (*private_parts, place.parent, place)
         if folder.is_absolute():  # "~/.cache" is unchanged without a home folder
             with suppress(OSError):
@@ -82,7 +82,7 @@ def _is_trustworthy(folder: Path) -> bool:
     return not hasattr(os, "getuid") or (state.st_uid in (0, os.getuid()) and not state.st_mode & 0o022)
 
 
-def _stamp() -> str:
+def _cache_version() -> str:
     """Return the version and a digest of all sources and versions that determine the machine code.
 
     Numba itself checks only one source file.
@@ -138,15 +138,15 @@ with suppress(AttributeError):  # a version of numba with other names
 
 def kernel(function: Any) -> Any:
     """Compile `function` on its first call and cache it on disk; it releases the interpreter lock while it runs."""
-    return _cached(function, _OPTIONS)
+    return _compile_with_cache(function, _OPTIONS)
 
 
 def exact_kernel(function: Any) -> Any:
     """Compile a `kernel` that rounds every product and sum separately, so that results are identical on every processor."""
-    return _cached(function, {**_OPTIONS, "fastmath": False})
+    return _compile_with_cache(function, {**_OPTIONS, "fastmath": False})
 
 
-def _cached(function: Any, options: dict[str, Any]) -> Any:
+def _compile_with_cache(function: Any, options: dict[str, Any]) -> Any:
     dispatcher = _njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if CACHE_FOLDER is not None and _KernelCache is not None and Path(function.__code__.co_filename).parent == _SOURCES:
         dispatcher._cache = _KernelCache(function)

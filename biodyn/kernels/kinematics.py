@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from biodyn.kernels.jit import inline, kernel
-from biodyn.kernels.lanes import WIDTH, LaneMemory, drain, fill, load3, load9, store3, store9
+from biodyn.kernels.lanes import WIDTH, LaneMemory, copy_from_frames, copy_to_frames, load3, load9, store3, store9
 from biodyn.kernels.tree import FREE, REVOLUTE, SCREW, SPHERICAL, Tree, joint_motion, joint_pose
 from biodyn.kernels.vec3 import add, add_scaled, compose, cross, quaternion_to_matrix, rotate, rotate_back, scale, sub
 
@@ -24,13 +24,13 @@ def shift_motion(R, p, w_P, u_P):
 
 
 @kernel
-def poses(tree, q, R_WB, p_WB, work):
+def fill_link_poses(tree, q, R_WB, p_WB, work):
     """Fill R_WB (T, 9 n), row by row, and p_WB (T, 3 n) of the n links for q (T, nq)."""
     n = tree.parent.shape[0]
     R_lanes, p_lanes = work, work[9 * n * WIDTH :]
     q_lanes = work[12 * n * WIDTH :]
     for first in range(0, q.shape[0], WIDTH):
-        fill(q_lanes, q, first)
+        copy_from_frames(q_lanes, q, first)
         for i in range(n):
             R, p = joint_pose(tree, i, LaneMemory(q_lanes))
             parent = tree.parent[i]
@@ -40,12 +40,12 @@ def poses(tree, q, R_WB, p_WB, work):
                 R = compose(R_WP, R)
             store9(R_lanes, 9 * i, R)
             store3(p_lanes, 3 * i, p)
-        drain(R_lanes, R_WB, first)
-        drain(p_lanes, p_WB, first)
+        copy_to_frames(R_lanes, R_WB, first)
+        copy_to_frames(p_lanes, p_WB, first)
 
 
 @kernel
-def motion(tree, q, v, vdot, velocity, acceleration, work):
+def fill_link_motion(tree, q, v, vdot, velocity, acceleration, work):
     """Fill velocity and acceleration (T, 6 n), [angular; linear] of the link origins in link axes.
 
     q (T, nq), v, vdot (T, nv). Spatial acceleration: the linear part lacks omega x v (Featherstone 2008, eq. 2.46).
@@ -56,9 +56,9 @@ def motion(tree, q, v, vdot, velocity, acceleration, work):
     q_lanes = work[(12 * n + 2 * nv) * WIDTH :]
     velocities, accelerations = work, work[6 * n * WIDTH :]
     for first in range(0, q.shape[0], WIDTH):
-        fill(q_lanes, q, first)
-        fill(v_lanes, v, first)
-        fill(vdot_lanes, vdot, first)
+        copy_from_frames(q_lanes, q, first)
+        copy_from_frames(v_lanes, v, first)
+        copy_from_frames(vdot_lanes, vdot, first)
         for i in range(n):
             R, p = joint_pose(tree, i, LaneMemory(q_lanes))
             w, u = joint_motion(tree, i, LaneMemory(v_lanes))
@@ -75,8 +75,8 @@ def motion(tree, q, v, vdot, velocity, acceleration, work):
             store3(velocities, 6 * i + 3, u)
             store3(accelerations, 6 * i, dw)
             store3(accelerations, 6 * i + 3, du)
-        drain(velocities, velocity, first)
-        drain(accelerations, acceleration, first)
+        copy_to_frames(velocities, velocity, first)
+        copy_to_frames(accelerations, acceleration, first)
 
 
 def work_size(tree: Tree) -> int:

@@ -56,20 +56,20 @@ def _broadcast(builder, value):
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH))
 
 
-def _register_binary(function, instruction):
-    def typing(self, args, kws):
+def _register_binary_operator(function, instruction):
+    def infer_types(self, args, kws):
         if len(args) == 2 and lanes in args and all(a == lanes or a == types.float64 for a in args):
             return signature(lanes, *args)
         return None
 
-    infer_global(function)(type("LanesOperator", (AbstractTemplate,), {"key": function, "generic": typing}))
+    infer_global(function)(type("LanesOperator", (AbstractTemplate,), {"key": function, "generic": infer_types}))
 
-    def lowering(context, builder, sig, args):
+    def lower_operator(context, builder, sig, args):
         a, b = (x if t == lanes else _broadcast(builder, x) for x, t in zip(args, sig.args, strict=True))
         return getattr(builder, instruction)(a, b, flags=_FLAGS)
 
     for signature_ in ((lanes, lanes), (lanes, types.float64), (types.float64, lanes)):
-        lower_builtin(function, *signature_)(lowering)
+        lower_builtin(function, *signature_)(lower_operator)
 
 
 for _function, _instruction in (
@@ -78,7 +78,7 @@ for _function, _instruction in (
     (operator.mul, "fmul"),
     (operator.truediv, "fdiv"),
 ):
-    _register_binary(_function, _instruction)
+    _register_binary_operator(_function, _instruction)
 
 
 @infer_global(operator.neg)
@@ -123,7 +123,7 @@ def store(typingctx, memory, offset, value):
 
 
 @_intrinsic
-def number(typingctx, memory, offset):
+def load_number(typingctx, memory, offset):
     """number(memory, offset) -> float: one number of a flat float64 array; a negative offset is not supported."""
     sig = types.float64(memory, types.intp)
 
@@ -141,7 +141,7 @@ def broadcast(typingctx, value):
 
 
 @_intrinsic
-def _by_quadrant(typingctx, shifted, sine, cosine):
+def _select_by_quadrant(typingctx, shifted, sine, cosine):
     # the low bits of the mantissa of `shifted` contain the quadrant
     def codegen(context, builder, signature_, args):
         def constant(value):
@@ -185,7 +185,7 @@ def lanes_sine_cosine(angle):
     c = c * z + 2.48015872894767294178e-05
     c = c * z - 1.38888888888741095749e-03
     c = c * z + 4.16666666666666019037e-02
-    return _by_quadrant(shifted, r + r * z * s, (1.0 - 0.5 * z) + z * z * c)
+    return _select_by_quadrant(shifted, r + r * z * s, (1.0 - 0.5 * z) + z * z * c)
 
 
 @inline
@@ -245,7 +245,7 @@ class LaneMemory(NamedTuple):
     data: FloatArray
 
 
-class Turned(NamedTuple):
+class AnglesWithSines(NamedTuple):
     """Angles (floats) with their sines and cosines, which are computed in advance, eight at a time."""
 
     data: FloatArray
@@ -253,12 +253,12 @@ class Turned(NamedTuple):
     cosine: FloatArray
 
 
-def value(memory, j):
+def load_value(memory, j):
     """Return number j of LaneMemory (as Lanes) or of a float array (as a float). For kernels only."""
     raise NotImplementedError("value() exists inside compiled kernels only")
 
 
-def constant(memory, x):
+def broadcast_like(memory, x):
     """Return x as the type of number that `value` reads from memory. For kernels only."""
     raise NotImplementedError("constant() exists inside compiled kernels only")
 
@@ -272,8 +272,8 @@ def _holds_lanes(memory):
     return getattr(memory, "instance_class", None) is LaneMemory
 
 
-@overload(value, jit_options=INLINE_OPTIONS)
-def _value(memory, j):
+@overload(load_value, jit_options=INLINE_OPTIONS)
+def _overload_load_value(memory, j):
     if isinstance(memory, types.Array):
         return lambda memory, j: memory[j]
     if _holds_lanes(memory):
@@ -281,15 +281,15 @@ def _value(memory, j):
     return lambda memory, j: memory.data[j]
 
 
-@overload(constant, jit_options=INLINE_OPTIONS)
-def _constant(memory, x):
+@overload(broadcast_like, jit_options=INLINE_OPTIONS)
+def _overload_broadcast_like(memory, x):
     if _holds_lanes(memory):
         return lambda memory, x: broadcast(x)
     return lambda memory, x: x
 
 
 @overload(sine_cosine, jit_options=INLINE_OPTIONS)
-def _sine_cosine(memory, j):
+def _overload_sine_cosine(memory, j):
     if isinstance(memory, types.Array):
         return lambda memory, j: (math.sin(memory[j]), math.cos(memory[j]))
     if _holds_lanes(memory):
@@ -298,7 +298,7 @@ def _sine_cosine(memory, j):
 
 
 @inline
-def turn_all(memory):
+def fill_sines_cosines(memory):
     """Fill the sines and cosines of `Turned`, whose arrays consist of whole blocks of WIDTH."""
     for at in range(0, memory.data.shape[0], WIDTH):
         s, c = lanes_sine_cosine(load(memory.data, at))
@@ -307,22 +307,22 @@ def turn_all(memory):
 
 
 @inline
-def value3(memory, j):
+def load_value3(memory, j):
     """Return numbers j .. j + 2 as a vector."""
-    return (value(memory, j), value(memory, j + 1), value(memory, j + 2))
+    return (load_value(memory, j), load_value(memory, j + 1), load_value(memory, j + 2))
 
 
 @inline
-def constant3(memory, a):
+def broadcast_like3(memory, a):
     """Return a float vector as a vector of the type of number in memory."""
-    return (constant(memory, a[0]), constant(memory, a[1]), constant(memory, a[2]))
+    return (broadcast_like(memory, a[0]), broadcast_like(memory, a[1]), broadcast_like(memory, a[2]))
 
 
 @inline
-def constant9(memory, R):
+def broadcast_like9(memory, R):
     """Return a float matrix as a matrix of the type of number in memory."""
-    a, b = constant3(memory, (R[0], R[1], R[2])), constant3(memory, (R[3], R[4], R[5]))
-    c = constant3(memory, (R[6], R[7], R[8]))
+    a, b = broadcast_like3(memory, (R[0], R[1], R[2])), broadcast_like3(memory, (R[3], R[4], R[5]))
+    c = broadcast_like3(memory, (R[6], R[7], R[8]))
     return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
 
 
@@ -331,25 +331,25 @@ _FIRST_OF_PAIRS, _SECOND_OF_PAIRS = (0, 8, 2, 10, 4, 12, 6, 14), (1, 9, 3, 11, 5
 _EVEN_PIECES, _ODD_PIECES = (0, 1, 4, 5, 8, 9, 12, 13), (2, 3, 6, 7, 10, 11, 14, 15)
 
 
-def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
+def _transpose_rows(builder: Any, rows: list[Any]) -> list[Any]:
     """Return the columns of an 8 x 8 matrix given by its rows: pairs of rows are interleaved, then pairs of numbers sorted."""
 
-    def mixed(a: Any, b: Any, chosen: tuple[int, ...]) -> Any:
+    def shuffle_pair(a: Any, b: Any, chosen: tuple[int, ...]) -> Any:
         return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), chosen))
 
     columns: list[Any] = [None] * WIDTH
     for parity, chosen in enumerate((_FIRST_OF_PAIRS, _SECOND_OF_PAIRS)):
         # piece c of pairs[r] is rows 2 r and 2 r + 1 of column 2 c + parity
-        pairs = [mixed(rows[r], rows[r + 1], chosen) for r in range(0, WIDTH, 2)]
+        pairs = [shuffle_pair(rows[r], rows[r + 1], chosen) for r in range(0, WIDTH, 2)]
         for odd, pieces in enumerate((_EVEN_PIECES, _ODD_PIECES)):
-            upper, lower = mixed(pairs[0], pairs[1], pieces), mixed(pairs[2], pairs[3], pieces)
-            columns[2 * odd + parity] = mixed(upper, lower, _EVEN_PIECES)
-            columns[2 * odd + parity + 4] = mixed(upper, lower, _ODD_PIECES)
+            upper, lower = shuffle_pair(pairs[0], pairs[1], pieces), shuffle_pair(pairs[2], pairs[3], pieces)
+            columns[2 * odd + parity] = shuffle_pair(upper, lower, _EVEN_PIECES)
+            columns[2 * odd + parity + 4] = shuffle_pair(upper, lower, _ODD_PIECES)
     return columns
 
 
 @_intrinsic
-def _move_block(typingctx, source, at, step, target, to, leap):
+def _transpose_block(typingctx, source, at, step, target, to, leap):
     """Copy row r, column c of a block of a C-ordered `source` to row c, column r of a block of a C-ordered `target`.
 
     Row r starts at number at + r step of the source, row c at number to + c leap of the target.
@@ -365,7 +365,7 @@ def _move_block(typingctx, source, at, step, target, to, leap):
             return builder.bitcast(builder.gep(data, [where]), VECTOR.as_pointer())
 
         rows = [builder.load(pointer(0, r), align=8) for r in range(WIDTH)]
-        for c, column in enumerate(_transposed(builder, rows)):
+        for c, column in enumerate(_transpose_rows(builder, rows)):
             builder.store(column, pointer(3, c), align=8)
         return context.get_dummy_value()
 
@@ -379,13 +379,13 @@ def has_whole_blocks(frames, first):
 
 
 @part
-def fill(memory, frames, first):
+def copy_from_frames(memory, frames, first):
     """Copy rows first .. first + WIDTH - 1 of `frames` (T, n) to lane memory; beyond the end the last row is repeated."""
     last, n = frames.shape[0] - 1, frames.shape[1]
     if has_whole_blocks(frames, first):
         for j in range(0, n, WIDTH):
             at = min(j, n - WIDTH)  # the last block may overlap the one before
-            _move_block(frames, first * n + at, n, memory, at * WIDTH, WIDTH)
+            _transpose_block(frames, first * n + at, n, memory, at * WIDTH, WIDTH)
     else:
         for lane in range(WIDTH):
             row = min(first + lane, last)
@@ -394,13 +394,13 @@ def fill(memory, frames, first):
 
 
 @part
-def drain(memory, frames, first):
+def copy_to_frames(memory, frames, first):
     """Copy lane memory to rows first .. first + WIDTH - 1 of `frames` (T, n), up to its last row."""
     n = frames.shape[1]
     if has_whole_blocks(frames, first):
         for j in range(0, n, WIDTH):
             at = min(j, n - WIDTH)
-            _move_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)
+            _transpose_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)
     else:
         for lane in range(min(WIDTH, frames.shape[0] - first)):
             for j in range(n):
@@ -408,15 +408,16 @@ def drain(memory, frames, first):
 
 
 @part
-def drain_blocks(memory, frames, first, starts):
+def copy_blocks_to_frames(memory, frames, first, starts):
     """Copy like `drain`, but only the blocks of WIDTH columns that start at `starts`; requires `has_whole_blocks`."""
     n = frames.shape[1]
     for at in starts:
-        _move_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)
+        _transpose_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)
 
 
 def block_starts(wanted: BoolArray) -> IntArray:
-    """Return the start indices of the blocks of WIDTH columns that contain the columns `wanted` (n,), for `drain_blocks`."""
+    """Return the start indices of the blocks of WIDTH columns that contain the columns `wanted` (n,), for
+    `copy_blocks_to_frames`."""
     starts = np.arange(0, len(wanted), WIDTH)
     held = np.logical_or.reduceat(wanted, starts) if len(wanted) else np.zeros(0, dtype=np.bool_)
     return np.asarray(np.minimum(starts[held], max(len(wanted) - WIDTH, 0)), dtype=np.int64)

@@ -19,7 +19,7 @@ def row_stride(deepest: int) -> int:
 
 
 @part
-def factorise(dof_path, dof_depth, rows, stride, diagonal):
+def factorise_tree_sparse(dof_path, dof_depth, rows, stride, diagonal):
     """Replace H by its factors, D on the diagonal and L below it; return the smallest D_k / diagonal_k."""
     least = 1e300
     for k in range(dof_path.shape[0] - 1, -1, -1):
@@ -39,7 +39,7 @@ def factorise(dof_path, dof_depth, rows, stride, diagonal):
 
 
 @inline
-def solve(dof_path, dof_depth, rows, stride, x):
+def solve_tree_sparse(dof_path, dof_depth, rows, stride, x):
     """Replace x by H^-1 x, with the factors in rows."""
     n = dof_path.shape[0]
     for k in range(n - 1, -1, -1):  # L^T y = x
@@ -76,7 +76,7 @@ def add_rows(band, n, first, rows, places, work):
 
 
 @kernel
-def add_weighted(band, first, weights, square):
+def add_weighted_products(band, first, weights, square):
     """Add terms with the rows weights[s] J[t] for knot first + t + s: square (T', n, n) = J^T J; band as in `add_rows`."""
     n, width = square.shape[1], weights.shape[0]
     for t in range(square.shape[0]):

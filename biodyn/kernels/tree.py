@@ -20,9 +20,20 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.kernels.bundle import register_bundle
+from biodyn.kernels.array_bundles import register_bundle
 from biodyn.kernels.jit import inline
-from biodyn.kernels.lanes import WIDTH, constant, constant3, constant9, load3, load9, sine_cosine, store3, value, value3
+from biodyn.kernels.lanes import (
+    WIDTH,
+    broadcast_like,
+    broadcast_like3,
+    broadcast_like9,
+    load3,
+    load9,
+    load_value,
+    load_value3,
+    sine_cosine,
+    store3,
+)
 from biodyn.kernels.vec3 import (
     add,
     compose,
@@ -98,19 +109,21 @@ def combine_rotations(fixed, by_sine, by_cosine, s, c):
 def joint_pose(tree, i, q):
     """Return (R_PC, p_PC) of link i in its parent; q is LaneMemory or a float array."""
     kind, at = tree.kind[i], tree.idx_q[i]
-    R = constant9(q, row9(tree.R_fixed, i))
-    p = constant3(q, row3(tree.p_PJ, i))
+    R = broadcast_like9(q, row9(tree.R_fixed, i))
+    p = broadcast_like3(q, row3(tree.p_PJ, i))
     if kind == REVOLUTE or kind == SCREW:
         s, c = sine_cosine(q, at)
         R = combine_rotations(R, row9(tree.R_sin, i), row9(tree.R_cos, i), s, c)
         if kind == SCREW:
-            angle, slide = value(q, at), row3(tree.p_slide, i)
+            angle, slide = load_value(q, at), row3(tree.p_slide, i)
             p = (p[0] + angle * slide[0], p[1] + angle * slide[1], p[2] + angle * slide[2])
     elif kind == SPHERICAL or kind == FREE:
         if kind == FREE:
-            p = add(p, rotate(row9(tree.R_PJ, i), value3(q, at)))
+            p = add(p, rotate(row9(tree.R_PJ, i), load_value3(q, at)))
             at += 3
-        turn = quaternion_to_matrix(value(q, at), value(q, at + 1), value(q, at + 2), value(q, at + 3))
+        turn = quaternion_to_matrix(
+            load_value(q, at), load_value(q, at + 1), load_value(q, at + 2), load_value(q, at + 3)
+        )
         R = compose(row9(tree.R_PJ, i), turn)
     return R, p
 
@@ -119,19 +132,19 @@ def joint_pose(tree, i, q):
 def joint_motion(tree, i, v):
     """Return S v = (angular, linear) of joint i in link axes; v is LaneMemory or a float array."""
     kind, at = tree.kind[i], tree.idx_v[i]
-    zero = constant(v, 0.0)
+    zero = broadcast_like(v, 0.0)
     angular = (zero, zero, zero)
     linear = (zero, zero, zero)
     if kind == REVOLUTE or kind == SCREW:
-        rate = value(v, at)
+        rate = load_value(v, at)
         axis, slide = row3(tree.axis, i), row3(tree.slide, i)
         angular = (rate * axis[0], rate * axis[1], rate * axis[2])
         if kind == SCREW:
             linear = (rate * slide[0], rate * slide[1], rate * slide[2])
     elif kind == SPHERICAL or kind == FREE:
-        angular = value3(v, at)
+        angular = load_value3(v, at)
         if kind == FREE:
-            linear = value3(v, at + 3)
+            linear = load_value3(v, at + 3)
     return angular, linear
 
 
@@ -158,7 +171,7 @@ def joint_column(tree, i, k, R_WB, p_OB):
 
 
 @inline
-def hand_on(links, here, there, force, n, f):
+def add_wrench_to_parent(links, here, there, force, n, f):
     """Add the wrench (n, f) of the link in row `here` to that of its parent in row `there`; `force`: field of n, then f."""
     R, p = load9(links, here), load3(links, here + 9)
     f_P = rotate(R, f)

@@ -84,15 +84,15 @@ def transpose(A):
 
 
 @inline
-def full(S):
+def expand_symmetric(S):
     """Return the nine elements of a symmetric matrix."""
     return (S[0], S[1], S[2], S[1], S[3], S[4], S[2], S[4], S[5])
 
 
 @inline
-def congruent(R, S):
+def congruence_transform(R, S):
     """Return R S R^T of a symmetric S."""
-    A = compose(R, full(S))
+    A = compose(R, expand_symmetric(S))
     return (
         A[0] * R[0] + A[1] * R[1] + A[2] * R[2],
         A[0] * R[3] + A[1] * R[4] + A[2] * R[5],

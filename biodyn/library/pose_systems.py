@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.library.load import load_table
 from biodyn.library.tables import expand_sides
+from biodyn.library.toml_files import load_table
 
 #: Value used instead of a segment if the skeleton defines the joint centre.
 OF_SKELETON = "skeleton"
@@ -71,7 +71,7 @@ class PoseSystem:
 @cache
 def pose_systems() -> tuple[PoseSystem, ...]:
     """Return all systems of the library."""
-    return tuple(_pose_system(table) for table in load_table("formats/segment_poses")["system"])
+    return tuple(_build_pose_system(table) for table in load_table("formats/segment_poses")["system"])
 
 
 def find_pose_system(labels: Collection[str]) -> PoseSystem | None:
@@ -81,7 +81,7 @@ def find_pose_system(labels: Collection[str]) -> PoseSystem | None:
     return best if shared[best.name] >= 3 else None
 
 
-def _pose_system(table: Mapping[str, Any]) -> PoseSystem:
+def _build_pose_system(table: Mapping[str, Any]) -> PoseSystem:
     suffix = table.get("suffix", "")
     segments = tuple(
         PoseSegment(

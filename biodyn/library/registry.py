@@ -9,7 +9,7 @@ from threading import get_ident
 from typing import Generic, TypeVar
 
 from biodyn.errors import BiodynError
-from biodyn.library.load import suggest_name
+from biodyn.library.toml_files import suggest_name
 
 Entry = TypeVar("Entry")
 
@@ -36,11 +36,11 @@ class Registry(Generic[Entry], Mapping[str, Entry]):
     def register(self, name: str, place: float = 0.0) -> Callable[[Entry], Entry]:
         """Return a decorator that registers an entry."""
 
-        def add(entry: Entry) -> Entry:
+        def add_entry(entry: Entry) -> Entry:
             self.add(name, entry, place)
             return entry
 
-        return add
+        return add_entry
 
     def lookup(self, name: str) -> Entry:
         """Return the entry of the given name; raise the registry's fault with the nearest known name."""

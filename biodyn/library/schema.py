@@ -2,8 +2,8 @@
 
 The kinds are marker sets, skeletons, anthropometric tables, hip centres, uncertainties, norms and column maps. Names of
 landmarks and segments are not checked here, because the valid names depend on several tables
-(`model.from_library.user_tables`). Other kinds of tables in the library have no schema. `faults.require_valid` imports this
-module when a user's table is read.
+(`model.from_library.user_tables`). Other kinds of tables in the library have no schema. `entry_faults.require_valid_table`
+imports this module when a user's table is read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from biodyn.library.faults import format_value
+from biodyn.library.entry_faults import format_value
 
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]

@@ -10,7 +10,15 @@ from typing import Any
 
 from biodyn.conventions import SIDES, other_side
 from biodyn.errors import ModelError, TableError
-from biodyn.library.load import SUFFIX, UserFile, is_path, load_table, read_user_toml, relative_to_file, suggest_name
+from biodyn.library.toml_files import (
+    SUFFIX,
+    UserFile,
+    is_path,
+    load_table,
+    read_user_toml,
+    resolve_table_name,
+    suggest_name,
+)
 
 _ROOT = files(__package__)
 #: Folder of each kind.
@@ -44,16 +52,16 @@ def library_entry(kind: str, name: str) -> dict[str, Any]:
     return load_table(f"{_FOLDERS[kind]}/{name}")
 
 
-def user_table(kind: str, path: str) -> UserFile:
+def read_user_table(kind: str, path: str) -> UserFile:
     """Read a user's TOML file and check it against the schema of its kind; raise TableError with file, entry and key."""
     # imported here, because schemas take time to load and most runs need none
-    from biodyn.library.faults import require_valid
+    from biodyn.library.entry_faults import require_valid_table
 
     names = ", ".join(entry_names(kind)) if kind in KINDS else ""
     file = read_user_toml(
         path, ROLES[kind], missing=f"The library has {names}." if names else "Specify an existing file."
     )
-    require_valid(file, kind)
+    require_valid_table(file, kind)
     return file
 
 
@@ -62,7 +70,7 @@ def load_entry(kind: str, name: str) -> dict[str, Any]:
     if not is_path(name):
         return library_entry(kind, name)
     stem = Path(name).stem
-    return {"name": stem, "title": stem, "citation": ""} | user_table(kind, name).content
+    return {"name": stem, "title": stem, "citation": ""} | read_user_table(kind, name).content
 
 
 def load_parent(kind: str, parent: str, name: str, above: tuple[str, ...]) -> str:
@@ -70,7 +78,7 @@ def load_parent(kind: str, parent: str, name: str, above: tuple[str, ...]) -> st
 
     Raises TableError if the files extend each other circularly.
     """
-    parent = relative_to_file(parent, Path(name)) if is_path(name) else parent
+    parent = resolve_table_name(parent, Path(name)) if is_path(name) else parent
     chain = [str(Path(path).expanduser().resolve()) for path in (*above, name) if is_path(path)]
     if is_path(parent) and str(Path(parent).resolve()) in chain:
         raise TableError(

@@ -112,14 +112,14 @@ def build_tree(
     for i, (name, parent, joint, R, p) in enumerate(chain.links):
         inertia = load.get(i, ZERO_INERTIA)
         numbers = [np.asarray(a, np.float64).tobytes() for a in (R, p, inertia.com, inertia.tensor)]
-        loaded.append(_link(name, parent, joint, inertia.mass, *numbers))
+        loaded.append(_build_link(name, parent, joint, inertia.mass, *numbers))
     tree = Multibody(tuple(loaded))
     # the tree may sort its bodies
     frames = {
         name: BodyFrame(tree.body_index(chain.links[frame.link][0]), frame.R_LB, frame.p_LB)
         for name, frame in chain.frames.items()
     }
-    return tree, tuple(_coordinate(tree, *planned) for planned in chain.plan), frames, tuple(locked_segments)
+    return tree, tuple(_build_coordinate(tree, *planned) for planned in chain.plan), frames, tuple(locked_segments)
 
 
 class _Chain:
@@ -160,7 +160,9 @@ class _Chain:
         return len(self.links) - 1
 
 
-def _coordinate(tree: Multibody, name: str, link: str, definition: BodyDefinition, rotation: Rotation) -> Coordinate:
+def _build_coordinate(
+    tree: Multibody, name: str, link: str, definition: BodyDefinition, rotation: Rotation
+) -> Coordinate:
     return Coordinate(
         name=name,
         joint=definition.joint,
@@ -180,7 +182,7 @@ def _revolute_joint(axis: tuple[float, float, float]) -> Joint:
 
 
 @lru_cache(maxsize=1024)
-def _link(
+def _build_link(
     name: str, parent: str | None, joint: Joint, mass: float, R: bytes, p: bytes, com: bytes, tensor: bytes
 ) -> Body:
     """Return a link with mass from the bytes of its numbers (cached, because the models of a trial share most links)."""

@@ -199,15 +199,15 @@ def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> Subje
 
 def with_bodies(model: SubjectModel, bodies: tuple[ScaledBody, ...]) -> SubjectModel:
     """Return the model with its tree reassembled from the given segments."""
-    return _reassemble(model, bodies, frozenset(model.locked))
+    return _reassemble_model(model, bodies, frozenset(model.locked))
 
 
-def with_locked(model: SubjectModel, name: str) -> SubjectModel:
+def with_locked_coordinate(model: SubjectModel, name: str) -> SubjectModel:
     """Return the model with one more coordinate fixed at its static value."""
-    return _reassemble(model, model.bodies, frozenset({*model.locked, name}))
+    return _reassemble_model(model, model.bodies, frozenset({*model.locked, name}))
 
 
-def with_freed(model: SubjectModel, option: str) -> SubjectModel:
+def with_freed_rotations(model: SubjectModel, option: str) -> SubjectModel:
     """Return the model with the fixed rotations of an option of the settings freed (`Rotation.freed`)."""
     bodies = tuple(
         replace(body, definition=_freed_definition(body.definition, option, body.static_angles_rad))
@@ -223,7 +223,7 @@ def with_freed(model: SubjectModel, option: str) -> SubjectModel:
         *model.locked,
         *(step.coordinate for b in definitions if b.name in model.locked_segments for step in b.rotations),
     }
-    return _reassemble(replace(model, skeleton=skeleton), bodies, frozenset(str(name) for name in locked if name))
+    return _reassemble_model(replace(model, skeleton=skeleton), bodies, frozenset(str(name) for name in locked if name))
 
 
 def _freed_definition(definition: BodyDefinition, option: str, static_rad: Sequence[float]) -> BodyDefinition:
@@ -238,7 +238,7 @@ def _freed_definition(definition: BodyDefinition, option: str, static_rad: Seque
     return replace(definition, rotations=rotations)
 
 
-def with_assumed(model: SubjectModel) -> SubjectModel:
+def with_assumed_coordinates(model: SubjectModel) -> SubjectModel:
     """Return the model with a link for each locked coordinate of segments with an `UnseenMotion`.
 
     Segments that have a marker, directly or on a segment fixed to them, are excluded.
@@ -258,21 +258,18 @@ def with_assumed(model: SubjectModel) -> SubjectModel:
         and definition.name not in carriers
         for coordinate in definition.coordinate_names
     )
-    return _reassemble(model, model.bodies, frozenset(model.locked), assumed=names) if names else model
+    return _reassemble_model(model, model.bodies, frozenset(model.locked), assumed=names) if names else model
 
 
 def with_coordinates_of(model: SubjectModel, other: SubjectModel) -> SubjectModel:
     """Return the model with the same free coordinates as another model of the same skeleton."""
     if model.locked == other.locked:
         return model
-    return _reassemble(model, model.bodies, frozenset(other.locked))
+    return _reassemble_model(model, model.bodies, frozenset(other.locked))
 
 
-def _reassemble(
-    model: SubjectModel,
-    bodies: tuple[ScaledBody, ...],
-    locked: frozenset[str],
-    assumed: frozenset[str] | None = None,
+def _reassemble_model(
+    model: SubjectModel, bodies: tuple[ScaledBody, ...], locked: frozenset[str], assumed: frozenset[str] | None = None
 ) -> SubjectModel:
     names = frozenset(coordinate.name for coordinate in model.assumed) if assumed is None else assumed
     return replace(model, bodies=bodies, **_tree_entries(model.skeleton, bodies, locked, names))

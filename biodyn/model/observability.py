@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dtrtri
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.kernels import linear_algebra
-from biodyn.model.body_model import SubjectModel, with_locked
+from biodyn.model.body_model import SubjectModel, with_locked_coordinate
 from biodyn.rigid_body import body_poses, joint_jacobians, normal_matrix
 
 
@@ -70,7 +70,7 @@ def _normal_factors(model: SubjectModel, q: FloatArray, visible: BoolArray | Non
     return inverse_factors(matrices + np.diag(model.prior_weights() + ridge_m2))
 
 
-def poorly_determined(model: SubjectModel, lever: FloatArray) -> BoolArray:
+def poorly_determined_frames(model: SubjectModel, lever: FloatArray) -> BoolArray:
     """Return the frames (T, C) in which leg coordinates have a small marker sensitivity `lever` (T, C), m.
 
     With a straight knee the markers of the shank do not determine the rotation of the thigh, and some mm of skin motion rotate
@@ -103,7 +103,7 @@ def lock_unobservable(model: SubjectModel, R_WB: FloatArray, p_WB: FloatArray) -
         if not len(unobservable):
             break
         # of several coordinates with a common unobservable direction, the most distal one is locked
-        model = with_locked(model, model.coordinates[unobservable[-1]].name)
+        model = with_locked_coordinate(model, model.coordinates[unobservable[-1]].name)
     return model
 
 
@@ -116,7 +116,7 @@ def marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
     p_WM = np.ascontiguousarray(p[:, links] + np.einsum("nmij,mj->nmi", R[:, links], p_LM))
     J = np.empty((len(q), len(links), 3, tree.nv))
     linear_algebra.marker_columns(
-        joint_jacobians(tree, q), p_WM, np.ascontiguousarray(tree.paths[links], dtype=np.float64), J
+        joint_jacobians(tree, q), p_WM, np.ascontiguousarray(tree.moving_coordinates[links], dtype=np.float64), J
     )
     return J
 
@@ -133,11 +133,11 @@ def undetermined_coordinates(model: SubjectModel, q: FloatArray, visible: BoolAr
 def undetermined_root(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> BoolArray:
     """Return the frames (T,) in which the visible markers (T, M) do not determine the attitude of the root at q (T, nq)."""
 
-    def both_levers(q: FloatArray, visible: BoolArray) -> FloatArray:
+    def both_sensitivities(q: FloatArray, visible: BoolArray) -> FloatArray:
         """Return the `root_sensitivity` (n, 2) with the visible markers and with all."""
         return np.stack([root_sensitivity(model, q, visible), root_sensitivity(model, q)], axis=1)
 
-    lever = evaluate_in_blocks(both_levers, q, visible, step)
+    lever = evaluate_in_blocks(both_sensitivities, q, visible, step)
     return np.asarray((lever[:, 0] < LEAST_LEVER_M) & ~(lever[:, 1] < LEAST_LEVER_M))
 
 

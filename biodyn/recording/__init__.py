@@ -10,7 +10,7 @@ segment poses, joint coordinates, configurations of a skeleton), `plates`, `plat
 plates as stored, their corrections, ground reaction per plate and per foot) and `stillness` (quiet standing).
 """
 
-from biodyn.recording.motion import Coordinates, Markers, Motion, SegmentPoses, person_is_there
+from biodyn.recording.motion import Coordinates, Markers, Motion, SegmentPoses, is_person_visible
 from biodyn.recording.plate_calibration import PlateCalibration, PlateCorrection
 from biodyn.recording.plates import ForcePlate
 from biodyn.recording.recording import (
@@ -51,6 +51,6 @@ __all__ = [
     "SharedLoad",
     "StoredMotion",
     "SubjectParameters",
-    "person_is_there",
+    "is_person_visible",
     "quietest_part",
 ]

@@ -70,21 +70,23 @@ class Markers:
         """Return the markers with labels spelled as in `others` (R_Asis, RAsis and R.ASIS are the same label)."""
         if set(self.labels) <= set(others):
             return self
-        counts = [Counter(map(bare_label, labels)) for labels in (others, self.labels)]
-        spelled = {bare_label(label): label for label in others if counts[0][bare_label(label)] == 1}
+        counts = [Counter(map(normalised_label, labels)) for labels in (others, self.labels)]
+        spelled = {normalised_label(label): label for label in others if counts[0][normalised_label(label)] == 1}
         labels = tuple(
-            label if label in others or counts[1][bare_label(label)] > 1 else spelled.get(bare_label(label), label)
+            label
+            if label in others or counts[1][normalised_label(label)] > 1
+            else spelled.get(normalised_label(label), label)
             for label in self.labels
         )
         return replace(self, labels=labels)
 
 
-def bare_label(label: str) -> str:
+def normalised_label(label: str) -> str:
     """Return the letters and digits of a label in lower case."""
     return "".join(character for character in label if character.isalnum()).casefold()
 
 
-def person_is_there(seen: BoolArray) -> BoolArray:
+def is_person_visible(seen: BoolArray) -> BoolArray:
     """Return the frames (T,) with the person: at least half as many visible markers, `seen` (T, M), as in any other frame."""
     # Least number of visible markers while the person is present, as a fraction of the largest number in any frame.
     there_share = 0.5
@@ -181,7 +183,7 @@ def point_label(segment: str, corner: int) -> str:
     return f"{segment}.{corner + 1}"
 
 
-def corner_places(half_m: float) -> FloatArray:
+def virtual_point_positions(half_m: float) -> FloatArray:
     """Return the positions (4, 3) m of the virtual points of a segment in its axes."""
     return half_m * _CORNERS
 

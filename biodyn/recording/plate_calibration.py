@@ -24,7 +24,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError, ResultError, SettingsError, printable
 from biodyn.geometry.rotations import axis_angle
-from biodyn.library.load import UserFile, read_user_toml
+from biodyn.library.toml_files import UserFile, read_user_toml
 from biodyn.recording.plates import ForcePlate
 
 CalibrationMethod = Literal["pole", "walks"]
@@ -117,7 +117,7 @@ class PlateCalibration:
         """Read a calibration file; SettingsError states an entry that is missing or invalid."""
         file = read_user_toml(path, "plate calibration", SettingsError, "Create one with 'biodyn plates'.")
         try:
-            return cls._of(file)
+            return cls._from_file(file)
         except (KeyError, TypeError, ValueError) as error:
             problem = f"has no entry {error}" if isinstance(error, KeyError) else f"has an invalid entry ({error})"
             raise SettingsError(
@@ -125,7 +125,7 @@ class PlateCalibration:
             ) from error
 
     @classmethod
-    def _of(cls, file: UserFile) -> PlateCalibration:
+    def _from_file(cls, file: UserFile) -> PlateCalibration:
         content = file.content
         if not isinstance(content["date"], datetime.date):
             raise TypeError(f"date: expected a date such as 2026-01-31, found {content['date']!r}")
@@ -173,7 +173,7 @@ class PlateCalibration:
                 "Use the calibration of these plates.",
             )
         return tuple(
-            _require_fit(corrections[plate.number], plate, tolerance_m, self.title).applied(plate)
+            _require_matching_plate(corrections[plate.number], plate, tolerance_m, self.title).applied(plate)
             if plate.number in corrections
             else plate
             for plate in plates
@@ -219,7 +219,9 @@ def rotation_matrix(turn: FloatArray) -> FloatArray:
     return np.eye(3) if angle == 0.0 else axis_angle(turn / angle, angle)
 
 
-def _require_fit(correction: PlateCorrection, plate: ForcePlate, tolerance_m: float, title: str) -> PlateCorrection:
+def _require_matching_plate(
+    correction: PlateCorrection, plate: ForcePlate, tolerance_m: float, title: str
+) -> PlateCorrection:
     """Return the correction; raise PlateError if it belongs to a plate at another position."""
     distance = float(np.linalg.norm(plate.corners - correction.corners, axis=1).max())
     if not distance <= tolerance_m:
@@ -238,7 +240,7 @@ def _require_fit(correction: PlateCorrection, plate: ForcePlate, tolerance_m: fl
 
 
 def _read_correction(entry: Mapping[str, Any]) -> PlateCorrection:
-    def values(name: str, *shape: int) -> FloatArray:
+    def read_values(name: str, *shape: int) -> FloatArray:
         array = np.array(entry[name], dtype=np.float64)
         if array.shape != shape:
             raise ValueError(f"{name}: expected {' x '.join(map(str, shape))} numbers")
@@ -246,17 +248,19 @@ def _read_correction(entry: Mapping[str, Any]) -> PlateCorrection:
             raise ValueError(f"{name}: expected finite numbers")
         return array
 
-    before_mm, after_mm = values("cop_error_mm", 2) if "cop_error_mm" in entry else (math.nan, math.nan)
-    before_deg, after_deg = values("direction_error_deg", 2) if "direction_error_deg" in entry else (math.nan, math.nan)
+    before_mm, after_mm = read_values("cop_error_mm", 2) if "cop_error_mm" in entry else (math.nan, math.nan)
+    before_deg, after_deg = (
+        read_values("direction_error_deg", 2) if "direction_error_deg" in entry else (math.nan, math.nan)
+    )
     return PlateCorrection(
         number=int(entry["number"]),
-        corners=1e-3 * values("corners_mm", 4, 3),
-        shift=1e-3 * values("shift_mm", 3),
-        turn=np.radians(values("turn_deg", 3)),
-        sensitivity=values("sensitivity", 6, 6),
-        shift_sd=1e-3 * values("shift_sd_mm", 3),
-        turn_sd=np.radians(values("turn_sd_deg", 3)),
-        sensitivity_sd=values("sensitivity_sd", 6, 6),
+        corners=1e-3 * read_values("corners_mm", 4, 3),
+        shift=1e-3 * read_values("shift_mm", 3),
+        turn=np.radians(read_values("turn_deg", 3)),
+        sensitivity=read_values("sensitivity", 6, 6),
+        shift_sd=1e-3 * read_values("shift_sd_mm", 3),
+        turn_sd=np.radians(read_values("turn_sd_deg", 3)),
+        sensitivity_sd=read_values("sensitivity_sd", 6, 6),
         cop_error=(1e-3 * float(before_mm), 1e-3 * float(after_mm)),
         direction_error=(math.radians(before_deg), math.radians(after_deg)),
     )

@@ -35,7 +35,7 @@ class CopCorrection:
     half_sides: FloatArray
 
     @classmethod
-    def of_unit(cls, coefficients: FloatArray, length_m: float, half_sides: FloatArray) -> CopCorrection:
+    def from_length_unit(cls, coefficients: FloatArray, length_m: float, half_sides: FloatArray) -> CopCorrection:
         """Return the correction from coefficients (2, 6) for a length unit of `length_m` metres; half_sides: (2,) m."""
         return cls(coefficients * length_m ** (1.0 - POWERS.sum(axis=1)), half_sides)
 

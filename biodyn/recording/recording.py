@@ -242,7 +242,7 @@ class Recording:
     def analog(self) -> AnalogSignals:
         """Return all analog channels, read from the file on each access; InputFileError if the format has none."""
         if self.read_analog is None:
-            raise self._without("analog channels", "Give the C3D file of the recording.")
+            raise self._missing_part_error("analog channels", "Give the C3D file of the recording.")
         return self.read_analog()
 
     @property
@@ -256,21 +256,21 @@ class Recording:
         if self.motion.markers is None:
             coordinates = self.motion.coordinates is not None
             hint = "Joint coordinates require their model: --model MODEL.osim." if coordinates else ""
-            raise self._without("markers", hint or "Give a file with marker trajectories.")
+            raise self._missing_part_error("markers", hint or "Give a file with marker trajectories.")
         return self.motion.markers
 
     @property
     def poses(self) -> SegmentPoses:
         """Return the segment poses; InputFileError if the file has none."""
         if self.motion.poses is None:
-            raise self._without("segment poses", "Give a file of a markerless system.")
+            raise self._missing_part_error("segment poses", "Give a file of a markerless system.")
         return self.motion.poses
 
     @property
     def coordinates(self) -> Coordinates:
         """Return the joint coordinates; InputFileError if the file has none."""
         if self.motion.coordinates is None:
-            raise self._without("joint coordinates", "Give a motion file.")
+            raise self._missing_part_error("joint coordinates", "Give a motion file.")
         return self.motion.coordinates
 
     def with_markers(self, markers: Markers) -> Recording:
@@ -303,7 +303,7 @@ class Recording:
         held += [f"{len(self.events)} events"] if self.events else []
         return f"<recording '{self.path.name}': {', '.join(held) or 'no usable data'}>"
 
-    def _without(self, what: str, hint: str) -> InputFileError:
+    def _missing_part_error(self, what: str, hint: str) -> InputFileError:
         held = [*self.motion.held(), *(["force plates"] if self.plates else []), *(["events"] if self.events else [])]
         return InputFileError(
             f"'{self.path}' contains no {what}; it contains {', '.join(held) or 'no usable data'}.", hint

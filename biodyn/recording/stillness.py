@@ -52,7 +52,7 @@ def quietest_part(markers: Markers) -> QuietPart:
     length = quiet_length(markers.frame_count, markers.rate_hz)
     starts = quiet_starts(markers.frame_count, markers.rate_hz)
     parts = np.moveaxis(sliding_window_view(markers.positions, length, axis=0)[:: starts.step], -1, 1)
-    best, movement = _quietest(*_movements(parts))
+    best, movement = _find_quietest_part(*_part_movements(parts))
     return QuietPart(starts[best], starts[best] + length - 1, movement)
 
 
@@ -61,10 +61,10 @@ def movement_m(positions: FloatArray) -> float:
 
     `positions` (T, M, 3) m. Only markers that are visible in all frames are used; inf if there are none.
     """
-    return float(_movements(positions[None])[0][0])
+    return float(_part_movements(positions[None])[0][0])
 
 
-def _movements(parts: FloatArray) -> tuple[FloatArray, BoolArray]:
+def _part_movements(parts: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Return the marker movement (P,) m in parts (P, T, M, 3) m, and a mask (P, M) of the markers visible in all frames."""
     shown: BoolArray = np.asarray(np.isfinite(parts[..., 0]).all(axis=1))
     reach = lengths(parts.max(axis=1) - parts.min(axis=1))
@@ -72,7 +72,7 @@ def _movements(parts: FloatArray) -> tuple[FloatArray, BoolArray]:
     return np.where(shown.any(axis=1), median, np.inf), shown
 
 
-def _quietest(movements_m: FloatArray, shown: BoolArray) -> tuple[int, float]:
+def _find_quietest_part(movements_m: FloatArray, shown: BoolArray) -> tuple[int, float]:
     """Return the index and the movement (m) of the quietest part."""
     least_shown = 0.5  # share of the markers in the part with most markers
     count = shown.sum(axis=1)
@@ -103,16 +103,16 @@ class Preview:
 
     @cached_property
     def _movements(self) -> tuple[FloatArray, BoolArray]:
-        return _movements(self.pieces())
+        return _part_movements(self.pieces())
 
     @property
     def movements_m(self) -> FloatArray:
         """Return the movement of the markers in every piece, (P,) m; inf if no marker is visible in all its frames."""
         return self._movements[0]
 
-    def quietest(self) -> QuietPart:
+    def quietest_piece(self) -> QuietPart:
         """Return the piece with the least marker movement, in frames of the recording."""
-        best, movement = _quietest(*self._movements)
+        best, movement = _find_quietest_part(*self._movements)
         return QuietPart(self.starts[best], self.starts[best] + (self.piece_frames - 1) * self.step, movement)
 
     def quiet_markers(self) -> Markers:
@@ -120,7 +120,7 @@ class Preview:
 
         The result has one frame: the median position of each marker, m; NaN if it is never visible.
         """
-        positions = median_over_frames(self.pieces()[_quietest(*self._movements)[0]])
+        positions = median_over_frames(self.pieces()[_find_quietest_part(*self._movements)[0]])
         unseen = ~np.isfinite(positions[:, 0])
         positions[unseen] = median_over_frames(self.markers.positions[:, unseen])
         return Markers(self.markers.labels, positions[None], self.markers.rate_hz)

@@ -1,7 +1,7 @@
 from .compilation import compilation_note as compilation_note
+from .compilation import compile_kernels as compile_kernels
 from .compilation import is_compiled as is_compiled
-from .compilation import warm_up as warm_up
-from .coupling.coupled import CoupledMultibody as CoupledMultibody
+from .coupling.coupled_multibody import CoupledMultibody as CoupledMultibody
 from .dynamics import bias_forces as bias_forces
 from .dynamics import centre_of_mass as centre_of_mass
 from .dynamics import energies as energies
@@ -11,7 +11,7 @@ from .dynamics import inertia_sensitivities as inertia_sensitivities
 from .dynamics import inertial_parameters as inertial_parameters
 from .dynamics import inverse_dynamics as inverse_dynamics
 from .dynamics import inverse_dynamics_derivatives as inverse_dynamics_derivatives
-from .dynamics import inverse_dynamics_with_joints as inverse_dynamics_with_joints
+from .dynamics import joint_inverse_dynamics as joint_inverse_dynamics
 from .dynamics import mass_matrix as mass_matrix
 from .dynamics import momentum as momentum
 from .dynamics import normal_matrix as normal_matrix

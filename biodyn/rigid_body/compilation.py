@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.kernels import banded_filters, linear_algebra, text
+from biodyn.kernels import banded_filters, linear_algebra, table_text
 from biodyn.kernels.jit import CACHE_FOLDER, FOLDER_VARIABLE
 from biodyn.rigid_body.dynamics import (
     energies,
@@ -75,8 +75,8 @@ def _compilation_tasks() -> dict[str, Callable[[], object]]:
         "difference": lambda: difference(mb, q, q),
         "integrate": lambda: integrate(mb, q, v),
         "poses": lambda: body_poses(mb, q),
-        "recursions": _run_recursions,
-        "text": _run_text,
+        "recursions": _run_banded_filters,
+        "text": _run_table_writer,
     }
 
 
@@ -84,12 +84,12 @@ def _run_normal_equations(n: int) -> None:
     """Assemble the normal equations of n unknowns at one knot."""
     band, places, square, one, first = np.zeros((n, n)), np.arange(n), np.zeros((1, n, n)), np.ones(1), np.arange(1)
     linear_algebra.add_rows(band, n, 0, np.zeros((1, 1, 1, n)), places, np.zeros((1, n)))
-    linear_algebra.add_weighted(band, 0, one, square)
+    linear_algebra.add_weighted_products(band, 0, one, square)
     room = np.empty((1, 1, 1, 1)), np.empty((3, 1))
     linear_algebra.spread_rows(square, square, square, (0, 1), first, first, np.ones((3, 1)), one, one[None], *room)
 
 
-def _run_recursions() -> None:
+def _run_banded_filters() -> None:
     """Solve a band system with one unknown and filter one sample."""
     band, curves, work = (
         np.ones((1, 1)),
@@ -101,11 +101,11 @@ def _run_recursions() -> None:
     banded_filters.filter_zero_phase(curves, np.ones((1, 4)), work)
 
 
-def _run_text() -> None:
+def _run_table_writer() -> None:
     """Write a table that contains one number."""
     numbers, codes, order = np.zeros((1, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)
-    room = np.empty(2 + text.NUMBER_WIDTH, dtype=np.uint8)
-    text.write_rows(numbers, 0, codes, order, np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), room)
+    room = np.empty(2 + table_text.NUMBER_WIDTH, dtype=np.uint8)
+    table_text.write_rows(numbers, 0, codes, order, np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), room)
 
 
 def _run_marker_equations(mb: Multibody, q: FloatArray) -> None:
@@ -118,7 +118,7 @@ def _run_marker_equations(mb: Multibody, q: FloatArray) -> None:
     linear_algebra.marker_columns(joints, at[None], np.ones((1, mb.nv)), np.empty((1, 1, 3, mb.nv)))
 
 
-def warm_up(progress: Progress | None = None) -> None:
+def compile_kernels(progress: Progress | None = None) -> None:
     """Compile, or load from disk, the kernels of a trial by running each on one frame of a tiny model.
 
     progress: function that is called with a description of each group of kernels that is compiled.

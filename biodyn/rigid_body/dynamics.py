@@ -12,10 +12,16 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.geometry.rotations import cross
 from biodyn.kernels import dynamics as kernels
-from biodyn.kernels import second_order
+from biodyn.kernels import dynamics_derivatives
 from biodyn.kernels.lanes import WIDTH
 from biodyn.kernels.tree import Tree
-from biodyn.rigid_body.arguments import checked_array, checked_state, checked_wrenches, rows_of_bodies, zero_workspace
+from biodyn.rigid_body.argument_checks import (
+    checked_array,
+    checked_state,
+    checked_wrenches,
+    select_body_rows,
+    zero_workspace,
+)
 from biodyn.rigid_body.kinematics import integrate
 from biodyn.rigid_body.multibody import Multibody
 
@@ -66,7 +72,7 @@ def _whole_body_sums(mb: Multibody, q: ArrayLike, v: ArrayLike | None) -> FloatA
     if not mb.total_mass_kg > 0.0:
         raise ModelError("The centre of mass is undefined, because the bodies have no mass.")
     result = np.empty((positions.shape[0], kernels.COLUMNS))
-    kernels.whole_body(mb.tree, positions, rates, result, zero_workspace(kernels.work_size(mb.tree)))
+    kernels.whole_body_sums(mb.tree, positions, rates, result, zero_workspace(kernels.work_size(mb.tree)))
     return result
 
 
@@ -95,13 +101,13 @@ def energies(mb: Multibody, q: ArrayLike, v: ArrayLike) -> tuple[FloatArray, Flo
     return sums[:, 9].copy(), sums[:, 10].copy()
 
 
-def _sweep_memory(tree: Tree) -> second_order.Sweep:
+def _sweep_memory(tree: Tree) -> dynamics_derivatives.SweepMemory:
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
 
     def fields(count: int) -> FloatArray:
         return zero_workspace(count * WIDTH)
 
-    return second_order.Sweep(
+    return dynamics_derivatives.SweepMemory(
         R_WB=fields(9 * n),
         p_OB=fields(3 * n),
         v=fields(6 * n),
@@ -123,10 +129,7 @@ def _sweep_memory(tree: Tree) -> second_order.Sweep:
 
 
 def _newton_euler(
-    tree: Tree,
-    motion: Sequence[FloatArray],
-    loads: tuple[FloatArray, IntArray, IntArray],
-    joints: bool = False,
+    tree: Tree, motion: Sequence[FloatArray], loads: tuple[FloatArray, IntArray, IntArray], joints: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Return tau (T, nv) for checked q, v, vdot and loads, and the wrenches (T, n, 6) of the joints, or none (0, n, 6)."""
     frames = len(motion[0])
@@ -156,7 +159,7 @@ def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: 
     Y = np.empty((frames, count * 10 * n))
 
     work = zero_workspace(Y.shape[1] * WIDTH), _sweep_memory(mb.tree)
-    second_order.regressor(mb.tree, positions, rates, accelerations, Y, count, *work)
+    dynamics_derivatives.regressor(mb.tree, positions, rates, accelerations, Y, count, *work)
     if n == len(mb.bodies):
         return Y.reshape(frames, count, -1)
     by_link = Y.reshape(frames, count, n, 10)[:, :, mb.link_of_body]
@@ -198,7 +201,7 @@ def generalised_wrench_forces(
     (positions,) = checked_state(mb, q)
     loads = checked_wrenches(mb, len(positions), wrenches, wrench_bodies)
     still = np.zeros((len(positions), mb.nv))
-    tau, _ = _newton_euler(mb.without_gravity, (positions, still, still), loads)
+    tau, _ = _newton_euler(mb.tree_without_gravity, (positions, still, still), loads)
     return -tau  # at rest and without gravity, inverse dynamics returns minus the generalised forces of the wrenches
 
 
@@ -220,8 +223,10 @@ def inverse_dynamics_derivatives(
     loads, path, start = checked_wrenches(mb, frames, wrenches, wrench_bodies)
     links = path[start[1:] - 1] if len(start) > 1 else np.zeros(0, dtype=np.int64)
     results = [np.empty((frames, mb.nv * mb.nv)) for _ in range(3)]
-    work = zero_workspace(second_order.derivatives_work_size(mb.tree)), _sweep_memory(mb.tree)
-    second_order.inverse_dynamics_derivatives(mb.tree, positions, rates, accelerations, loads, links, *results, *work)
+    work = zero_workspace(dynamics_derivatives.derivatives_work_size(mb.tree)), _sweep_memory(mb.tree)
+    dynamics_derivatives.inverse_dynamics_derivatives(
+        mb.tree, positions, rates, accelerations, loads, links, *results, *work
+    )
     by_q, by_v, by_vdot = (part.reshape(frames, mb.nv, mb.nv) for part in results)
     return by_q, by_v, by_vdot
 
@@ -251,7 +256,7 @@ def inverse_dynamics(
     return _newton_euler(mb.tree, motion, checked_wrenches(mb, len(motion[0]), wrenches, wrench_bodies))[0]
 
 
-def inverse_dynamics_with_joints(
+def joint_inverse_dynamics(
     mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, wrenches: ArrayLike, wrench_bodies: Indices
 ) -> tuple[FloatArray, FloatArray]:
     """Return tau (T, nv) of `inverse_dynamics`, and the wrenches (T, B, 6) that each parent exerts on its body through the joint.
@@ -261,15 +266,11 @@ def inverse_dynamics_with_joints(
     motion = checked_state(mb, q, v=v, vdot=vdot)
     loads = checked_wrenches(mb, len(motion[0]), wrenches, wrench_bodies)
     tau, transmitted = _newton_euler(mb.tree, motion, loads, joints=True)
-    return tau, rows_of_bodies(mb, transmitted)
+    return tau, select_body_rows(mb, transmitted)
 
 
 def bias_forces(
-    mb: Multibody,
-    q: ArrayLike,
-    v: ArrayLike,
-    wrenches: ArrayLike | None = None,
-    wrench_bodies: Indices | None = None,
+    mb: Multibody, q: ArrayLike, v: ArrayLike, wrenches: ArrayLike | None = None, wrench_bodies: Indices | None = None
 ) -> FloatArray:
     """Return the bias forces (T, nv), i.e. tau for vdot = 0, due to velocity, gravity and wrenches if given."""
     return inverse_dynamics(mb, q, v, np.zeros_like(np.asarray(v, dtype=np.float64)), wrenches, wrench_bodies)

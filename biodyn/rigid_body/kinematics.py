@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.kernels import dynamics, kinematics
-from biodyn.rigid_body.arguments import checked_array, checked_state, rows_of_bodies, zero_workspace
+from biodyn.rigid_body.argument_checks import checked_array, checked_state, select_body_rows, zero_workspace
 from biodyn.rigid_body.multibody import Multibody
 
 
@@ -22,8 +22,8 @@ def body_poses(mb: Multibody, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
     (positions,) = checked_state(mb, q)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
     R, p = np.empty((frames, 9 * n)), np.empty((frames, 3 * n))
-    kinematics.poses(mb.tree, positions, R, p, zero_workspace(kinematics.work_size(mb.tree)))
-    return rows_of_bodies(mb, R.reshape(frames, n, 3, 3)), rows_of_bodies(mb, p.reshape(frames, n, 3))
+    kinematics.fill_link_poses(mb.tree, positions, R, p, zero_workspace(kinematics.work_size(mb.tree)))
+    return select_body_rows(mb, R.reshape(frames, n, 3, 3)), select_body_rows(mb, p.reshape(frames, n, 3))
 
 
 def _body_motion(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
@@ -33,8 +33,10 @@ def _body_motion(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike | No
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
     velocity, acceleration = np.empty((frames, 6 * n)), np.empty((frames, 6 * n))
     work = zero_workspace(kinematics.work_size(mb.tree))
-    kinematics.motion(mb.tree, positions, rates, accelerations, velocity, acceleration, work)
-    return rows_of_bodies(mb, velocity.reshape(frames, n, 6)), rows_of_bodies(mb, acceleration.reshape(frames, n, 6))
+    kinematics.fill_link_motion(mb.tree, positions, rates, accelerations, velocity, acceleration, work)
+    return select_body_rows(mb, velocity.reshape(frames, n, 6)), select_body_rows(
+        mb, acceleration.reshape(frames, n, 6)
+    )
 
 
 def body_velocities(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
@@ -102,7 +104,7 @@ def jacobian(mb: Multibody, q: ArrayLike, body: int | str, point: ArrayLike | No
     b = mb.body_index(body) if isinstance(body, str) else int(body)
     if not 0 <= b < len(mb.bodies):
         raise ModelError(f"No body has the index {b}; the model has {len(mb.bodies)} bodies.")
-    J = joint_jacobians(mb, q) * mb.paths[b]
+    J = joint_jacobians(mb, q) * mb.moving_coordinates[b]
     R_WB, p_WB = body_poses(mb, q)
     x = p_WB[:, b] if point is None else p_WB[:, b] + R_WB[:, b] @ checked_array(point, (3,), "point")
     J[:, 3:] += np.cross(J[:, :3], x[:, :, None], axisa=1, axisb=1, axisc=1)
@@ -144,26 +146,22 @@ class StickFigure:
         ends = ((share @ p_W - share.sum(axis=1)[:, None] * p_W)[:, None] @ R_W)[:, 0]
         beyond = 2.0 * np.array([mb.bodies[i].com_m for i in heavy])
         near = np.linalg.norm(ends, axis=1) < np.linalg.norm(beyond, axis=1)
-        return cls(
-            np.array(heavy, dtype=np.int64),
-            np.where(near[:, None], beyond, ends),
-            carried,
-        )
+        return cls(np.array(heavy, dtype=np.int64), np.where(near[:, None], beyond, ends), carried)
 
     def points(self, R_W: FloatArray, p_W: FloatArray) -> FloatArray:
         """Return the points (T, 2 B, 3) m, joints first, for the poses (T, ...) of all bodies of the tree."""
         ends = p_W[:, self.bodies] + np.einsum("tbij,bj->tbi", R_W[:, self.bodies], self.ends_m)
         return np.concatenate([p_W[:, self.bodies], ends], axis=1)
 
-    def points_at(self, mb: Multibody, q: FloatArray) -> FloatArray:
+    def points_in_configuration(self, mb: Multibody, q: FloatArray) -> FloatArray:
         """Return the points (T, 2 B, 3) m for the configurations q (T, nq)."""
         return self.points(*body_poses(mb, q))
 
     def jacobians(self, mb: Multibody, q: FloatArray) -> FloatArray:
         """Return the derivatives (T, 2 B, 3, nv) of the points with respect to the coordinates, m/rad or m/m, for q (T, nq)."""
         columns = joint_jacobians(mb, q)[:, None]  # (T, 1, 6, nv), about the world's origin
-        x = self.points_at(mb, q)[..., None]
-        moves = mb.paths[self.bodies].astype(np.float64)
+        x = self.points_in_configuration(mb, q)[..., None]
+        moves = mb.moving_coordinates[self.bodies].astype(np.float64)
         omega = columns[:, :, :3]
         turned = np.stack(
             [omega[:, :, b] * x[:, :, c] - omega[:, :, c] * x[:, :, b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=2

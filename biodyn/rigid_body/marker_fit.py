@@ -15,10 +15,10 @@ from biodyn.errors import ModelError
 from biodyn.geometry.points import all_finite, rigid_fit
 from biodyn.geometry.rotations import quaternion_from_matrix
 from biodyn.kernels import inverse_kinematics as ik
-from biodyn.kernels.inverse_kinematics import Problem, Work
+from biodyn.kernels.inverse_kinematics import FitMemory, MarkerFitProblem
 from biodyn.kernels.linear_algebra import row_stride
 from biodyn.kernels.tree import FREE, Tree
-from biodyn.rigid_body.arguments import checked_array
+from biodyn.rigid_body.argument_checks import checked_array
 from biodyn.rigid_body.kinematics import body_poses
 from biodyn.rigid_body.multibody import Multibody
 
@@ -130,13 +130,13 @@ def _frames_after_turns(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, 
     return frames
 
 
-def allocate_fit_memory(tree: Tree, nq: int, markers: int) -> Work:
+def allocate_fit_memory(tree: Tree, nq: int, markers: int) -> FitMemory:
     """Return the working memory for the fit of one frame."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     stride = row_stride(int(tree.dof_depth.max(initial=0)))
     padded = row_stride(nq - 1)
     base = np.array([tree.parent[i] == -1 and tree.kind[i] == FREE for i in tree.dof_link], dtype=np.bool_)
-    return Work(
+    return FitMemory(
         q=np.zeros(padded),
         trial=np.zeros(padded),
         settled=np.zeros(padded),
@@ -193,7 +193,7 @@ def checked_markers(
             f"Markers {np.flatnonzero(~np.isfinite(places).all(axis=1)).tolist()} have no position in p_BM."
         )
     recorded = checked_array(p_WM, (None, markers, 3), "p_WM")
-    shares = _as_rows(weights, markers, len(recorded), "weights")
+    shares = _broadcast_rows(weights, markers, len(recorded), "weights")
     if not (shares >= 0).all():
         raise ModelError("weights must be numbers >= 0.")
     return body.astype(np.int64), places, recorded, shares
@@ -207,10 +207,10 @@ def _checked_priors(
         raise ModelError("Specify both prior_weights and q_prior, or neither.")
     if prior_weights is None or q_prior is None:
         return np.zeros(mb.nv), np.zeros((0, mb.nq))
-    return checked_array(prior_weights, (mb.nv,), "prior_weights"), _as_rows(q_prior, mb.nq, frames, "q_prior")
+    return checked_array(prior_weights, (mb.nv,), "prior_weights"), _broadcast_rows(q_prior, mb.nq, frames, "q_prior")
 
 
-def _as_rows(values: ArrayLike, width: int, frames: int, name: str) -> FloatArray:
+def _broadcast_rows(values: ArrayLike, width: int, frames: int, name: str) -> FloatArray:
     """Return values that are constant (width,) or vary by frame (T, width) as (1 or T, width)."""
     array = np.asarray(values, dtype=np.float64)
     once = array.ndim == 1
@@ -270,7 +270,7 @@ def inverse_kinematics(
         first = int(usable[0])
         shown = shares[min(first, len(shares) - 1)]
         start = _align_base(mb, start, body, places, recorded[first : first + 1], shown[None])[0]
-    problem = Problem(
+    problem = MarkerFitProblem(
         marker_link=mb.link_of_body[body].astype(np.int64),
         p_BM=places,
         p_WM=recorded,
@@ -282,7 +282,7 @@ def inverse_kinematics(
         q_near=np.zeros((0, mb.nq)) if q_near is None else checked_array(q_near, (len(recorded), mb.nq), "q_near"),
     )
     turned = _frames_after_turns(mb, body, places, np.where(seen[..., None], recorded, np.nan))
-    fit = _Fit(mb, body, problem, turned, float(tolerance), int(max_iterations))
+    fit = _SequentialFit(mb, body, problem, turned, float(tolerance), int(max_iterations))
     result = fit.fit_from(start)
     if q_near is None and usable.size and (limited := _count_at_limits(mb, result.q[usable], low, high)):
         posture = mb.neutral_q() if q0 is None else checked_array(q0, (mb.nq,), "q0")
@@ -307,7 +307,7 @@ def _count_at_limits(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatA
 
 
 @dataclass(frozen=True)
-class _Fit:
+class _SequentialFit:
     """Fit of all frames from a given start.
 
     Attributes: marker_body: (M,) bodies. turned: frames in which the root is rotated (`_frames_after_turns`), ascending.
@@ -315,7 +315,7 @@ class _Fit:
 
     mb: Multibody
     marker_body: IntArray
-    problem: Problem
+    problem: MarkerFitProblem
     turned: Sequence[int]
     tolerance: float
     max_iterations: int
@@ -326,7 +326,7 @@ class _Fit:
         for first, stop in pairwise((0, *self.turned, len(self.problem.p_WM))):
             if pieces:
                 known = pieces[-1].q[np.isfinite(pieces[-1].q).all(axis=1)]
-                start = self._with_aligned_base(known[-1] if len(known) else start, np.array([first]))[0]
+                start = self._align_base_in_frames(known[-1] if len(known) else start, np.array([first]))[0]
             pieces.append(self._run_kernel(slice(first, stop), start))
         if len(pieces) == 1:
             return pieces[0]
@@ -343,7 +343,7 @@ class _Fit:
         if not len(usable):
             return None
         some = usable[np.unique(np.linspace(0, len(usable) - 1, _COMPARED_FRAMES).astype(int))]
-        starts = self._with_aligned_base(posture, some, by_all=True)
+        starts = self._align_base_in_frames(posture, some, by_all=True)
         R, p = body_poses(self.mb, starts)
         places = np.einsum("tmij,mj->tmi", R[:, self.marker_body], self.problem.p_BM) + p[:, self.marker_body]
         away = np.nanmean(np.sum((self.problem.p_WM[some] - places) ** 2, axis=2), axis=1)
@@ -355,7 +355,7 @@ class _Fit:
         better = solution.cost[-1] < _BETTER * found.cost[usable[0]]
         return solution.q[-1] if better and np.isfinite(solution.q[-1]).all() else None
 
-    def _with_aligned_base(self, q: FloatArray, frames: IntArray, by_all: bool = False) -> FloatArray:
+    def _align_base_in_frames(self, q: FloatArray, frames: IntArray, by_all: bool = False) -> FloatArray:
         """Return q (nq,) for the frames (F,) with the root aligned with its markers, (F, nq); see `_align_base`."""
         whole, places = self.problem, self.problem.p_BM
         shown = whole.weights[np.minimum(frames, len(whole.weights) - 1)]

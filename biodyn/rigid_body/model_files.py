@@ -31,7 +31,7 @@ _KINDS = {
 _LARGEST = 1e12
 
 
-def _numbers(text: str | None, count: int, where: str, most: float = _LARGEST) -> FloatArray:
+def _read_numbers(text: str | None, count: int, where: str, most: float = _LARGEST) -> FloatArray:
     """Return the numbers of an attribute, zeros if it is missing; raise ModelError if one exceeds `most` in magnitude."""
     try:
         values = np.zeros(count) if text is None else np.array([float(x) for x in text.split()])
@@ -44,50 +44,50 @@ def _numbers(text: str | None, count: int, where: str, most: float = _LARGEST) -
     return values
 
 
-def _pose(element: ET.Element | None, where: str) -> tuple[FloatArray, FloatArray]:
+def _read_pose(element: ET.Element | None, where: str) -> tuple[FloatArray, FloatArray]:
     """Return R and p of an <origin> element with fixed-axis roll, pitch and yaw."""
     if element is None:
         return np.eye(3), np.zeros(3)
-    angles = _numbers(element.get("rpy"), 3, f"rpy of {where}")
-    return Rotation.from_euler("xyz", angles).as_matrix(), _numbers(element.get("xyz"), 3, f"xyz of {where}")
+    angles = _read_numbers(element.get("rpy"), 3, f"rpy of {where}")
+    return Rotation.from_euler("xyz", angles).as_matrix(), _read_numbers(element.get("xyz"), 3, f"xyz of {where}")
 
 
-def _inertial(link: ET.Element, name: str) -> tuple[float, FloatArray, FloatArray]:
+def _read_inertial(link: ET.Element, name: str) -> tuple[float, FloatArray, FloatArray]:
     """Return mass, centre of mass and inertia in link axes."""
     inertial = link.find("inertial")
     if inertial is None:
         return 0.0, np.zeros(3), np.zeros((3, 3))
-    R, p = _pose(inertial.find("origin"), f"the inertial of '{name}'")
+    R, p = _read_pose(inertial.find("origin"), f"the inertial of '{name}'")
     mass, inertia = inertial.find("mass"), inertial.find("inertia")
     if mass is None or inertia is None:
         raise ModelError(f"The <inertial> of link '{name}' needs <mass> and <inertia>.")
     xx, xy, xz, yy, yz, zz = (
-        float(_numbers(inertia.get(key), 1, f"{key} of '{name}'")[0])
+        float(_read_numbers(inertia.get(key), 1, f"{key} of '{name}'")[0])
         for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     )
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return float(_numbers(mass.get("value"), 1, f"mass of '{name}'")[0]), p, R @ tensor @ R.T
+    return float(_read_numbers(mass.get("value"), 1, f"mass of '{name}'")[0]), p, R @ tensor @ R.T
 
 
-def _joint(element: ET.Element, name: str) -> Joint:
+def _read_joint(element: ET.Element, name: str) -> Joint:
     kind = element.get("type", "")
     if kind not in _KINDS:
         raise ModelError(f"Joint '{name}' has the unsupported type '{kind}'.", f"Supported types: {', '.join(_KINDS)}.")
     axis_element, limit = element.find("axis"), element.find("limit")
     if _KINDS[kind] in ("weld", "free"):
         return Joint(_KINDS[kind])
-    x, y, z = (1.0, 0.0, 0.0) if axis_element is None else _numbers(axis_element.get("xyz"), 3, f"axis of '{name}'")
+    x, y, z = (
+        (1.0, 0.0, 0.0) if axis_element is None else _read_numbers(axis_element.get("xyz"), 3, f"axis of '{name}'")
+    )
     axis: Vector3 = (float(x), float(y), float(z))
     if limit is None or kind == "continuous":
         return Joint(_KINDS[kind], axis)
-    lower, upper = (_numbers(limit.get(key), 1, f"{key} of '{name}'", np.inf) for key in ("lower", "upper"))
+    lower, upper = (_read_numbers(limit.get(key), 1, f"{key} of '{name}'", np.inf) for key in ("lower", "upper"))
     return Joint(_KINDS[kind], axis, lower=tuple(lower), upper=tuple(upper))
 
 
 def from_urdf(
-    source: str | Path,
-    base: Literal["free", "weld"] = "free",
-    gravity_W: tuple[float, float, float] = GRAVITY_W,
+    source: str | Path, base: Literal["free", "weld"] = "free", gravity_W: tuple[float, float, float] = GRAVITY_W
 ) -> Multibody:
     """Return the model of a URDF file (a path) or of URDF text (starting with '<').
 
@@ -119,18 +119,18 @@ def from_urdf(
         carried[child.get("link", "")] = (joint, parent.get("link", ""))
     bodies = []
     for name, link in links.items():
-        mass, com, inertia = _inertial(link, name)
+        mass, com, inertia = _read_inertial(link, name)
         if name in carried:
             carrier, holder = carried[name]
-            R, p = _pose(carrier.find("origin"), f"joint '{carrier.get('name')}'")
-            made = _joint(carrier, carrier.get("name", ""))
+            R, p = _read_pose(carrier.find("origin"), f"joint '{carrier.get('name')}'")
+            made = _read_joint(carrier, carrier.get("name", ""))
             bodies.append(Body(name, None if holder == "world" else holder, made, R, p, mass, com, inertia))
         elif name != "world":
             bodies.append(Body(name, None, Joint(base), mass_kg=mass, com_m=com, inertia_com=inertia))
     return Multibody(tuple(bodies), gravity_W)
 
 
-def _text(values: FloatArray | tuple[float, ...]) -> str:
+def _format_numbers(values: FloatArray | tuple[float, ...]) -> str:
     return " ".join(repr(float(x)) for x in values)
 
 
@@ -177,11 +177,11 @@ def to_urdf(mb: Multibody, name: str = "model") -> str:
             made.set("type", "continuous" if kind == "revolute" and not bounded else kind)
             R, p = (body.R_PJ, body.p_PJ) if k == 0 else (np.eye(3), np.zeros(3))
             rpy = Rotation.from_matrix(R).as_euler("xyz")
-            ET.SubElement(made, "origin", xyz=_text(p), rpy=_text(rpy))
+            ET.SubElement(made, "origin", xyz=_format_numbers(p), rpy=_format_numbers(rpy))
             ET.SubElement(made, "parent", link=parent)
             ET.SubElement(made, "child", link=link)
             if axis is not None:
-                ET.SubElement(made, "axis", xyz=_text(axis))
+                ET.SubElement(made, "axis", xyz=_format_numbers(axis))
                 if bounded or kind == "prismatic":  # required in URDF; 1e9 = no limit
                     ends = {"lower": repr(float(max(low, -1e9))), "upper": repr(float(min(high, 1e9)))}
                     ET.SubElement(made, "limit", {"effort": "1e9", "velocity": "1e9", **ends})
@@ -195,7 +195,7 @@ def _add_link(robot: ET.Element, name: str, body: Body | None) -> None:
     if body is None or body.mass_kg == 0.0:
         return
     inertial = ET.SubElement(link, "inertial")
-    ET.SubElement(inertial, "origin", xyz=_text(body.com_m), rpy="0 0 0")
+    ET.SubElement(inertial, "origin", xyz=_format_numbers(body.com_m), rpy="0 0 0")
     ET.SubElement(inertial, "mass", value=repr(body.mass_kg))
     J = body.inertia_com
     names = {"ixx": J[0, 0], "ixy": J[0, 1], "ixz": J[0, 2], "iyy": J[1, 1], "iyz": J[1, 2], "izz": J[2, 2]}
@@ -219,10 +219,10 @@ def _mjcf_joints(joint: Joint, name: str, root: bool) -> list[dict[str, str]]:
         made = {
             "type": {"revolute": "hinge", "prismatic": "slide"}[kind],
             "name": name if len(parts) == 1 else f"{name}_{k + 1}",
-            "axis": _text(axis),
+            "axis": _format_numbers(axis),
         }
         if joint.lower and joint.upper and np.isfinite([joint.lower[k], joint.upper[k]]).all():
-            made["range"] = _text((joint.lower[k], joint.upper[k]))
+            made["range"] = _format_numbers((joint.lower[k], joint.upper[k]))
         result.append(made)
     return result
 
@@ -256,25 +256,25 @@ def _mjcf_segments(mb: Multibody) -> Iterator[_Segment]:
         parent, R, p = body.parent, body.R_PJ, body.p_PJ
         before = folded.pop(parent, None) if parent is not None else None
         if before is not None:
-            joints = [*(_joint_on_body(joint, R, p) for joint in before.joints), *joints]
+            joints = [*(_express_joint_on_body(joint, R, p) for joint in before.joints), *joints]
             parent, R, p = before.parent, before.R @ R, before.p + before.R @ p
         segment = _Segment(body, parent, R, p, joints)
         if body.mass_kg == 0.0 and joints:
-            _require_foldable(segment, children[body.name])
+            _require_mergeable_link(segment, children[body.name])
             folded[body.name] = segment
         else:
-            _require_one_rotation(segment)
+            _require_supported_rotation(segment)
             yield segment
 
 
-def _joint_on_body(joint: dict[str, str], R_LB: FloatArray, p_LB: FloatArray) -> dict[str, str]:
+def _express_joint_on_body(joint: dict[str, str], R_LB: FloatArray, p_LB: FloatArray) -> dict[str, str]:
     """Return a joint of a link in the frame of the body at R_LB, p_LB in the link."""
     place = np.array([float(x) for x in joint.get("pos", "0 0 0").split()])
     axis = np.array([float(x) for x in joint["axis"].split()])
-    return {**joint, "pos": _text(R_LB.T @ (place - p_LB)), "axis": _text(R_LB.T @ axis)}
+    return {**joint, "pos": _format_numbers(R_LB.T @ (place - p_LB)), "axis": _format_numbers(R_LB.T @ axis)}
 
 
-def _require_foldable(link: _Segment, children: int) -> None:
+def _require_mergeable_link(link: _Segment, children: int) -> None:
     if children != 1 or any("axis" not in joint for joint in link.joints):
         raise ModelError(
             f"MuJoCo requires that every moving body has mass. '{link.body.name}' has none, and carries {children} "
@@ -283,7 +283,7 @@ def _require_foldable(link: _Segment, children: int) -> None:
         )
 
 
-def _require_one_rotation(segment: _Segment) -> None:
+def _require_supported_rotation(segment: _Segment) -> None:
     kinds = [joint["type"] for joint in segment.joints]
     if "ball" in kinds and len(kinds) > 1:
         raise ModelError(
@@ -308,7 +308,7 @@ def to_mjcf(mb: Multibody, name: str = "model") -> str:
     """
     root = ET.Element("mujoco", model=name)
     ET.SubElement(root, "compiler", angle="radian", inertiafromgeom="false", balanceinertia="false")
-    option = ET.SubElement(root, "option", gravity=_text(mb.gravity_W))
+    option = ET.SubElement(root, "option", gravity=_format_numbers(mb.gravity_W))
     ET.SubElement(option, "flag", constraint="disable", contact="disable")
     world = ET.SubElement(root, "worldbody")
     elements: dict[str | None, ET.Element] = {None: world}
@@ -316,8 +316,8 @@ def to_mjcf(mb: Multibody, name: str = "model") -> str:
         body = segment.body
         x, y, z, w = Rotation.from_matrix(segment.R).as_quat()
         element = ET.SubElement(elements[segment.parent], "body", name=body.name)
-        element.set("pos", _text(segment.p))
-        element.set("quat", _text((w, x, y, z)))
+        element.set("pos", _format_numbers(segment.p))
+        element.set("quat", _format_numbers((w, x, y, z)))
         for attributes in segment.joints:
             ET.SubElement(element, "joint", attributes)
         if body.mass_kg > 0.0:
@@ -326,9 +326,9 @@ def to_mjcf(mb: Multibody, name: str = "model") -> str:
             ET.SubElement(
                 element,
                 "inertial",
-                pos=_text(body.com_m),
+                pos=_format_numbers(body.com_m),
                 mass=repr(body.mass_kg),
-                fullinertia=_text(entries),
+                fullinertia=_format_numbers(entries),
             )
         elements[body.name] = element
     ET.indent(root)

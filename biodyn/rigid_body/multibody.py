@@ -483,7 +483,7 @@ class Multibody:
         return self._v_slices[self.body_index(name)]
 
     @cached_property
-    def paths(self) -> BoolArray:
+    def moving_coordinates(self) -> BoolArray:
         """Return a mask (B, nv) of the velocity coordinates that move each body: of its joint and of its
         ancestors."""
         result = np.zeros((len(self.bodies), self.nv), dtype=np.bool_)
@@ -494,7 +494,7 @@ class Multibody:
         return result
 
     @cached_property
-    def without_gravity(self) -> Tree:
+    def tree_without_gravity(self) -> Tree:
         """Return the tree without gravity."""
         return self.tree._replace(gravity_W=np.zeros(3))
 

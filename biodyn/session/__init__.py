@@ -2,10 +2,11 @@
 
 In: a walking trial (path or `Recording`) and the files near it. Out: its static trial, already read, with the reasons for and
 against every candidate (`find_static`); the other recordings of its session (`session_of`); and the `Role` of a file by its
-motion, names and header: static, functional, walk, run, other (`judge_role` for the files of a study, `recording_role` for one
-file).
+motion, names and header: static, functional, walk, run, other (`determine_role` for the files of a study, `recording_role` for
+one file).
 `choose_static` selects the static trial for a single walk and for a study (`static_fits` checks a single candidate);
-`another_person` checks a static trial that the user gives. Only distances and ranges of markers are computed, from previews.
+`other_person_warning` checks a static trial that the user gives. Only distances and ranges of markers are computed, from
+previews.
 
 Read `words` first (splits names into words of known kinds, which are data in `library/session/`), then `role` (motion and role
 of a recording), `same_person` (comparison of persons by stored parameters and names; folders near a walk), `statics` (search
@@ -13,16 +14,23 @@ and choice of the static trial), and `companions` (the session). For a whole fol
 (the person of each recording), `labels` (session and condition).
 """
 
-from biodyn.session.companions import Companion, SessionFiles, recording_role, session_of
-from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, preview_of_file, read_motion_facts
-from biodyn.session.statics import (
+from biodyn.session.companions import Companion, SessionFiles, find_session_files, recording_role
+from biodyn.session.recording_role import (
+    MotionFacts,
+    Role,
+    TrialNames,
+    determine_role,
+    preview_of_file,
+    read_motion_facts,
+)
+from biodyn.session.static_trials import (
     StaticCandidate,
     StaticSearch,
-    another_person,
     choose_static,
     find_static,
-    judge_static,
-    same_body,
+    on_same_body,
+    other_person_warning,
+    score_static_candidate,
     static_candidates,
     static_fits,
     typical_motion_m,
@@ -36,16 +44,16 @@ __all__ = [
     "StaticCandidate",
     "StaticSearch",
     "TrialNames",
-    "another_person",
     "choose_static",
+    "determine_role",
+    "find_session_files",
     "find_static",
-    "judge_role",
-    "judge_static",
+    "on_same_body",
+    "other_person_warning",
     "preview_of_file",
     "read_motion_facts",
     "recording_role",
-    "same_body",
-    "session_of",
+    "score_static_candidate",
     "static_candidates",
     "static_fits",
     "typical_motion_m",

@@ -15,10 +15,17 @@ from typing import Literal
 from biodyn.errors import InputFileError
 from biodyn.io import read_facts
 from biodyn.recording import FileFacts, Markers
-from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, preview_of_file, read_motion_facts
-from biodyn.session.same_person import Neighbours, compare_persons
-from biodyn.session.statics import MAX_HEADERS, SAME_BODY_M, body_difference_m, static_candidates
-from biodyn.session.words import split_name
+from biodyn.session.name_tokens import split_name
+from biodyn.session.person_comparison import NeighbouringFiles, compare_persons
+from biodyn.session.recording_role import (
+    MotionFacts,
+    Role,
+    TrialNames,
+    determine_role,
+    preview_of_file,
+    read_motion_facts,
+)
+from biodyn.session.static_trials import MAX_HEADERS, SAME_BODY_M, body_difference_m, static_candidates
 
 Use = Literal["static", "functional", "walk", "other", "stranger", "unreadable"]
 
@@ -63,7 +70,7 @@ class SessionFiles:
         return tuple(sorted(self.of("static"), key=lambda c: -c.worth))
 
 
-def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:
+def find_session_files(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:
     """Find the recordings of the session of a walk, near its file or among files known to be of its person and day.
 
     Only headers and previews are read, in about ten milliseconds per file. Raises InputFileError if `walk` cannot be read.
@@ -71,7 +78,7 @@ def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MA
     path = Path(walk)
     facts, markers = read_facts(path), preview_of_file(path).markers
     paths = [p for p in (among or static_candidates(path, max_headers=max_files)) if p.resolve() != path.resolve()]
-    neighbours = None if among else Neighbours([path, *paths])
+    neighbours = None if among else NeighbouringFiles([path, *paths])
     companions = tuple(_read_companion(facts, markers, other, neighbours) for other in paths)
     motion = read_motion_facts(path)
     walk_itself = Companion(path, "walk", "the walk itself", calibration_worth(motion))
@@ -83,7 +90,7 @@ def recording_role(facts: FileFacts) -> tuple[Role, str]:
     folders = 2  # levels above a file with names that may state its role
     parts = facts.path.resolve().parent.parts[1:]
     names = TrialNames(split_name(facts.path.stem), tuple(split_name(name) for name in parts[-folders:]))
-    return judge_role(names, facts, motion=partial(read_motion_facts, facts.path))
+    return determine_role(names, facts, motion=partial(read_motion_facts, facts.path))
 
 
 def calibration_worth(motion: MotionFacts | None) -> float:
@@ -95,7 +102,7 @@ def calibration_worth(motion: MotionFacts | None) -> float:
     return length / (1.0 + motion.quiet.movement_m / sway_m)
 
 
-def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighbours | None) -> Companion:
+def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: NeighbouringFiles | None) -> Companion:
     try:
         facts = read_facts(path)
         strange, _, _ = compare_persons(walk, facts, neighbours)

@@ -18,15 +18,15 @@ from pathlib import Path
 from biodyn.errors import InputFileError
 from biodyn.io import file_sha256, read_facts
 from biodyn.io.b3d import SeveralTrialsError
-from biodyn.io.ground_forces import bare_name
+from biodyn.io.ground_forces import strip_content_words
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.qualisys_mat import SUFFIX as MAT_SUFFIX
 from biodyn.io.qualisys_mat import holds_measurement
-from biodyn.io.tables.column_map import map_file
-from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, exports_trajectories
-from biodyn.library.load import load_table
+from biodyn.io.tables.column_map import column_map_file
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, contains_trajectories
+from biodyn.library.toml_files import load_table
 from biodyn.recording import FileFacts
-from biodyn.session.same_person import is_folder
+from biodyn.session.person_comparison import is_folder
 
 # A folder with one of these files is a result folder of biodyn and contains no recordings to analyse.
 RESULT_MARKS = ("study.json", "run.json")
@@ -64,11 +64,11 @@ def take_inventory(
     is_named: returns whether study.toml lists a spreadsheet. on_model: whether coordinates (.mot, .sto) are recordings.
     """
 
-    def holds(path: Path) -> bool:
+    def may_be_recording(path: Path) -> bool:
         """Return whether a file may be a recording."""
         suffix = path.suffix.lower()
         if suffix in SPREADSHEET_SUFFIXES:
-            return is_named(path) or map_file(root / path) is not None or exports_trajectories(root / path)
+            return is_named(path) or column_map_file(root / path) is not None or contains_trajectories(root / path)
         if suffix == MAT_SUFFIX:
             return holds_measurement(root / path)
         return suffix in _ALWAYS or (suffix in TABLE_SUFFIXES and on_model)
@@ -77,7 +77,7 @@ def take_inventory(
         what = "is not a folder" if root.exists() else "does not exist"
         raise InputFileError(f"'{root}' {what}; the folder of a study is expected.", "Check the path.")
     passed: list[tuple[Path, str]] = []
-    paths = sorted(_recording_paths(root, holds, passed))
+    paths = sorted(_recording_paths(root, may_be_recording, passed))
     if not paths and (closed := next((why for path, why in passed if path == Path()), "")):
         raise InputFileError(f"'{root}': {closed}", "Check the permissions.")
     twins = _find_copies(root, paths)
@@ -98,7 +98,7 @@ def _read_facts(root: Path, path: Path) -> FoundFile | str:
         return FoundFile(path, trouble=f"'{path}' is a link to a file that does not exist.")
     try:
         facts = read_facts(root / path)
-        if path.suffix.lower() not in _ALWAYS and _is_forces(path, facts):
+        if path.suffix.lower() not in _ALWAYS and _holds_only_forces(path, facts):
             return "It contains the ground forces of the motion with the same name."
         return FoundFile(path, facts)
     except SeveralTrialsError as error:
@@ -115,7 +115,7 @@ def _read_facts(root: Path, path: Path) -> FoundFile | str:
         )
 
 
-def _is_forces(path: Path, facts: FileFacts) -> bool:
+def _holds_only_forces(path: Path, facts: FileFacts) -> bool:
     """Return whether a table holds ground forces and no motion; unknown columns may look like coordinates."""
     if path.suffix.lower() not in TABLE_SUFFIXES or not facts.plate_count:
         return not facts.has_motion
@@ -154,10 +154,10 @@ def _find_conversions(paths: list[Path]) -> dict[Path, Path]:
     conversions: dict[Path, Path] = {}
     for path in sorted(paths, key=lambda path: (SUFFIXES.index(path.suffix.lower()), path)):
         if path.suffix.lower() in TABLE_SUFFIXES:
-            markers = bare.get(path.parent / bare_name(path.stem))
+            markers = bare.get(path.parent / strip_content_words(path.stem))
             conversions |= {} if markers is None else {path: markers}
             continue
-        bare.setdefault(path.parent / bare_name(path.stem), path)
+        bare.setdefault(path.parent / strip_content_words(path.stem), path)
         original = first.setdefault(path.parent / path.stem.casefold(), path)
         if original.suffix.lower() != path.suffix.lower():
             conversions[path] = original
@@ -210,7 +210,7 @@ def _recording_paths(root: Path, holds: IsRecording, passed: list[tuple[Path, st
             path = folder / entry.name
             if is_folder(entry):
                 if entry.is_symlink():
-                    linked += [path] if not _leads_up(root, path) else []
+                    linked += [path] if not _leads_to_ancestor(root, path) else []
                 elif not entry.name.startswith("."):
                     waiting.append(path)
                 else:
@@ -219,6 +219,6 @@ def _recording_paths(root: Path, holds: IsRecording, passed: list[tuple[Path, st
                 yield path
 
 
-def _leads_up(root: Path, path: Path) -> bool:
+def _leads_to_ancestor(root: Path, path: Path) -> bool:
     """Return whether a link leads to a folder that contains the whole study and must not be followed."""
     return root.resolve().is_relative_to((root / path).resolve())

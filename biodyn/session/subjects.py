@@ -24,10 +24,10 @@ from pathlib import Path
 
 from biodyn.recording import FileFacts
 from biodyn.session.inventory import FoundFile
-from biodyn.session.role import read_motion_facts
-from biodyn.session.same_person import different_measures, without_role_words
-from biodyn.session.statics import same_body
-from biodyn.session.words import Kind, Token, load_vocabulary, plain_text, split_name
+from biodyn.session.name_tokens import Kind, Token, load_vocabulary, plain_text, split_name
+from biodyn.session.person_comparison import measure_difference_reason, without_role_words
+from biodyn.session.recording_role import read_motion_facts
+from biodyn.session.static_trials import on_same_body
 
 PERSON_KINDS: tuple[Kind, ...] = ("subject", "code", "number")
 # Kinds of folders between a person and the trials, or between a laboratory and its people.
@@ -94,7 +94,7 @@ def looks_static(file: FoundFile) -> bool:
     return declared or any(token.kind == "static" for name in names for token in split_name(name))
 
 
-def is_passing(name: str) -> bool:
+def has_only_trial_kind(name: str) -> bool:
     """Return whether the name of a folder only states a kind of trial."""
     words = split_name(name)
     return bool(words) and all(token.kind in PASSING for token in words)
@@ -102,35 +102,35 @@ def is_passing(name: str) -> bool:
 
 def surrounding_folders(p: SubjectAssignment) -> tuple[str, ...]:
     """Return the folders of a file without those that state only a kind of trial."""
-    return tuple(name for name in p.folders if not is_passing(name))
+    return tuple(name for name in p.folders if not has_only_trial_kind(name))
 
 
-def letters_only(text: str) -> str:
+def letters_and_digits_only(text: str) -> str:
     """Return letters and digits in lower case without accents, because files store 'Emile' for 'Émile'."""
     apart = unicodedata.normalize("NFKD", plain_text(text).casefold())
     return "".join(c for c in apart if c.isalnum())
 
 
-def stored_names(files: Sequence[FoundFile]) -> dict[Path, str]:
+def stored_subject_names(files: Sequence[FoundFile]) -> dict[Path, str]:
     """Return the stored subject names, except names of templates with bodies of different size."""
     names: dict[Path, str] = {}
     bodies: dict[str, FileFacts] = {}
     templates: set[str] = set()
     for file in files:
         name = without_role_words(file.facts.subject) if file.facts is not None else ""
-        key = letters_only(name)
+        key = letters_and_digits_only(name)
         if file.facts is None or len(key) < 2 or key in load_vocabulary()["nobody"]:
             continue
         names[file.path] = name
         other = bodies.get(key)
         if other is None or (other.mass_kg is None and other.height_m is None):
             bodies[key] = file.facts
-        elif _another_body(other, file.facts):
+        elif _has_other_body(other, file.facts):
             templates.add(key)
-    return {path: name for path, name in names.items() if letters_only(name) not in templates}
+    return {path: name for path, name in names.items() if letters_and_digits_only(name) not in templates}
 
 
-def _another_body(mine: FileFacts, theirs: FileFacts) -> bool:
+def _has_other_body(mine: FileFacts, theirs: FileFacts) -> bool:
     another_body = 0.1  # relative difference of mass or height: larger than the change of one person between visits
     pairs = ((mine.mass_kg, theirs.mass_kg), (mine.height_m, theirs.height_m))
     return any(a is not None and b is not None and abs(a - b) > another_body * a for a, b in pairs)
@@ -140,26 +140,26 @@ def match_known_names(assignment: SubjectAssignment, names: Iterable[str]) -> Su
     """Assign the longest of the names with which the name of a folder or of the file starts."""
     best: tuple[int, int, SubjectAssignment] | None = None
     for name in names:
-        if len(letters_only(name)) < 2:
+        if len(letters_and_digits_only(name)) < 2:
             continue
         for level, text in enumerate(map(plain_text, assignment.folders)):
-            end = begins_with(text, name)
+            end = end_of_leading_name(text, name)
             if end and (best is None or (len(name), -level) > best[:2]):
                 named = replace(assignment, label=text[:end].strip("_- ."), level=level, span=(0, end))
                 best = (len(name), -level, replace(named, source="the folder's and the stored name"))
-        end = begins_with(assignment.stem, name)
+        end = end_of_leading_name(assignment.stem, name)
         if end and (best is None or (len(name), -99) > best[:2]):
             named = replace(assignment, label=assignment.stem[:end].strip("_- ."), stem_spans=((0, end),))
             best = (len(name), -99, replace(named, source="the file's and the stored name"))
     return best[2] if best is not None else assignment
 
 
-def begins_with(text: str, name: str) -> int:
+def end_of_leading_name(text: str, name: str) -> int:
     """Return the end of a name at the start of a text, ignoring separators: 5 for 'S4 AM Cal' and 'S4-AM'; 0 without a match."""
-    wanted = letters_only(name)
+    wanted = letters_and_digits_only(name)
     i = 0
     for position, character in enumerate(text):
-        for letter in letters_only(character):
+        for letter in letters_and_digits_only(character):
             if i >= len(wanted) or letter != wanted[i]:
                 return 0
             i += 1
@@ -190,10 +190,10 @@ def is_one_person(code: str, files: Sequence[FoundFile], stored: dict[Path, str]
     names: dict[str, list[FileFacts]] = defaultdict(list)
     for file in files:
         if file.facts is not None and file.path in stored:
-            names[letters_only(stored[file.path])].append(file.facts)
+            names[letters_and_digits_only(stored[file.path])].append(file.facts)
     if len(names) < 2:
         return True
-    named = sum(len(facts) for name, facts in names.items() if letters_only(code) in name)
+    named = sum(len(facts) for name, facts in names.items() if letters_and_digits_only(code) in name)
     if 2 * named > sum(map(len, names.values())):
         return True
     first, *others = (facts[0] for facts in names.values())
@@ -202,7 +202,7 @@ def is_one_person(code: str, files: Sequence[FoundFile], stored: dict[Path, str]
 
 def _is_same_body(mine: FileFacts, theirs: FileFacts) -> bool:
     """Return whether both files store the same body measures."""
-    return mine.mass_kg is not None and theirs.mass_kg is not None and not different_measures(mine, theirs)
+    return mine.mass_kg is not None and theirs.mass_kg is not None and not measure_difference_reason(mine, theirs)
 
 
 def siblings_are_same_person(
@@ -218,7 +218,7 @@ def siblings_are_same_person(
 def stored_person(files: Sequence[FoundFile], stored: dict[Path, str]) -> tuple[str, float] | None:
     """Return the stored name and mass (kg) of the files; None if none are stored or they differ."""
     people = {
-        (letters_only(stored[f.path]), f.facts.mass_kg)
+        (letters_and_digits_only(stored[f.path]), f.facts.mass_kg)
         for f in files
         if f.facts is not None and f.path in stored and f.facts.mass_kg is not None
     }
@@ -235,7 +235,7 @@ def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssi
         others = standing_files(b)
         walks = [path for path in _path_list(b) if path not in others]
         if statics and walks:
-            return same_body(walks[0], statics[0])
+            return on_same_body(walks[0], statics[0])
     return None
 
 
@@ -255,13 +255,13 @@ def _is_standing(path: Path) -> bool:
     return motion is not None and motion.kind == "standing"
 
 
-def speak_against_one(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
+def contradict_one_person(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
     """Return whether the stored body measures differ or, if none are stored, most point labels."""
     least_common_labels = 0.5
     groups = [[p.file.facts for p in group if p.file.facts is not None] for group in (mine, theirs)]
     measured = [next((f for f in facts if f.mass_kg is not None), None) for facts in groups]
     if measured[0] is not None and measured[1] is not None:
-        return bool(different_measures(measured[0], measured[1]))
+        return bool(measure_difference_reason(measured[0], measured[1]))
     a, b = (frozenset[str]().union(*(f.labels for f in facts)) for facts in groups)
     return bool(a and b) and len(a & b) < least_common_labels * min(len(a), len(b))
 
@@ -280,7 +280,7 @@ def name_by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str
         parents[folders[-1]].add(folders[:-1])
     checked: dict[tuple[tuple[str, ...], str], bool] = {}
 
-    def matches_rule(folders: tuple[str, ...], token: Token) -> bool:
+    def is_person_folder(folders: tuple[str, ...], token: Token) -> bool:
         key = (folders, token.text)
         if key not in checked:
             counts = token.kind == "number" and _counts_sessions(folders, token, parents[folders[-1]])
@@ -288,22 +288,22 @@ def name_by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str
             checked[key] = is_one_person(token.text, under[folders], stored) and not counts and not same
         return checked[key]
 
-    def find(p: SubjectAssignment) -> SubjectAssignment:
+    def assign_by_folder(p: SubjectAssignment) -> SubjectAssignment:
         for kind in PERSON_KINDS:
             for level, name in enumerate(p.folders):
                 for token in split_name(name):
-                    is_year = _YEAR.fullmatch(name) and not all(map(is_passing, p.folders[level + 1 :]))
+                    is_year = _YEAR.fullmatch(name) and not all(map(has_only_trial_kind, p.folders[level + 1 :]))
                     if (
                         token.kind == kind
                         and not is_year
                         and may_name_person(token, level)
-                        and matches_rule(p.folders[: level + 1], token)
+                        and is_person_folder(p.folders[: level + 1], token)
                     ):
                         named = replace(p, label=token.text, level=level, span=(token.start, token.end))
                         return replace(named, source="the folder's name")
         return p
 
-    return [p if p.label else find(p) for p in assignments]
+    return [p if p.label else assign_by_folder(p) for p in assignments]
 
 
 def may_name_person(token: Token, level: int) -> bool:
@@ -330,11 +330,11 @@ def name_by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectA
             if looks_static(p.file):
                 with_static.add(p.folders[: level + 1])
 
-    def find(p: SubjectAssignment) -> SubjectAssignment:
+    def assign_by_plain_folder(p: SubjectAssignment) -> SubjectAssignment:
         levels = [
             level
             for level, name in enumerate(p.folders)
-            if not is_passing(name) and len(parents[plain_text(name).casefold()]) == 1
+            if not has_only_trial_kind(name) and len(parents[plain_text(name).casefold()]) == 1
         ]
         levels = [level for level in levels if p.folders[: level + 1] in with_static] or levels
         if not levels:
@@ -342,7 +342,7 @@ def name_by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectA
         name = plain_text(p.folders[levels[-1]])
         return replace(p, label=name, level=levels[-1], span=(0, len(name)), source="the folder's name")
 
-    return [p if p.label else find(p) for p in assignments]
+    return [p if p.label else assign_by_plain_folder(p) for p in assignments]
 
 
 def name_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
@@ -361,7 +361,7 @@ def name_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssign
             folders = {p.folders[: level + 1] for p in files}
             if len(folders) != 1:
                 break
-            if len(people[folders.pop()]) == 1 and not is_passing(files[0].folders[level]):
+            if len(people[folders.pop()]) == 1 and not has_only_trial_kind(files[0].folders[level]):
                 folder_levels[label] = level
                 break
     return [
@@ -372,7 +372,7 @@ def name_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssign
     ]
 
 
-def _stem_person(p: SubjectAssignment) -> Token | None:
+def _person_token_of_stem(p: SubjectAssignment) -> Token | None:
     words = split_name(p.stem)
     for token in words:
         if token.kind == "subject":
@@ -388,26 +388,26 @@ def name_by_stems(assignments: list[SubjectAssignment], stored: dict[Path, str])
         if not p.label:
             groups[surrounding_folders(p)].append(p)
     accepted: dict[tuple[str, ...], frozenset[Kind]] = {
-        around: frozenset(kind for kind in PERSON_KINDS if _names_people(group, kind, stored))
+        around: frozenset(kind for kind in PERSON_KINDS if _tokens_name_people(group, kind, stored))
         for around, group in groups.items()
     }
 
-    def find(p: SubjectAssignment) -> SubjectAssignment:
-        token = None if p.label else _stem_person(p)
+    def assign_by_stem(p: SubjectAssignment) -> SubjectAssignment:
+        token = None if p.label else _person_token_of_stem(p)
         if token is None or token.kind not in accepted[surrounding_folders(p)]:
             return p
         named = replace(p, label=token.text, stem_spans=((token.start, token.end),))
         return replace(named, source="the file's name")
 
-    return [find(p) for p in assignments]
+    return [assign_by_stem(p) for p in assignments]
 
 
-def _names_people(group: Sequence[SubjectAssignment], kind: Kind, stored: dict[Path, str]) -> bool:
+def _tokens_name_people(group: Sequence[SubjectAssignment], kind: Kind, stored: dict[Path, str]) -> bool:
     """Return whether tokens of this kind in the file names of a folder name people, not conditions or trials."""
     by_value: dict[str, list[SubjectAssignment]] = defaultdict(list)
     without = []
     for p in group:
-        token = _stem_person(p)
+        token = _person_token_of_stem(p)
         if token is not None and token.kind == kind:
             by_value[token.text.casefold()].append(p)
         elif token is None:
@@ -436,13 +436,15 @@ def name_by_static_trials(assignments: list[SubjectAssignment]) -> list[SubjectA
         if not p.label:
             groups[surrounding_folders(p)].append(p)
     leads = {
-        around: {letters_only(lead[0]) for p in group if looks_static(p.file) and (lead := _leading_words(p))}
+        around: {
+            letters_and_digits_only(lead[0]) for p in group if looks_static(p.file) and (lead := _leading_words(p))
+        }
         for around, group in groups.items()
     }
 
-    def find(p: SubjectAssignment) -> SubjectAssignment:
+    def assign_by_static_trial(p: SubjectAssignment) -> SubjectAssignment:
         known = leads.get(surrounding_folders(p), set())
-        leading = [lead for lead in _leading_words(p) if letters_only(lead) in known]
+        leading = [lead for lead in _leading_words(p) if letters_and_digits_only(lead) in known]
         if p.label or len(known) < 2 or not leading:
             return p
         return replace(
@@ -452,7 +454,7 @@ def name_by_static_trials(assignments: list[SubjectAssignment]) -> list[SubjectA
             source="the start of the file's name, as in its static trial",
         )
 
-    return [find(p) for p in assignments]
+    return [assign_by_static_trial(p) for p in assignments]
 
 
 def _leading_words(p: SubjectAssignment) -> list[str]:
@@ -475,7 +477,7 @@ def find_repeated_spans(p: SubjectAssignment, name: str) -> tuple[tuple[int, int
     spans = list(p.stem_spans)
     folder = "" if p.level is None else plain_text(p.folders[p.level])[slice(*p.span)]
     for text in filter(None, {p.label, name, folder}):
-        end = begins_with(p.stem, text)
+        end = end_of_leading_name(p.stem, text)
         spans += [(0, end)] if end else []
         spans += [
             (t.start, t.end)
@@ -490,7 +492,7 @@ _KEY = re.compile(r"(?:^|_)([a-zA-Z]+)-([^_\W]+)")
 
 def _match_folder(p: SubjectAssignment, name: str) -> SubjectAssignment:
     """Assign a given name; a folder with this name, else one named as a person, becomes the folder of the person."""
-    levels = [i for i, text in enumerate(p.folders) if letters_only(text) == letters_only(name)]
+    levels = [i for i, text in enumerate(p.folders) if letters_and_digits_only(text) == letters_and_digits_only(name)]
     levels += [
         i
         for i, text in enumerate(p.folders)
@@ -523,24 +525,24 @@ def _name_like_neighbours(assignments: list[SubjectAssignment]) -> list[SubjectA
             for level in range(len(p.folders) + 1):
                 people[p.folders[:level]].setdefault(p.label, p)
 
-    def find(p: SubjectAssignment) -> SubjectAssignment:
+    def assign_like_neighbours(p: SubjectAssignment) -> SubjectAssignment:
         folders = p.folders
-        while not people[folders] and folders and is_passing(folders[-1]):
+        while not people[folders] and folders and has_only_trial_kind(folders[-1]):
             folders = folders[:-1]
         if len(people[folders]) != 1:
             return p
         ((label, mate),) = people[folders].items()
-        if speak_against_one([mate], [p]):
+        if contradict_one_person([mate], [p]):
             return p
         return replace(p, label=label, source="the only person of its folder")
 
-    return [p if p.label else find(p) for p in assignments]
+    return [p if p.label else assign_like_neighbours(p) for p in assignments]
 
 
 def _site_folders(p: SubjectAssignment) -> tuple[str, ...]:
     """Return the folders above the person's that state more than a kind of trial."""
     above = p.folders if p.level is None else p.folders[: p.level]
-    return tuple(plain_text(name) for name in above if not is_passing(name))
+    return tuple(plain_text(name) for name in above if not has_only_trial_kind(name))
 
 
 def assign_subjects(files: Sequence[FoundFile], root_name: str, given: Mapping[Path, str]) -> list[SubjectAssignment]:
@@ -548,8 +550,8 @@ def assign_subjects(files: Sequence[FoundFile], root_name: str, given: Mapping[P
 
     root_name: name of the study folder. given: persons of files by study.toml.
     """
-    stored = stored_names(files)
-    known = {letters_only(name): name for name in stored.values()}
+    stored = stored_subject_names(files)
+    known = {letters_and_digits_only(name): name for name in stored.values()}
     assignments = [SubjectAssignment(file, keys=_bids_keys(file.path)) for file in files]
     assignments = [
         _match_folder(p, given[p.file.path]) if p.file.path in given else _name_by_bids(p) for p in assignments
@@ -558,7 +560,7 @@ def assign_subjects(files: Sequence[FoundFile], root_name: str, given: Mapping[P
     assignments = name_by_folders(assignments, stored)
     assignments = name_by_stems(assignments, stored)
     assignments = [match_stored_name(p, stored) for p in assignments]
-    known |= {letters_only(p.label): p.label for p in assignments if p.label}
+    known |= {letters_and_digits_only(p.label): p.label for p in assignments if p.label}
     assignments = [p if p.label else match_known_names(p, known.values()) for p in assignments]
     assignments = name_by_static_trials(assignments)
     assignments = _name_like_neighbours(assignments)
@@ -584,7 +586,7 @@ def join_subjects(assignments: Sequence[SubjectAssignment]) -> list[Subject]:
     """Join the files of each person; equal labels at two sites are two people if any evidence indicates so."""
     by_label: dict[str, list[SubjectAssignment]] = defaultdict(list)
     for p in assignments:
-        by_label[letters_only(p.label) or p.label].append(p)
+        by_label[letters_and_digits_only(p.label) or p.label].append(p)
     people = []
     for members in by_label.values():
         clusters: list[list[SubjectAssignment]] = []
@@ -593,18 +595,18 @@ def join_subjects(assignments: Sequence[SubjectAssignment]) -> list[Subject]:
             by_place[p.site, _own_folder(p, members)].append(p)
         for place in sorted(by_place):
             group = by_place[place]
-            mates = [c for c in clusters if not _are_different(c, group)]
+            mates = [c for c in clusters if not _are_different_people(c, group)]
             if mates:
                 mates[0].extend(group)
             else:
                 clusters.append(list(group))
         for cluster in clusters:
             sites = tuple(sorted({p.site for p in cluster}))
-            people.append(Subject(_most_common(p.label for p in cluster), sites, tuple(cluster)))
+            people.append(Subject(_most_common_label(p.label for p in cluster), sites, tuple(cluster)))
     return people
 
 
-def _most_common(labels: Iterable[str]) -> str:
+def _most_common_label(labels: Iterable[str]) -> str:
     return min(Counter(labels).items(), key=lambda item: (-item[1], item[0]))[0]
 
 
@@ -620,10 +622,10 @@ def _own_folder(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> s
 def _stored_names(group: Sequence[SubjectAssignment]) -> set[str]:
     """Return the subject names stored in the files of a group."""
     facts = [p.file.facts for p in group if p.file.facts is not None]
-    return {letters_only(without_role_words(f.subject)) for f in facts} - {""}
+    return {letters_and_digits_only(without_role_words(f.subject)) for f in facts} - {""}
 
 
-def _are_different(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
+def _are_different_people(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
     a, b = mine[0], theirs[0]
     if BY_USER in (a.source, b.source):
         return False
@@ -634,7 +636,7 @@ def _are_different(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAs
         return True
     names = [_stored_names(group) for group in (mine, theirs)]
     unknown = bool(kinds - set(PASSING))
-    if unknown and speak_against_one(mine, theirs):
+    if unknown and contradict_one_person(mine, theirs):
         return True
     same_body = bodies_agree(mine, theirs) if unknown else None
     if same_body is not None:
@@ -643,4 +645,4 @@ def _are_different(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAs
     own_statics = all(standing_files(group) for group in (mine, theirs))
     if unknown and own_statics and not names[0] & names[1]:
         return True
-    return speak_against_one(mine, theirs)
+    return contradict_one_person(mine, theirs)

@@ -31,15 +31,15 @@ from biodyn.statistics.gait_measures import (
     symmetry_angle,
     symmetry_index,
 )
-from biodyn.statistics.mixed import MixedModel, MixedTerm, MixedTest, mixed_model
-from biodyn.statistics.repeatability import Intraclass, Repeatability, assess_repeatability
+from biodyn.statistics.mixed_models import MixedModel, MixedTerm, MixedTest, fit_mixed_model
+from biodyn.statistics.repeatability import IntraclassCorrelation, Repeatability, assess_repeatability
 
 __all__ = [
     "Comparison",
     "EffectSize",
     "GaitDeviationIndex",
     "GroupComparison",
-    "Intraclass",
+    "IntraclassCorrelation",
     "MixedModel",
     "MixedTerm",
     "MixedTest",
@@ -52,11 +52,11 @@ __all__ = [
     "curve_difference",
     "find_typical_cycle",
     "fit_deviation_index",
+    "fit_mixed_model",
     "gait_profile_score",
     "gait_variable_score",
     "hedges_g",
     "holm_adjusted",
-    "mixed_model",
     "multiple_correlation",
     "paired_dz",
     "symmetry_angle",

@@ -49,7 +49,7 @@ def hedges_g(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE
     _require_variance(pooled, np.concatenate([a, b]))
     per_t = math.sqrt(1.0 / len(a) + 1.0 / len(b))
     d = float(a.mean() - b.mean()) / pooled
-    low, high = _noncentrality(d / per_t, m, confidence)
+    low, high = _noncentrality_limits(d / per_t, m, confidence)
     j = math.exp(float(gammaln(m / 2.0) - gammaln((m - 1) / 2.0))) / math.sqrt(m / 2.0)
     return EffectSize("Hedges g", j * d, j * low * per_t, j * high * per_t)
 
@@ -64,7 +64,7 @@ def paired_dz(differences: ArrayLike, confidence: float = CONFIDENCE) -> EffectS
     deviation = float(x.std(ddof=1))
     _require_variance(deviation, x)
     dz, per_t = float(x.mean()) / deviation, 1.0 / math.sqrt(len(x))
-    low, high = _noncentrality(dz / per_t, len(x) - 1, confidence)
+    low, high = _noncentrality_limits(dz / per_t, len(x) - 1, confidence)
     return EffectSize("dz", dz, low * per_t, high * per_t)
 
 
@@ -76,19 +76,19 @@ def _require_variance(deviation: float, values: np.ndarray) -> None:
         )
 
 
-def _noncentrality(t: float, df: int, confidence: float) -> tuple[float, float]:
+def _noncentrality_limits(t: float, df: int, confidence: float) -> tuple[float, float]:
     """Return confidence limits of the noncentrality parameter of an observed t (df)."""
     tail = 0.5 * (1.0 - confidence)
     reach = 6.0 + 6.0 * abs(t) / math.sqrt(df)  # several standard errors of a noncentrality estimate
 
     def limit(probability: float) -> float:
         lower, upper = t - reach, t + reach
-        return float(brentq(lambda ncp: _noncentral_t(t, df, ncp) - probability, lower, upper, xtol=1e-9))
+        return float(brentq(lambda ncp: _noncentral_t_distribution(t, df, ncp) - probability, lower, upper, xtol=1e-9))
 
     return limit(1.0 - tail), limit(tail)
 
 
-def _noncentral_t(t: float, df: int, noncentrality: float) -> float:
+def _noncentral_t_distribution(t: float, df: int, noncentrality: float) -> float:
     """Return the distribution function of noncentral t; the normal approximation if SciPy's series fails (NaN for huge effects).
 
     Abramowitz & Stegun (1964), 26.7.10.
@@ -154,7 +154,7 @@ def compare_paired(first: ArrayLike, second: ArrayLike, confidence: float = CONF
     Raises:
         StatisticsError: unequal lengths, fewer than two pairs, or differences that do not vary.
     """
-    a, b = _finite_numbers(first, "first"), _finite_numbers(second, "second")
+    a, b = _require_finite_numbers(first, "first"), _require_finite_numbers(second, "second")
     if a.shape != b.shape:
         raise StatisticsError(f"Paired samples must have equal size, found {len(a)} and {len(b)} values.")
     valid = np.isfinite(a) & np.isfinite(b)
@@ -164,7 +164,7 @@ def compare_paired(first: ArrayLike, second: ArrayLike, confidence: float = CONF
     effect = paired_dz(x, confidence)
     test = scipy.stats.ttest_rel(a, b)
     ranks = scipy.stats.wilcoxon(x)
-    return _comparison("paired t test", a, b, test, effect, "Wilcoxon signed-rank test", ranks, confidence)
+    return _make_comparison("paired t test", a, b, test, effect, "Wilcoxon signed-rank test", ranks, confidence)
 
 
 def compare_independent(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE) -> Comparison:
@@ -173,16 +173,16 @@ def compare_independent(first: ArrayLike, second: ArrayLike, confidence: float =
     Raises:
         StatisticsError: fewer than two values in a sample, or values that do not vary.
     """
-    a, b = _finite_numbers(first, "first"), _finite_numbers(second, "second")
+    a, b = _require_finite_numbers(first, "first"), _require_finite_numbers(second, "second")
     a, b = a[np.isfinite(a)], b[np.isfinite(b)]
     _require_count(2, min(len(a), len(b)), "values in each group")
     effect = hedges_g(a, b, confidence)
     result = scipy.stats.ttest_ind(a, b, equal_var=False)
     ranks = scipy.stats.mannwhitneyu(a, b, alternative="two-sided")
-    return _comparison("Welch t test", a, b, result, effect, "Mann-Whitney U test", ranks, confidence)
+    return _make_comparison("Welch t test", a, b, result, effect, "Mann-Whitney U test", ranks, confidence)
 
 
-def _comparison(
+def _make_comparison(
     test: str,
     a: FloatArray,
     b: FloatArray,
@@ -217,7 +217,7 @@ def compare_groups(values: ArrayLike, groups: ArrayLike) -> GroupComparison:
     Raises:
         StatisticsError: fewer than two groups, a group of fewer than two values, or no variance.
     """
-    y = _finite_numbers(values, "values")
+    y = _require_finite_numbers(values, "values")
     code, labels = encode_labels(groups, len(y), "groups")
     valid = np.isfinite(y)
     parts = [y[valid & (code == number)] for number in range(len(labels))]
@@ -259,7 +259,7 @@ def holm_adjusted(p_values: ArrayLike) -> FloatArray:
     return adjusted
 
 
-def _finite_numbers(values: ArrayLike, name: str) -> FloatArray:
+def _require_finite_numbers(values: ArrayLike, name: str) -> FloatArray:
     array = np.asarray(values, dtype=float)
     if array.ndim != 1 or np.isinf(array).any():
         raise StatisticsError(f"{name}: expected a list of finite numbers (NaN: missing), found shape {array.shape}.")

@@ -49,7 +49,7 @@ class CurveModel:
 
 
 @dataclass(frozen=True)
-class _Data:
+class _WeightedCurves:
     """Curves (N, Q), powers of the covariate (N, P), weights (N,), offsets (N,) and number of the person (N,)."""
 
     curves: FloatArray
@@ -83,18 +83,18 @@ def fit_curve_model(
     reference = float(np.average(covariate, weights=weight))
     offset = covariate - reference
     powers = offset[:, None] ** np.arange(_HIGHEST_POWER + 1)
-    data = _Data(curves, powers, weight, offset, people)
-    data = _with_powers(data, _choose_powers(data, count))
+    data = _WeightedCurves(curves, powers, weight, offset, people)
+    data = _limit_powers(data, _choose_powers(data, count))
     mean, sd, growth = _mean_and_spread(data, np.ones(count))
     reach = _band_reach(data, count, coverage, seed) if band and count >= LEAST_FOR_BAND else float("nan")
     return CurveModel(reference, mean, sd, growth, reach, count)
 
 
-def _with_powers(data: _Data, powers: int) -> _Data:
-    return _Data(data.curves, data.powers[:, :powers], data.weight, data.offset, data.person)
+def _limit_powers(data: _WeightedCurves, powers: int) -> _WeightedCurves:
+    return _WeightedCurves(data.curves, data.powers[:, :powers], data.weight, data.offset, data.person)
 
 
-def _choose_powers(data: _Data, count: int) -> int:
+def _choose_powers(data: _WeightedCurves, count: int) -> int:
     """Return the number of powers of the covariate that best predicts curves in leave-one-person-out cross-validation."""
     # A power of the covariate is kept if it reduces the error for a new person by more than chance.
     required_improvement = 0.99
@@ -102,7 +102,7 @@ def _choose_powers(data: _Data, count: int) -> int:
     for powers in range(1, _HIGHEST_POWER + 2):
         if len(np.unique(np.round(data.offset, 6))) < powers or count < 3 * powers:
             break
-        errors.append(_cross_validation_error(_with_powers(data, powers), count))
+        errors.append(_cross_validation_error(_limit_powers(data, powers), count))
     best = 0
     for powers in range(1, len(errors)):
         if errors[powers] < required_improvement * errors[best]:
@@ -110,19 +110,19 @@ def _choose_powers(data: _Data, count: int) -> int:
     return best + 1
 
 
-def _cross_validation_error(data: _Data, count: int) -> float:
+def _cross_validation_error(data: _WeightedCurves, count: int) -> float:
     """Return the weighted mean square error of leave-one-person-out predictions."""
     square = 0.0
     for person in range(count):
         drawn = np.ones(count)
         drawn[person] = 0.0
         held_out = data.person == person
-        missed = data.curves[held_out] - data.powers[held_out] @ _coefficients(data, drawn)
+        missed = data.curves[held_out] - data.powers[held_out] @ _fit_coefficients(data, drawn)
         square += float(data.weight[held_out] @ (missed**2).mean(axis=1))
     return square
 
 
-def _coefficients(data: _Data, drawn: FloatArray) -> FloatArray:
+def _fit_coefficients(data: _WeightedCurves, drawn: FloatArray) -> FloatArray:
     """Return weighted least-squares coefficients (P, Q); `drawn`: number of times that each person is counted."""
     weighted = data.powers * (data.weight * drawn[data.person])[:, None]
     return np.asarray(
@@ -130,9 +130,9 @@ def _coefficients(data: _Data, drawn: FloatArray) -> FloatArray:
     )
 
 
-def _mean_and_spread(data: _Data, drawn: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+def _mean_and_spread(data: _WeightedCurves, drawn: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """Return coefficients (P, Q), standard deviation (Q,) at the reference, and growth of the spread with the covariate."""
-    mean = _coefficients(data, drawn)
+    mean = _fit_coefficients(data, drawn)
     apart = data.curves - data.powers @ mean
     weight = data.weight * drawn[data.person]
     # each person is one observation; corrected for the degrees of freedom of the coefficients
@@ -168,7 +168,7 @@ def _significant_slope(x: FloatArray, y: FloatArray, weight: FloatArray) -> floa
     return slope if abs(slope) > clear_standard_errors * np.sqrt(residual_variance / square) else 0.0
 
 
-def _band_reach(data: _Data, count: int, coverage: float, seed: int) -> float:
+def _band_reach(data: _WeightedCurves, count: int, coverage: float, seed: int) -> float:
     """Return the multiple of the standard deviation that contains the whole curves of the given fraction of people."""
     new_share = 0.632  # weight of people who were not drawn in the coverage
     replicates = 400

@@ -13,7 +13,7 @@ from biodyn.errors import StatisticsError
 
 
 @dataclass(frozen=True)
-class Intraclass:
+class IntraclassCorrelation:
     """Intraclass correlation with 95 % confidence limits."""
 
     value: float
@@ -37,8 +37,8 @@ class Repeatability:
     """
 
     subjects: int
-    icc_2_1: Intraclass
-    icc_3_1: Intraclass
+    icc_2_1: IntraclassCorrelation
+    icc_3_1: IntraclassCorrelation
     sem: float
     mdc95: float
     mean_squares: tuple[float, float, float]
@@ -79,7 +79,7 @@ def assess_repeatability(values: ArrayLike) -> Repeatability:
 _TAIL = 0.975  # quantile of 95 % limits
 
 
-def _icc_consistency(rows: float, error: float, n: int, k: int) -> Intraclass:
+def _icc_consistency(rows: float, error: float, n: int, k: int) -> IntraclassCorrelation:
     """Return ICC(3,1), a function of F = rows / error."""
     f, error_df = rows / error if error > 0.0 else math.inf, (n - 1) * (k - 1)
 
@@ -88,10 +88,10 @@ def _icc_consistency(rows: float, error: float, n: int, k: int) -> Intraclass:
 
     low = f / float(scipy.stats.f.ppf(_TAIL, n - 1, error_df))
     high = f * float(scipy.stats.f.ppf(_TAIL, error_df, n - 1))
-    return Intraclass(coefficient(f), coefficient(low), coefficient(high))
+    return IntraclassCorrelation(coefficient(f), coefficient(low), coefficient(high))
 
 
-def _icc_agreement(rows: float, columns: float, error: float, n: int, k: int) -> Intraclass:
+def _icc_agreement(rows: float, columns: float, error: float, n: int, k: int) -> IntraclassCorrelation:
     """Return ICC(2,1)."""
     value = (rows - error) / (rows + (k - 1) * error + k * (columns - error) / n)
     a = k * value / (n * (1.0 - value))
@@ -103,4 +103,4 @@ def _icc_agreement(rows: float, columns: float, error: float, n: int, k: int) ->
     rest = k * columns + (k * n - k - n) * error
     low = float(n * (rows - f_low * error) / (f_low * rest + n * rows))
     high = float(n * (f_high * rows - error) / (rest + n * f_high * rows))
-    return Intraclass(value, low, high)
+    return IntraclassCorrelation(value, low, high)

@@ -9,24 +9,24 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from biodyn.errors import SettingsError
-from biodyn.library.load import load_table, suggest_name
 from biodyn.library.study_parameters import ParameterDefinition
+from biodyn.library.toml_files import load_table, suggest_name
 from biodyn.variables.cycle_parameters import default_definitions
 
 
 @cache
-def group_table(name: str) -> dict[str, Any]:
+def load_study_table(name: str) -> dict[str, Any]:
     """Return a TOML table of this package."""
     return load_table(f"study/{name}")
 
 
-def all_definitions(own: Sequence[ParameterDefinition] = ()) -> tuple[ParameterDefinition, ...]:
+def all_parameter_definitions(own: Sequence[ParameterDefinition] = ()) -> tuple[ParameterDefinition, ...]:
     """Return the default parameters followed by a study's; a parameter with the name of a default replaces it."""
     merged = {definition.name: definition for definition in (*default_definitions(), *own)}
     return tuple(merged.values())
 
 
-def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None:
+def require_known_names(names: Iterable[str], known: Iterable[str], what: str) -> None:
     """Raise SettingsError for the first unknown name, with the most similar known one."""
     known = tuple(known)
     for name in names:
@@ -76,8 +76,7 @@ class AnalysisOptions(BaseModel):
         default="random_field", description="method for the thresholds of curve tests"
     )
     reference_group: str | None = Field(
-        default=None,
-        description="group with the reference curves of the gait scores; omitted = published norms",
+        default=None, description="group with the reference curves of the gait scores; omitted = published norms"
     )
     norms: str = Field(
         default="auto",
@@ -88,12 +87,11 @@ class AnalysisOptions(BaseModel):
         default="keep", description="outlier cycles: flagged and included in the means, or excluded"
     )
     include_failed: bool = Field(
-        default=False,
-        description="include trials that failed their checks in curves, numbers and tests",
+        default=False, description="include trials that failed their checks in curves, numbers and tests"
     )
 
     @model_validator(mode="after")
-    def _regression_needs_a_predictor(self) -> AnalysisOptions:
+    def _require_predictor(self) -> AnalysisOptions:
         if self.tests != "auto" and "regression" in self.tests and self.predictor is None:
             raise ValueError('tests contain "regression", but no predictor is given')
         return self
@@ -101,7 +99,7 @@ class AnalysisOptions(BaseModel):
     @property
     def curve_variables(self) -> tuple[str, ...]:
         """Return the variables compared as curves."""
-        return self.curves if self.curves is not None else tuple(group_table("analysis")["curves"])
+        return self.curves if self.curves is not None else tuple(load_study_table("analysis")["curves"])
 
     @property
     def compared_parameters(self) -> tuple[str, ...]:
@@ -109,7 +107,7 @@ class AnalysisOptions(BaseModel):
         if self.compared is not None:
             return self.compared
         additional = (definition.name for definition in self.parameters)
-        return tuple(dict.fromkeys((*group_table("analysis")["compared"], *additional)))
+        return tuple(dict.fromkeys((*load_study_table("analysis")["compared"], *additional)))
 
 
 def recorded_options(values: Mapping[str, Any]) -> AnalysisOptions:

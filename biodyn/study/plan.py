@@ -88,7 +88,7 @@ class StudyPlan:
     files: tuple[StudyFile, ...]
 
 
-def no_walk(plan: StudyPlan) -> StudyError:
+def no_walk_error(plan: StudyPlan) -> StudyError:
     """Return the error for a folder without trials."""
     if not plan.files:
         return StudyError(

@@ -12,16 +12,16 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError, StudyError
-from biodyn.estimation.parameters import GAIN_SD, PLACE_SD_M, TURN_SD_RAD
-from biodyn.estimation.shared_parameters import InformationForm, PlateTest, plate_errors
+from biodyn.estimation.shared_parameters import InformationForm, PlateTest, accepted_plate_errors
+from biodyn.estimation.unknown_parameters import GAIN_SD, PLACE_SD_M, TURN_SD_RAD
 from biodyn.io import file_sha256
 from biodyn.recording.plate_calibration import PlateCalibration, PlateCorrection
 from biodyn.study.discovery.definition import StudyDefinition
-from biodyn.study.discovery.discover import discover
-from biodyn.study.plan import no_walk
-from biodyn.study.running.perform import RecordingCache, request_of
-from biodyn.trial.session import WalkInformation, same_plates
-from biodyn.trial.steps import walk_alone
+from biodyn.study.discovery.trial_discovery import discover_trials
+from biodyn.study.plan import no_walk_error
+from biodyn.study.running.trial_analysis import RecordingCache, planned_trial_request
+from biodyn.trial.session_values import WalkInformation, are_same_plates
+from biodyn.trial.steps import information_of_walk
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None
     Errors are position, gain and rotation of each plate; `estimation.shared_parameters.plate_tests` defines which are accepted.
     Raises StudyError if no walk of the folder has information, InputFileError if it is not a folder.
     """
-    plan = discover(folder, StudyDefinition())
+    plan = discover_trials(folder, StudyDefinition())
     if not plan.trials:
-        raise no_walk(plan)
+        raise no_walk_error(plan)
     recordings, first = RecordingCache(), WalkInformation("")
     forms: list[InformationForm] = []
     used: list[Path] = []
@@ -69,22 +69,22 @@ def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None
         if progress is not None:
             progress(str(trial.path))
         try:
-            walk = walk_alone(request_of(trial, plan.root, recordings))
+            walk = information_of_walk(planned_trial_request(trial, plan.root, recordings))
         except (BiodynError, OSError) as error:
             walk = WalkInformation(str(getattr(error, "message", error)))
         form = walk.information
         if isinstance(form, str) or walk.corners_L is None:
             left_out.append(f"{trial.path}: {form}")
-        elif first.corners_L is not None and not same_plates(first.corners_L, walk.corners_L):
+        elif first.corners_L is not None and not are_same_plates(first.corners_L, walk.corners_L):
             left_out.append(f"{trial.path}: its plates are at other positions than those of {used[0].name}")
         else:
             first = walk if first.corners_L is None else first
-            forms.append(form.of_person(trial.subject))
+            forms.append(form.label_by_person(trial.subject))
             used.append(plan.root / trial.path)
     if first.corners_L is None or first.up_L is None:
         raise StudyError(f"No walk of '{folder}' can be used to estimate plate errors: {left_out[0].rstrip('.')}.")
-    tests, errors = plate_errors(forms)
-    corrections = _corrections(errors, first.corners_L, first.numbers, first.up_L)
+    tests, errors = accepted_plate_errors(forms)
+    corrections = _plate_corrections(errors, first.corners_L, first.numbers, first.up_L)
     calibration = None
     if corrections:
         sources = tuple((path.name, file_sha256(path)) for path in used)
@@ -92,7 +92,7 @@ def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None
     return PlatesOfWalks(tuple(tests), calibration, tuple(used), tuple(left_out))
 
 
-def _corrections(
+def _plate_corrections(
     errors: dict[str, tuple[float, float]], corners_L: FloatArray, numbers: tuple[int, ...], up_L: FloatArray
 ) -> tuple[PlateCorrection, ...]:
     """Return a correction for each plate with an accepted error; its other errors are 0 with unknown standard deviation."""

@@ -18,16 +18,16 @@ from biodyn.errors import ResultError, StudyError, printable
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.plotting import PlottableResult, side_list
 from biodyn.output.store.folder import KIND_ENTRY
-from biodyn.output.store.read import ResultFolder, StoredResult, diagnostics_of
-from biodyn.output.tables.lazy import COORDINATES, LazyTables, Signs, convert_signs, set_meaning, set_signs
+from biodyn.output.store.result_reader import ResultFolder, StoredResult, diagnostics_from_record
+from biodyn.output.tables.table_access import COORDINATES, LazyTables, Signs, convert_signs, set_meaning, set_signs
 from biodyn.settings import map_table_paths
 from biodyn.study.discovery import StudyDefinition
-from biodyn.study.discovery.definition import all_table_paths
-from biodyn.study.group.registry import mean_of_person
+from biodyn.study.discovery.definition import map_all_table_paths
+from biodyn.study.group.registry import mean_over_trials
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import FAILED, TrialRecord, read_record
 from biodyn.study.running.task import program_version
-from biodyn.variables.meaning import nearest_variable
+from biodyn.study.trial_record import FAILED, TrialRecord, read_trial_record
+from biodyn.variables.gait_variables import variable_name_hint
 from biodyn.variables.norms import NONE, norms_record, read_walker
 
 STUDY_RECORD_NAME = "study.json"
@@ -37,7 +37,7 @@ STUDY: Final = "study"
 SESSION: Final = "session"
 
 
-def seen_from(folder: Path, place: str | Path) -> str:
+def relative_path(folder: Path, place: str | Path) -> str:
     """Return a path relative to a folder; an absolute path if they are on different drives of Windows."""
     try:
         return os.path.relpath(place, folder)
@@ -55,22 +55,22 @@ def study_record(
 ) -> dict[str, Any]:
     """Return the values of study.json; `written`: files of the data set, `kind`: a study, or the walks of one session."""
 
-    def seen_from_here(table: str) -> str:
-        return seen_from(folder, table)
+    def path_from_folder(table: str) -> str:
+        return relative_path(folder, table)
 
     trials, counts = [], dict.fromkeys((*STATUS_WORDS, FAILED, "not run"), 0)
     for trial in plan.trials:
-        record = read_record(folder / trial.folder)
+        record = read_trial_record(folder / trial.folder)
         status = "not run" if record is None else record.status
         counts[status] += 1
-        trials.append(_trial_record(trial, record, status, seen_from_here))
+        trials.append(_trial_entry(trial, record, status, path_from_folder))
     return {
         "record_version": STUDY_RECORD_VERSION,
         KIND_ENTRY: kind,
         "name": plan.name,
         "program": program_version(),
-        "root": printable(seen_from(folder, plan.root)),
-        "definition": all_table_paths(definition.model_dump(mode="json"), seen_from_here),
+        "root": printable(relative_path(folder, plan.root)),
+        "definition": map_all_table_paths(definition.model_dump(mode="json"), path_from_folder),
         "counts": counts,
         "trials": trials,
         "files": [
@@ -81,7 +81,7 @@ def study_record(
     }
 
 
-def _trial_record(
+def _trial_entry(
     trial: PlannedTrial, record: TrialRecord | None, status: str, seen_from_here: Callable[[str], str]
 ) -> dict[str, Any]:
     return {
@@ -103,7 +103,7 @@ def _trial_record(
     }
 
 
-def write_whole(path: Path, content: Mapping[str, Any]) -> None:
+def write_json_atomically(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON under a temporary name, then rename it, so that readers never get an incomplete file."""
     temporary = path.with_name(f".{path.name}.part")
     try:
@@ -162,7 +162,7 @@ class StudyResult(PlottableResult):
     @cached_property
     def trials(self) -> pd.DataFrame:
         """Return one row per trial: status, reason, summary metrics."""
-        return self._csv(self.folder / "summary.csv")
+        return self._read_labelled_csv(self.folder / "summary.csv")
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -188,7 +188,7 @@ class StudyResult(PlottableResult):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Findings about all trials together."""
-        return diagnostics_of(self.record)
+        return diagnostics_from_record(self.record)
 
     @cached_property
     def _result_folders(self) -> Mapping[str, Path]:
@@ -211,20 +211,20 @@ class StudyResult(PlottableResult):
             raise StudyError(
                 f"The study has no group table '{name}'.", f"Its tables are {', '.join(self.group_tables)}."
             )
-        return self._csv(self.folder / "group" / f"{name}.csv")
+        return self._read_labelled_csv(self.folder / "group" / f"{name}.csv")
 
     @cached_property
-    def _kept(self) -> Mapping[str, pd.DataFrame]:
-        return LazyTables((_CYCLES, *self.group_tables), self._table, store=False)
+    def _lazy_tables(self) -> Mapping[str, pd.DataFrame]:
+        return LazyTables((_CYCLES, *self.group_tables), self._read_table, store=False)
 
-    def _table(self, name: str) -> pd.DataFrame:
-        return self._cycles() if name == _CYCLES else self.group_table(name)
+    def _read_table(self, name: str) -> pd.DataFrame:
+        return self._read_cycles() if name == _CYCLES else self.group_table(name)
 
     def _table_attributes(self) -> Collection[str]:
         return (_CYCLES, *self.group_tables)
 
-    def _cycles(self, **wanted: Any) -> pd.DataFrame:
-        from biodyn.study.collecting.read import read_cycles
+    def _read_cycles(self, **wanted: Any) -> pd.DataFrame:
+        from biodyn.study.collecting.data_set_reader import read_cycles
 
         return read_cycles(self.folder, **wanted)
 
@@ -239,16 +239,16 @@ class StudyResult(PlottableResult):
         for name in names:
             if name not in self._variable_names:
                 raise ResultError(
-                    f"'{name}' is not a variable of the gait cycles.", nearest_variable(name, self._variable_names)
+                    f"'{name}' is not a variable of the gait cycles.", variable_name_hint(name, self._variable_names)
                 )
-        table = self._cycles(side=side_list(side), **wanted, **({"variable": names} if names else {}))
+        table = self._read_cycles(side=side_list(side), **wanted, **({"variable": names} if names else {}))
         set_meaning(_CYCLES, table)
         set_signs(_CYCLES, table, {})
         return convert_signs(_CYCLES, table, signs, {})
 
     @cached_property
     def _variable_names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._cycles(columns=["variable"])["variable"].astype(str)))
+        return tuple(dict.fromkeys(self._read_cycles(columns=["variable"])["variable"].astype(str)))
 
     @cached_property
     def view(self) -> TrialView:
@@ -257,7 +257,7 @@ class StudyResult(PlottableResult):
         strides = self.parameters.reindex(columns=["stance", "speed"]).reset_index()
         strides = strides.rename(columns={"stance": "stance_percent", "speed": "speed_m_s"})
         if trials["subject"].nunique() == 1:
-            curves = self._cycles()
+            curves = self._read_cycles()
             curves = curves[curves["trial"].isin(list(trials["trial"]))]
         else:
             curves = pd.read_parquet(self.folder / "group" / "subject_curves.parquet").rename(columns={"mean": "value"})
@@ -266,7 +266,7 @@ class StudyResult(PlottableResult):
         walkers = [read_walker(record, speed) for record in records]
         stages = {walker.stage for walker in walkers}
         setting = NONE if len(stages) > 1 else str(self._group_record["options"]["norms"])
-        norms = norms_record(setting, mean_of_person(walkers)) if walkers else {"shown": [], "reasons": []}
+        norms = norms_record(setting, mean_over_trials(walkers)) if walkers else {"shown": [], "reasons": []}
         # what all trials have in common; a study has no frames, arrays or model of its own
         subject = records[0]["subject"] if records else {}
         return TrialView(
@@ -305,7 +305,7 @@ class StudyResult(PlottableResult):
         return folder
 
     @staticmethod
-    def _csv(path: Path) -> pd.DataFrame:
+    def _read_labelled_csv(path: Path) -> pd.DataFrame:
         from biodyn.output.tables.csv import read_csv
 
         # The subject 007 is a text; the session of a trial without a session is "".

@@ -12,29 +12,37 @@ from typing import Any, Final, TypedDict, Unpack
 
 from biodyn.errors import InputFileError, StudyError
 from biodyn.io import read
-from biodyn.output.report.paper import PaperHead, paper_format
-from biodyn.output.store.folder import remove_all_unfinished, remove_written, require_possible, trial_files
-from biodyn.processing.calibration.subject import require_plausible
+from biodyn.output.report.pdf_report import Letterhead, chosen_letterhead
+from biodyn.output.store.folder import remove_all_unfinished, remove_written_files, require_valid_path, trial_file_test
+from biodyn.processing.calibration.subject_measurements import require_plausible_body
 from biodyn.recording import PlateCalibration
-from biodyn.settings import merge_tables, parse_entries, settings_from, with_subject
-from biodyn.study.discovery import StudyDefinition, discover, read_definition
+from biodyn.settings import merge_tables, parse_entries, settings_from, with_subject_record
+from biodyn.study.discovery import StudyDefinition, discover_trials, read_definition
 from biodyn.study.discovery.definition import DEFINITION_NAME, safe_name
 from biodyn.study.options import Reports
-from biodyn.study.plan import PlannedTrial, StudyPlan, no_walk
-from biodyn.study.record import TRIAL_RECORD_NAME
+from biodyn.study.plan import PlannedTrial, StudyPlan, no_walk_error
 from biodyn.study.result import (
     SESSION,
     STUDY,
     STUDY_RECORD_NAME,
     StudyKind,
     StudyResult,
-    seen_from,
+    relative_path,
     study_record,
-    write_whole,
+    write_json_atomically,
 )
-from biodyn.study.running.run import OnOutcome, run_local, run_on_cluster
-from biodyn.study.running.task import Limits, Outcome, Task, only_run, owner_of, program_version, require_there
-from biodyn.trial.files import with_calibrated_plates
+from biodyn.study.running.task import (
+    Limits,
+    Outcome,
+    Task,
+    lock_output_folder,
+    program_version,
+    read_owner,
+    require_output_folder,
+)
+from biodyn.study.running.task_execution import OnOutcome, run_locally, run_on_cluster
+from biodyn.study.trial_record import TRIAL_RECORD_NAME
+from biodyn.trial.trial_files import with_calibrated_plates
 
 
 class SubjectInputs(TypedDict, total=False):
@@ -74,7 +82,7 @@ class Progress:
         seconds, analysed = self.clock() - self._start, self.done - self.kept
         return analysed / seconds if analysed and seconds > 0.0 else None
 
-    def remaining(self) -> str:
+    def remaining_text(self) -> str:
         """Return a sentence on the number of finished and remaining trials."""
         if self.done == self.total:
             return f"all {self.total} trials are finished; group results and report remain."
@@ -95,17 +103,17 @@ def progress_callbacks(
     progress: Callable[[str], None] | None, total: int, on_outcome: Callable[[Outcome], None] | None
 ) -> tuple[Callable[[Outcome], None], Callable[[str], None]]:
     """Return callbacks `on_outcome` and `say` that report steps and counts of `total` trials to `progress`."""
-    on_outcome = on_outcome or _silent
+    on_outcome = on_outcome or _ignore_message
     if progress is None:
-        return on_outcome, _silent
+        return on_outcome, _ignore_message
     say, count = progress, Progress(total)
 
-    def ended(outcome: Outcome) -> None:
+    def report_outcome(outcome: Outcome) -> None:
         on_outcome(outcome)
         count.add(outcome)
         say(count.line())
 
-    return ended, say
+    return report_outcome, say
 
 
 def clock_text(seconds: float) -> str:
@@ -115,7 +123,7 @@ def clock_text(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def with_choices(
+def apply_overrides(
     definition: StudyDefinition, preset: str | None, entries: Sequence[str] = (), reports: Reports | None = None
 ) -> StudyDefinition:
     """Return a definition with a preset below its settings, entries "section.key=value" above them, and the choice of reports.
@@ -132,7 +140,7 @@ def with_choices(
     return definition.model_copy(update={"settings": merge_tables(definition.settings, named, *parse_entries(entries))})
 
 
-def with_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
+def apply_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
     """Return a plan in which the entries have priority over settings of subjects and files in study.toml."""
     if not entries:
         return plan
@@ -141,7 +149,7 @@ def with_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
     return replace(plan, trials=trials)
 
 
-def with_plates(plan: StudyPlan, plates: str | Path | None) -> StudyPlan:
+def set_plate_calibration(plan: StudyPlan, plates: str | Path | None) -> StudyPlan:
     """Return a plan with trials that use a calibration of the force plates.
 
     Raises SettingsError for an unusable file, PlateError if it does not fit the first walk.
@@ -164,7 +172,7 @@ _WRITTEN = (
 )  # fmt: skip
 
 
-def require_free(folder: Path, root: Path) -> None:
+def require_usable_output_folder(folder: Path, root: Path) -> None:
     """Raise StudyError if `folder` cannot be the output of a study of the files in `root`."""
     try:
         there = folder.exists()
@@ -172,14 +180,14 @@ def require_free(folder: Path, root: Path) -> None:
         raise StudyError(f"'{folder.parent}': {error.strerror}.", "Choose another --out.") from error
     if there and not folder.is_dir():
         raise StudyError(f"'{folder}' is a file, not a folder.", "Choose another --out.")
-    owner = owner_of(folder)
+    owner = read_owner(folder)
     if owner is None:
         if folder.is_dir() and any(folder.iterdir()):
             raise StudyError(
                 f"'{folder}' is not empty and does not contain a study of biodyn.", "Choose another --out."
             )
         return
-    if owner and owner != seen_from(folder, root):
+    if owner and owner != relative_path(folder, root):
         raise StudyError(
             f"'{folder}' contains the study of another folder, '{owner}' (relative path).", "Choose another --out."
         )
@@ -195,7 +203,7 @@ def remove_obsolete(folder: Path, trials: Sequence[PlannedTrial]) -> None:
     for record in sorted(folder.glob(f"trials/*/*/{TRIAL_RECORD_NAME}")):
         place = record.parent
         if place not in planned and not any(p.is_symlink() for p in (place, place.parent, place.parent.parent)):
-            remove_written(place, trial_files(place))
+            remove_written_files(place, trial_file_test(place))
     for subject in sorted(folder.glob("trials/*")):
         if subject.is_dir() and not subject.is_symlink() and not any(subject.iterdir()):
             subject.rmdir()
@@ -209,7 +217,7 @@ def _remove_unfinished_everywhere(folder: Path) -> None:
 
 
 @contextmanager
-def tidy_when_stopped(folder: Path) -> Iterator[None]:
+def remove_unfinished_on_error(folder: Path) -> Iterator[None]:
     """Remove incomplete files when a study ends early, after its trial processes have ended."""
     try:
         yield
@@ -225,7 +233,7 @@ def tidy_when_stopped(folder: Path) -> Iterator[None]:
 Say = Callable[[str], None]
 
 
-def _silent(_: object) -> None:
+def _ignore_message(_: object) -> None:
     """Ignore a message."""
 
 
@@ -263,17 +271,17 @@ class Study:
         """
         path = Path(source)
         if path.suffix.lower() == ".toml":
-            definition = with_choices(read_definition(path), preset, entries, reports)
-            plan = with_entries(discover(definition.folder(path), definition), entries)
-            study = cls(definition, with_plates(plan, plates))
-            study._require_possible()
+            definition = apply_overrides(read_definition(path), preset, entries, reports)
+            plan = apply_entries(discover_trials(definition.folder(path), definition), entries)
+            study = cls(definition, set_plate_calibration(plan, plates))
+            study._require_possible_names()
             return study
         if not path.is_dir():
             raise StudyError(f"'{path}' is not a folder.", "Give a folder of recordings, or a study.toml.")
         if (path / DEFINITION_NAME).is_file():
             return cls.open(path / DEFINITION_NAME, preset, entries, reports, plates)
-        definition = with_choices(StudyDefinition(), preset, entries, reports)
-        return cls(definition, with_plates(discover(path, definition), plates))
+        definition = apply_overrides(StudyDefinition(), preset, entries, reports)
+        return cls(definition, set_plate_calibration(discover_trials(path, definition), plates))
 
     @property
     def default_folder(self) -> Path:
@@ -291,7 +299,7 @@ class Study:
         only: Collection[Path] | None = None,
         on_outcome: OnOutcome | None = None,
         say: Say | None = None,
-        paper: PaperHead | None = None,
+        paper: Letterhead | None = None,
     ) -> StudyResult:
         """Analyse new and changed trials, collect, compare and report; return the results.
 
@@ -306,18 +314,20 @@ class Study:
 
         Raises StudyError if nothing can be run (no trials, or the folder is used by another study or run).
         """
-        folder, say = Path(out).resolve(), say or _silent
+        folder, say = Path(out).resolve(), say or _ignore_message
         if not self.plan.trials:
-            raise no_walk(self.plan)
-        self._require_possible()
+            raise no_walk_error(self.plan)
+        self._require_possible_names()
         # On a cluster, workers may still be writing when this process is stopped; the next run removes their files.
-        alone = tidy_when_stopped(folder) if scheduler is None else nullcontext()
-        with self._owned(folder) as keep_open, alone:
+        alone = remove_unfinished_on_error(folder) if scheduler is None else nullcontext()
+        with self._lock_folder(folder) as keep_open, alone:
             try:
                 remove_obsolete(folder, () if force else self.plan.trials)
                 chosen = [trial for trial in self.plan.trials if only is None or trial.path in only]
-                self._analyse(chosen, folder, workers, scheduler, retry_failed, on_outcome or _silent, keep_open, say)
-                require_there(folder)
+                self._analyse_trials(
+                    chosen, folder, workers, scheduler, retry_failed, on_outcome or _ignore_message, keep_open, say
+                )
+                require_output_folder(folder)
                 self.summarise(folder, say, paper)
             except OSError as error:
                 where = f": '{error.filename}'" if error.filename else ""
@@ -327,44 +337,46 @@ class Study:
                 ) from error
         return StudyResult(folder)
 
-    def summarise(self, out: str | Path, say: Say | None = None, paper: PaperHead | None = None) -> None:
+    def summarise(self, out: str | Path, say: Say | None = None, paper: Letterhead | None = None) -> None:
         """Collect existing results, compare and report, without analysing any trial."""
-        from biodyn.study.collecting import collect, export
+        from biodyn.study.collecting import collect_results, export_tables
         from biodyn.study.group import analyse_study
         from biodyn.study.report import write_study_report
 
-        folder, say = Path(out), say or _silent
+        folder, say = Path(out), say or _ignore_message
         say("collecting")
-        collected = collect(self.plan, folder, include_failed=self.definition.analysis.include_failed)
+        collected = collect_results(self.plan, folder, include_failed=self.definition.analysis.include_failed)
         say("group results")
         group = analyse_study(self.plan, folder, self.definition.analysis)
         say("exporting")
-        exported = export(self.plan, folder)
+        exported = export_tables(self.plan, folder)
         findings = (*collected.diagnostics, *group.diagnostics, *exported)
         record = study_record(self.definition, self.plan, folder, collected.files, findings, self.kind)
-        write_whole(folder / STUDY_RECORD_NAME, record)
+        write_json_atomically(folder / STUDY_RECORD_NAME, record)
         say("writing the report")
         write_study_report(folder, paper)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _require_possible(self) -> None:
+    def _require_possible_names(self) -> None:
         """Raise SettingsError for an entry of study.toml with a name that no result can have."""
-        from biodyn.study.group.analyse import require_possible
+        from biodyn.study.group.group_analysis import require_possible_names
 
-        require_possible(self.plan, self.definition.analysis)
+        require_possible_names(self.plan, self.definition.analysis)
 
-    def _owned(self, folder: Path) -> Any:
+    def _lock_folder(self, folder: Path) -> Any:
         """Return the lock of the output folder, after checking that the folder belongs to this study."""
-        require_free(folder, self.plan.root)
-        require_possible(max((folder / trial.folder for trial in self.plan.trials), key=lambda place: len(str(place))))
+        require_usable_output_folder(folder, self.plan.root)
+        require_valid_path(
+            max((folder / trial.folder for trial in self.plan.trials), key=lambda place: len(str(place)))
+        )
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StudyError(f"'{folder}' cannot be written: {error.strerror}.", "Choose another --out.") from error
-        return only_run(folder, seen_from(folder, self.plan.root))
+        return lock_output_folder(folder, relative_path(folder, self.plan.root))
 
-    def _analyse(
+    def _analyse_trials(
         self,
         trials: Sequence[PlannedTrial],
         folder: Path,
@@ -383,7 +395,7 @@ class Study:
         if scheduler is not None:
             run_on_cluster(tasks, scheduler, limits, on_outcome, say)
         else:
-            run_local(tasks, workers or running.workers, limits, on_outcome, keep_open, say)
+            run_locally(tasks, workers or running.workers, limits, on_outcome, keep_open, say)
 
 
 def run_study(
@@ -405,7 +417,7 @@ def run_study(
     whether to write report.pdf; `head`: TOML file with the letterhead (docs/results.md). `plates`: calibration file of the
     force plates. See `Study.run` for other parameters and errors.
     """
-    paper, study = paper_format(pdf, head), Study.open(source, plates=plates)
+    paper, study = chosen_letterhead(pdf, head), Study.open(source, plates=plates)
     target = study.default_folder if out is None else out
     ended, say = progress_callbacks(progress, len(study.plan.trials), on_outcome)
     return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say, paper=paper)
@@ -425,10 +437,10 @@ def rerender_study_report(
     """
     from biodyn.study.report import write_study_report
 
-    out, paper = Path(folder), paper_format(pdf, head)
+    out, paper = Path(folder), chosen_letterhead(pdf, head)
     if progress is not None:
         progress("writing the report")
-    with only_run(out, owner_of(out) or ""):
+    with lock_output_folder(out, read_owner(out) or ""):
         return write_study_report(out, paper)
 
 
@@ -467,21 +479,21 @@ def open_session(
     path = root / DEFINITION_NAME
     stated = read_definition(path) if path.is_file() else StudyDefinition()
     under = stated.model_copy(update={"settings": merge_tables(SESSION_SETTINGS, stated.settings)})
-    definition = with_choices(under, preset, entries)
+    definition = apply_overrides(under, preset, entries)
     folder = definition.folder(path)
-    plan = with_entries(discover(folder, definition), entries)
+    plan = apply_entries(discover_trials(folder, definition), entries)
     given = {name: value for name, value in subject.items() if value is not None}
-    with_subject(settings_from({}), {}, given)  # raises for an invalid value
+    with_subject_record(settings_from({}), {}, given)  # raises for an invalid value
     if given:
         over = {"subject": given}
         plan = replace(plan, trials=tuple(replace(t, settings=merge_tables(t.settings, over)) for t in plan.trials))
     trials = plan.trials if walks is None else _selected_trials(plan, walks)
     if not trials:
-        raise no_walk(plan)
-    trials = _with_static(trials, static, mass_kg)
-    name = _one_session(trials, root)
+        raise no_walk_error(plan)
+    trials = _set_static(trials, static, mass_kg)
+    name = _require_single_session(trials, root)
     _require_one_model(trials)
-    return Study(definition, with_plates(replace(plan, name=name, trials=trials), plates), SESSION)
+    return Study(definition, set_plate_calibration(replace(plan, name=name, trials=trials), plates), SESSION)
 
 
 def _name_list(names: Sequence[str]) -> str:
@@ -532,11 +544,11 @@ def _selected_trials(plan: StudyPlan, walks: Sequence[Path]) -> tuple[PlannedTri
     return tuple(trial for place, trial in trials.items() if place in wanted)
 
 
-def _with_static(
+def _set_static(
     trials: Sequence[PlannedTrial], static: str | Path | None, mass_kg: float | None
 ) -> tuple[PlannedTrial, ...]:
     """Return the trials with the static trial and the body mass of the command."""
-    require_plausible(mass_kg, None)
+    require_plausible_body(mass_kg, None)
     if static is not None and not Path(static).is_file():
         raise StudyError(f"The static trial '{static}' does not exist.")
     changes: dict[str, Any] = {} if mass_kg is None else {"mass_kg": mass_kg}
@@ -547,14 +559,14 @@ def _with_static(
 
 def _require_one_model(trials: Sequence[PlannedTrial]) -> None:
     """Raise StudyError if the walks would use differently scaled models."""
-    if len({_imported(trial) for trial in trials}) > 1:
+    if len({_imported_model(trial) for trial in trials}) > 1:
         raise StudyError(
             "The walks of this session would use several models, because model.osim, static trial or mass differ.",
             "Specify one model, static trial and body mass for all walks: --model, --static, --mass.",
         )
 
 
-def _imported(trial: PlannedTrial) -> tuple[str, str, float | None] | None:
+def _imported_model(trial: PlannedTrial) -> tuple[str, str, float | None] | None:
     """Return the OpenSim model of a walk with its static trial and mass; None if it uses a library skeleton."""
     osim = trial.settings.get("model", {}).get("osim")
     if osim is None:
@@ -562,7 +574,7 @@ def _imported(trial: PlannedTrial) -> tuple[str, str, float | None] | None:
     return str(osim), str(trial.static) if trial.named_static else "", trial.mass_kg
 
 
-def _one_session(trials: Sequence[PlannedTrial], root: Path) -> str:
+def _require_single_session(trials: Sequence[PlannedTrial], root: Path) -> str:
     """Return the name of the person and session; StudyError if there are several."""
     people = list(dict.fromkeys(trial.subject for trial in trials))
     if len(people) > 1:
@@ -601,7 +613,10 @@ def run_session(
     `source`, `preset`, `entries`, `static`, `mass_kg`, `plates`, `subject`: see `open_session`. `out`: by default
     reports/<person>[, <session>]. `progress`, `pdf`, `head`: see `run_study`. Other parameters and errors: see `Study.run`.
     """
-    paper, session = paper_format(pdf, head), open_session(source, preset, entries, static, mass_kg, plates, **subject)
+    paper, session = (
+        chosen_letterhead(pdf, head),
+        open_session(source, preset, entries, static, mass_kg, plates, **subject),
+    )
     target = session.default_folder if out is None else out
     ended, say = progress_callbacks(progress, len(session.plan.trials), on_outcome)
     return session.run(target, workers, on_outcome=ended, say=say, paper=paper)

@@ -15,41 +15,41 @@ from biodyn.comparison.differences import (
     UNEXPLAINED,
     UNITS,
     WORDS,
+    CycleSpan,
     Difference,
-    Fact,
+    DifferenceFact,
     Quantity,
-    Span,
-    analyses_in_common,
     cycle_differences,
     event_facts,
     explained_share,
     find_differences,
-    joints_of,
-    list_facts,
+    list_difference_facts,
+    match_analyses,
     overall_shares,
-    with_cause_names,
+    rename_causes,
+    segments_with_moments,
 )
 from biodyn.comparison.exchange import ESTIMATED, FIT, SMOOTHING
-from biodyn.comparison.segments import MovingBody, moving_body
+from biodyn.comparison.segments import MovingBody, moving_body_from_arrays
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.errors import ResultError
 from biodyn.io import read
 from biodyn.output.store.folder import RECORD_NAME as RESULT_RECORD
-from biodyn.output.store.read import StoredResult
-from biodyn.output.store.record import PARTS, json_ready, program_versions
-from biodyn.output.store.write import result_arrays
+from biodyn.output.store.record import PARTS, program_versions, to_json_values
+from biodyn.output.store.result_reader import StoredResult
+from biodyn.output.store.result_writer import result_arrays
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.optional_tables import difference_table
-from biodyn.processing.signals.prepare import is_butterworth_filtered, stored_method
+from biodyn.processing.signals.signal_preparation import is_butterworth_filtered, stored_method
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.trial.laboratory_file import (
     SUFFIXES,
     TorqueTable,
-    compare_tables,
+    compare_torque_tables,
     compare_with_channels,
-    table_of_file,
-    table_of_folder,
-    table_of_frame,
+    torque_table_of_file,
+    torque_table_of_folder,
+    torque_table_of_frame,
 )
 from biodyn.trial.result import TrialResult
 
@@ -88,7 +88,7 @@ class Comparison:
     other: str
     time_s: FloatArray
     differences: tuple[Difference, ...]
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[DifferenceFact, ...] = ()
     settings: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     results: tuple[TrialResult | StoredResult, ...] = ()
@@ -110,7 +110,7 @@ class Comparison:
         return {quantity: explained_share(self.differences, quantity) for quantity in UNITS}
 
     @property
-    def _in_time(self) -> tuple[Difference, ...]:
+    def _time_differences(self) -> tuple[Difference, ...]:
         """Return the differences of curves over time, which are drawn."""
         return tuple(difference for difference in self.differences if not difference.quantity.startswith("cycle"))
 
@@ -122,15 +122,15 @@ class Comparison:
             if not of_quantity:
                 continue
             if not shares:
-                if all(difference.is_none for difference in of_quantity):
+                if all(difference.is_zero for difference in of_quantity):
                     lines.append(f"{WORDS[quantity].capitalize()} are equal.")
                 continue
-            said = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if _is_worth_saying(name, share)]
+            said = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if _is_notable_cause(name, share)]
             explained_percent = 100 * self.explained[quantity]
             lines.append(
                 f"Of the difference in {WORDS[quantity]} {explained_percent:.0f} % is explained: {', '.join(said)}."
                 if said and explained_percent >= _LEAST_TOLD
-                else f"No cause explains the differences in {WORDS[quantity]}: {_largest_difference(of_quantity)}."
+                else f"No cause explains the differences in {WORDS[quantity]}: {_largest_difference_text(of_quantity)}."
             )
         lines += [f"{fact.cause}: {fact.text}." for fact in self.facts]
         lines += [f"Setting {name}: {a} and {b}." for name, (a, b) in self.settings.items()]
@@ -147,22 +147,22 @@ class Comparison:
                     difference.title,
                     f"{difference.rms:.3g} {difference.unit}",
                     f"{difference.size:.3g}",
-                    "equal" if difference.is_none else said,
+                    "equal" if difference.is_zero else said,
                 )
             )
         return rows
 
     def plot(self) -> Figure:
         """Return the figure: curves, and differences by cause."""
-        from biodyn.output.figures.matplotlib_backend import draw
-        from biodyn.output.report.compare_page import differences_figure
+        from biodyn.output.figures.matplotlib_backend import draw_with_matplotlib
+        from biodyn.output.report.comparison_page import differences_figure
 
-        return draw(differences_figure(self._in_time, self.time_s, (self.first, self.other)))
+        return draw_with_matplotlib(differences_figure(self._time_differences, self.time_s, (self.first, self.other)))
 
     @property
     def record(self) -> dict[str, Any]:
-        """Return the values of `compare.json`."""
-        return json_ready(
+        """Return the values of `laboratory_agreement.json`."""
+        return to_json_values(
             {
                 "first": self.first,
                 "second": self.other,
@@ -195,7 +195,7 @@ class Comparison:
         Raises ResultError if it is a file, the folder of a result or study, or cannot be written.
         """
         from biodyn.output.figures.png import render_png
-        from biodyn.output.report.compare_page import compare_page, differences_figure
+        from biodyn.output.report.comparison_page import differences_figure, render_comparison_page
 
         target = Path(folder)
         if target.exists() and not target.is_dir():
@@ -209,9 +209,9 @@ class Comparison:
         write_csv(self.table, target / TABLE_NAME)
         text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
         (target / RECORD_NAME).write_text(text, encoding="utf-8")
-        figure = differences_figure(self._in_time, self.time_s, (self.first, self.other))
+        figure = differences_figure(self._time_differences, self.time_s, (self.first, self.other))
         (target / FIGURE_NAME).write_bytes(render_png(figure))
-        page = compare_page(
+        page = render_comparison_page(
             (self.first, self.other), [result.view for result in self.results], self.one_recording, self.summary(), self.rows(),
             figure, program_versions()["biodyn"],
         )  # fmt: skip
@@ -219,7 +219,7 @@ class Comparison:
         return target
 
 
-def _largest_difference(differences: Sequence[Difference]) -> str:
+def _largest_difference_text(differences: Sequence[Difference]) -> str:
     """Return a text on the largest difference relative to its curve."""
     most = max(differences, key=lambda difference: difference.rms)
     part = 100.0 * most.rms / most.size if most.size > 0.0 else float("inf")
@@ -227,12 +227,12 @@ def _largest_difference(differences: Sequence[Difference]) -> str:
     return f"at most {most.rms:.3g} {most.unit} RMS ({where}, {part:.2g} % of the curve)"
 
 
-def _is_worth_saying(cause: str, share: float) -> bool:
+def _is_notable_cause(cause: str, share: float) -> bool:
     return abs(share) >= _WORTH_SAYING and cause != UNEXPLAINED
 
 
 @dataclass(frozen=True)
-class _Opened:
+class _OpenedResult:
     """An opened result."""
 
     name: str
@@ -242,7 +242,7 @@ class _Opened:
 
     def body(self) -> MovingBody:
         """Return the analysis as moving segments."""
-        return moving_body(self.arrays)
+        return moving_body_from_arrays(self.arrays)
 
 
 def compare(a: Result, b: Result) -> Comparison:
@@ -257,19 +257,19 @@ def compare(a: Result, b: Result) -> Comparison:
 
     Raises ResultError if nothing can be compared, InputFileError for a file that cannot be read.
     """
-    tables = [_torques_alone(source) for source in (a, b)]
+    tables = [_read_torque_table(source) for source in (a, b)]
     if any(table is not None for table in tables):
         ours, theirs = (
-            table or _torque_differences(_open_source(source)) for table, source in zip(tables, (a, b), strict=True)
+            table or _torque_table_of_result(_open_source(source)) for table, source in zip(tables, (a, b), strict=True)
         )
-        return Comparison(ours.name, theirs.name, **compare_tables(ours, theirs))
+        return Comparison(ours.name, theirs.name, **compare_torque_tables(ours, theirs))
     first = _open_source(a)
     if isinstance(b, str | Path) and not Path(b).is_dir():
-        return _with_file(first, Path(b))
+        return _compare_with_file(first, Path(b))
     second = _open_source(b)
-    if _open_recording(first) != _open_recording(second):
-        return _cycles_only(first, second)
-    exchange = analyses_in_common(
+    if _recording_identity(first) != _recording_identity(second):
+        return _compare_mean_cycles(first, second)
+    exchange = match_analyses(
         first.body(),
         second.body(),
         _both_cutoffs(_motion_cutoff_hz, first, second),
@@ -277,7 +277,7 @@ def compare(a: Result, b: Result) -> Comparison:
     )
     names = _names_of_causes(first.record, second.record)
     estimated = any(stored_method(result.record) == ESTIMATE for result in (first, second))
-    joints, with_causes = joints_of(exchange.a), with_cause_names(find_differences(exchange), names)
+    joints, with_causes = segments_with_moments(exchange.a), rename_causes(find_differences(exchange), names)
     time_s, spans = exchange.a.time_s, (_cycle_spans(first), _cycle_spans(second))
     return Comparison(
         first.name,
@@ -285,45 +285,47 @@ def compare(a: Result, b: Result) -> Comparison:
         time_s,
         (*with_causes, *cycle_differences(with_causes, time_s, exchange.rate_hz, *spans)),
         (
-            *_method_note(first, second),
-            *_rename_facts(list_facts(exchange, joints, estimated), names),
+            *_method_fact(first, second),
+            *_rename_facts(list_difference_facts(exchange, joints, estimated), names),
             *event_facts(*spans),
         ),
         dict(_changed_settings(first.record["settings"], second.record["settings"])),
-        tuple(_frame_notes(time_s, first)),
+        tuple(_omitted_frames_note(time_s, first)),
         (first.result, second.result),
     )
 
 
-def _open_source(source: Result) -> _Opened:
+def _open_source(source: Result) -> _OpenedResult:
     if isinstance(source, TrialResult):
         name = source.analysis.recording.path.name
-        record = {part: json_ready(PARTS[part](source.analysis)) for part in _PARTS}
-        return _Opened(name, record, result_arrays(source.analysis), source)
+        record = {part: to_json_values(PARTS[part](source.analysis)) for part in _PARTS}
+        return _OpenedResult(name, record, result_arrays(source.analysis), source)
     result = source if isinstance(source, StoredResult) else StoredResult(source)
-    return _Opened(str(result.folder), result.record, result.arrays, result)
+    return _OpenedResult(str(result.folder), result.record, result.arrays, result)
 
 
-def _torques_alone(source: Result) -> TorqueTable | None:
+def _read_torque_table(source: Result) -> TorqueTable | None:
     """Return the torques of a source that holds only torques: an OpenSim table or a result of an OpenSim model; else None."""
     if not isinstance(source, str | Path):
         return None
     path = Path(source)
     if path.suffix.lower() in SUFFIXES:
-        return table_of_file(path)
-    return table_of_folder(path)
+        return torque_table_of_file(path)
+    return torque_table_of_folder(path)
 
 
-def _torque_differences(opened: _Opened) -> TorqueTable:
-    return table_of_frame(opened.name, opened.result.table("joint_torques"), float(opened.record["subject"]["mass_kg"]))
+def _torque_table_of_result(opened: _OpenedResult) -> TorqueTable:
+    return torque_table_of_frame(
+        opened.name, opened.result.table("joint_torques"), float(opened.record["subject"]["mass_kg"])
+    )
 
 
-def _with_file(first: _Opened, path: Path) -> Comparison:
+def _compare_with_file(first: _OpenedResult, path: Path) -> Comparison:
     ours = first.body()
     recording = read(path)
     time_s, differences, facts, notes = compare_with_channels(ours, recording, first.record)
     names = {SMOOTHING: ESTIMATED} if stored_method(first.record) == ESTIMATE else {}
-    causes_and_facts = with_cause_names(differences, names), _rename_facts(facts, names)
+    causes_and_facts = rename_causes(differences, names), _rename_facts(facts, names)
     return Comparison(first.name, str(path), time_s, *causes_and_facts, {}, notes)
 
 
@@ -333,21 +335,23 @@ def _names_of_causes(first: Mapping[str, Any], second: Mapping[str, Any]) -> Map
     return {SMOOTHING: ESTIMATED, FIT: ESTIMATED} if estimated.count(True) == 1 else {}
 
 
-def _method_note(first: _Opened, second: _Opened) -> Iterator[Fact]:
+def _method_fact(first: _OpenedResult, second: _OpenedResult) -> Iterator[DifferenceFact]:
     """Yield a fact on the result that is not an estimate, with the reason."""
     by_name = {"first": first.record, "second": second.record}
     filtered = [name for name, record in by_name.items() if stored_method(record) != ESTIMATE]
     for name in filtered if len(filtered) == 1 else ():
         why = (by_name[name].get("automatic_method") or {}).get("reason", "")
-        yield Fact(ESTIMATED, f"the {name} was not estimated from motion and forces{': ' if why else ''}{why}")
+        yield DifferenceFact(
+            ESTIMATED, f"the {name} was not estimated from motion and forces{': ' if why else ''}{why}"
+        )
 
 
-def _rename_facts(facts: Sequence[Fact], names: Mapping[str, str]) -> tuple[Fact, ...]:
+def _rename_facts(facts: Sequence[DifferenceFact], names: Mapping[str, str]) -> tuple[DifferenceFact, ...]:
     return tuple(replace(fact, cause=names.get(fact.cause, fact.cause)) for fact in facts)
 
 
 def _both_cutoffs(
-    cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _Opened, second: _Opened
+    cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _OpenedResult, second: _OpenedResult
 ) -> tuple[float, float] | None:
     """Return two cut-offs, Hz, if both records state them."""
     first_hz, other = cutoff_hz(first.record), cutoff_hz(second.record)
@@ -363,7 +367,7 @@ def _motion_cutoff_hz(record: Mapping[str, Any]) -> Any:
     return record.get("cutoff_hz") if usual else None
 
 
-def _open_recording(opened: _Opened) -> tuple[Any, ...]:
+def _recording_identity(opened: _OpenedResult) -> tuple[Any, ...]:
     entry = opened.record["input"]
     return entry.get("sha256"), entry.get("frames"), entry.get("first_frame")
 
@@ -388,22 +392,22 @@ def _changed_settings(
             yield f"{above}{name}", (first_value, other)
 
 
-def _cycle_spans(opened: _Opened) -> list[Span]:
+def _cycle_spans(opened: _OpenedResult) -> list[CycleSpan]:
     """Return the gait cycles of a result."""
     table = opened.result.table("spatiotemporal")
     return [
-        Span(str(side), float(a), float(b))
+        CycleSpan(str(side), float(a), float(b))
         for side, a, b in table[["side", "start_s", "end_s"]].itertuples(index=False)
     ]
 
 
-def _frame_notes(time_s: FloatArray, first: _Opened) -> Iterator[str]:
+def _omitted_frames_note(time_s: FloatArray, first: _OpenedResult) -> Iterator[str]:
     frames = len(first.arrays["time_s"])
     if len(time_s) < frames:
         yield f"{frames - len(time_s)} of {frames} frames are omitted because the motion is not known in both."
 
 
-def _cycles_only(first: _Opened, second: _Opened) -> Comparison:
+def _compare_mean_cycles(first: _OpenedResult, second: _OpenedResult) -> Comparison:
     """Compare the mean gait cycles of two recordings, without causes."""
     curves = [_mean_curves(opened) for opened in (first, second)]
     shared = [key for key in curves[0] if key in curves[1]]
@@ -443,13 +447,13 @@ def _cycles_only(first: _Opened, second: _Opened) -> Comparison:
     settings = dict(_changed_settings(first.record["settings"], second.record["settings"]))
     results = (first.result, second.result)
     time = np.linspace(0.0, 100.0, 101)
-    facts = tuple(_method_note(first, second))
+    facts = tuple(_method_fact(first, second))
     return Comparison(
         first.name, second.name, time, tuple(mean_differences), facts, settings, (note,), results, one_recording=False
     )
 
 
-def _mean_curves(opened: _Opened) -> dict[tuple[str, str, str], FloatArray]:
+def _mean_curves(opened: _OpenedResult) -> dict[tuple[str, str, str], FloatArray]:
     table = opened.result.table("gait_cycles")
     wanted = table[table["unit"].isin(["deg", "Nm/kg"])]
     means = {}

@@ -14,12 +14,12 @@ from biodyn.comparison.differences import (
     LEAST_FRAMES,
     OF_COORDINATE,
     Difference,
-    Fact,
-    analyses_in_common,
+    DifferenceFact,
     curve_difference,
     explained_share,
-    joint_words,
-    list_facts,
+    joint_label,
+    list_difference_facts,
+    match_analyses,
 )
 from biodyn.comparison.exchange import Exchange
 from biodyn.comparison.moment_convention import (
@@ -29,26 +29,32 @@ from biodyn.comparison.moment_convention import (
     SIGN,
     UNIT,
     ConventionMatch,
+    apply_common_unit,
     curve_causes,
     expected_convention,
     frame_axes,
     laboratory_body,
-    laboratory_table,
+    load_laboratory_table,
     match_convention,
     measured_wrenches,
     moment_from_channel,
-    with_common_unit,
 )
-from biodyn.comparison.segments import PLANES, MovingBody, moment_of_ground, moment_of_segments, resolve_in_planes
+from biodyn.comparison.segments import (
+    PLANES,
+    MovingBody,
+    ground_joint_moments,
+    inertial_joint_moments,
+    resolve_in_planes,
+)
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side, other_side
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import expand_sides
-from biodyn.output.store.folder import ARRAYS_NAME, listed_files, model_record, table_path
-from biodyn.output.store.read import ResultFolder
+from biodyn.output.store.folder import ARRAYS_NAME, listed_files, read_model_record, table_path
+from biodyn.output.store.result_reader import ResultFolder
 from biodyn.output.tables.csv import read_csv
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.processing.signals.prepare import stored_method
+from biodyn.processing.signals.signal_preparation import stored_method
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.recording import Contact, Recording
 
@@ -68,15 +74,15 @@ class TorqueTable:
     mass_kg: float
 
 
-def table_of_folder(folder: Path) -> TorqueTable | None:
+def torque_table_of_folder(folder: Path) -> TorqueTable | None:
     """Read the joint torques from the result folder of a trial on an OpenSim model; None for any other folder."""
-    record = model_record(folder)
+    record = read_model_record(folder)
     if record is None:
         return None
     try:
         whole = ARRAYS_NAME in (listed_files(record) or {})
         table = ResultFolder(folder).table(_TABLE) if whole else read_csv(folder / table_path(_TABLE))
-        comparison = table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
+        comparison = torque_table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
         # on the clock of the motion file, as in tables of other programs
         return replace(comparison, time_s=comparison.time_s + float(record["input"].get("start_s", 0.0)))
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -85,7 +91,7 @@ def table_of_folder(folder: Path) -> TorqueTable | None:
         ) from error
 
 
-def table_of_frame(name: str, table: pd.DataFrame, mass_kg: float) -> TorqueTable:
+def torque_table_of_frame(name: str, table: pd.DataFrame, mass_kg: float) -> TorqueTable:
     """Return the joint torques in a table of a result."""
     torques = {
         str(column).removesuffix(_OUR_TORQUE): table[column].to_numpy(dtype=np.float64)
@@ -95,7 +101,7 @@ def table_of_frame(name: str, table: pd.DataFrame, mass_kg: float) -> TorqueTabl
     return TorqueTable(name, table["time_s"].to_numpy(dtype=np.float64), torques, mass_kg)
 
 
-def table_of_file(path: Path) -> TorqueTable:
+def torque_table_of_file(path: Path) -> TorqueTable:
     """Read the joint torques of an OpenSim table; ResultError if it has none."""
     storage = read_storage(path)
     torques = {
@@ -109,7 +115,7 @@ def table_of_file(path: Path) -> TorqueTable:
     return TorqueTable(str(path), storage.time_s, torques, float("nan"))
 
 
-def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
+def compare_torque_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
     """Return arguments of `Comparison`: differences of the common torques, and causes that the curves indicate."""
     names = [
         name
@@ -140,24 +146,21 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
         )
         differences.append(coordinate_difference)
     turned = [name for name, sign in zip(names, causes.signs, strict=True) if sign < 0]
-    facts = [Fact(SIGN, f"{name} has the opposite sign") for name in turned]
+    facts = [DifferenceFact(SIGN, f"{name} has the opposite sign") for name in turned]
     if causes.unit != "Nm":
-        facts.append(Fact(UNIT, f"the second is in {causes.unit}"))
+        facts.append(DifferenceFact(UNIT, f"the second is in {causes.unit}"))
     if causes.shift_s:
-        facts.append(Fact(SHIFT, f"the second is delayed by {1e3 * causes.shift_s:+.0f} ms"))
+        facts.append(DifferenceFact(SHIFT, f"the second is delayed by {1e3 * causes.shift_s:+.0f} ms"))
     if causes.filter is not None:
         which = "the second" if causes.filter[1] else "the first"
-        facts.append(Fact(FILTER, f"{which} is smoother (estimated low-pass cut-off {causes.filter[0].low_hz:.3g} Hz)"))
+        facts.append(
+            DifferenceFact(FILTER, f"{which} is smoother (estimated low-pass cut-off {causes.filter[0].low_hz:.3g} Hz)")
+        )
     left_out = (
         "A table of torques does not contain joint centres, axes, inertias, forces or the filter of the "
         "motion; their share of the difference is unexplained."
     )
-    return {
-        "time_s": ours.time_s,
-        "differences": tuple(differences),
-        "facts": tuple(facts),
-        "notes": (*note, left_out),
-    }
+    return {"time_s": ours.time_s, "differences": tuple(differences), "facts": tuple(facts), "notes": (*note, left_out)}
 
 
 def _common_time(ours: TorqueTable, theirs: TorqueTable) -> tuple[FloatArray, tuple[str, ...]]:
@@ -178,7 +181,7 @@ _ASSUMED = (
 
 
 @dataclass(frozen=True)
-class _Joint:
+class _StoredJoint:
     """A joint with a channel in the file: its distal segment, and the entry of the table of channels."""
 
     segment: int
@@ -189,20 +192,16 @@ class _Joint:
 
 
 #: Time (T,) s, differences, facts and notes of a `Comparison`.
-FileComparison = tuple[FloatArray, tuple[Difference, ...], tuple[Fact, ...], tuple[str, ...]]
+FileComparison = tuple[FloatArray, tuple[Difference, ...], tuple[DifferenceFact, ...], tuple[str, ...]]
 
 
-def compare_with_channels(
-    ours: MovingBody,
-    recording: Recording,
-    record: Mapping[str, Any],
-) -> FileComparison:
+def compare_with_channels(ours: MovingBody, recording: Recording, record: Mapping[str, Any]) -> FileComparison:
     """Compare an analysis with the channels in a file of the same recording.
 
     `record`: record of the result with contacts, body mass and filters. Raises ResultError if the file is of another recording,
     or contains no known joint moments or angles.
     """
-    _require_same(ours, recording)
+    _require_same_recording(ours, recording)
     mass_kg = recording.subject.mass_kg or float(record["subject"]["mass_kg"])
     contacts = [_read_contact(entry) for entry in record.get("contacts") or ()]
     laboratory = laboratory_body(recording, ours, contacts, mass_kg)
@@ -233,15 +232,18 @@ def _compare_channels(
             f"'{recording.path}' contains no joint moments with known names.",
             "Results, and channels of Plug-in Gait (LHipMoment, RKneeMoment ...), can be compared.",
         )
-    exchange, unloaded = _with_the_same_plates(exchange, moments)
+    exchange, unloaded = _without_unused_stances(exchange, moments)
     differences, readings = _compare_moments(exchange, moments, mass_kg, is_known=not notes)
     differences += _compare_angles(exchange, list(_stored_joints(exchange.a, recording, "angle", ours)))
     used = sorted({joint.segment for joint in moments})
-    said = [*_writing_facts(exchange, readings), *list_facts(exchange, used, stored_method(record) == ESTIMATE)]
+    said = [
+        *_convention_facts(exchange, readings),
+        *list_difference_facts(exchange, used, stored_method(record) == ESTIMATE),
+    ]
     return exchange.a.time_s, tuple(differences), tuple(said), (*notes, *unloaded)
 
 
-def _with_the_same_plates(exchange: Exchange, joints: Sequence[_Joint]) -> tuple[Exchange, tuple[str, ...]]:
+def _without_unused_stances(exchange: Exchange, joints: Sequence[_StoredJoint]) -> tuple[Exchange, tuple[str, ...]]:
     """Exclude the stances for which the laboratory software used no plate; also return a sentence for each leg.
 
     A joint moment without the ground reaction is that of a leg in the air, at the ankle a hundredth of the stance moment. The
@@ -249,8 +251,8 @@ def _with_the_same_plates(exchange: Exchange, joints: Sequence[_Joint]) -> tuple
     """
     least_ratio = 0.1  # share of the largest ratio; the ratios of stances differ by 5 % in 14 public walks
     body = exchange.b
-    computed = moment_of_segments(body.motion, body.inertias, body.gravity_W, body.beyond)
-    computed = computed + moment_of_ground(body.motion, body.wrench, body.beyond)
+    computed = inertial_joint_moments(body.motion, body.inertias, body.gravity_W, body.beyond)
+    computed = computed + ground_joint_moments(body.motion, body.wrench, body.beyond)
     stances: list[tuple[Side, int, int, float]] = []
     for side in SIDES:
         of_side = [joint for joint in joints if joint.side == side]
@@ -281,14 +283,14 @@ def _with_the_same_plates(exchange: Exchange, joints: Sequence[_Joint]) -> tuple
     return replace(exchange, b=replace(body, valid=valid)), tuple(notes)
 
 
-def _loaded_frames(body: MovingBody, joints: Sequence[_Joint]) -> BoolArray:
+def _loaded_frames(body: MovingBody, joints: Sequence[_StoredJoint]) -> BoolArray:
     """Return (T,) whether the ground loads the leg distal to the given joints and their moments are valid."""
     segments = [joint.segment for joint in joints]
     on_leg = body.wrench[:, body.beyond[segments].any(axis=0)]
     return np.asarray((on_leg != 0.0).any(axis=(1, 2)) & body.valid[:, segments].all(axis=1))
 
 
-def _require_same(ours: MovingBody, recording: Recording) -> None:
+def _require_same_recording(ours: MovingBody, recording: Recording) -> None:
     markers = recording.motion.markers
     frames = 0 if markers is None else markers.frame_count
     rate_hz = 0.0 if markers is None else markers.rate_hz
@@ -303,9 +305,9 @@ def _require_same(ours: MovingBody, recording: Recording) -> None:
 
 def _make_exchange(ours: MovingBody, theirs: MovingBody, record: Mapping[str, Any]) -> Exchange:
     if theirs is ours:
-        return analyses_in_common(ours, ours, (0.0, 0.0), (0.0, 0.0))
+        return match_analyses(ours, ours, (0.0, 0.0), (0.0, 0.0))
     own_hz = record.get("force_cutoff_hz")
-    return analyses_in_common(ours, theirs, None, None if own_hz is None else (float(own_hz), 0.0))
+    return match_analyses(ours, theirs, None, None if own_hz is None else (float(own_hz), 0.0))
 
 
 def _read_contact(entry: Mapping[str, Any]) -> Contact:
@@ -314,16 +316,16 @@ def _read_contact(entry: Mapping[str, Any]) -> Contact:
     )
 
 
-def _stored_joints(body: MovingBody, recording: Recording, quantity: str, ours: MovingBody) -> Iterator[_Joint]:
+def _stored_joints(body: MovingBody, recording: Recording, quantity: str, ours: MovingBody) -> Iterator[_StoredJoint]:
     """Yield the joints with a channel in the file, for the frames of `body`."""
     inside = np.isin(ours.time_s, body.time_s)
     outputs = recording.model_outputs
 
-    def channel(entry: Mapping[str, Any]) -> FloatArray | None:
+    def find_channel(entry: Mapping[str, Any]) -> FloatArray | None:
         name = next((name for name in entry["channels"] if name in outputs), None)
         return None if name is None else np.asarray(outputs[name].values[inside], dtype=np.float64)
 
-    for raw in laboratory_table()[quantity]:
+    for raw in load_laboratory_table()[quantity]:
         both = {side: entry for side, entry in expand_sides(raw) if side}
         for side in SIDES:
             entry = both[side]
@@ -331,21 +333,21 @@ def _stored_joints(body: MovingBody, recording: Recording, quantity: str, ours: 
                 (s for s, at in enumerate(zip(body.joints, body.sides, strict=True)) if at == (entry["joint"], side)),
                 None,
             )
-            values = channel(entry)
+            values = find_channel(entry)
             if segment is not None and values is not None:
-                yield _Joint(segment, side, entry, values, channel(both[other_side(side)]))
+                yield _StoredJoint(segment, side, entry, values, find_channel(both[other_side(side)]))
 
 
 def _compare_moments(
-    exchange: Exchange, joints: Sequence[_Joint], mass_kg: float, is_known: bool
+    exchange: Exchange, joints: Sequence[_StoredJoint], mass_kg: float, is_known: bool
 ) -> tuple[list[Difference], dict[int, ConventionMatch]]:
     a, b = exchange.a, exchange.b
-    computed = moment_of_segments(b.motion, b.inertias, b.gravity_W, b.beyond)
-    computed = computed + moment_of_ground(b.motion, b.wrench, b.beyond)
-    readings = with_common_unit([_moment_reading(b, joint, computed, mass_kg) for joint in joints])
+    computed = inertial_joint_moments(b.motion, b.inertias, b.gravity_W, b.beyond)
+    computed = computed + ground_joint_moments(b.motion, b.wrench, b.beyond)
+    readings = apply_common_unit([_match_moment_convention(b, joint, computed, mass_kg) for joint in joints])
     if not is_known:
         readings = [
-            _prefer_both_sides(reading, joint, joints, readings)
+            _prefer_usual_convention(reading, joint, joints, readings)
             for reading, joint in zip(readings, joints, strict=True)
         ]
     parts, first, _ = exchange.moment_parts()
@@ -368,8 +370,8 @@ def _compare_moments(
     return differences, dict(zip([joint.segment for joint in joints], readings, strict=True))
 
 
-def _prefer_both_sides(
-    reading: ConventionMatch, joint: _Joint, joints: Sequence[_Joint], readings: Sequence[ConventionMatch]
+def _prefer_usual_convention(
+    reading: ConventionMatch, joint: _StoredJoint, joints: Sequence[_StoredJoint], readings: Sequence[ConventionMatch]
 ) -> ConventionMatch:
     """Return the convention; the usual one unless the other side deviates equally, because rotated axes can look similar."""
     partners = [
@@ -382,7 +384,9 @@ def _prefer_both_sides(
     return replace(reading, convention=reading.expected, alternatives=(*reading.alternatives, reading.convention))
 
 
-def _moment_reading(b: MovingBody, joint: _Joint, computed: FloatArray, mass_kg: float) -> ConventionMatch:
+def _match_moment_convention(
+    b: MovingBody, joint: _StoredJoint, computed: FloatArray, mass_kg: float
+) -> ConventionMatch:
     s = joint.segment
     axes = {frame: frame_axes(frame, b.motion, b.parents[s], s) for frame in FRAMES}
     channels = {"own": joint.channel} | ({} if joint.other is None else {"other": joint.other})
@@ -390,13 +394,13 @@ def _moment_reading(b: MovingBody, joint: _Joint, computed: FloatArray, mass_kg:
     return match_convention(channels, computed[:, s], axes, expected, mass_kg, _common_frames(b, joint))
 
 
-def _common_frames(b: MovingBody, joint: _Joint) -> BoolArray:
+def _common_frames(b: MovingBody, joint: _StoredJoint) -> BoolArray:
     """Return (T,) whether both have a moment; laboratory software writes zeros for missing moments."""
     there = np.isfinite(joint.channel).all(axis=1) & (joint.channel != 0.0).any(axis=1)
     return np.asarray(b.valid[:, joint.segment] & there)
 
 
-def _moments_in_planes(b: MovingBody, joint: _Joint, way: Any, mass_kg: float) -> FloatArray:
+def _moments_in_planes(b: MovingBody, joint: _StoredJoint, way: Any, mass_kg: float) -> FloatArray:
     s = joint.segment
     channel = joint.channel if way.side == "own" or joint.other is None else joint.other
     moment_W = moment_from_channel(channel, frame_axes(way.frame, b.motion, b.parents[s], s), way, mass_kg)
@@ -405,7 +409,7 @@ def _moments_in_planes(b: MovingBody, joint: _Joint, way: Any, mass_kg: float) -
     return resolve_in_planes(every, b.motion, b.parents)[:, s]
 
 
-def _compare_angles(exchange: Exchange, joints: Sequence[_Joint]) -> list[Difference]:
+def _compare_angles(exchange: Exchange, joints: Sequence[_StoredJoint]) -> list[Difference]:
     parts, first, _ = exchange.angle_parts()
     differences = []
     for joint in joints:
@@ -423,18 +427,18 @@ def _compare_angles(exchange: Exchange, joints: Sequence[_Joint]) -> list[Differ
     return differences
 
 
-def _writing_facts(exchange: Exchange, readings: Mapping[int, ConventionMatch]) -> Iterator[Fact]:
+def _convention_facts(exchange: Exchange, readings: Mapping[int, ConventionMatch]) -> Iterator[DifferenceFact]:
     for s, reading in readings.items():
-        name = joint_words(exchange, s)
+        name = joint_label(exchange, s)
         if not reading.is_determined:
-            yield Fact(
+            yield DifferenceFact(
                 "convention",
                 f"{name}: the convention of the stored moment cannot be determined, because it differs too much from "
                 f"the computed one",
             )
         elif reading.deviations:
             others = "".join(f", or {way.words}" for way in reading.alternatives[:2])
-            yield Fact(
+            yield DifferenceFact(
                 " and ".join(reading.deviations),
                 f"{name}: the convention of the file is {reading.convention.words}{others}; the usual one is "
                 f"{reading.expected.words}",

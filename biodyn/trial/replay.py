@@ -11,16 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.output.store.folder import REPLAY_FOLDER, REPLAY_RECORD, raw_record, update_folder
-from biodyn.output.store.read import StoredResult, read_view
-from biodyn.output.store.record import changed_file_notes, json_ready
-from biodyn.output.store.write import Progress, add_files, result_arrays
+from biodyn.output.store.folder import REPLAY_FOLDER, REPLAY_RECORD, read_raw_record, update_folder
+from biodyn.output.store.record import changed_file_notes, to_json_values
+from biodyn.output.store.result_reader import StoredResult, read_view
+from biodyn.output.store.result_writer import Progress, add_files, result_arrays
 from biodyn.output.tables.csv import write_csv
-from biodyn.output.tables.optional_tables import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
-from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
+from biodyn.output.tables.optional_tables import (
+    CONVERGENCE_DECIMALS,
+    replay_convergence_table,
+    replay_drift_table,
+    replay_feedback_table,
+)
+from biodyn.processing.dynamics.actuated_motion import ActuatedMotion, actuated_motion_from_arrays
 from biodyn.trial.bodies.opensim_result import model_motion
 from biodyn.trial.result import TrialResult
-from biodyn.verification.replay import Convergence, OpenLoop, ReplayOptions, Tracked, replay_trial
+from biodyn.verification.replay import Convergence, OpenLoopReplay, ReplayOptions, TrackedReplay, replay_trial
 
 
 @dataclass(frozen=True)
@@ -37,10 +42,10 @@ class ReplayResult:
     actuated: ActuatedMotion
     coordinates: Mapping[str, tuple[int, int]]
     options: ReplayOptions
-    walk: Mapping[str, OpenLoop]
-    rest: OpenLoop
-    tracked: tuple[Tracked, ...]
-    joints_only: tuple[Tracked, ...]
+    walk: Mapping[str, OpenLoopReplay]
+    rest: OpenLoopReplay
+    tracked: tuple[TrackedReplay, ...]
+    joints_only: tuple[TrackedReplay, ...]
     convergence: tuple[Convergence, ...]
 
     def tables(self) -> dict[str, Any]:
@@ -48,9 +53,11 @@ class ReplayResult:
         names = {at_v: name for name, (_, at_v) in self.coordinates.items()}
         cases = {f"walk:{name}": loop for name, loop in self.walk.items()} | {"rest": self.rest}
         return {
-            "replay_drift": replay_drift(cases, names),
-            "replay_feedback": replay_feedback(self.tracked, self.actuated.time_s, self.actuated.q, self.coordinates),
-            "replay_convergence": replay_convergence(self.convergence),
+            "replay_drift": replay_drift_table(cases, names),
+            "replay_feedback": replay_feedback_table(
+                self.tracked, self.actuated.time_s, self.actuated.q, self.coordinates
+            ),
+            "replay_convergence": replay_convergence_table(self.convergence),
         }
 
     def figures(self) -> dict[str, Any]:
@@ -68,7 +75,7 @@ class ReplayResult:
     def record(self) -> dict[str, Any]:
         """The values of `replay.json`."""
         loops = {**{f"walk_{name}": loop for name, loop in self.walk.items()}, "rest": self.rest}
-        return json_ready(
+        return to_json_values(
             {
                 "settings": asdict(self.options),
                 "residual": "applied as an external wrench on the root, in world axes, about the world origin",
@@ -127,18 +134,14 @@ class ReplayResult:
         An earlier replay is replaced; ResultError if a file that biodyn did not write has one of the names.
         """
         tables, figures, target = self.tables(), self.figures(), Path(folder)
-        files = [
-            *(f"{name}.csv" for name in tables),
-            *(f"{name}.png" for name in figures),
-            REPLAY_RECORD,
-        ]
+        files = [*(f"{name}.csv" for name in tables), *(f"{name}.png" for name in figures), REPLAY_RECORD]
         names = [f"{REPLAY_FOLDER}/{name}" for name in files]
         target.mkdir(parents=True, exist_ok=True)
-        with update_folder(target) if raw_record(target) is None else add_files(target, names) as place:
-            self._write(place / REPLAY_FOLDER, tables, figures, progress)
+        with update_folder(target) if read_raw_record(target) is None else add_files(target, names) as place:
+            self._write_files(place / REPLAY_FOLDER, tables, figures, progress)
         return target / REPLAY_FOLDER
 
-    def _write(
+    def _write_files(
         self, target: Path, tables: Mapping[str, Any], figures: Mapping[str, Any], progress: Progress | None
     ) -> None:
         target.mkdir()
@@ -178,13 +181,13 @@ def replay(
         arrays = dict(view.arrays)
         model_file = view.model_file
     options = options or ReplayOptions()
-    actuated = stored_actuated_motion(arrays)
+    actuated = actuated_motion_from_arrays(arrays)
     coordinates: Mapping[str, tuple[int, int]] = _coordinate_indices(arrays, "", "") | _coordinate_indices(
         arrays, "assumed_", " (assumed)"
     )
     if model_file is not None:
         actuated, coordinates = model_motion(arrays, actuated, model_file)
-    replayed = replay_trial(actuated, options, progress if progress is not None else _silent)
+    replayed = replay_trial(actuated, options, progress if progress is not None else _ignore_progress)
     return ReplayResult(
         actuated=actuated,
         coordinates=coordinates,
@@ -205,25 +208,25 @@ def _coordinate_indices(arrays: Mapping[str, np.ndarray], kind: str, mark: str) 
     return {f"{name}{mark}": (int(q), int(v)) for name, q, v in zip(names, at_q, at_v, strict=True)}
 
 
-def changed_files(folder: str | Path) -> list[str]:
+def changed_file_sentences(folder: str | Path) -> list[str]:
     """Return a sentence for every file of the user that changed after the result in `folder` was written."""
     changes = changed_file_notes(read_view(Path(folder)).record, Path(folder))
     return [f"{note.message} {note.hint}" for note in changes]
 
 
-def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:
+def tracking_record(parts: Sequence[TrackedReplay]) -> dict[str, Any]:
     """Return the largest errors of a tracked replay and its feedback torques; infinite if the motion was lost."""
     feedback = _infinite_if_lost(np.concatenate([part.feedback for part in parts]))
     recorded = np.concatenate([part.recorded for part in parts])
 
-    def peak(name: str) -> float:
+    def largest_deviation(name: str) -> float:
         return float(max(np.max(_infinite_if_lost(getattr(part.deviation, name))) for part in parts))
 
     return {
         "stretches": [list(part.frames) for part in parts],
-        "joint_error_deg": math.degrees(peak("joint_rad")),
-        "position_error_m": peak("position_m"),
-        "orientation_error_deg": math.degrees(peak("orientation_rad")),
+        "joint_error_deg": math.degrees(largest_deviation("joint_rad")),
+        "position_error_m": largest_deviation("position_m"),
+        "orientation_error_deg": math.degrees(largest_deviation("orientation_rad")),
         "feedback_peak_Nm": float(np.max(np.abs(feedback[:, 6:]))),
         "feedback_rms_Nm": float(np.sqrt(np.mean(feedback[:, 6:] ** 2))),
         "base_feedback_peak_Nm": float(np.max(np.linalg.norm(feedback[:, :3], axis=1))),
@@ -233,7 +236,7 @@ def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:
     }
 
 
-def _silent(name: str) -> None:
+def _ignore_progress(name: str) -> None:
     """Ignore a progress message."""
 
 

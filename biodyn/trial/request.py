@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from biodyn.diagnostics import Diagnostic
-from biodyn.library.load import UserFile
-from biodyn.library.subject import subject_record_file
-from biodyn.processing.calibration.subject import require_plausible
+from biodyn.library.subject_record import subject_record_file
+from biodyn.library.toml_files import UserFile
+from biodyn.processing.calibration.subject_measurements import require_plausible_body
 from biodyn.recording import PlateCalibration
-from biodyn.settings import Settings, settings_from, with_subject
-from biodyn.trial.files import (
+from biodyn.settings import Settings, settings_from, with_subject_record
+from biodyn.trial.trial_files import (
     FrameRange,
     TrialFiles,
     keep_points_on_body,
-    own_files_of,
     read_files,
     unify_spelling,
+    user_files_of_settings,
     with_marker_names,
 )
 
@@ -137,9 +137,9 @@ def trial_request(
     if options.model.osim is not None:  # the model has its own mass, unless one is given
         stored = {name: value for name, value in stored.items() if name != "mass_kg"}
     given = {name: inputs.get(name) for name in ("age_years", "sex", "side")}
-    require_plausible(mass_kg, height_m)
-    options = with_subject(options, stored, {"mass_kg": mass_kg, "height_m": height_m, **given})
-    require_plausible(options.subject.mass_kg, options.subject.height_m)
+    require_plausible_body(mass_kg, height_m)
+    options = with_subject_record(options, stored, {"mass_kg": mass_kg, "height_m": height_m, **given})
+    require_plausible_body(options.subject.mass_kg, options.subject.height_m)
     return TrialRequest(
         path=Path(trial),
         settings=options,
@@ -149,7 +149,7 @@ def trial_request(
         ik_setup=inputs.get("ik_setup"),
         scale_setup=inputs.get("scale_setup"),
         companions=None if companions is None else tuple(Path(path) for path in companions),
-        user_files=(*own_files_of(settings, options), *calibration_files, *([] if file is None else [file])),
+        user_files=(*user_files_of_settings(settings, options), *calibration_files, *([] if file is None else [file])),
         plate_calibration=plates,
         files=inputs.get("files"),
         memory=inputs.get("memory") or SessionMemory(),

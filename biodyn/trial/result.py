@@ -9,24 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks import examine, judge
+from biodyn.checks import add_verdict, check_recording
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Status, Verdict
 from biodyn.errors import ResultError
-from biodyn.output.report.numbers import peak_lines
+from biodyn.output.report.formatted_parameters import peak_lines
 from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.store.folder import write_folder
-from biodyn.output.store.read import StoredResult
-from biodyn.output.store.write import Progress, write_manifest, write_paper, write_report, write_view
+from biodyn.output.store.result_reader import StoredResult
+from biodyn.output.store.result_writer import Progress, write_manifest, write_pdf_report, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
-from biodyn.output.tables.lazy import CoordinateVariables
-from biodyn.trial.clock import Clock
+from biodyn.output.tables.table_access import CoordinateVariables
+from biodyn.trial.step_timing import StepClock
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from biodyn.output.figures.trial import TrialView
-    from biodyn.processing.signals.prepare import TrialSignals
+    from biodyn.processing.signals.signal_preparation import TrialSignals
     from biodyn.trial.export import Export
 
 
@@ -55,7 +55,7 @@ def _method_lines(signals: TrialSignals, points: str) -> list[str]:
     return [f"Method: {words}", f"{before}: {signals.filter_text(points)}"]
 
 
-def _measured(analysis: TrialAnalysis) -> str:
+def _measurement_text(analysis: TrialAnalysis) -> str:
     misfit = analysis.pose_misfit
     return f"{len(analysis.model.markers)} markers" if misfit is None else f"poses of {len(misfit.labels)} segments"
 
@@ -72,18 +72,20 @@ class TrialResult(PlottableResult):
     folder: Path | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        self._kept.keys()  # listed now: whether there is EMG is read from the recording
+        self._lazy_tables.keys()  # listed now: whether there is EMG is read from the recording
 
     @cached_property
-    def _kept(self) -> Mapping[str, pd.DataFrame]:
+    def _lazy_tables(self) -> Mapping[str, pd.DataFrame]:
         return trial_tables(self.analysis)
 
-    def _table(self, name: str) -> pd.DataFrame:
+    def _read_table(self, name: str) -> pd.DataFrame:
         """Return a table by name; if it is missing, ResultError lists the tables or states how to request this one."""
-        if name not in self._kept:
+        if name not in self._lazy_tables:
             request = TABLES[name].request if name in TABLES else ""
-            raise ResultError(f"The result has no table '{name}'.", request or f"There are {', '.join(self._kept)}.")
-        return self._kept[name]
+            raise ResultError(
+                f"The result has no table '{name}'.", request or f"There are {', '.join(self._lazy_tables)}."
+            )
+        return self._lazy_tables[name]
 
     def _table_attributes(self) -> Collection[str]:
         return TABLES
@@ -94,9 +96,9 @@ class TrialResult(PlottableResult):
     @cached_property
     def view(self) -> TrialView:
         """Return record, tables and arrays, the contents of a result folder."""
-        from biodyn.output.store.write import trial_view
+        from biodyn.output.store.result_writer import trial_view
 
-        return trial_view(self._checked_analysis, self._kept)
+        return trial_view(self._checked_analysis, self._lazy_tables)
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -117,7 +119,7 @@ class TrialResult(PlottableResult):
 
     @cached_property
     def _checked_analysis(self) -> TrialAnalysis:
-        return self.analysis if self.analysis.verdict is not None else judge(examine(self.analysis))
+        return self.analysis if self.analysis.verdict is not None else add_verdict(check_recording(self.analysis))
 
     def save(
         self,
@@ -134,11 +136,11 @@ class TrialResult(PlottableResult):
         otherwise. `pdf`: whether to write report.pdf; `head`: TOML file with the letterhead of the laboratory
         (docs/results.md).
         """
-        from biodyn.output.report.paper import paper_format
+        from biodyn.output.report.pdf_report import chosen_letterhead
 
-        target, above = Path(folder), paper_format(pdf, head)
+        target, above = Path(folder), chosen_letterhead(pdf, head)
         output = self.analysis.settings.output
-        clock = Clock(progress)
+        clock = StepClock(progress)
         with write_folder(target, force) as place:
             with clock.step("tables", "writing tables"):
                 write_view(self.view, place, output.packed)
@@ -150,7 +152,7 @@ class TrialResult(PlottableResult):
                     write_report(self.view, place, figures=False, report=True)
             if above is not None:
                 with clock.step("pdf", "writing the PDF"):
-                    write_paper(self.view, place, above)
+                    write_pdf_report(self.view, place, above)
             write_manifest(place, clock.seconds, output.packed)
         object.__setattr__(self, "folder", target)  # the only mutable attribute of a result
         return target
@@ -171,10 +173,10 @@ class TrialResult(PlottableResult):
         hints = dict.fromkeys((cause.title, cause.hint) for cause in verdict.ordered_causes if cause.hint)
         first: list[tuple[str, Status | None]] = [(f"{verdict.sentence}.", verdict.status)]
         looked = [f"To check: {title}: {hint}" for title, hint in list(hints)[:_LOOKED_AT]]
-        plain = [*looked, *peak_lines(self.view), *self._used()]
+        plain = [*looked, *peak_lines(self.view), *self._input_lines()]
         return [*first, *((text, None) for text in plain), *checks]
 
-    def _used(self) -> list[str]:
+    def _input_lines(self) -> list[str]:
         """Return lines on the inputs of the analysis."""
         a = self.analysis
         who = a.subject
@@ -182,7 +184,7 @@ class TrialResult(PlottableResult):
         return [
             a.static.sentence,
             f"Subject: {who.mass_kg:.1f} kg ({who.mass_source}), {who.height_m:.2f} m ({who.height_source}), "
-            f"{_measured(a)} of {a.mapping.title}",
+            f"{_measurement_text(a)} of {a.mapping.title}",
             f"Activity: {a.activity.kind}: {a.activity.reason}",
             *([] if a.propagation is None else _method_lines(a.propagation.signals, points)),
             *(

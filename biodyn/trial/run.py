@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks import judge
+from biodyn.checks import add_verdict
 from biodyn.errors import SettingsError
 from biodyn.output.store.record import require_unchanged
-from biodyn.rigid_body import is_compiled, warm_up
+from biodyn.rigid_body import compile_kernels, is_compiled
 from biodyn.threads import limit_to_one_thread
-from biodyn.trial.clock import Clock
 from biodyn.trial.request import RequestInputs, SettingsSource, TrialRequest, trial_request
 from biodyn.trial.stages import make_analysis
+from biodyn.trial.step_timing import StepClock
 from biodyn.trial.steps import STEPS, Step
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def analyse(
             "Variations and session fits are not available for a trial on an OpenSim model.",
             "Omit model.osim, or analyse the trial with 'biodyn run' or in a study.",
         )
-    clock = Clock(progress)
+    clock = StepClock(progress)
     stage: Any = request
     for number, step in enumerate(STEPS if steps is None else steps):
         if step.for_torques or not torques_only:
@@ -53,10 +53,10 @@ def analyse(
                 stage = step.run(stage)
         if number == 0 and not is_compiled():  # after the files were read successfully
             with clock.step("compiling kernels"):
-                warm_up(progress)
+                compile_kernels(progress)
     require_unchanged(request.user_files)
     analysis = make_analysis(stage, clock.seconds)
-    return analysis if torques_only else judge(analysis)
+    return analysis if torques_only else add_verdict(analysis)
 
 
 def analyse_trial(
@@ -80,9 +80,9 @@ def run_request(
 ) -> TrialResult:
     """Return the result of a request, on the scaled skeleton or on the OpenSim model of the settings."""
     if request.settings.model.osim is not None:
-        from biodyn.trial.bodies.opensim import whole_result
+        from biodyn.trial.bodies.opensim import run_complete_analysis
 
-        return whole_result(request, progress)
+        return run_complete_analysis(request, progress)
     from biodyn.trial.result import TrialResult
 
     return TrialResult(analyse(request, progress, steps))
@@ -129,7 +129,7 @@ def run_trial(
     return run_request(request, progress, steps)
 
 
-def remake_report(
+def regenerate_report(
     folder: str | Path,
     progress: Progress | None = None,
     say: Progress | None = None,
@@ -144,15 +144,15 @@ def remake_report(
 
     Folders of older versions are supported. Files that biodyn did not write are not replaced; ResultError lists them. `say` is
     called with a sentence for every file of the user that changed after the result was written. `pdf`: whether to write
-    `report.pdf`, with the letterhead `head` from a TOML file (`paper.read_head`).
+    `report.pdf`, with the letterhead `head` from a TOML file (`pdf_report.read_letterhead`).
     """
-    from biodyn.output.report.paper import paper_format
+    from biodyn.output.report.pdf_report import chosen_letterhead
     from biodyn.output.store.folder import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME
-    from biodyn.output.store.read import read_view
     from biodyn.output.store.record import changed_file_notes
-    from biodyn.output.store.write import add_files, write_paper, write_report
+    from biodyn.output.store.result_reader import read_view
+    from biodyn.output.store.result_writer import add_files, write_pdf_report, write_report
 
-    target, above = Path(folder), paper_format(pdf, head)
+    target, above = Path(folder), chosen_letterhead(pdf, head)
     view = read_view(target)
     if say is not None:
         for note in changed_file_notes(view.record, target):
@@ -161,5 +161,5 @@ def remake_report(
     with add_files(target, [*names, REPORT_NAME, *([PAPER_NAME] if pdf else [])]) as place:
         write_report(view, place, figures=figures, report=True, progress=progress)
         if above is not None:
-            write_paper(view, place, above)
+            write_pdf_report(view, place, above)
     return target

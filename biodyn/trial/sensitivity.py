@@ -11,10 +11,10 @@ from biodyn.analysis import TrialAnalysis, Variation
 from biodyn.errors import SettingsError
 from biodyn.library.tables import entry_names
 from biodyn.model.from_library.hip_centre import hip_centre_names
-from biodyn.output.store.write import Progress
+from biodyn.output.store.result_writer import Progress
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH
 from biodyn.settings import Settings
-from biodyn.trial.bodies.opensim import ModelResult, whole_result
+from biodyn.trial.bodies.opensim import ModelResult, run_complete_analysis
 from biodyn.trial.request import RequestInputs, SettingsSource, TrialRequest, trial_request
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse
@@ -50,13 +50,13 @@ def vary_trial(
 
 def vary_request(request: TrialRequest, factors: Sequence[str], progress: Progress | None = None) -> TrialResult:
     """Return the result of a request with its variations; see `vary_trial`."""
-    _require_factors(factors)
+    _require_known_factors(factors)
     if request.settings.model.osim is not None:
         return _vary_on_model(request, factors, progress)
     settings = request.settings
     # levels of the cut-off are filters, so the reference also uses a filter
     if "cutoff" in factors and settings.signals.method == "auto":
-        settings = _with(settings, "signals", method=BUTTERWORTH)
+        settings = _with_entries(settings, "signals", method=BUTTERWORTH)
     request = replace(request, settings=settings, files=request.read())
     base = analyse(request, progress)
     variations = [
@@ -81,19 +81,19 @@ def _vary_on_model(request: TrialRequest, factors: Sequence[str], progress: Prog
     for factor in factors:
         if factor in _OF_THE_MODEL:
             raise SettingsError(f"'{factor}' cannot be varied on an OpenSim model: {_OF_THE_MODEL[factor]}.")
-    base = whole_result(request, progress)
+    base = run_complete_analysis(request, progress)
     if "marker_weights" in factors:
-        _require_weights(base)
+        _require_unequal_weights(base)
     variations = [
-        Variation(factor, level, whole_result(replace(request, settings=changed)).analysis)
+        Variation(factor, level, run_complete_analysis(replace(request, settings=changed)).analysis)
         for factor, level, changed in _factor_levels(
-            factors, _with(request.settings, "uncertainty", compute=False), base.analysis, progress
+            factors, _with_entries(request.settings, "uncertainty", compute=False), base.analysis, progress
         )
     ]
     return replace(base, analysis=replace(base.analysis, variations=tuple(variations)))
 
 
-def _require_weights(base: ModelResult) -> None:
+def _require_unequal_weights(base: ModelResult) -> None:
     """Raise SettingsError if no weights are given or all are equal, so that powers have no effect."""
     weights = {marker.weight for marker in base.analysis.model.markers if marker.weight > 0.0}
     if base.own is None or base.own.fit is None:
@@ -105,7 +105,7 @@ def _require_weights(base: ModelResult) -> None:
         )
 
 
-def _require_factors(factors: Sequence[str]) -> None:
+def _require_known_factors(factors: Sequence[str]) -> None:
     if isinstance(factors, str):  # a string is also a sequence
         raise SettingsError(f"'factors' must be a list of names, not one name: '{factors}'.", f'Give ["{factors}"].')
     if not factors:
@@ -115,34 +115,34 @@ def _require_factors(factors: Sequence[str]) -> None:
         raise SettingsError(f"'{unknown[0]}' cannot be varied.", f"Factors: {', '.join(FACTORS)}.")
 
 
-def _hip_centres(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
+def _hip_centre_levels(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
     for name in hip_centre_names():
         if name != options.model.hip_centre:
-            yield name, _with(options, "model", hip_centre=name)
+            yield name, _with_entries(options, "model", hip_centre=name)
 
 
 def _anthropometry_levels(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
     for name in entry_names("anthropometry"):
         if name != options.model.anthropometry:
-            yield name, _with(options, "model", anthropometry=name)
+            yield name, _with_entries(options, "model", anthropometry=name)
 
 
 def _cutoff_levels(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
     rate_hz = base.recording.markers.rate_hz
     for hz in _CUTOFFS_HZ:
         if hz != base.cutoff_hz and hz < 0.5 * rate_hz:
-            yield f"{hz:g} Hz", _with(options, "signals", cutoff_hz=hz)
+            yield f"{hz:g} Hz", _with_entries(options, "signals", cutoff_hz=hz)
 
 
-def _marker_weights(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
+def _marker_weight_levels(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
     given = options.inverse_kinematics.marker_weights
     weights = {marker.label: given.get(marker.label, marker.weight) for marker in base.model.markers}
     for level, power in _WEIGHT_POWERS.items():
         changed = {label: weight**power for label, weight in weights.items() if weight > 0.0}
-        yield level, _with(options, "inverse_kinematics", marker_weights=given | changed)
+        yield level, _with_entries(options, "inverse_kinematics", marker_weights=given | changed)
 
 
-def _with(options: Settings, section: str, **entries: Any) -> Settings:
+def _with_entries(options: Settings, section: str, **entries: Any) -> Settings:
     return options.model_copy(update={section: getattr(options, section).model_copy(update=entries)})
 
 
@@ -154,8 +154,8 @@ _OF_THE_MODEL = {
 
 #: Factors, and the functions that generate their levels.
 FACTORS: dict[str, Callable[[Settings, TrialAnalysis], Iterator[_Level]]] = {
-    "hip_centre": _hip_centres,
+    "hip_centre": _hip_centre_levels,
     "anthropometry": _anthropometry_levels,
     "cutoff": _cutoff_levels,
-    "marker_weights": _marker_weights,
+    "marker_weights": _marker_weight_levels,
 }

@@ -18,23 +18,23 @@ from biodyn.estimation.summary import EstimateSummary
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
-from biodyn.processing.calibration.standing import CalibrationSource, Standing
-from biodyn.processing.calibration.subject import MassEstimate, find_stored_height, known_age, leg_length
-from biodyn.processing.calibration.subject_fit.result import SubjectFit
-from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.calibration.standing_posture import CalibrationSource, StandingPosture
+from biodyn.processing.calibration.subject_fit.fit_result import SubjectFit
+from biodyn.processing.calibration.subject_measurements import MassEstimate, find_stored_height, known_age, leg_length
+from biodyn.processing.contacts.foot_motion import GaitPoints
 from biodyn.processing.contacts.ground_reaction import ContactDecisions
-from biodyn.processing.contacts.loading import OtherLoad
-from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.contacts.plate_loads import LoadWithoutFoot
+from biodyn.processing.dynamics.inverse_dynamics import Dynamics
 from biodyn.processing.gait.activity import Activity
-from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.signals.orientation import WorldFrame
-from biodyn.processing.signals.prepare import TrialSignals
+from biodyn.processing.kinematics.skeleton_fit import Fit
+from biodyn.processing.signals.signal_preparation import TrialSignals
+from biodyn.processing.signals.world_frame import WorldFrame
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Recording
 from biodyn.settings import Settings
-from biodyn.trial.files import TrialFiles
 from biodyn.trial.request import TrialRequest
-from biodyn.uncertainty.bands import TorqueUncertainty
-from biodyn.uncertainty.inputs import PoseErrors, TrialInputs
+from biodyn.trial.trial_files import TrialFiles
+from biodyn.uncertainty.propagation_inputs import PoseErrors, TrialInputs
+from biodyn.uncertainty.torque_bands import TorqueUncertainty
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Calibration:
     """
 
     source: CalibrationSource
-    standing: Standing
+    standing: StandingPosture
     joint_offsets_rad: Mapping[str, float]
     is_seen: bool = True
 
@@ -68,10 +68,10 @@ class Body(Protocol):
     def require(self, settings: Settings) -> None:
         """Raise SettingsError for settings that this body does not support."""
 
-    def oriented(self, trial: Loaded) -> Oriented:
+    def orient_recordings(self, trial: Loaded) -> Oriented:
         """Return the recordings in World."""
 
-    def labelled(self, trial: Oriented) -> Labelled:
+    def label_markers(self, trial: Oriented) -> Labelled:
         """Return the role of each marker."""
 
     def scaled(self, trial: Prepared) -> Scaled:
@@ -149,7 +149,7 @@ class Scaled(Prepared):
         return None if self.mass is None else self.mass.mass_kg
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> StandingPosture:
         """Return the standing subject."""
         return self.calibrated.standing
 
@@ -173,7 +173,7 @@ class Grounded(Tracked):
 
     points: GaitPoints
     decided: ContactDecisions
-    other_loads: tuple[OtherLoad, ...]
+    other_loads: tuple[LoadWithoutFoot, ...]
     contacts: tuple[Contact, ...]
     activity: Activity
     moved: tuple[GaitEvent, ...]

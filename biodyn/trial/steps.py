@@ -15,62 +15,61 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from biodyn.checks import examine
+from biodyn.checks import check_recording
 from biodyn.checks.body import with_consistency
-from biodyn.checks.estimators.evidence import collect_evidence
-from biodyn.checks.estimators.plate_faults import corners_in_order, with_weight_of_plates
-from biodyn.checks.estimators.plate_signals import impossible_load, unloaded_cause
+from biodyn.checks.estimators.plate_evidence import collect_evidence
+from biodyn.checks.estimators.plate_faults import correct_corner_order, with_weight_of_plates
+from biodyn.checks.estimators.plate_signals import find_impossible_load, unloaded_cause
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import EstimateError, PlateError, SettingsError
-from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, Estimate, estimate_bands, estimate_trial
+from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, Estimate, estimate_torque_uncertainty, estimate_trial
 from biodyn.estimation.shared_parameters import InformationForm
-from biodyn.estimation.summary import estimate_failed, estimate_findings
-from biodyn.library.load import suggest_name
-from biodyn.model.body_model import with_freed, with_mass
-from biodyn.processing.calibration.subject import StanceMasses, stance_masses, stride_mass
-from biodyn.processing.calibration.subject_fit.result import fit_notes
-from biodyn.processing.contacts.balance import body_weight_n, required_wrench, with_known_feet
-from biodyn.processing.contacts.decide import unused_overrides
-from biodyn.processing.contacts.feet import GaitPoints, gait_points
+from biodyn.estimation.summary import estimate_findings, failed_estimate_finding
+from biodyn.library.toml_files import suggest_name
+from biodyn.model.body_model import with_freed_rotations, with_mass
+from biodyn.processing.calibration.subject_fit.fit_result import subject_fit_findings
+from biodyn.processing.calibration.subject_measurements import StanceMasses, stance_masses, stride_mass
+from biodyn.processing.contacts.contact_decision import unused_overrides
+from biodyn.processing.contacts.foot_motion import GaitPoints, gait_points
+from biodyn.processing.contacts.force_balance import body_weight_n, measure_offsets_without_feet, required_wrench
 from biodyn.processing.contacts.ground_reaction import (
     ContactDecisions,
     compute_reaction,
     contact_decisions,
     contact_diagnostics,
 )
-from biodyn.processing.contacts.loading import other_loads, with_unknown_loads, without_aid_contacts
-from biodyn.processing.dynamics.solve import Dynamics, express_in_three_point_axes, solve_dynamics
+from biodyn.processing.contacts.plate_loads import loads_without_foot, mark_unknown_loads, unassign_walking_aid_contacts
+from biodyn.processing.dynamics.inverse_dynamics import Dynamics, express_in_three_point_axes, solve_dynamics
 from biodyn.processing.gait.activity import Activity, recognise_activity
 from biodyn.processing.gait.events import gait_events, strikes_from_movement
 from biodyn.processing.gait.movement_events import movement_events
-from biodyn.processing.kinematics.fit import Fit, base_angles
-from biodyn.processing.kinematics.tracking import track
-from biodyn.processing.signals.orientation import is_z_up
-from biodyn.processing.signals.plates import plate_wrench
-from biodyn.processing.signals.prepare import (
+from biodyn.processing.kinematics.skeleton_fit import Fit, base_angles
+from biodyn.processing.kinematics.skeleton_tracking import track_skeleton
+from biodyn.processing.signals.plate_wrenches import plate_wrench
+from biodyn.processing.signals.signal_preparation import (
     TrialSignals,
     fall_back_to_filter,
     prepare_signals,
-    with_force_cutoff,
-    with_method,
-    with_plates,
+    refilter_plates,
+    replace_smoothing_method,
+    replace_wrenches,
 )
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
+from biodyn.processing.signals.world_frame import is_plate_z_up
 from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
-from biodyn.trial.bodies.poses import PoseBody
-from biodyn.trial.bodies.skeleton import MarkerBody
-from biodyn.trial.files import require_plates, with_calibration
+from biodyn.trial.bodies.marker_body import MarkerBody
+from biodyn.trial.bodies.pose_body import PoseBody
 from biodyn.trial.request import TrialRequest
-from biodyn.trial.session import (
+from biodyn.trial.session_values import (
     WalkInformation,
-    corners_L,
-    not_used_note,
-    other_walks,
-    same_plates,
-    subject_model_fit,
-    why_excluded,
+    are_same_plates,
+    exclusion_reason,
+    fit_subject_model,
+    plate_corners_L,
+    requests_of_other_walks,
+    unused_file_note,
 )
 from biodyn.trial.stages import (
     Checked,
@@ -85,56 +84,57 @@ from biodyn.trial.stages import (
     make_analysis,
     next_stage,
 )
-from biodyn.uncertainty.bands import torque_bands
-from biodyn.uncertainty.inputs import TrialInputs, load_magnitudes, stride_time
+from biodyn.trial.trial_files import require_plates, with_plate_calibration
+from biodyn.uncertainty.propagation_inputs import TrialInputs, load_magnitudes, stride_time
+from biodyn.uncertainty.torque_bands import torque_bands
 
 
-def reading(trial: TrialRequest) -> Loaded:
+def read_recordings(trial: TrialRequest) -> Loaded:
     """Read the walk and its static trial if necessary, and apply the calibration of the plates."""
-    files = with_calibration(trial.read(), trial.plate_calibration)
+    files = with_plate_calibration(trial.read(), trial.plate_calibration)
     body = PoseBody() if files.source == "poses" else MarkerBody()
     body.require(trial.settings)
     require_plates(files.walk)
     return next_stage(trial, Loaded, files=files, walk=files.walk, static=files.static, body=body)
 
 
-def axes(trial: Loaded) -> Oriented:
+def orient_recordings(trial: Loaded) -> Oriented:
     """Rotate both recordings to the world frame: X forward, Y up, Z right."""
-    return trial.body.oriented(trial)
+    return trial.body.orient_recordings(trial)
 
 
-def marker_set(trial: Oriented) -> Labelled:
+def recognise_markers(trial: Oriented) -> Labelled:
     """Recognise the markers by their labels, corrected if positions contradict the labels."""
-    return trial.body.labelled(trial)
+    return trial.body.label_markers(trial)
 
 
-def signals(trial: Labelled) -> Prepared:
+def prepare_trial_signals(trial: Labelled) -> Prepared:
     """Fill gaps, smooth markers, and convert plate channels to filtered wrenches."""
     return next_stage(trial, Prepared, signals=prepare_signals(trial.walk, trial.mapping, trial.settings.signals))
 
 
-def scaling(trial: Prepared) -> Scaled:
+def scale_skeleton(trial: Prepared) -> Scaled:
     """Scale the skeleton to the standing subject."""
     return trial.body.scaled(trial)
 
 
-def calibration(trial: Scaled) -> Scaled:
+def calibrate_model(trial: Scaled) -> Scaled:
     """Correct joint centres, axes and marker positions of the static trial by the walk or its session."""
     # requested joint centres are not changed
     if trial.settings.model.fit != "none" and not trial.centres and trial.body.is_fitted:
-        fit, notes = subject_model_fit(trial)
+        fit, notes = fit_subject_model(trial)
         trial = trial.noted(*notes)
         if fit is not None:
-            notes = tuple(fit_notes(fit, fit.model.uncertain_turns))
+            notes = tuple(subject_fit_findings(fit, fit.model.uncertain_turns))
             trial = replace(trial, model=fit.model, subject_fit=fit).noted(*notes)
     return trial.noted(*trial.model_notes)
 
 
-def inverse_kinematics(trial: Scaled) -> Tracked:
+def solve_inverse_kinematics(trial: Scaled) -> Tracked:
     """Fit the skeleton to the markers of the whole walk; outliers are removed from the signals."""
     settings = trial.settings
-    fit, prepared, notes = track(
-        with_freed(trial.model, "knee_rotation") if settings.model.knee == "rotation" else trial.model,
+    fit, prepared, notes = track_skeleton(
+        with_freed_rotations(trial.model, "knee_rotation") if settings.model.knee == "rotation" else trial.model,
         trial.signals,
         settings.inverse_kinematics,
         settings.limits.marker_max_m if trial.body.has_outliers else math.inf,
@@ -146,19 +146,19 @@ def inverse_kinematics(trial: Scaled) -> Tracked:
 # -- contacts, events ---------------------------------------------------------------------------------------------------
 
 
-def contacts(trial: Tracked) -> Grounded:
+def determine_contacts(trial: Tracked) -> Grounded:
     """Remove the offsets of the plates, assign their loads to feet, and compute the ground reaction of each foot.
 
     Foot strikes off the plates are determined from the movement and the recognised activity.
     """
     points = gait_points(trial.fit, SIDES, trial.rate_hz)
-    steps = points.of_steps(trial.rate_hz, trial.signals.cutoff_hz)
+    steps = points.filter_for_steps(trial.rate_hz, trial.signals.cutoff_hz)
     trial, decided = _decide_contacts(trial, steps)
-    walk, notes = _corners_in_order(trial, decided, steps)
+    walk, notes = _order_plate_corners(trial, decided, steps)
     if notes:
         trial, decided = _decide_contacts(replace(trial, walk=walk).noted(*notes), steps)
-    others = other_loads(decided.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg)
-    used = without_aid_contacts(decided.contacts, others)
+    others = loads_without_foot(decided.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg)
+    used = unassign_walking_aid_contacts(decided.contacts, others)
     activity = recognise_activity(steps, used, trial.rate_hz)
     kinematic_events = movement_events(steps, trial.rate_hz, activity.direction, activity.is_walking)
     reaction = _ground_reaction(trial, decided, used, activity, kinematic_events, trial.signals)
@@ -182,22 +182,22 @@ def contacts(trial: Tracked) -> Grounded:
 
 def _decide_contacts(trial: Tracked, points: GaitPoints) -> tuple[Tracked, ContactDecisions]:
     """Return the trial without the offsets of the plates, and the contacts of the feet."""
-    zeroed = with_known_feet(trial.signals, trial.walk.plates, points.sole)
+    zeroed = measure_offsets_without_feet(trial.signals, trial.walk.plates, points.sole)
     _require_possible_loads(trial.walk, zeroed)
     decided = contact_decisions(zeroed, points.sole, trial.settings.contacts, trial.mass_kg, trial.fit)
     return replace(trial, signals=zeroed), decided
 
 
-def _corners_in_order(
+def _order_plate_corners(
     trial: Tracked, decided: ContactDecisions, points: GaitPoints
 ) -> tuple[Recording, tuple[Diagnostic, ...]]:
     """Return the walk with plate corners in order, and notes on corrections; uses a first decision about the contacts."""
     walk, prepared, rate_hz = trial.walk, trial.signals, trial.rate_hz
-    if not any(is_z_up(plate) for plate in walk.plates):
+    if not any(is_plate_z_up(plate) for plate in walk.plates):
         return walk, ()
 
     def wrench_of(plate: ForcePlate) -> PlateWrench:
-        return with_plates(
+        return replace_wrenches(
             prepared, [plate_wrench(plate, prepared.markers.frame_count, prepared.markers.rate_hz)]
         ).plates[0]
 
@@ -215,7 +215,7 @@ def _corners_in_order(
     )
     if trial.mass is None:
         evidence = with_weight_of_plates(evidence)
-    ordered, notes = corners_in_order(evidence, walk.plates, wrench_of, trial.world.R_WL)
+    ordered, notes = correct_corner_order(evidence, walk.plates, wrench_of, trial.world.R_WL)
     return replace(walk, plates=ordered), notes
 
 
@@ -236,12 +236,12 @@ def _ground_reaction(
             used, kinematic_events, trial.walk.markers.frame_count / rate_hz, 1.0 / rate_hz
         )
     reaction = compute_reaction(decided, prepared, trial.settings.contacts, full_bandwidth, strikes_s)
-    return with_unknown_loads(reaction, decided.contacts, used, rate_hz, prepared.force_smear_s)
+    return mark_unknown_loads(reaction, decided.contacts, used, rate_hz, prepared.force_smear_s)
 
 
-def events(trial: Grounded) -> Grounded:
+def determine_events(trial: Grounded) -> Grounded:
     """Determine foot strikes and foot offs from plates, movement and stored events."""
-    points = trial.points.of_steps(trial.rate_hz, trial.signals.cutoff_hz)
+    points = trial.points.filter_for_steps(trial.rate_hz, trial.signals.cutoff_hz)
     all_events, notes = _find_events(trial, trial.moved, points)
     return replace(trial, events=all_events, event_notes=notes).noted(*notes)
 
@@ -264,13 +264,16 @@ def _find_events(
 # -- torques ------------------------------------------------------------------------------------------------------------
 
 
-def inverse_dynamics(trial: Grounded) -> Solved:
+def solve_inverse_dynamics(trial: Grounded) -> Solved:
     """Solve for the joint torques; an unknown body mass is estimated from the strides first."""
     if trial.mass is None:
-        masses = [(o.path, trial.memory.of(f"mass {key}", partial(_body_masses, o))) for o, key in other_walks(trial)]
+        masses = [
+            (o.path, trial.memory.of(f"mass {key}", partial(_body_masses, o)))
+            for o, key in requests_of_other_walks(trial)
+        ]
         others = [found for _, found in masses if not isinstance(found, str)]
         not_used = [
-            not_used_note(path.name, "to estimate the body mass", why, "Give the body mass with --mass.")
+            unused_file_note(path.name, "to estimate the body mass", why, "Give the body mass with --mass.")
             for path, why in masses
             if isinstance(why, str)
         ]
@@ -304,7 +307,7 @@ def _body_masses(other: TrialRequest) -> StanceMasses | str:
     try:
         grounded: Grounded = run_steps(other, STEPS, "events")
     except Exception as error:
-        return why_excluded(error)
+        return exclusion_reason(error)
     return _stance_masses(grounded) if grounded.activity.is_walking else {}
 
 
@@ -316,7 +319,7 @@ def _convert_moment_axes(trial: Grounded, fit: Fit, dynamics: Dynamics) -> tuple
     return express_in_three_point_axes(dynamics, fit, trial.signals.markers, labels)
 
 
-def estimate(trial: Solved) -> Solved:
+def estimate_motion_and_forces(trial: Solved) -> Solved:
     """Estimate motion and forces together, with plate forces at full bandwidth, if the settings require it."""
     settings = trial.settings
     if not trial.signals.method.is_estimate:
@@ -331,12 +334,12 @@ def estimate(trial: Solved) -> Solved:
         if settings.signals.method == ESTIMATE:
             raise
         # the estimate was not explicitly requested, so the filtered motion is used
-        filtered = with_method(trial.signals, fall_back_to_filter(error.message.rstrip(".")))
+        filtered = replace_smoothing_method(trial.signals, fall_back_to_filter(error.message.rstrip(".")))
         propagation = replace(trial.propagation, signals=filtered)
-        return replace(trial, signals=filtered, propagation=propagation).noted(estimate_failed(error))
+        return replace(trial, signals=filtered, propagation=propagation).noted(failed_estimate_finding(error))
     dynamics, _ = _convert_moment_axes(trial, estimated.fit, estimated.dynamics)
     points = gait_points(estimated.fit, SIDES, trial.rate_hz)
-    unfiltered = points.of_steps(trial.rate_hz, math.inf)  # the estimated motion is not filtered
+    unfiltered = points.filter_for_steps(trial.rate_hz, math.inf)  # the estimated motion is not filtered
     kinematic_events = movement_events(unfiltered, trial.rate_hz, trial.activity.direction, trial.activity.is_walking)
     found_events, event_notes = _find_events(trial, kinematic_events, unfiltered)
     assumed = {coordinate.body for coordinate in estimated.fit.model.assumed}
@@ -369,7 +372,7 @@ def _estimate_trial(trial: Solved, shared: tuple[InformationForm, ...] = (), ban
             "A walking aid or a person carries part of the body weight, so motion and foot forces are not in balance."
         )
     cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
-    widest = with_force_cutoff(trial.signals, cutoff_hz)
+    widest = refilter_plates(trial.signals, cutoff_hz)
     decisions = (trial.decided, trial.contacts, trial.activity, trial.moved)
     reaction = _ground_reaction(trial, *decisions, widest, trial.reaction.full_bandwidth)
     magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
@@ -381,21 +384,21 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
     """Return the information of the other walks of the session on inertias and plates, and notes on unused walks."""
     shared: list[InformationForm] = []
     notes: list[Diagnostic] = []
-    for other, key in other_walks(trial):
-        walk = trial.memory.of(key, partial(walk_alone, other))
+    for other, key in requests_of_other_walks(trial):
+        walk = trial.memory.of(key, partial(information_of_walk, other))
         information = walk.information
-        if walk.corners_L is not None and not same_plates(corners_L(trial), walk.corners_L):
+        if walk.corners_L is not None and not are_same_plates(plate_corners_L(trial), walk.corners_L):
             information = "its plates are at other positions"
         if isinstance(information, str):
             hint = "To use it, it must be a walk on the same plates that can be analysed alone."
             purpose = "to estimate mass centres and plate errors"
-            notes.append(not_used_note(other.path.name, purpose, information, hint))
+            notes.append(unused_file_note(other.path.name, purpose, information, hint))
         else:
             shared.append(information)
     return tuple(shared), tuple(notes)
 
 
-def walk_alone(request: TrialRequest) -> WalkInformation:
+def information_of_walk(request: TrialRequest) -> WalkInformation:
     """Return the information of a walk on inertias and plates, by its estimate; the reason if the analysis fails."""
     try:
         solved: Solved = run_steps(request, STEPS, "inverse dynamics")
@@ -403,27 +406,29 @@ def walk_alone(request: TrialRequest) -> WalkInformation:
         numbers = tuple(plate.number for plate in solved.signals.raw_plates)
         return WalkInformation(
             "it has no frame in balance" if information is None else information,
-            corners_L(solved),
+            plate_corners_L(solved),
             numbers,
             solved.world.R_WL[1],
         )
     except Exception as error:
-        return WalkInformation(why_excluded(error))
+        return WalkInformation(exclusion_reason(error))
 
 
-def uncertainty(trial: Solved) -> Solved:
+def compute_uncertainty(trial: Solved) -> Solved:
     """Propagate input errors to uncertainty bands of the torques."""
     settings = trial.settings.uncertainty
     if trial.estimate is None:
         return replace(trial, uncertainty=torque_bands(trial.propagation, settings))
-    bands = estimate_bands(trial.propagation, trial.fit, trial.dynamics, trial.reaction, trial.estimate, settings)
+    bands = estimate_torque_uncertainty(
+        trial.propagation, trial.fit, trial.dynamics, trial.reaction, trial.estimate, settings
+    )
     return replace(trial, uncertainty=bands)
 
 
-def checks(trial: Solved) -> Checked:
+def run_checks(trial: Solved) -> Checked:
     """Check data quality, physiological limits of every cycle, and torques by a second algorithm."""
     unchecked = make_analysis(trial)
-    analysis = replace(examine(unchecked), consistency=with_consistency(unchecked).consistency)
+    analysis = replace(check_recording(unchecked), consistency=with_consistency(unchecked).consistency)
     return next_stage(trial, Checked, analysis=analysis, notes=analysis.diagnostics)
 
 
@@ -437,19 +442,19 @@ class Step:
 
 
 STEPS: tuple[Step, ...] = (
-    Step("reading", reading),
-    Step("axes", axes),
-    Step("marker set", marker_set),
-    Step("signals", signals),
-    Step("scaling", scaling),
-    Step("calibration", calibration),
-    Step("inverse kinematics", inverse_kinematics),
-    Step("contacts", contacts),
-    Step("events", events),
-    Step("inverse dynamics", inverse_dynamics),
-    Step("estimate", estimate),
-    Step("uncertainty", uncertainty, for_torques=False),
-    Step("checks", checks, for_torques=False),
+    Step("reading", read_recordings),
+    Step("axes", orient_recordings),
+    Step("marker set", recognise_markers),
+    Step("signals", prepare_trial_signals),
+    Step("scaling", scale_skeleton),
+    Step("calibration", calibrate_model),
+    Step("inverse kinematics", solve_inverse_kinematics),
+    Step("contacts", determine_contacts),
+    Step("events", determine_events),
+    Step("inverse dynamics", solve_inverse_dynamics),
+    Step("estimate", estimate_motion_and_forces),
+    Step("uncertainty", compute_uncertainty, for_torques=False),
+    Step("checks", run_checks, for_torques=False),
 )
 
 
@@ -473,7 +478,7 @@ def with_step(steps: Sequence[Step], name: str, run: Callable[[Any], Any]) -> tu
 
 
 def _require_possible_loads(walk: Recording, prepared: TrialSignals) -> None:
-    load = impossible_load(prepared.raw_plates)
+    load = find_impossible_load(prepared.raw_plates)
     if load is not None:
         raise PlateError(
             f"The force plates of '{walk.path.name}' measure {load:.3g} N for 0.1 s, which exceeds any human load; "

@@ -4,7 +4,8 @@ Input: a trial after its inverse dynamics, the standard deviations of the errors
 and the section [uncertainty] (`settings`). Output: a `TorqueUncertainty`, one standard deviation of every torque in every
 frame, by source and in total.
 
-Entry point: `bands.torque_bands`. Read `inputs`, then `bands` and its modules: `error_sources` (joint centres, inertias, centre
+Entry point: `torque_bands.torque_bands`. Read `inputs`, then `bands` and its modules: `error_sources` (joint centres,
+inertias, centre
 of pressure, cut-off, random errors of markers or poses), `responses` (of the fit to changed markers, of the torques to a
 changed fit) and `parameter_sensitivities` (joint positions, estimated parameters). `imported` computes the bands of OpenSim
 models by repeated fits with random errors. docs/uncertainty.md describes the bands.

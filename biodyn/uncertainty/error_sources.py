@@ -13,18 +13,25 @@ from biodyn.geometry.rotations import cross, points_on_bodies
 from biodyn.model.body_model import SubjectModel, with_misplaced_centre
 from biodyn.model.skeleton import Inertia
 from biodyn.processing.signals.filtering import butterworth_lowpass, estimate_noise
-from biodyn.processing.signals.plates import resample_wrench
+from biodyn.processing.signals.plate_wrenches import resample_wrench
 from biodyn.recording import PlateWrench
 from biodyn.rigid_body import Multibody, body_poses, generalised_wrench_forces, inertia_sensitivities, inverse_dynamics
 from biodyn.rigid_body.kinematics import StickFigure
-from biodyn.uncertainty.inputs import PAIRS, Magnitudes, TrialInputs, filtered_noise, stride_movement, white_noise
+from biodyn.uncertainty.propagation_inputs import (
+    PAIRS,
+    Magnitudes,
+    TrialInputs,
+    filtered_noise_moments,
+    stride_movement_moments,
+    white_noise_moments,
+)
 
 #: Lowest cut-off; lower ones remove the signal of walking.
 LOWEST_CUTOFF_HZ = 1.0
 
 
 @dataclass(frozen=True)
-class Columns:
+class ErrorColumns:
     """Effect of one standard deviation of each parameter.
 
     Attributes:
@@ -39,18 +46,18 @@ class Columns:
     torque: FloatArray
     gradient: FloatArray
     noise: tuple[FloatArray, ...] = ()
-    models: tuple[tuple[float, Fitted], ...] = ()
+    models: tuple[tuple[float, MarkerTree], ...] = ()
 
 
 @dataclass(frozen=True)
-class Frames:
+class MotionFrames:
     """Frames of a trial with known motion, for the computation of columns.
 
     Attributes:
         inputs: the trial. at: (T,) frame numbers. rows: (C,) indices of the coordinates in v.
         q, v, vdot, wrenches: (T, ...) motion and wrenches. seen_at: (T, M, 3) m measured markers. weights: (T, M), 0 if not
             visible.
-        held: (T, nv), see `responses.held_coordinates`.
+        held: (T, nv), see `fit_responses.regularised_coordinates`.
         joints: (J, C), 1 for the coordinates of each joint whose power is a row after the torques, else 0.
     """
 
@@ -66,7 +73,7 @@ class Frames:
     held: FloatArray
     joints: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
-    def with_powers(self, change: FloatArray) -> FloatArray:
+    def append_powers(self, change: FloatArray) -> FloatArray:
         """Return changes (T, C + J, ...) of torques and powers for those of the torques (T, C, ...) at the same motion."""
         if not len(self.joints):
             return change
@@ -82,23 +89,23 @@ class Frames:
 
 
 #: Function that returns the columns of a source of error for some frames of a trial.
-Source = Callable[[Frames], Columns]
+Source = Callable[[MotionFrames], ErrorColumns]
 
 
-def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+def joint_centre_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Return columns for each axis of every joint centre with a known error (that of the fitted model if available)."""
     model = inputs.model
-    fitted = Fitted.of(model)
+    fitted = MarkerTree.of(model)
     step_m = 1e-4  # small compared to every joint, large compared to round-off
     changed = []
     for body in model.moving_segments:
         sizes = inputs.centre_sd(body.definition.name, magnitudes)
         for sd, direction in zip(sizes.tolist(), np.eye(3), strict=True):
             if sd:
-                other = Fitted.of(with_misplaced_centre(model, body.definition.name, step_m * direction))
+                other = MarkerTree.of(with_misplaced_centre(model, body.definition.name, step_m * direction))
                 changed.append((sd / step_m, other, fitted.changed_links(other)))
 
-    def columns(frames: Frames) -> Columns:
+    def compute_columns(frames: MotionFrames) -> ErrorColumns:
         tau = recompute_torques(frames, fitted.tree)
         # links at the same position have the same gradient
         same = {some: fit_gradient(frames, fitted, some) for some in {some for _, _, some in changed}}
@@ -109,7 +116,7 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         )
         return replace(result, models=tuple((factor, other) for factor, other, _ in changed))
 
-    return columns
+    return compute_columns
 
 
 def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
@@ -121,7 +128,7 @@ def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     model = inputs.model
     changes = []
     inertias = {body.definition.name: body.inertia for body in model.bodies}
-    for group in segment_groups(model):
+    for group in group_segments_by_kind(model):
         scaled = {name: inertias[name] for name in group}
         share = sum(inertia.mass for inertia in scaled.values()) / model.mass_kg
         if share == 0.0:
@@ -130,7 +137,7 @@ def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         back = 1.0 / (1.0 + magnitudes.mass_share * share)
         more = (1.0 + magnitudes.mass_share) * back
         changes.append(
-            {name: with_mass_factor(inertia, more if name in group else back) for name, inertia in inertias.items()}
+            {name: scale_mass(inertia, more if name in group else back) for name, inertia in inertias.items()}
         )
         for axis in (0, 1):
             step = np.zeros(3)
@@ -145,19 +152,19 @@ def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
             by_link[model.frames[name].link, :, column] += values - unchanged[name]
     parameters = by_link.reshape(-1, len(changes))
 
-    def columns(frames: Frames) -> Columns:
+    def compute_columns(frames: MotionFrames) -> ErrorColumns:
         change = inertia_sensitivities(model.multibody, frames.q, frames.v, frames.vdot, parameters)
         return stack_columns(frames, change[:, frames.rows])
 
-    return columns
+    return compute_columns
 
 
-def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+def centre_of_pressure_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Return columns for the ground reaction of each foot: forward and sideways shifts, shared plates, unmeasured strikes."""
     shifts = magnitudes.centre_of_pressure_m * np.eye(3)[[0, 2]]
-    others = [*shared_load_errors(inputs), *ahead_of_strikes(inputs)]
+    others = [*shared_load_errors(inputs), *pre_strike_force_errors(inputs)]
 
-    def columns(frames: Frames) -> Columns:
+    def compute_columns(frames: MotionFrames) -> ErrorColumns:
         changes = []
         for foot in range(frames.wrenches.shape[1]):
             for shift in shifts:
@@ -167,7 +174,7 @@ def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         changes += [_wrench_columns(frames, other[frames.at]) for other in others]
         return stack_columns(frames, changes)
 
-    return columns
+    return compute_columns
 
 
 def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
@@ -179,15 +186,15 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """
     step = magnitudes.cutoff_sd_hz(inputs.cutoff_hz)
     if inputs.cutoff_hz == 0 or step == 0:
-        return no_columns
+        return empty_columns
     raw = inputs.fitted(inputs.raw)
 
     @cache
-    def markers(hz: float) -> FloatArray:
+    def filter_markers(hz: float) -> FloatArray:
         return butterworth_lowpass(raw, inputs.rate_hz, hz, inputs.filter_order)
 
     @cache
-    def wrenches(hz: float) -> FloatArray:
+    def filter_wrenches(hz: float) -> FloatArray:
         return filtered_wrenches(inputs, hz)
 
     def slope_and_curvature(signal: Callable[[float], FloatArray], hz: float) -> list[FloatArray]:
@@ -197,25 +204,32 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         return [0.5 * (high - low), np.sqrt(2.0) * (0.5 * (high + low) - middle)]
 
     # the bias is computed from filtered signals that the slope also needs
-    biases = [*slope_and_curvature(markers, inputs.cutoff_hz), _filter_loss(inputs, markers(inputs.cutoff_hz))]
-    loads = [*slope_and_curvature(wrenches, inputs.force_cutoff_hz), _wrench_bias(inputs, wrenches)]
-    fitted = Fitted.of(inputs.model)
+    biases = [
+        *slope_and_curvature(filter_markers, inputs.cutoff_hz),
+        _filter_loss(inputs, filter_markers(inputs.cutoff_hz)),
+    ]
+    loads = [*slope_and_curvature(filter_wrenches, inputs.force_cutoff_hz), _wrench_bias(inputs, filter_wrenches)]
+    fitted = MarkerTree.of(inputs.model)
     seen = np.isfinite(raw[..., 0])
     estimators = [
         lambda x: _filter_loss(inputs, butterworth_lowpass(x, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order))
     ]
     if inputs.poses is not None:  # errors may be large in these frames, and are counted separately
 
-        def through(x: FloatArray) -> list[FloatArray]:
-            def smoothed(hz: float) -> FloatArray:
+        def filtered_slope_and_curvature(x: FloatArray) -> list[FloatArray]:
+            def apply_filter(hz: float) -> FloatArray:
                 return butterworth_lowpass(x, inputs.rate_hz, hz, inputs.filter_order)
 
-            return slope_and_curvature(smoothed, inputs.cutoff_hz)
+            return slope_and_curvature(apply_filter, inputs.cutoff_hz)
 
-        estimators = [lambda x: through(x)[0], lambda x: through(x)[1], *estimators]
-    noise = [white_noise(seen, inputs.rate_hz, inputs.cutoff_hz, estimator) for estimator in estimators]
+        estimators = [
+            lambda x: filtered_slope_and_curvature(x)[0],
+            lambda x: filtered_slope_and_curvature(x)[1],
+            *estimators,
+        ]
+    noise = [white_noise_moments(seen, inputs.rate_hz, inputs.cutoff_hz, estimator) for estimator in estimators]
 
-    def columns(frames: Frames) -> Columns:
+    def compute_columns(frames: MotionFrames) -> ErrorColumns:
         places = fitted.places(frames.q)
         change = stack_columns(
             frames,
@@ -224,13 +238,13 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         )
         return replace(change, noise=tuple(moments[frames.at] for moments in noise))
 
-    return columns
+    return compute_columns
 
 
 # -- Parts of the sources that are also used by repeated analyses with random errors
 
 
-def segment_groups(model: SubjectModel) -> list[tuple[str, ...]]:
+def group_segments_by_kind(model: SubjectModel) -> list[tuple[str, ...]]:
     """Return the segments grouped by kind, with both sides in one group."""
     groups: dict[str, list[str]] = {}
     for body in model.bodies:
@@ -239,7 +253,7 @@ def segment_groups(model: SubjectModel) -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups.values()]
 
 
-def with_mass_factor(inertia: Inertia, factor: float) -> Inertia:
+def scale_mass(inertia: Inertia, factor: float) -> Inertia:
     """Return the inertia of a segment with the same shape and its mass multiplied by a factor."""
     return Inertia(inertia.mass * factor, inertia.com, inertia.tensor * factor)
 
@@ -280,7 +294,7 @@ def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
     for plate in inputs.raw_plates:
         hz = min(cutoff_hz, 0.45 * plate.rate_hz)  # the sampling rate of a filter must exceed twice its cut-off
 
-        def smoothed(raw: FloatArray, plate: PlateWrench = plate, hz: float = hz) -> FloatArray:
+        def filter_and_resample(raw: FloatArray, plate: PlateWrench = plate, hz: float = hz) -> FloatArray:
             smooth = butterworth_lowpass(raw, plate.rate_hz, hz, inputs.signals.settings.filter_order)
             return resample_wrench(replace(plate, wrench=smooth), frames, inputs.rate_hz).wrench
 
@@ -289,9 +303,9 @@ def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
             if load.plate == plate.number and load.side in sides:
                 part = np.zeros_like(plate.wrench)
                 part[load.first_sample : load.first_sample + len(load.raw)] = load.raw
-                total[:, sides.index(load.side)] += smoothed(part)
+                total[:, sides.index(load.side)] += filter_and_resample(part)
                 rest = rest - part
-        wrench, owner = smoothed(rest), _assigned_side(inputs, plate.number, frames)
+        wrench, owner = filter_and_resample(rest), _assigned_side(inputs, plate.number, frames)
         for foot, side in enumerate(sides):
             total[:, foot] += np.where((owner == side)[:, None], wrench, 0.0)
     return total
@@ -309,7 +323,7 @@ def shared_load_errors(inputs: TrialInputs) -> FloatArray:
     return total
 
 
-def ahead_of_strikes(inputs: TrialInputs) -> FloatArray:
+def pre_strike_force_errors(inputs: TrialInputs) -> FloatArray:
     """Return one standard deviation (2, T, feet, 6) of the filtered force before strikes off the plates."""
     sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
     total = np.zeros((2, inputs.markers.frame_count, len(sides), 6))
@@ -330,13 +344,13 @@ def _assigned_side(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
     return np.asarray(sides[distance.argmin(axis=0)])
 
 
-def no_columns(frames: Frames) -> Columns:
+def empty_columns(frames: MotionFrames) -> ErrorColumns:
     """Return an empty set of columns, for a source without an effect."""
     return stack_columns(frames, [])
 
 
 @dataclass(frozen=True)
-class Fitted:
+class MarkerTree:
     """Tree with markers: links (M,), and positions (M, 3) m on them."""
 
     tree: Multibody
@@ -344,7 +358,7 @@ class Fitted:
     p_LM: FloatArray
 
     @classmethod
-    def of(cls, model: SubjectModel) -> Fitted:
+    def of(cls, model: SubjectModel) -> MarkerTree:
         """Return the tree and all markers of a model."""
         links, p_LM, _ = model.marker_arrays()
         return cls(model.multibody, links, p_LM)
@@ -360,17 +374,17 @@ class Fitted:
         return StickFigure.from_posture(self.tree)
 
     @cached_property
-    def carrying(self) -> IntArray:
+    def marker_links(self) -> IntArray:
         """Indices (K,) of the links with markers."""
         return np.unique(self.links)
 
     @cached_property
-    def sums(self) -> FloatArray:
+    def marker_sum_matrices(self) -> FloatArray:
         """Matrices (4, K, M) that sum marker values over the markers of each of the K links, weighted by position and by 1."""
-        carries = (self.links == self.carrying[:, None]).astype(np.float64)
+        carries = (self.links == self.marker_links[:, None]).astype(np.float64)
         return np.stack([carries * place for place in (*self.p_LM.T, 1.0)])
 
-    def changed_links(self, other: Fitted) -> tuple[int, ...]:
+    def changed_links(self, other: MarkerTree) -> tuple[int, ...]:
         """Return the indices in `carrying` of links whose pose or markers differ in another model with the same joints."""
         tree, changed, round_off = self.tree.tree, other.tree.tree, 1e-12  # steps are 1e8 times larger
         pairs = ((tree.R_PJ, changed.R_PJ), (tree.p_PJ, changed.p_PJ))
@@ -378,11 +392,11 @@ class Fitted:
         for link, parent in enumerate(tree.parent):  # parents precede children
             apart[link] |= parent >= 0 and apart[parent]
         with_marker = self.links[np.abs(self.p_LM - other.p_LM).max(axis=1) > round_off]
-        result = apart[self.tree.link_of_body[self.carrying]] | np.isin(self.carrying, with_marker)
+        result = apart[self.tree.link_of_body[self.marker_links]] | np.isin(self.marker_links, with_marker)
         return tuple(np.flatnonzero(result).tolist())
 
 
-def fit_gradient(frames: Frames, fitted: Fitted, some: tuple[int, ...] | None = None) -> FloatArray:
+def fit_gradient(frames: MotionFrames, fitted: MarkerTree, some: tuple[int, ...] | None = None) -> FloatArray:
     """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y).
 
     some: indices in `Fitted.carrying` of the links whose markers are used; None = all.
@@ -391,9 +405,9 @@ def fit_gradient(frames: Frames, fitted: Fitted, some: tuple[int, ...] | None = 
     the link's pose and from four sums over its markers, of w (p_LM, 1) and w (p_LM, 1) y^T: one product of matrices for all.
     """
     weights, weighted = frames.weighted_markers
-    among = np.arange(len(fitted.carrying)) if some is None else np.array(some, dtype=np.int64)
-    count, links = len(frames.at), fitted.carrying[among]
-    sums = fitted.sums[:, among].reshape(4 * len(links), -1)
+    among = np.arange(len(fitted.marker_links)) if some is None else np.array(some, dtype=np.int64)
+    count, links = len(frames.at), fitted.marker_links[among]
+    sums = fitted.marker_sum_matrices[:, among].reshape(4 * len(links), -1)
     R, p = body_poses(fitted.tree, frames.q)
     pose = np.empty((3, 4, len(links), count))  # [R p]: rows of World
     pose[:, :3], pose[:, 3] = R[:, links].transpose(2, 3, 1, 0), p[:, links].transpose(2, 1, 0)
@@ -407,9 +421,9 @@ def fit_gradient(frames: Frames, fitted: Fitted, some: tuple[int, ...] | None = 
     return generalised_wrench_forces(fitted.tree, frames.q, loads.transpose(2, 1, 0), links)
 
 
-def _marker_forces(frames: Frames, fitted: Fitted, x: FloatArray, error: FloatArray) -> FloatArray:
+def _marker_forces(frames: MotionFrames, fitted: MarkerTree, x: FloatArray, error: FloatArray) -> FloatArray:
     """Return sum w J^T e (T, nv): the generalised forces of forces w e at the markers."""
-    links = fitted.carrying
+    links = fitted.marker_links
     force = frames.weights[..., None] * error
     moment = np.stack(
         [x[..., b] * force[..., c] - x[..., c] * force[..., b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=2
@@ -419,12 +433,12 @@ def _marker_forces(frames: Frames, fitted: Fitted, x: FloatArray, error: FloatAr
     return generalised_wrench_forces(fitted.tree, frames.q, loads, links)
 
 
-def _wrench_columns(frames: Frames, change: FloatArray) -> FloatArray:
+def _wrench_columns(frames: MotionFrames, change: FloatArray) -> FloatArray:
     links = frames.inputs.dynamics.foot_wrench_links
     return -generalised_wrench_forces(frames.inputs.model.multibody, frames.q, change, links)[:, frames.rows]
 
 
-def recompute_torques(frames: Frames, tree: Multibody) -> FloatArray:
+def recompute_torques(frames: MotionFrames, tree: Multibody) -> FloatArray:
     """Return the torques (T, C) of another tree at the same motion."""
     tau = inverse_dynamics(
         tree, frames.q, frames.v, frames.vdot, frames.wrenches, frames.inputs.dynamics.foot_wrench_links
@@ -444,15 +458,15 @@ def _inertial_parameters(model: SubjectModel, inertias: Mapping[str, Inertia]) -
 
 
 def stack_columns(
-    frames: Frames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None
-) -> Columns:
+    frames: MotionFrames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None
+) -> ErrorColumns:
     """Return columns of changes of torques (T, C) and gradients (T, nv), zero where there are none."""
     shape = (len(frames.at), len(frames.rows))
     if isinstance(torque, list):
         torque = np.stack(torque, axis=2) if torque else np.zeros((*shape, 0))
     if gradient:
-        return Columns(torque, np.stack(gradient, axis=2))
-    return Columns(torque, np.zeros((shape[0], frames.v.shape[1], 0)))
+        return ErrorColumns(torque, np.stack(gradient, axis=2))
+    return ErrorColumns(torque, np.zeros((shape[0], frames.v.shape[1], 0)))
 
 
 # -- Errors of measured poses: white noise, movement with the stride, and offsets
@@ -492,7 +506,7 @@ class PosePoints:
         )
         return np.concatenate([by_point.sum(axis=-1), by_attitude.sum(axis=-1)], axis=3)
 
-    def of_each(self, values: FloatArray) -> FloatArray:
+    def values_by_pose(self, values: FloatArray) -> FloatArray:
         """Return values (..., 2 S) for origins and attitudes, taken from the first of each segment's points (..., M)."""
         first = values[..., self.groups[:, 0]]
         return np.concatenate([first, first], axis=-1)
@@ -513,22 +527,22 @@ class PosePoints:
         return np.concatenate([np.fmax(origin, usual[0]), np.fmax(turn, usual[1])])
 
 
-def pose_offsets(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+def pose_offset_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Return six columns for the constant errors of every segment pose, for each of which the model is rebuilt."""
     errors = inputs.poses
     if errors is None or not errors.shares[0]:
-        return no_columns
-    fitted = Fitted.of(inputs.model)
+        return empty_columns
+    fitted = MarkerTree.of(inputs.model)
     others = [
         (
             np.sqrt(errors.shares[0]) * errors.size[int(offset.turns)] / offset.step,
-            Fitted.of(offset.model),
+            MarkerTree.of(offset.model),
             offset.moved_L,
         )
         for offset in errors.offsets
     ]
 
-    def columns(frames: Frames) -> Columns:
+    def compute_columns(frames: MotionFrames) -> ErrorColumns:
         tau, gradient = recompute_torques(frames, fitted.tree), fit_gradient(frames, fitted)
         R = body_poses(fitted.tree, frames.q)[0]
         torque_changes, gradient_changes = [], []
@@ -541,7 +555,7 @@ def pose_offsets(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         models = tuple((float(factor), other) for factor, other, _ in others)
         return replace(stack_columns(frames, torque_changes, gradient_changes), models=models)
 
-    return columns
+    return compute_columns
 
 
 # -- Random errors of markers (noise and soft tissue) after the filter, and the variance of a torque
@@ -577,11 +591,11 @@ class MarkerMoments:
             total = total + noise_variance(shared, self.skin[None, None], np.ones(self.common_m.shape[1]))
         return total
 
-    def moments_of(self, moments: FloatArray) -> FloatArray:
+    def expand_moments(self, moments: FloatArray) -> FloatArray:
         """Expand moments (T, M or 1, 6) of single markers to the errors of `noise_m`."""
         if self.poses is None or moments.shape[1] == 1:
             return moments
-        return self.poses.of_each(moments.transpose(0, 2, 1)).transpose(0, 2, 1)
+        return self.poses.values_by_pose(moments.transpose(0, 2, 1)).transpose(0, 2, 1)
 
 
 def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments:
@@ -591,13 +605,13 @@ def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments
     raw = inputs.fitted(inputs.raw)
     if inputs.poses is not None:
         poses, errors = PosePoints.of(inputs), inputs.poses
-        noise = filtered_noise(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order)
-        moving = (0.0, *errors.shares[1:])  # the offset also changes the model: `pose_offsets`
+        noise = filtered_noise_moments(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order)
+        moving = (0.0, *errors.shares[1:])  # the offset also changes the model: `pose_offset_columns`
         return MarkerMoments(
             noise_m=poses.noise(inputs, magnitudes),
             skin_m=np.repeat(errors.size, len(poses.groups)),
-            noise=poses.of_each(noise.transpose(0, 2, 1)).transpose(0, 2, 1) if noise.shape[1] > 1 else noise,
-            skin=stride_movement(moving, stride_s, rate_hz, cutoff_hz, order),
+            noise=poses.values_by_pose(noise.transpose(0, 2, 1)).transpose(0, 2, 1) if noise.shape[1] > 1 else noise,
+            skin=stride_movement_moments(moving, stride_s, rate_hz, cutoff_hz, order),
             common_m=np.zeros((2 * len(poses.groups), 1)),
             poses=poses,
         )
@@ -606,8 +620,8 @@ def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments
         noise_m=np.fmax(estimate_noise(raw, rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m),
         skin_m=skin_m,
         common_m=common_m,
-        noise=filtered_noise(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order),
-        skin=stride_movement(magnitudes.shares, stride_s, rate_hz, cutoff_hz, order),
+        noise=filtered_noise_moments(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order),
+        skin=stride_movement_moments(magnitudes.shares, stride_s, rate_hz, cutoff_hz, order),
     )
 
 

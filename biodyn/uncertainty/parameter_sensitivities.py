@@ -9,16 +9,16 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.rigid_body import body_poses, inertia_sensitivities
-from biodyn.uncertainty.error_sources import Fitted, Frames, Source, to_single_precision
-from biodyn.uncertainty.responses import (
+from biodyn.uncertainty.error_sources import MarkerTree, MotionFrames, Source, to_single_precision
+from biodyn.uncertainty.fit_responses import (
     FitResponse,
     SmoothedResponse,
-    along_segments,
     central_differences,
-    fit_of,
+    frame_fit_response,
     rotation_rates,
     torque_response,
     torque_weights,
+    weights_in_segment_axes,
 )
 
 # -- Standard deviation of the positions of joints and ends of segments, from the same errors as the uncertainty of the torques
@@ -47,12 +47,12 @@ class PointUncertainty:
 class PointCovariances:
     """Accumulator of the covariance of the points of a fitted tree in equally spaced frames."""
 
-    fitted: Fitted
+    fitted: MarkerTree
     every: int
     frames: list[IntArray] = field(default_factory=list)
     sd_m: list[FloatArray] = field(default_factory=list)
 
-    def wanted(self, frames: IntArray) -> IntArray:
+    def computed_indices(self, frames: IntArray) -> IntArray:
         """Return the indices of the given frames (T,) that are computed."""
         return np.flatnonzero(frames % self.every == 0)
 
@@ -62,7 +62,7 @@ class PointCovariances:
         q: FloatArray,
         by_errors: Sequence[tuple[FloatArray, FloatArray]],
         steps: FloatArray,
-        models: Mapping[int, tuple[float, Fitted]],
+        models: Mapping[int, tuple[float, MarkerTree]],
     ) -> None:
         """Add frames (K,) with q (K, nq).
 
@@ -79,12 +79,12 @@ class PointCovariances:
             changes = (wide @ columns).reshape(*J.shape[:3], -1)
             covariance += (changes * variance[:, None, None]) @ changes.transpose(0, 1, 3, 2)
         changes = (wide @ steps).reshape(*J.shape[:3], -1)
-        points = figure.points_at(tree, q)
+        points = figure.points_in_configuration(tree, q)
         for column, (factor, other) in models.items():
-            changes[..., column] += factor * (other.figure.points_at(other.tree, q) - points)
+            changes[..., column] += factor * (other.figure.points_in_configuration(other.tree, q) - points)
         covariance += changes @ changes.transpose(0, 1, 3, 2)
         self.frames.append(frames)
-        self.sd_m.append(largest_extent(covariance))
+        self.sd_m.append(largest_principal_sd(covariance))
 
     def result(self) -> PointUncertainty | None:
         """Return the standard deviations; None without frames."""
@@ -93,7 +93,7 @@ class PointCovariances:
         return PointUncertainty(np.concatenate(self.frames), np.concatenate(self.sd_m))
 
 
-def largest_extent(covariance: FloatArray) -> FloatArray:
+def largest_principal_sd(covariance: FloatArray) -> FloatArray:
     """Return the standard deviations (...) along the first principal axes of covariances (..., 3, 3)."""
     return np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[..., -1], 0.0))
 
@@ -134,11 +134,11 @@ class ParameterEffects:
         step = max(round(every_s * self.rate_hz), 1)
         return np.arange(informative[0], informative[-1] + 1, step) if len(informative) else informative
 
-    def effects(self, frames: Frames) -> FloatArray:
+    def effects(self, frames: MotionFrames) -> FloatArray:
         """Return the change of the generalised forces `frames.rows`, then of powers, by a unit of each parameter, (T, R, N)."""
         tree = frames.inputs.model.multibody
         effects = inertia_sensitivities(tree, frames.q, frames.v, frames.vdot, self.parameters)
-        return frames.with_powers(effects[:, frames.rows])
+        return frames.append_powers(effects[:, frames.rows])
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class ParameterSensitivities:
     to_soft_tissue: FloatArray
     to_noise: FloatArray
 
-    def torques(self, frames: Frames) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
+    def torques(self, frames: MotionFrames) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
         """Return the changes of torques by source (T, R, N), and variances (T, R) by soft tissue and noise through the
         parameters.
 
@@ -185,7 +185,7 @@ class ParameterSensitivities:
 
 def parameter_sensitivities(
     parameters: ParameterEffects,
-    frames: Frames,
+    frames: MotionFrames,
     sources: Mapping[str, Source],
     smoothed: SmoothedResponse,
     tissue: SoftTissue,
@@ -198,13 +198,13 @@ def parameter_sensitivities(
     weighted = weighted.reshape(-1, weighted.shape[2]).T  # (P, 6 T)
     information = weighted @ effects.reshape(weighted.shape[1], -1)
     covariance = np.linalg.inv(information + np.eye(len(information)))
-    fit = fit_of(frames, smoothed=smoothed)
+    fit = frame_fit_response(frames, smoothed=smoothed)
     links = inputs.dynamics.foot_wrench_links
     G = torque_response(mb, frames.q, frames.v, frames.vdot, frames.wrenches, links, frames.rows)
     rate_hz = inputs.rate_hz / apart
     by_column = {}
     for name, source in sources.items():
-        column = smoothed.of_source(name, source, frames)
+        column = smoothed.source_columns(name, source, frames)
         change = column.torque
         if column.gradient.shape[2]:
             step = -fit.inverse_hessian @ column.gradient
@@ -217,7 +217,7 @@ def parameter_sensitivities(
 
 
 def _gradients_of_soft_tissue(
-    frames: Frames,
+    frames: MotionFrames,
     weighted: FloatArray,
     G: tuple[FloatArray, ...],
     fit: FitResponse,
@@ -232,7 +232,7 @@ def _gradients_of_soft_tissue(
     links = model.marker_arrays()[0]
     R = body_poses(model.multibody, frames.q)[0]
     every = slice(0, len(frames.at))
-    g = along_segments(torque_weights(G, fit.by_markers, every, rate_hz), rotation_rates(R, links, rate_hz))
+    g = weights_in_segment_axes(torque_weights(G, fit.by_markers, every, rate_hz), rotation_rates(R, links, rate_hz))
     axes = np.moveaxis(R[:, links], 1, 3)[:, None]  # (T, 1, World's axis, the segment's, M)
     of_segment = [np.einsum("trbm,tkbam->tram", part.reshape(*part.shape[:2], 3, -1), axes) for part in g]
     time_s = frames.at / frames.inputs.rate_hz

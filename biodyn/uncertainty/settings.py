@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from biodyn.library.faults import format_value
-from biodyn.library.load import is_path
-from biodyn.library.section import Field, Section, field_validator
+from biodyn.library.entry_faults import format_value
+from biodyn.library.settings_section import Field, Section, field_validator
+from biodyn.library.toml_files import is_path
 
 
 class UncertaintySettings(Section):
@@ -17,7 +17,7 @@ class UncertaintySettings(Section):
 
     @field_validator("magnitudes")
     @classmethod
-    def _is_a_toml_file(cls, name: str | None) -> str | None:
+    def _require_toml_path(cls, name: str | None) -> str | None:
         if name is not None and not is_path(name):
             raise ValueError(f"expected the path of a TOML file (*.toml), found {format_value(name)}")
         return name

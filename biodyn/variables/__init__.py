@@ -13,15 +13,15 @@ Read `meaning` (variables and their limits), then `norms` (normative curves, sel
 
 from __future__ import annotations
 
-from biodyn.variables.meaning import (
+from biodyn.variables.gait_variables import (
     PERCENT,
     CurveFault,
     Variable,
     coordinate_title,
     curve_faults,
-    is_known,
-    same_side,
+    is_known_variable,
     segment_title,
+    side_sign_factors,
     variable,
     variables,
 )
@@ -35,8 +35,8 @@ from biodyn.variables.norms import (
     choose_norms,
     load_norm_set,
     load_norms,
+    norm_name_error,
     score_reference,
-    unknown_norms,
 )
 
 __all__ = [
@@ -52,13 +52,13 @@ __all__ = [
     "choose_norms",
     "coordinate_title",
     "curve_faults",
-    "is_known",
+    "is_known_variable",
     "load_norm_set",
     "load_norms",
-    "same_side",
+    "norm_name_error",
     "score_reference",
     "segment_title",
-    "unknown_norms",
+    "side_sign_factors",
     "variable",
     "variables",
 ]

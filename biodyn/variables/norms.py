@@ -15,10 +15,10 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
-from biodyn.library.load import is_path, load_table, suggest_name
 from biodyn.library.tables import entry_names, load_entry
+from biodyn.library.toml_files import is_path, load_table, suggest_name
 from biodyn.statistics.gait_measures import GaitDeviationIndex
-from biodyn.variables.meaning import PERCENT
+from biodyn.variables.gait_variables import PERCENT
 
 #: Values of the setting that are not names of norms.
 AUTO, NONE = "auto", "none"
@@ -119,7 +119,7 @@ class NormSet:
         return str(self.table["speed"]["measure"])
 
     @property
-    def speeds(self) -> tuple[float, float]:
+    def speed_range(self) -> tuple[float, float]:
         """Slowest and fastest walk of these norms, in their measure of speed."""
         within_sd = 2.0  # range of the slowest and fastest group in standard deviations of their speed
         speed = self.table["speed"]
@@ -139,7 +139,7 @@ class NormSet:
 
     def at(self, speed: float, age_years: float | None = None) -> Norms:
         """Return the norms at a speed (in their measure), from the nearest group or the model."""
-        row, words = self._place(speed)
+        row, words = self._nearest_group(speed)
         curves = self._curves(row, speed)
         scalars = {
             name: self._scalar(name, entry, row, speed, age_years)
@@ -149,7 +149,7 @@ class NormSet:
         texts = (t["name"], t["group"], t["short"], t["band"], t["citation"])
         return Norms(*texts, curves, t["licence"], words, scalars, _deviation_index(t.get("gdi")))
 
-    def _place(self, speed: float) -> tuple[int | None, str]:
+    def _nearest_group(self, speed: float) -> tuple[int | None, str]:
         """Return the row of the group nearest to a speed (None for a model), and a description of the speed."""
         known, unit = self.table["speed"], SPEED_WORDS[self.measure]
         if "reference" in known:
@@ -157,7 +157,7 @@ class NormSet:
         row = int(np.argmin(np.abs(np.asarray(known["mean"], dtype=np.float64) - speed)))
         return row, f"{known['names'][row]} speed ({known['mean'][row]:.2f} {unit})"
 
-    def _offset(self, speed: float) -> float:
+    def _speed_offset(self, speed: float) -> float:
         return speed - float(self.table["speed"]["reference"])
 
     def _curves(self, row: int | None, speed: float) -> dict[str, NormCurve]:
@@ -166,34 +166,34 @@ class NormSet:
         entries: Mapping[str, Mapping[str, Any]] = self.table.get("curve", {})
         if not entries:
             return {}
-        published = [self._published(entry, row, speed) for entry in entries.values()]
+        published = [self._published_mean_and_sd(entry, row, speed) for entry in entries.values()]
         known = [values for mean_sd in published for values in mean_sd if values is not None]
         # one interpolator for all curves
         between = iter(PchipInterpolator(self.table["percent"], np.stack(known, axis=1))(PERCENT).T)
         curves = {}
         for (name, entry), (_, sd) in zip(entries.items(), published, strict=True):
             mean = entry.get("sign", 1) * next(between)
-            spread = None if sd is None else self._growth(entry, row, speed) * next(between)
+            spread = None if sd is None else self._sd_factor(entry, row, speed) * next(between)
             curves[name] = NormCurve(mean, spread, entry["unit"], entry.get("reach", 1.0))
         return curves
 
-    def _published(
+    def _published_mean_and_sd(
         self, entry: Mapping[str, Any], row: int | None, speed: float
     ) -> tuple[FloatArray, FloatArray | None]:
         """Return mean and (unscaled) standard deviation of a curve at a speed, None if unknown, at the published instants."""
         means, spreads = np.asarray(entry["mean"], dtype=np.float64), entry.get("sd", ())
-        mean = self._offset(speed) ** np.arange(len(means)) @ means if row is None else means[row]
+        mean = self._speed_offset(speed) ** np.arange(len(means)) @ means if row is None else means[row]
         return mean, np.asarray(spreads[row or 0], dtype=np.float64) if len(spreads) else None
 
-    def _growth(self, entry: Mapping[str, Any], row: int | None, speed: float) -> float:
-        return math.exp(entry.get("sd_growth", 0.0) * self._offset(speed)) if row is None else 1.0
+    def _sd_factor(self, entry: Mapping[str, Any], row: int | None, speed: float) -> float:
+        return math.exp(entry.get("sd_growth", 0.0) * self._speed_offset(speed)) if row is None else 1.0
 
     def _scalar(
         self, name: str, entry: Mapping[str, Any], row: int | None, speed: float, age_years: float | None
     ) -> NormScalar:
         decade = 10.0
         if row is None:
-            mean = float(sum(value * self._offset(speed) ** i for i, value in enumerate(entry["mean"])))
+            mean = float(sum(value * self._speed_offset(speed) ** i for i, value in enumerate(entry["mean"])))
         else:
             mean = float(entry["mean"][row])
         if age_years is not None and "age" in self.table:
@@ -219,13 +219,13 @@ def load_norms(name: str) -> Norms:
     return norm_set.at(norm_set.usual_speed)
 
 
-def default_norms() -> Sequence[str]:
+def default_norm_names() -> Sequence[str]:
     """Return the names of the norms with a stated licence, which are drawn by default, in their order."""
     names: Sequence[str] = load_table("variables/variables")["norms"]["tried"]
     return names
 
 
-def unknown_norms(name: str) -> str:
+def norm_name_error(name: str) -> str:
     """Return an error text for an invalid name of norms in the settings, or "" for auto, none, a name or a path."""
     if name in (AUTO, NONE) or is_path(name) or name in entry_names("norms"):
         return ""
@@ -273,7 +273,7 @@ class Walker:
         return "child" if self.height_m < limits["child_below_m"] else ""
 
     @property
-    def age_words(self) -> str:
+    def age_text(self) -> str:
         """Text with the age, or the assumption about it."""
         if self.age_years is not None:
             return f"{self.age_years:.0f} years old"
@@ -286,7 +286,7 @@ class Walker:
         }
         return f"age is unknown; a body height of {self.height_m:.2f} m {taken[self.stage]}"
 
-    def is_served(self, norms: NormSet) -> bool:
+    def is_in_age_range(self, norms: NormSet) -> bool:
         """Return whether the age, or the stage from the height, is in the age range of norms (end excluded), if they have one."""
         serves = norms.table.get("serves")
         if serves is None:
@@ -327,13 +327,13 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
     if setting == AUTO and not walker.stage:
         return NormChoice(
             (),
-            (f"No norms are shown: {walker.age_words}. Specify the age with --age, or as age_years in subject.toml.",),
+            (f"No norms are shown: {walker.age_text}. Specify the age with --age, or as age_years in subject.toml.",),
         )
-    sets = [load_norm_set(name) for name in (default_norms() if setting == AUTO else (setting,))]
+    sets = [load_norm_set(name) for name in (default_norm_names() if setting == AUTO else (setting,))]
     chosen: list[tuple[NormSet, float, Norms]] = []
     reasons: list[str] = []
     for norm_set in sets:
-        why_not = _why_not(norm_set, walker, setting == AUTO)
+        why_not = _exclusion_reason(norm_set, walker, setting == AUTO)
         if why_not:
             reasons.append(why_not)
             continue
@@ -345,22 +345,22 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
     if not chosen:
         shown = ["No norms are shown.", *reasons]
         if setting == AUTO:
-            drawn = default_norms()
+            drawn = default_norm_names()
             others = [name for name in entry_names("norms") if name not in drawn]
             shown.append(
                 "Norms without a stated licence are drawn only if they are selected in [report] norms: "
                 f"{', '.join(others)}."
             )
-    if setting != AUTO and not walker.is_served(sets[0]):
+    if setting != AUTO and not walker.is_in_age_range(sets[0]):
         shown.append("The norms selected in the settings are for another age than the person's.")
-    return NormChoice(tuple(chosen), (f"Person: {walker.age_words}.", *shown))
+    return NormChoice(tuple(chosen), (f"Person: {walker.age_text}.", *shown))
 
 
-def _why_not(norms: NormSet, walker: Walker, by_age: bool) -> str:
+def _exclusion_reason(norms: NormSet, walker: Walker, by_age: bool) -> str:
     """Return the reason why norms do not apply, or ""."""
-    if by_age and not walker.is_served(norms):
+    if by_age and not walker.is_in_age_range(norms):
         return f"{_capitalise(norms.group)} are for another age."
-    low, high = norms.speeds
+    low, high = norms.speed_range
     speed, unit = walker.speed(norms.measure), SPEED_WORDS[norms.measure]
     if not math.isfinite(speed):  # body size is unknown for some OpenSim models
         return f"{_capitalise(norms.group)} are chosen by speed relative to body size, which is unknown."
@@ -383,13 +383,13 @@ def score_reference(setting: str, walker: Walker | None) -> tuple[Norms, str, bo
     """
     automatic = setting in (AUTO, NONE)
     norm_set = load_norm_set(load_table("variables/variables")["norms"]["scores"] if automatic else setting)
-    other = walker is not None and bool(walker.stage) and not walker.is_served(norm_set)
+    other = walker is not None and bool(walker.stage) and not walker.is_in_age_range(norm_set)
     if automatic:
         norms = norm_set.at(norm_set.usual_speed)
         remark = "; no published norms of adults have all nine variables on comparable axes"
         return norms, norms.words + (remark if other else ""), other
     speed = norm_set.usual_speed if walker is None else walker.speed(norm_set.measure)
-    low, high = norm_set.speeds
+    low, high = norm_set.speed_range
     norms = norm_set.at(min(max(speed if math.isfinite(speed) else norm_set.usual_speed, low), high))
     return norms, norms.words, other
 
@@ -404,15 +404,15 @@ def norms_record(setting: str, walker: Walker) -> dict[str, Any]:
     return {
         "setting": setting,
         "speed": {
-            measure: _format_number(walker.speed(measure)) for measure in ("m_s", "dimensionless", "heights_per_s")
+            measure: _finite_or_none(walker.speed(measure)) for measure in ("m_s", "dimensionless", "heights_per_s")
         },
-        "leg_length_m": _format_number(walker.leg_m),
+        "leg_length_m": _finite_or_none(walker.leg_m),
         "shown": _choice_entry(choice),
         "reasons": list(choice.reasons),
     }
 
 
-def _format_number(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
@@ -447,22 +447,22 @@ def read_walker(record: Mapping[str, Any], speed_m_s: float) -> Walker:
     return Walker(age, math.nan if height is None else float(height), leg, speed_m_s, kind)
 
 
-def norms_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norms, ...]:
+def norms_from_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norms, ...]:
     """Return the norms of a recorded result; for older versions they are selected again."""
     if ENTRY not in record:
         return choose_norms(AUTO, read_walker(record, speed_m_s)).norms
     age = record["subject"].get("age_years")
-    return tuple(_norms_of_entry(entry, age) for entry in record[ENTRY]["shown"])
+    return tuple(_norms_from_entry(entry, age) for entry in record[ENTRY]["shown"])
 
 
-def reasons_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[str, ...]:
+def reasons_from_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[str, ...]:
     """Return the reasons of the recorded selection, as sentences."""
     if ENTRY not in record:
         return choose_norms(AUTO, read_walker(record, speed_m_s)).reasons
     return tuple(record[ENTRY]["reasons"])
 
 
-def _norms_of_entry(entry: Mapping[str, Any], age_years: float | None) -> Norms:
+def _norms_from_entry(entry: Mapping[str, Any], age_years: float | None) -> Norms:
     if "curves" not in entry:
         return load_norm_set(entry["name"]).at(entry["at_speed"], age_years)
     curves = {
@@ -510,7 +510,7 @@ SIZE_FREE: Final[Mapping[str, tuple[str, str, Callable[[float], float]]]] = {
 SIZE_FREE_SPEED: Final = "speed_hof"
 
 
-def size_free(strides: Mapping[str, float], walker: Walker) -> dict[str, float]:
+def dimensionless_parameters(strides: Mapping[str, float], walker: Walker) -> dict[str, float]:
     """Return the dimensionless parameters of a stride (or of means over strides), and the stride length in body heights."""
     values = {
         name: strides[parameter] / divisor(walker.leg_m)

@@ -16,9 +16,9 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.geometry.rotations import cross, rotate_vectors
-from biodyn.processing.dynamics.actuated import ActuatedMotion
-from biodyn.processing.dynamics.imported import ModelMotion
-from biodyn.processing.kinematics.tracking import SegmentMotion, segment_forces, segment_motion
+from biodyn.processing.dynamics.actuated_motion import ActuatedMotion
+from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion
+from biodyn.processing.kinematics.skeleton_tracking import SegmentMotion, segment_forces, segment_motion
 from biodyn.processing.signals.derivatives import fit_configuration_spline
 from biodyn.rigid_body import Multibody, bias_forces, difference, forward_dynamics, mass_matrix
 
@@ -305,11 +305,7 @@ def _equation_errors(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Dif
         ),
         "mass-matrix": (inertial + bias - tau, torque_size, None),
         "momentum": _whole_body_error(motion, (inertial_W, weight_W, wrenches), demand, tau),
-        "free-bodies": (
-            (_torques_from_distal_wrenches(mb, motion, demand, tau) - tau)[:, 6:],
-            torque_size[6:],
-            None,
-        ),
+        "free-bodies": ((_torques_from_distal_wrenches(mb, motion, demand, tau) - tau)[:, 6:], torque_size[6:], None),
         "power": _power_error(bodies, motion, energy_rate, v, tau, wrenches),
     }
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import cross
-from biodyn.processing.dynamics.actuated import ActuatedMotion
+from biodyn.processing.dynamics.actuated_motion import ActuatedMotion
 from biodyn.rigid_body import inverse_dynamics
 
 #: Contributions in the order of tables and figures.

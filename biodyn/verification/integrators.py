@@ -19,10 +19,10 @@ import biodyn.rigid_body as rigid_body
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ResultError
 from biodyn.geometry.rotations import cross, matrices_from_quaternions, rotate_vectors
-from biodyn.processing.dynamics.actuated import ActuatedMotion
+from biodyn.processing.dynamics.actuated_motion import ActuatedMotion
 from biodyn.processing.signals.derivatives import ConfigurationSpline, fit_configuration_spline
 from biodyn.rigid_body import Multibody
-from biodyn.rigid_body.coupling.reduced import ReducedTree
+from biodyn.rigid_body.coupling.reduced_tree import ReducedTree
 
 # -- equations of motion of a plain tree, or of one whose joints follow coupled coordinates ---------------------------
 
@@ -207,7 +207,7 @@ Feedback = Callable[[IntArray, FloatArray, FloatArray, FloatArray, FloatArray], 
 
 
 @dataclass(frozen=True)
-class Windows:
+class ReplayedWindows:
     """Replayed windows: q (W, L + 1, nq), v (W, L + 1, nv) in the frames from each start; NaN after the end or if diverged.
 
     starts: (W,) first frame of each window, counted from the first of the interval. evaluations: number of evaluations
@@ -229,7 +229,7 @@ def replay_windows(
     rtol: float = 1e-8,
     feedback: Feedback | None = None,
     offset: FloatArray | None = None,
-) -> Windows:
+) -> ReplayedWindows:
     """Integrate forward dynamics from the recorded state of each start over `length` frames.
 
     Args:
@@ -260,7 +260,7 @@ def replay_windows(
         lost = ~(np.abs(v).max(axis=1) < lost_rad_s)  # NaN also counts as diverged
         q[lost], v[lost] = np.nan, np.nan
         all_q[alive, frame + 1], all_v[alive, frame + 1] = q, v
-    return Windows(starts, all_q, all_v, evaluations)
+    return ReplayedWindows(starts, all_q, all_v, evaluations)
 
 
 @dataclass(frozen=True)
@@ -281,20 +281,20 @@ class _Stepper:
         h = float(np.diff(self.stretch.times_s[:2])[0]) / self.steps
         nodes = self.steps * (2 if self.method == "rk4" else 1) + 1
         instants = start[:, None] + np.linspace(0.0, self.steps * h, nodes)
-        inputs = _Inputs(self.stretch, frames, instants, self.feedback)
+        inputs = _WindowInputs(self.stretch, frames, instants, self.feedback)
         step = self._euler_step if self.method == "euler" else self._rk4_step
         for k in range(self.steps):
             q, v = step(inputs, k, h, q, v)
         return q, v, self.steps * (1 if self.method == "euler" else 4) * len(frames)
 
     def _euler_step(
-        self, inputs: _Inputs, k: int, h: float, q: FloatArray, v: FloatArray
+        self, inputs: _WindowInputs, k: int, h: float, q: FloatArray, v: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         v = v + h * inputs.acceleration(k, q, v)
         return integrate(self.stretch.multibody, q, h * v), v
 
     def _rk4_step(
-        self, inputs: _Inputs, k: int, h: float, q: FloatArray, v: FloatArray
+        self, inputs: _WindowInputs, k: int, h: float, q: FloatArray, v: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         mb = self.stretch.multibody
         q1, v1 = coordinate_rates(mb, q, v), inputs.acceleration(2 * k, q, v)
@@ -312,15 +312,15 @@ class _Stepper:
     ) -> tuple[FloatArray, FloatArray, int]:
         mb, shape = self.stretch.multibody, (len(q), -1)
 
-        def f(s: float, x: FloatArray) -> FloatArray:
+        def state_derivative(s: float, x: FloatArray) -> FloatArray:
             state = x.reshape(shape)
             q, v = state[:, : mb.nq].copy(), state[:, mb.nq :].copy()
-            inputs = _Inputs(self.stretch, frames, start[:, None] + s, self.feedback)
+            inputs = _WindowInputs(self.stretch, frames, start[:, None] + s, self.feedback)
             return np.concatenate([coordinate_rates(mb, q, v), inputs.acceleration(0, q, v)], axis=1).ravel()
 
         span = float(np.diff(self.stretch.times_s[:2])[0])
         solution = scipy.integrate.solve_ivp(
-            f,
+            state_derivative,
             (0.0, span),
             np.concatenate([q, v], axis=1).ravel(),
             method="DOP853",
@@ -333,7 +333,7 @@ class _Stepper:
         return normalise_base_quaternion(state[:, : mb.nq].copy()), state[:, mb.nq :].copy(), solution.nfev * len(q)
 
 
-class _Inputs:
+class _WindowInputs:
     """Forces on W windows at instants (W, N)."""
 
     def __init__(self, stretch: ReplayInput, frames: IntArray, instants: FloatArray, feedback: Feedback | None) -> None:

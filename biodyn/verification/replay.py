@@ -17,15 +17,15 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import SettingsError
-from biodyn.processing.dynamics.actuated import ActuatedMotion
+from biodyn.processing.dynamics.actuated_motion import ActuatedMotion
 from biodyn.verification.integrators import (
     METHODS,
     Feedback,
     Mechanics,
     Method,
+    ReplayedWindows,
     ReplayInput,
     Torques,
-    Windows,
     difference,
     mass_matrix,
     replay_inputs,
@@ -90,7 +90,7 @@ class DriftRow:
 
 
 @dataclass(frozen=True)
-class OpenLoop:
+class OpenLoopReplay:
     """Open-loop replay of one trial with one kind of torques.
 
     Attributes:
@@ -118,7 +118,7 @@ def replay_open_loop(
     start_every_s: float,
     angle_rad: float,
     position_m: float,
-) -> OpenLoop:
+) -> OpenLoopReplay:
     """Replay windows that start throughout the trial, all at once."""
     length = round(max(windows_s) * actuated.rate_hz)
     every = max(round(start_every_s * actuated.rate_hz), 1)
@@ -126,7 +126,7 @@ def replay_open_loop(
     for stretch in replay_inputs(actuated, torques):
         starts = np.arange(0, len(stretch.times_s) - 1, every)
         deviations.append(compute_deviation(actuated, stretch, replay_windows(stretch, starts, length, method, steps)))
-    whole = _concatenate(deviations)
+    whole = _concatenate_deviations(deviations)
     rows = tuple(
         row
         for window_s in windows_s
@@ -134,7 +134,7 @@ def replay_open_loop(
         if (row := _drift_row(whole, torques, window_s, ground, actuated.rate_hz, angle_rad, position_m)) is not None
     )
     within = whole.within(angle_rad, position_m)
-    return OpenLoop(
+    return OpenLoopReplay(
         torques,
         whole,
         rows,
@@ -144,7 +144,7 @@ def replay_open_loop(
     )
 
 
-def compute_deviation(actuated: ActuatedMotion, stretch: ReplayInput, windows: Windows) -> Deviation:
+def compute_deviation(actuated: ActuatedMotion, stretch: ReplayInput, windows: ReplayedWindows) -> Deviation:
     """Compare replayed windows with the recorded motion."""
     first, last = stretch.frames
     mb = actuated.mechanics
@@ -166,7 +166,7 @@ def compute_deviation(actuated: ActuatedMotion, stretch: ReplayInput, windows: W
 
 
 @dataclass(frozen=True)
-class Tracked:
+class TrackedReplay:
     """Replay of one interval with feedback.
 
     Attributes:
@@ -190,7 +190,7 @@ def replay_with_feedback(
     bandwidth_hz: float,
     base: bool = True,
     offset: FloatArray | None = None,
-) -> tuple[Tracked, ...]:
+) -> tuple[TrackedReplay, ...]:
     """Replay every interval from its first to its last frame with feedback.
 
     The feedback is tau_f = M(q) (w^2 e + 2 w edot), e = recorded - replayed, w = 2 pi bandwidth: a critically damped spring
@@ -212,7 +212,7 @@ def replay_with_feedback(
         tau = actuated.tau[first : last + 1].copy()
         tau[:, :_BASE] = 0.0
         results.append(
-            Tracked(
+            TrackedReplay(
                 stretch.frames, q, compute_deviation(actuated, stretch, window), law(frames, q, v, q_ref, v_ref), tau
             )
         )
@@ -232,12 +232,14 @@ def feedback_law(mb: Mechanics, q: FloatArray, bandwidth_hz: float, base: bool) 
     stiffness = (2.0 * np.pi * bandwidth_hz) ** 2
     damping = 2.0 * 2.0 * np.pi * bandwidth_hz  # critical damping: no overshoot
 
-    def law(frames: IntArray, q: FloatArray, v: FloatArray, q_ref: FloatArray, v_ref: FloatArray) -> FloatArray:
+    def feedback_torques(
+        frames: IntArray, q: FloatArray, v: FloatArray, q_ref: FloatArray, v_ref: FloatArray
+    ) -> FloatArray:
         push = stiffness * difference(mb, q, q_ref) + damping * (v_ref - v)
         torque: FloatArray = (inertia[frames] @ push[..., None])[..., 0]
         return torque
 
-    return law
+    return feedback_torques
 
 
 @dataclass(frozen=True)
@@ -296,7 +298,7 @@ def _convergence_order(steps: FloatArray, errors: FloatArray) -> float:
     return float(-np.polyfit(np.log(steps[usable]), np.log(errors[usable]), 1)[0])
 
 
-def _concatenate(parts: Sequence[Deviation]) -> Deviation:
+def _concatenate_deviations(parts: Sequence[Deviation]) -> Deviation:
     names = ("starts", "measured", "inside", "joint_rad", "coordinate", "position_m", "orientation_rad")
     return Deviation(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
@@ -382,10 +384,10 @@ class ForwardReplay:
         convergence: errors of every integrator.
     """
 
-    walk: Mapping[str, OpenLoop]
-    rest: OpenLoop
-    tracked: tuple[Tracked, ...]
-    joints_only: tuple[Tracked, ...]
+    walk: Mapping[str, OpenLoopReplay]
+    rest: OpenLoopReplay
+    tracked: tuple[TrackedReplay, ...]
+    joints_only: tuple[TrackedReplay, ...]
     convergence: tuple[Convergence, ...]
 
 
@@ -430,7 +432,7 @@ def replay_trial(actuated: ActuatedMotion, options: ReplayOptions, say: Callable
         "angle_rad": math.radians(options.angle_deg),
         "position_m": options.position_m,
     }
-    walk: dict[str, OpenLoop] = {}
+    walk: dict[str, OpenLoopReplay] = {}
     for torques in _TORQUES:
         say(f"replaying windows with {torques} torques")
         walk[torques] = replay_open_loop(actuated, torques, options.windows_s, **common)

@@ -25,7 +25,7 @@ from support.browser import browser
 import biodyn
 from biodyn.io import read
 from biodyn.study import Study
-from biodyn.study.running.perform import RecordingCache, request_of
+from biodyn.study.running.trial_analysis import RecordingCache, planned_trial_request
 
 pytest.importorskip("starlette", reason="the extra 'app' is not installed")
 pytest.importorskip("tomlkit", reason="the extra 'app' is not installed")
@@ -34,7 +34,7 @@ pytest.importorskip("httpx", reason="Starlette's test client needs it")
 from starlette.testclient import TestClient
 
 from biodyn.app.opened_folder import OpenedFolder
-from biodyn.app.server import MAX_BODY_BYTES, application
+from biodyn.app.server import MAX_BODY_BYTES, make_application
 
 _SAMPLES = Path(__file__).parents[2] / "sample_data"
 _TOKEN = "secret-token"
@@ -57,7 +57,7 @@ class _Page:
     """The page of a folder without a network."""
 
     def __init__(self, root: Path) -> None:
-        served, self.app = application(OpenedFolder(root), _TOKEN, 8765)
+        served, self.app = make_application(OpenedFolder(root), _TOKEN, 8765)
         self.root, self.client = root, TestClient(served, base_url=_HOST)
 
     def get(self, name: str, /, **query: str) -> Any:
@@ -158,7 +158,7 @@ def test_marker_names_reach_the_static_trial(page: _Page) -> None:
     assert page.correct("marker", "P1/static.c3d", label="LKNE", new_label="RKNE", exchange="on").status_code == 200
     plan = Study.open(page.root).plan
     (trial,) = [t for t in plan.trials if t.path == Path(_WALK)]
-    files = request_of(trial, plan.root, RecordingCache()).read()
+    files = planned_trial_request(trial, plan.root, RecordingCache()).read()
     walk, static = (read(page.root / "P1" / name).markers for name in ("walk.c3d", "static.c3d"))
     assert "THIGH" in files.walk.markers.labels
     assert files.static.markers.labels.index("THIGH") == static.index("LTHI")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from biodyn.io import read
 from biodyn.recording import Recording
-from biodyn.trial.files import TrialFiles
 from biodyn.trial.run import analyse_trial
+from biodyn.trial.trial_files import TrialFiles
 
 SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01"
 EXCHANGED = {"LWRA": "LWRB", "LWRB": "LWRA"}

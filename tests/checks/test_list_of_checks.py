@@ -13,13 +13,20 @@ import pytest
 from support.sessions import Laboratory
 
 import biodyn.checks
-from biodyn.checks import examine, judge, registry
-from biodyn.checks.registry import CheckDefinition, CheckResult, ask_in_turn, check, checks_of_kind, finding_title
+from biodyn.checks import add_verdict, check_recording, registry
+from biodyn.checks.registry import (
+    CheckDefinition,
+    CheckResult,
+    check,
+    checks_of_kind,
+    finding_title,
+    run_checks_in_order,
+)
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.registry import Registry
-from biodyn.output.report.trial_page import trial_report
+from biodyn.output.report.trial_page import render_trial_report
 from biodyn.settings import Settings
-from biodyn.trial.inspect import check_file
+from biodyn.trial.inspection import check_file
 from biodyn.trial.result import TrialResult
 
 Write = Callable[[str, str], None]
@@ -61,7 +68,7 @@ def test_a_check_of_the_recording_is_one_file(write_check: Write, walk_result: T
 
         import numpy as np
 
-        from biodyn.checks.facts import TrialFacts
+        from biodyn.checks.trial_facts import TrialFacts
         from biodyn.checks.registry import CheckResult, check
         from biodyn.diagnostics import Diagnostic
 
@@ -86,7 +93,7 @@ def test_a_check_of_the_recording_is_one_file(write_check: Write, walk_result: T
             return CheckResult(value=speed, findings=(slow,) if speed < limit else ())
         ''',
     )
-    analysis = judge(examine(walk_result.analysis))
+    analysis = add_verdict(check_recording(walk_result.analysis))
     assert analysis.verdict is not None
     assert analysis.verdict.status == "warn"
     assert [(cause.code, cause.title) for cause in analysis.verdict.causes] == [("walking-slow", "Slow walking")]
@@ -95,7 +102,7 @@ def test_a_check_of_the_recording_is_one_file(write_check: Write, walk_result: T
     assert (row["key"], row["status"], row["limit"], row["found"]) == ("walking_speed", "warn", 3.0, ["walking-slow"])
     assert view.record["diagnostics"][-1]["code"] == "walking-slow"
     assert view.record["verdict_checks"][0]["title"] == "Slow walking"
-    page = trial_report(view, {})
+    page = render_trial_report(view, {})
     for part in ("Walking speed", "way of the pelvis against time", "10.8 km/h", "Choose another walk."):
         assert part in page
 
@@ -106,7 +113,7 @@ def test_a_check_of_the_result_is_one_file(write_check: Write, walk_result: Tria
         '''
         """How many gait cycles there are."""
 
-        from biodyn.checks.facts import TrialFacts
+        from biodyn.checks.trial_facts import TrialFacts
         from biodyn.checks.registry import CheckResult, check
 
 
@@ -126,13 +133,13 @@ def test_a_check_of_the_result_is_one_file(write_check: Write, walk_result: Tria
             return CheckResult("pass" if count >= limit else "warn", text, count, hint="Record more walks.")
         ''',
     )
-    analysis = judge(examine(walk_result.analysis))
+    analysis = add_verdict(check_recording(walk_result.analysis))
     assert analysis.verdict is not None
     assert [cause.code for cause in analysis.verdict.causes] == ["cycle-count"]
     view = TrialResult(analysis).view
     codes = [one["code"] for one in view.record["checks"]]
     assert codes.index("cycle-count") == codes.index("joint-moments") + 1
-    assert f"{len(analysis.cycles)} of 100 cycles." in trial_report(view, {})
+    assert f"{len(analysis.cycles)} of 100 cycles." in render_trial_report(view, {})
 
 
 def test_a_check_of_a_file_is_one_file(write_check: Write, laboratory: Laboratory) -> None:
@@ -222,7 +229,7 @@ def test_consequences_of_a_cause_are_not_told(only: None) -> None:
     check("late", "L", **words, place=1, turn=9, unless=("cause",), shown=(1.0, "m"))(_answer("late", 2.0))  # type: ignore[arg-type]
     check("mute", "M", **words, place=2, turn=8, unless=("cause",))(_answer("mute"))  # type: ignore[arg-type]
     check("cause", "C", **words, place=3, turn=1, limit="limits.marker_rms_m")(_answer("cause"))  # type: ignore[arg-type]
-    results = ask_in_turn(_Bare(Settings()), "recording")
+    results = run_checks_in_order(_Bare(Settings()), "recording")
     assert list(results) == ["cause", "mute", "late"]
     assert [note.message for note in results["cause"].findings] == ["0.02"]
     assert results["mute"] == CheckResult()
@@ -232,7 +239,7 @@ def test_consequences_of_a_cause_are_not_told(only: None) -> None:
 def test_a_cause_must_be_asked_first(only: None) -> None:
     check("early", "E", compares="a", causes="b", place=1, turn=1, unless=("nobody",))(_answer("early"))
     with pytest.raises(ValueError, match="'early' refers to 'nobody' in unless"):
-        ask_in_turn(_Bare(Settings()), "recording")
+        run_checks_in_order(_Bare(Settings()), "recording")
 
 
 def test_limit_and_value_come_together(only: None) -> None:
@@ -241,13 +248,13 @@ def test_limit_and_value_come_together(only: None) -> None:
     check("silent", "S", **words, place=2, limit=3.0)(_answer("b"))  # type: ignore[arg-type]
     own = CheckResult(value=1.0, limit=5.0)
     check("own", "O", **words, place=3)(lambda facts, limit: own)  # type: ignore[arg-type]
-    results = ask_in_turn(_Bare(Settings()), "recording")
+    results = run_checks_in_order(_Bare(Settings()), "recording")
     assert [results[code].limit for code in ("number", "silent", "own")] == [3.0, None, 5.0]
 
 
 def test_examining_twice_finds_nothing_twice(walk_result: TrialResult) -> None:
     once = walk_result.analysis
-    again = judge(examine(once))
+    again = add_verdict(check_recording(once))
     assert again.diagnostics == once.diagnostics
     assert again.data_checks == once.data_checks
     assert again.verdict == once.verdict

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from biodyn.checks.estimators.plate_signals import silent_channel_findings, silent_channels
-from biodyn.checks.facts import body_against_plates
-from biodyn.processing.signals.prepare import plate_channel_shares
+from biodyn.checks.estimators.plate_signals import find_silent_channels, silent_channel_findings
+from biodyn.checks.trial_facts import collect_trial_evidence
+from biodyn.processing.signals.signal_preparation import plate_channel_shares
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def analysis(walk_result):
 
 @pytest.fixture(scope="module")
 def evidence(analysis):
-    return body_against_plates(analysis.before_estimate)
+    return collect_trial_evidence(analysis.before_estimate)
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +57,13 @@ def test_a_channel_that_is_changed_adds_so_much_more(analysis, channels):
 
 
 def test_sound_plates_have_no_silent_channel(evidence, channels):
-    assert silent_channels(evidence, channels.__getitem__) == ()
+    assert find_silent_channels(evidence, channels.__getitem__) == ()
 
 
 @pytest.mark.parametrize("channel", [0, 1, 3, 4, 5])
 def test_only_the_channel_without_signal_is_found(analysis, evidence, channels, channel):
     wrong, own = spoilt(evidence, channels, 1, channel, 1e-3)  # remaining signal of an open input
-    silent = silent_channels(wrong, own.__getitem__)
+    silent = find_silent_channels(wrong, own.__getitem__)
     assert silent == ((1, channel),)
     labels = [plate.channel_labels for plate in analysis.recording.plates]
     (note,) = silent_channel_findings(wrong, silent, labels)

@@ -13,8 +13,8 @@ from biodyn.comparison.moment_convention import (
     match_convention,
     moment_from_channel,
 )
-from biodyn.comparison.segments import SegmentMotion, joint_moments, moving_body
-from biodyn.output.store.write import result_arrays
+from biodyn.comparison.segments import SegmentMotion, joint_moments, moving_body_from_arrays
+from biodyn.output.store.result_writer import result_arrays
 
 MASS_KG = 70.0
 USUAL = MomentConvention("Nmm/kg", "distal", ("z", "x", "y"), (-1, -1, 1))
@@ -23,7 +23,7 @@ USUAL = MomentConvention("Nmm/kg", "distal", ("z", "x", "y"), (-1, -1, 1))
 @pytest.fixture(scope="module")
 def joint(walk_result):
     """World moment, axes by frame and known frames of one hip, and the moment of the other one."""
-    body = moving_body(result_arrays(walk_result.analysis))
+    body = moving_body_from_arrays(result_arrays(walk_result.analysis))
     moments = joint_moments(body)
     found = {}
     for s, at in enumerate(zip(body.joints, body.sides, strict=True)):
@@ -99,7 +99,7 @@ def test_curves_of_something_else_tell_nothing(joint):
 
 def test_a_motion_of_points_is_that_of_the_segment(walk_result):
     """Moving to other points and back changes nothing; a point at rest on a turning segment is accelerated towards the axis."""
-    motion = moving_body(result_arrays(walk_result.analysis)).motion
+    motion = moving_body_from_arrays(result_arrays(walk_result.analysis)).motion
     offset = np.full((motion.p.shape[1], 3), 0.1)
     again = motion.moved(offset).moved(-offset)
     np.testing.assert_allclose(again.a, motion.a, atol=1e-9)

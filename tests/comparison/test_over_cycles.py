@@ -11,19 +11,19 @@ from support.planted_causes import planted, spans_of
 import biodyn
 from biodyn.analysis import TrialAnalysis
 from biodyn.comparison.differences import (
+    CycleSpan,
     Difference,
-    Span,
-    analyses_in_common,
     curve_difference,
     cycle_differences,
     event_facts,
     find_differences,
+    match_analyses,
     overall_shares,
     spans_differ,
 )
 from biodyn.comparison.exchange import EVENTS, INERTIAS
-from biodyn.comparison.segments import moving_body
-from biodyn.output.store.write import result_arrays
+from biodyn.comparison.segments import moving_body_from_arrays
+from biodyn.output.store.result_writer import result_arrays
 from biodyn.trial.result import TrialResult
 
 _RATE_HZ = 100.0
@@ -39,7 +39,7 @@ def _wave(offset: float = 0.0, other_size: float = 1.0) -> Difference:
 
 
 def test_equal_curves_with_other_events_differ_by_the_events_alone() -> None:
-    spans = [Span("r", 0.5, 1.5)], [Span("r", 0.53, 1.53)]
+    spans = [CycleSpan("r", 0.5, 1.5)], [CycleSpan("r", 0.53, 1.53)]
     (found,) = cycle_differences([_wave()], _TIME_S, _RATE_HZ, *spans)
     assert found.quantity == "cycle moment"
     assert found.shares[EVENTS] == pytest.approx(1.0)
@@ -49,7 +49,7 @@ def test_equal_curves_with_other_events_differ_by_the_events_alone() -> None:
 
 
 def test_the_parts_of_events_and_of_other_causes_add_up() -> None:
-    spans = [Span("r", 0.5, 1.5), Span("r", 1.5, 2.5)], [Span("r", 0.52, 1.51)]
+    spans = [CycleSpan("r", 0.5, 1.5), CycleSpan("r", 1.5, 2.5)], [CycleSpan("r", 0.52, 1.51)]
     (found,) = cycle_differences([_wave(0.3, 1.2)], _TIME_S, _RATE_HZ, *spans)
     assert set(found.parts) == {"size", EVENTS}
     np.testing.assert_allclose(sum(found.parts.values()), found.other - found.first, atol=1e-12)
@@ -65,7 +65,7 @@ def test_gaps_stay_gaps() -> None:
     curve[90:110] = np.nan
     holed = replace(wave, first=curve, other=curve)
     known = np.isfinite(curve)
-    spans = [Span("r", 0.5, 1.5)], [Span("r", 0.53, 1.53)]
+    spans = [CycleSpan("r", 0.5, 1.5)], [CycleSpan("r", 0.53, 1.53)]
     (found,) = cycle_differences([holed], _TIME_S, _RATE_HZ, *spans)
     (cut,) = cycle_differences(
         [replace(wave, first=curve[known], other=curve[known])], _TIME_S[known], _RATE_HZ, *spans
@@ -77,7 +77,7 @@ def test_gaps_stay_gaps() -> None:
 
 
 def test_the_same_events_add_no_rows() -> None:
-    spans = [Span("r", 0.5, 1.5), Span("l", 1.0, 2.0)]
+    spans = [CycleSpan("r", 0.5, 1.5), CycleSpan("l", 1.0, 2.0)]
     later = [replace(span, start_s=span.start_s + 2e-5) for span in reversed(spans)]  # as a table rounds
     assert not spans_differ(spans, later)
     assert cycle_differences([_wave()], _TIME_S, _RATE_HZ, spans, later) == ()
@@ -85,17 +85,19 @@ def test_the_same_events_add_no_rows() -> None:
 
 
 def test_facts_say_which_strikes_differ() -> None:
-    first = [Span("r", 0.5, 1.5), Span("l", 1.0, 2.0)]
-    other = [Span("r", 0.51, 1.53), Span("l", 1.0, 2.0), Span("l", 2.0, 3.0)]
+    first = [CycleSpan("r", 0.5, 1.5), CycleSpan("l", 1.0, 2.0)]
+    other = [CycleSpan("r", 0.51, 1.53), CycleSpan("l", 1.0, 2.0), CycleSpan("l", 2.0, 3.0)]
     right, left = event_facts(first, other)
     assert right.text == "right foot strikes of whole cycles: +20 ms in the mean of 2, 30 ms at most"
     assert left.text == "left foot strikes of whole cycles: 1 only in the second"
-    (near,) = event_facts([Span("r", 0.5, 1.5)], [Span("r", 0.5, 1.5006)])
+    (near,) = event_facts([CycleSpan("r", 0.5, 1.5)], [CycleSpan("r", 0.5, 1.5006)])
     assert near.text == "right foot strikes of whole cycles: +0.3 ms in the mean of 2, 0.6 ms at most"
 
 
 def _named(analysis: TrialAnalysis, changed: TrialAnalysis) -> dict[str, float]:
-    both = analyses_in_common(moving_body(result_arrays(analysis)), moving_body(result_arrays(changed)))
+    both = match_analyses(
+        moving_body_from_arrays(result_arrays(analysis)), moving_body_from_arrays(result_arrays(changed))
+    )
     found = cycle_differences(
         find_differences(both), both.a.time_s, both.rate_hz, spans_of(analysis), spans_of(changed)
     )

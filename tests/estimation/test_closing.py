@@ -10,13 +10,13 @@ import pytest
 
 from biodyn.conventions import FloatArray
 from biodyn.estimation import estimate as module
+from biodyn.estimation import estimation_problem as windows
 from biodyn.estimation import gauss_newton
-from biodyn.estimation import problem as windows
 from biodyn.estimation.estimate import Estimate, estimate_trial
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.recording import GroundReaction
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.inputs import TrialInputs, load_magnitudes
+from biodyn.uncertainty.propagation_inputs import TrialInputs, load_magnitudes
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 UP = 4  # of a wrench [moment; force] in World, whose second axis is up

@@ -9,38 +9,44 @@ import numpy as np
 import pytest
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.facts import TrialFacts
-from biodyn.checks.motion import one_filter
+from biodyn.checks.motion import check_filters
+from biodyn.checks.trial_facts import TrialFacts
 from biodyn.conventions import SIDES, FloatArray, IntArray
 from biodyn.estimation.estimate import estimate_trial
-from biodyn.estimation.gauss_newton import posterior_sd, power_derivatives, solve
-from biodyn.estimation.noise_model import FRAME_S, Shares, noise_model_of, smooth_torques, torque_places
-from biodyn.estimation.parameters import InertiaUnknowns, PlateUnknowns, inertia_unknowns, with_changed_inertias
-from biodyn.estimation.problem import DEGREE, Knots, Path, Problem, apply_update
-from biodyn.estimation.settings import EstimationSettings
-from biodyn.estimation.shared_parameters import correlation_length
-from biodyn.estimation.solver import CholeskyFactor, NormalEquations
-from biodyn.estimation.terms import (
+from biodyn.estimation.estimation_problem import DEGREE, EstimationProblem, StretchMotion, UniformSpline, apply_update
+from biodyn.estimation.gauss_newton import posterior_sd, power_derivatives, solve_problem
+from biodyn.estimation.noise_model import (
+    FRAME_S,
+    StrikeMap,
+    estimate_noise_model,
+    select_smooth_torques,
+    smooth_torque_indices,
+)
+from biodyn.estimation.normal_equation_terms import (
     REACH,
     THIRD,
-    add_dynamics,
-    add_markers,
+    add_dynamics_terms,
+    add_marker_terms,
     add_smoothness,
     marker_information,
-    smooth_thirds,
     smoothness_precision,
+    third_difference_precisions,
     torque_changes,
     torque_derivatives,
 )
-from biodyn.processing.dynamics.solve import known_loads
+from biodyn.estimation.settings import EstimationSettings
+from biodyn.estimation.shared_parameters import correlation_length
+from biodyn.estimation.solver import CholeskyFactor, NormalEquations
+from biodyn.estimation.unknown_parameters import InertiaUnknowns, PlateUnknowns, change_inertias, inertia_unknowns
+from biodyn.processing.dynamics.inverse_dynamics import known_loads
 from biodyn.processing.gait.events import plate_events
-from biodyn.processing.kinematics.fit import configuration_layout
+from biodyn.processing.kinematics.skeleton_fit import configuration_layout
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.rigid_body import body_poses, difference, inverse_dynamics
 from biodyn.rigid_body.dynamics import inertial_parameters
 from biodyn.rigid_body.kinematics import jacobian
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
 
 WALK = FilePath(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 FIRST, FRAMES = 100, 60
@@ -58,7 +64,7 @@ def walk(estimated: TrialAnalysis) -> TrialAnalysis:
     return estimated.before_estimate
 
 
-def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> Problem:
+def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> EstimationProblem:
     """A stretch of the walk with markers where the model has them and one foot's wrench that balances the body exactly.
 
     loose: the motion is hardly smoothed, and torques may change without a limit.
@@ -66,7 +72,7 @@ def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> Probl
     model, part = walk.model, slice(FIRST, FIRST + FRAMES)
     motion = walk.fit.motion
     path = motion_from_configuration(np.arange(FRAMES) / 100.0, motion.q[part], configuration_layout(model))
-    start = Path(path.q, path.v, path.vdot)
+    start = StretchMotion(path.q, path.v, path.vdot)
     links, p_LM, _ = model.marker_arrays()
     R, p = body_poses(model.multibody, start.q)
     seen_at = p[:, links] + (R[:, links] @ p_LM[:, :, None])[..., 0]
@@ -75,12 +81,12 @@ def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> Probl
     moment, force = (np.einsum("tij,tj->ti", R[:, 0], needed[:, k : k + 3]) for k in (0, 3))
     wrench = np.concatenate([moment + np.cross(p[:, 0], force), force], axis=1)[:, None]
     assert walk.propagation is not None
-    places = torque_places(model)
-    sizes = noise_model_of(walk.propagation, load_magnitudes())
-    return Problem(
+    places = smooth_torque_indices(model)
+    sizes = estimate_noise_model(walk.propagation, load_magnitudes())
+    return EstimationProblem(
         model=model,
         start=start,
-        knots=Knots(FRAMES, step, 100.0),
+        knots=UniformSpline(FRAMES, step, 100.0),
         sizes=replace(sizes, stiffness=1e-4 / 5.0 * sizes.stiffness) if loose else sizes,
         seen_at=seen_at,
         weights=np.ones(seen_at.shape[:2]),
@@ -97,7 +103,7 @@ def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> Probl
     )
 
 
-def residual(problem: Problem, path: Path) -> FloatArray:
+def residual(problem: EstimationProblem, path: StretchMotion) -> FloatArray:
     mb = problem.model.multibody
     return inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)[:, :6]
 
@@ -106,14 +112,14 @@ def test_each_torque_may_change_as_fast_as_its_own_movement_does(walk: TrialAnal
     inputs = walk.propagation
     assert inputs is not None
     loads = known_loads(inputs.fit, walk.reaction)
-    usual = smooth_torques(inputs, loads)
+    usual = select_smooth_torques(inputs, loads)
     limit = dict(zip(usual.places.tolist(), usual.change_nm.tolist(), strict=True))
     of = {c.name: limit[c.v_index] for c in walk.model.coordinates if c.v_index in limit}
     assert of["hip_flexion_r"] == of["hip_flexion_l"]  # both sides count together
     assert of["hip_flexion_r"] > 2.0 * of["hip_rotation_r"]
     motion = inputs.fit.motion
     hasty = replace(inputs, fit=replace(inputs.fit, motion=replace(motion, v=2.0 * motion.v, vdot=4.0 * motion.vdot)))
-    twice = smooth_torques(hasty, loads)
+    twice = select_smooth_torques(hasty, loads)
     assert (twice.change_nm > usual.change_nm).mean() > 0.8  # legs that swing at twice the speed
 
 
@@ -125,12 +131,12 @@ def test_motion_and_torques_are_nearly_free_at_a_strike_at_any_rate(walk: TrialA
     def freedom(times: int) -> tuple[FloatArray, FloatArray]:
         time_s = np.arange(times * FRAMES) / (100.0 * times)
         since_s = np.stack([time_s - 0.3, np.full(len(time_s), np.inf)], axis=1)
-        knots = Knots(len(time_s), times, 100.0 * times)
-        start = Path(
+        knots = UniformSpline(len(time_s), times, 100.0 * times)
+        start = StretchMotion(
             *(np.repeat(part, times, axis=0) for part in (problem.start.q, problem.start.v, problem.start.vdot))
         )
         at_rate = replace(problem, start=start, knots=knots, since_strike_s=since_s)
-        precision, _ = smooth_thirds(at_rate, np.zeros((knots.count, len(stiff))), times**DEGREE * stiff)
+        precision, _ = third_difference_precisions(at_rate, np.zeros((knots.count, len(stiff))), times**DEGREE * stiff)
         return torque_changes(at_rate, None) / problem.torque_change_nm, np.sqrt(precision[0] / precision)
 
     torque, motion = freedom(1)
@@ -147,7 +153,7 @@ def test_motion_and_torques_are_nearly_free_at_a_strike_at_any_rate(walk: TrialA
 def test_what_is_consistent_stays(walk: TrialAnalysis) -> None:
     problem = consistent(walk, loose=True)
     assert np.abs(residual(problem, problem.start)).max() < 1e-8  # the balance is exact
-    found = solve(problem, 2)
+    found = solve_problem(problem, 2)
     step = difference(problem.model.multibody, problem.start.q, found.path.q)
     assert np.abs(np.rad2deg(step)).max() < 0.02
 
@@ -160,7 +166,7 @@ def test_a_disturbed_start_comes_back_to_the_truth(walk: TrialAnalysis) -> None:
     wave[:, 3:6] *= 0.3  # m
     away = apply_update(mb, problem.start, problem.knots, wave)
     before = np.sqrt(np.mean(residual(problem, away) ** 2))
-    found = solve(replace(problem, start=away), 3)
+    found = solve_problem(replace(problem, start=away), 3)
     after = np.sqrt(np.mean(residual(problem, found.path) ** 2))
     step = difference(mb, problem.start.q, found.path.q)
     assert before > 10.0
@@ -176,7 +182,7 @@ def test_the_error_of_the_balance_is_found_from_what_is_left(walk: TrialAnalysis
         wrenches = problem.wrenches.copy()
         wave = np.sqrt(2.0) * np.sin(2.0 * np.pi * np.arange(FRAMES) / 60.0)
         wrenches[:, 0, 3:] += error_n * wave[:, None]
-        return float(solve(replace(problem, wrenches=wrenches), 1).problem.sizes.balance[3])
+        return float(solve_problem(replace(problem, wrenches=wrenches), 1).problem.sizes.balance[3])
 
     assert 1.5 < found(0.0) < 3.5
     assert 7.0 < found(20.0) < 25.0
@@ -192,7 +198,7 @@ def test_an_error_that_lasts_tells_as_little_as_it_changes(walk: TrialAnalysis) 
     assert samples[1] < 2.0
     unbalanced = replace(problem, balanced=np.zeros(FRAMES, dtype=bool))
     np.testing.assert_array_equal(
-        solve(unbalanced, 1).problem.sizes.balance, problem.sizes.balance
+        solve_problem(unbalanced, 1).problem.sizes.balance, problem.sizes.balance
     )  # nothing told: as expected
 
 
@@ -212,7 +218,7 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
     def cost(c: FloatArray) -> float:
         path = apply_update(mb, problem.start, problem.knots, c)
         normal = _Squares(problem.knots.count, REACH, mb.nv)
-        add_dynamics(normal, problem, mb, path, torque_derivatives(problem, mb, path))
+        add_dynamics_terms(normal, problem, mb, path, torque_derivatives(problem, mb, path))
         add_smoothness(normal, problem, c, stiff)
         links, p_LM, _ = problem.model.marker_arrays()
         R, p = body_poses(mb, path.q)
@@ -222,8 +228,8 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
         return float(0.5 * (np.sum(rest**2) + sum(normal.squares)))
 
     normal = NormalEquations(problem.knots.count, REACH, mb.nv)
-    add_markers(normal, problem, *marker_information(problem, problem.start.q))
-    add_dynamics(normal, problem, mb, problem.start, torque_derivatives(problem, mb, problem.start))
+    add_marker_terms(normal, problem, *marker_information(problem, problem.start.q))
+    add_dynamics_terms(normal, problem, mb, problem.start, torque_derivatives(problem, mb, problem.start))
     add_smoothness(normal, problem, np.zeros_like(direction), stiff)
     h = 1e-4
     numeric = (cost(h * direction) - cost(-h * direction)) / (2.0 * h)
@@ -250,10 +256,10 @@ def test_the_deviation_of_the_root_belongs_to_its_path(walk: TrialAnalysis) -> N
     path = motion_from_configuration(
         np.arange(FRAMES) / 100.0, walk.fit.motion.q[part], configuration_layout(walk.model)
     )
-    knots = Knots(FRAMES, 1, 100.0)
+    knots = UniformSpline(FRAMES, 1, 100.0)
     c = np.zeros((knots.count, mb.nv))
     c[:, :6] = 0.1 * np.sin(np.linspace(0.0, 9.0, knots.count)[:, None] + np.arange(6.0))
-    away = apply_update(mb, Path(path.q, path.v, path.vdot), knots, c)
+    away = apply_update(mb, StretchMotion(path.q, path.v, path.vdot), knots, c)
     again = motion_from_configuration(path.time_s, away.q, configuration_layout(walk.model))
     inner = slice(8, -8)  # the spline's ends are its own
     np.testing.assert_allclose(away.v[inner], again.v[inner], atol=2e-4)
@@ -262,7 +268,7 @@ def test_the_deviation_of_the_root_belongs_to_its_path(walk: TrialAnalysis) -> N
 
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_the_spline_takes_straight_lines_as_they_are(step: int) -> None:
-    knots = Knots(50, step, 100.0)
+    knots = UniformSpline(50, step, 100.0)
     place, rate, bend = knots.values((np.arange(knots.count) - 2.0)[:, None] * knots.knot_s)
     np.testing.assert_allclose(place[:, 0], np.arange(50) / 100.0, atol=1e-14)
     np.testing.assert_allclose(rate, 1.0, atol=1e-12)
@@ -294,7 +300,7 @@ def test_the_banded_system_is_the_dense_one(frames: int, m: int) -> None:
         rng.normal(size=(frames - reach, m)),
     )
     turned = J.transpose(0, 2, 1)
-    normal.add_weighted(0, weights, turned @ J, (turned @ pull[:, :, None])[..., 0])
+    normal.add_weighted_terms(0, weights, turned @ J, (turned @ pull[:, :, None])[..., 0])
     for t in range(frames - reach):
         add(t, rows[t], rest[t])
         add(t, weights[:, None] * J[t][:, None], pull[t])
@@ -322,10 +328,10 @@ def test_equations_without_a_solution_are_refused() -> None:
 
 def test_unit_changes_of_inertias_are_those_of_the_changed_model(walk: TrialAnalysis) -> None:
     unknowns = inertia_unknowns(walk.model, EstimationSettings())  # type: ignore[call-arg]
-    found, before = unknowns.parameter_changes(walk.model), inertial_parameters(walk.model.multibody)
+    found, before = unknowns.inertial_parameter_changes(walk.model), inertial_parameters(walk.model.multibody)
     assert unknowns.count == found.shape[1] > 20
     for value in range(0, unknowns.count, 3):
-        changed = with_changed_inertias(walk.model, unknowns, np.eye(unknowns.count)[value])
+        changed = change_inertias(walk.model, unknowns, np.eye(unknowns.count)[value])
         np.testing.assert_allclose(found[:, value], inertial_parameters(changed.multibody) - before, atol=1e-12)
 
 
@@ -353,15 +359,17 @@ def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(
 ) -> None:
     """A coordinate that was seen to change ten times as fast there is held a hundredth as much, and alike on both sides."""
     problem = consistent(walk)
-    monkeypatch.setattr("biodyn.estimation.terms._MOTION_SHOWN", 1.0)
+    monkeypatch.setattr("biodyn.estimation.normal_equation_terms._MOTION_SHOWN", 1.0)
     frames = 2 * FRAMES
     time_s = np.arange(frames) / 100.0
     since_s = np.stack([time_s - (0.3 if side == "r" else 0.8) for side in SIDES], axis=1)
-    start = Path(
+    start = StretchMotion(
         *(np.zeros((frames, part.shape[1])) for part in (problem.start.q, problem.start.v, problem.start.vdot))
     )
     still = np.zeros((frames, *problem.wrenches.shape[1:]))
-    problem = replace(problem, start=start, knots=Knots(frames, 1, 100.0), wrenches=still, since_strike_s=since_s)
+    problem = replace(
+        problem, start=start, knots=UniformSpline(frames, 1, 100.0), wrenches=still, since_strike_s=since_s
+    )
     nv = problem.model.multibody.nv
     knees = [c.v_index for c in problem.model.coordinates if c.gait_variable == "knee_angle"]
     third = np.full((problem.knots.count - 3, nv), 1e-3)
@@ -369,7 +377,7 @@ def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(
     c = np.zeros((problem.knots.count, nv))
     c[3:] = np.cumsum(np.cumsum(np.cumsum(third, axis=0), axis=0), axis=0)
 
-    def held(problem: Problem, precision: float, shown: bool) -> FloatArray:
+    def held(problem: EstimationProblem, precision: float, shown: bool) -> FloatArray:
         normal = NormalEquations(problem.knots.count, REACH, nv)
         add_smoothness(normal, problem, c, np.full(nv, precision), shown=shown)
         return np.asarray(normal.band[:, 0].reshape(-1, nv) / np.sum(THIRD**2))
@@ -393,17 +401,17 @@ def test_strikes_share_a_course_only_where_there_are_some(walk: TrialAnalysis, m
     since_s[:, SIDES.index("r")] = np.where(np.arange(FRAMES) < 60, -0.3, -0.8) + np.arange(FRAMES) / 100.0
     struck = replace(problem, since_strike_s=since_s)
     alone = replace(struck, sizes=replace(struck.sizes, strikes_alike_share=0.0))
-    without = [solve(one, 2).coefficients for one in (struck, alone)]
+    without = [solve_problem(one, 2).coefficients for one in (struck, alone)]
     assert np.abs(without[0] - without[1]).max() > 1e-5
-    asked: list[Shares] = []
+    asked: list[StrikeMap] = []
     monkeypatch.setattr(
-        "biodyn.estimation.gauss_newton.step_to_template", lambda course, *_: asked.append(course) or 0.0
+        "biodyn.estimation.gauss_newton.solve_template_step", lambda course, *_: asked.append(course) or 0.0
     )
     for one in (problem, alone):
-        solve(one, 2)
-    solve(struck, 1)  # a single step has none before it that could show anything
+        solve_problem(one, 2)
+    solve_problem(struck, 1)  # a single step has none before it that could show anything
     assert not asked
-    solve(struck, 3)
+    solve_problem(struck, 3)
     assert len(asked) == 1  # in the last step
     assert asked[0].shape == (FRAMES - 2, len(problem.torque_rows))
 
@@ -437,13 +445,13 @@ def test_windows_of_a_long_trial_give_what_the_whole_gives(
         assert walk.propagation is not None
         with pytest.MonkeyPatch.context() as patch:
             for name in ("TORQUE_SHOWN", "_MOTION_SHOWN") if not learning else ():
-                patch.setattr(f"biodyn.estimation.terms.{name}", 0.0)
+                patch.setattr(f"biodyn.estimation.normal_equation_terms.{name}", 0.0)
             patch.setattr("biodyn.estimation.gauss_newton.TORQUE_SHOWN", 2.0 if learning else 0.0)
             return estimate_trial(walk.propagation, walk.reaction, 6.0, held, load_magnitudes()).dynamics.torques
 
     whole, with_strikes = torques(learning=False), torques(learning=True)
-    monkeypatch.setattr("biodyn.estimation.problem._LONGEST_S", 2.0)
-    monkeypatch.setattr("biodyn.estimation.problem._WINDOW_S", 1.5)
+    monkeypatch.setattr("biodyn.estimation.estimation_problem._LONGEST_S", 2.0)
+    monkeypatch.setattr("biodyn.estimation.estimation_problem._WINDOW_S", 1.5)
     assert np.nanmax(np.abs(torques(learning=False) - whole)) < 1e-4 * np.nanmax(np.abs(whole))
     # how fast torques change about strikes, a window of two seconds learns from fewer strikes
     assert np.nanmax(np.abs(torques(learning=True) - with_strikes)) < 0.01 * np.nanmax(np.abs(with_strikes))
@@ -482,7 +490,7 @@ def test_the_filters_of_the_start_are_no_filters_of_the_result(walk: TrialAnalys
             settings=walk.settings.model_copy(update={"signals": signals}),
             propagation=None,
         )
-        return [finding.code for finding in one_filter(TrialFacts(trial), 6.0).findings]
+        return [finding.code for finding in check_filters(TrialFacts(trial), 6.0).findings]
 
     assert found("butterworth") == ["filters-differ"]
     assert found("estimate") == []
@@ -516,9 +524,9 @@ def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> 
     mb, nv, draws = problem.model.multibody, problem.model.multibody.nv, 200
     normal = NormalEquations(problem.knots.count, REACH, nv)
     information, pull = marker_information(problem, problem.start.q)
-    add_markers(normal, problem, information, pull)
+    add_marker_terms(normal, problem, information, pull)
     derivatives = torque_derivatives(problem, mb, problem.start)
-    balance, _ = add_dynamics(normal, problem, mb, problem.start, derivatives)
+    balance, _ = add_dynamics_terms(normal, problem, mb, problem.start, derivatives)
     add_smoothness(normal, problem, np.zeros((problem.knots.count, nv)), np.full(nv, 10.0))
     factor = CholeskyFactor(normal)
     rng = np.random.default_rng(5)
@@ -545,8 +553,8 @@ def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis,
     frames = FRAMES - 3
     problem = replace(
         problem,
-        start=Path(*(part[:frames] for part in (problem.start.q, problem.start.v, problem.start.vdot))),
-        knots=Knots(frames, step, 100.0),
+        start=StretchMotion(*(part[:frames] for part in (problem.start.q, problem.start.v, problem.start.vdot))),
+        knots=UniformSpline(frames, step, 100.0),
         seen_at=problem.seen_at[:frames],
         weights=problem.weights[:frames],
         wrenches=problem.wrenches[:frames],
@@ -555,7 +563,7 @@ def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis,
         torque_known=problem.torque_known[:frames],
         since_strike_s=problem.since_strike_s[:frames],
     )
-    solution = solve(problem, 1)
+    solution = solve_problem(problem, 1)
     count, nv = problem.knots.count, problem.model.multibody.nv
     powers = power_derivatives(solution, np.eye(nv)[10:12])
     found = posterior_sd(problem, solution.factor, solution.derivatives, powers)
@@ -577,4 +585,4 @@ def test_fewer_than_three_knots_have_no_change_of_torques(walk: TrialAnalysis) -
     """There is no second difference; the rest of the equations stands."""
     problem = consistent(walk, FRAMES)
     assert problem.knots.knots == 1
-    assert np.isfinite(solve(problem, 2).path.q).all()
+    assert np.isfinite(solve_problem(problem, 2).path.q).all()

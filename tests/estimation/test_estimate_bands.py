@@ -11,15 +11,15 @@ from simulator.rough_walks import RoughRecording, rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.estimation.estimate import Estimate, estimate_bands, estimate_trial
+from biodyn.estimation.estimate import Estimate, estimate_torque_uncertainty, estimate_trial
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.model.body_model import with_misplaced_centre
-from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.processing.dynamics.inverse_dynamics import solve_dynamics
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.error_sources import Frames, joint_centres
-from biodyn.uncertainty.inputs import TrialInputs, load_magnitudes
+from biodyn.uncertainty.error_sources import MotionFrames, joint_centre_columns
+from biodyn.uncertainty.fit_responses import SmoothedResponse
 from biodyn.uncertainty.parameter_sensitivities import SoftTissue, parameter_sensitivities
-from biodyn.uncertainty.responses import SmoothedResponse
+from biodyn.uncertainty.propagation_inputs import TrialInputs, load_magnitudes
 from biodyn.uncertainty.settings import UncertaintySettings
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
@@ -43,13 +43,13 @@ def estimate(filtered: TrialAnalysis) -> Estimate:
     return estimated(filtered.propagation)
 
 
-def asked(inputs: TrialInputs, found: Estimate) -> Frames:
+def asked(inputs: TrialInputs, found: Estimate) -> MotionFrames:
     """The frames that the constants answer in."""
     assert found.summary.constants is not None
     at, motion = found.summary.constants.information_frames(), found.fit.motion
     own = replace(inputs, fit=found.fit, dynamics=found.dynamics, reaction=found.reaction, curved=False)
     seen = np.isfinite(found.fit.marker_error)
-    return Frames(
+    return MotionFrames(
         inputs=own,
         at=at,
         rows=np.arange(6),
@@ -78,7 +78,7 @@ def test_a_trunk_that_is_jointed_elsewhere_moves_its_mass_centre_as_told(
     moved_m = (again.summary.centre_shifts_m["torso"] - estimate.summary.centre_shifts_m["torso"])[axis]
 
     frames, magnitudes = asked(inputs, estimate), load_magnitudes()
-    source, still = joint_centres(frames.inputs, magnitudes), SmoothedResponse((), np.zeros(0), {})
+    source, still = joint_centre_columns(frames.inputs, magnitudes), SmoothedResponse((), np.zeros(0), {})
     skin = SoftTissue(np.zeros((len(inputs.model.markers), 1)), magnitudes.shares, magnitudes.stride_s)
     answers = parameter_sensitivities(estimate.summary.constants, frames, {"joint_centres": source}, still, skin)
     sizes = [
@@ -101,7 +101,7 @@ def test_a_trunk_that_is_jointed_elsewhere_moves_its_mass_centre_as_told(
     assert 0.9 < told_m / moved_m < 1.5
 
 
-def centre_sd(frames: Frames, body: str) -> FloatArray:
+def centre_sd(frames: MotionFrames, body: str) -> FloatArray:
     return frames.inputs.centre_sd(body, load_magnitudes())
 
 
@@ -114,7 +114,7 @@ def test_constants_that_answer_widen_the_trunks_bands_and_narrow_the_hips(
 
     def bands(constants: bool) -> dict[str, dict[str, float]]:
         account = estimate.summary if constants else replace(estimate.summary, constants=None)
-        found = estimate_bands(
+        found = estimate_torque_uncertainty(
             inputs, estimate.fit, estimate.dynamics, estimate.reaction, account, UncertaintySettings()
         )
         assert found is not None

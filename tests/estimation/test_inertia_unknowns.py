@@ -11,13 +11,13 @@ import pytest
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S
 from biodyn.estimation.estimate import Estimate, estimate_trial
-from biodyn.estimation.parameters import inertia_unknowns, with_changed_inertias
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.summary import EstimateSummary, estimate_findings
+from biodyn.estimation.unknown_parameters import change_inertias, inertia_unknowns
 from biodyn.model.body_model import SubjectModel, with_inertias
 from biodyn.model.skeleton import Inertia
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 
@@ -42,7 +42,7 @@ def test_what_one_kind_of_segment_gains_the_others_lose(walk: TrialAnalysis) -> 
     unknowns, before = inertia_unknowns(walk.model, settings()), masses(walk.model)
     values = np.zeros(unknowns.count)
     values[unknowns.names.index("mass of femur")] = 1.0
-    after = masses(with_changed_inertias(walk.model, unknowns, values))
+    after = masses(change_inertias(walk.model, unknowns, values))
     assert after["femur_r"] / before["femur_r"] == pytest.approx(after["femur_l"] / before["femur_l"])
     others = after["torso"] / before["torso"]
     assert after["femur_r"] / before["femur_r"] - others == pytest.approx(0.08)
@@ -50,7 +50,7 @@ def test_what_one_kind_of_segment_gains_the_others_lose(walk: TrialAnalysis) -> 
     assert others < 1.0
     assert sum(after.values()) == pytest.approx(sum(before.values()), rel=1e-12)
     values[-1] = 1.0  # the body's
-    heavier = masses(with_changed_inertias(walk.model, unknowns, values))
+    heavier = masses(change_inertias(walk.model, unknowns, values))
     assert sum(heavier.values()) / sum(before.values()) == pytest.approx(1.0 + 0.01, rel=1e-12)
 
 

@@ -14,13 +14,13 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S
 from biodyn.errors import EstimateError
 from biodyn.estimation.estimate import Estimate, estimate_trial
-from biodyn.estimation.parameters import PlateUnknowns, plate_unknowns
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.shared_parameters import InformationForm
 from biodyn.estimation.summary import estimate_findings
+from biodyn.estimation.unknown_parameters import PlateUnknowns, plate_unknowns
 from biodyn.recording import Contact, GroundReaction
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 RATE_HZ = 100.0
@@ -51,7 +51,7 @@ def with_errors(walk: TrialAnalysis, planted: Mapping[int, float]) -> GroundReac
     unknowns, reaction = fit_unknowns(walk), walk.reaction
     values = np.zeros(unknowns.count)
     for at, value in planted.items():
-        values[at] = value / unknowns.scales[at]
+        values[at] = value / unknowns.prior_sd[at]
     sides = tuple(reaction.wrench)
     whole = np.stack([reaction.wrench[side] for side in sides], axis=1)
     wrong = np.where(np.isnan(whole), np.nan, unknowns.corrected(np.nan_to_num(whole), -values))
@@ -85,7 +85,7 @@ def test_a_turned_plate_gives_forces_that_are_turned_about_its_centre(walk: Tria
     force = np.array([20.0, 700.0, 0.0])
     wrench = np.broadcast_to(np.concatenate([np.cross(point, force), force]), (len(walk.time_s), 2, 6))
     values = np.zeros(unknowns.count)
-    values[3] = np.radians(1.0) / unknowns.scales[3]
+    values[3] = np.radians(1.0) / unknowns.prior_sd[3]
     right = unknowns.corrected(wrench, values)[unknowns.plate_of_foot == 0][0]
     turn = Rotation.from_rotvec([0.0, np.radians(1.0), 0.0])
     true_force, true_point = turn.apply(force), unknowns.centres_W[0] + turn.apply([0.1, 0.0, 0.0])

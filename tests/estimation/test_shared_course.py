@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation.gauss_newton import impact_template, step_to_template
-from biodyn.estimation.noise_model import Kinds, Shares
+from biodyn.estimation.gauss_newton import impact_template, solve_template_step
+from biodyn.estimation.noise_model import CoordinateKinds, StrikeMap
+from biodyn.estimation.normal_equation_terms import TorqueRows
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
-from biodyn.estimation.terms import TorqueRows
 
 RATE_HZ, FRAMES = 100.0, 400
 STRIKES_S = (0.503, 1.497, 2.505, 3.5)  # two of the right foot, two of the left
@@ -22,8 +22,8 @@ def since() -> FloatArray:
     return np.stack([own[np.arange(FRAMES), np.abs(own).argmin(axis=1)] for own in nearest], axis=1)
 
 
-def knees() -> Kinds:
-    return Kinds(np.zeros(2, dtype=np.int64), ("r", "l"))
+def knees() -> CoordinateKinds:
+    return CoordinateKinds(np.zeros(2, dtype=np.int64), ("r", "l"))
 
 
 def test_a_course_is_the_same_after_every_strike() -> None:
@@ -42,15 +42,15 @@ def test_a_course_is_the_same_after_every_strike() -> None:
 
 
 def test_what_has_no_side_meets_right_and_left_strikes_apart() -> None:
-    one = impact_template(Kinds(np.zeros(1, dtype=np.int64), ("",)), since())
-    two = impact_template(Kinds(np.zeros(1, dtype=np.int64), ("r",)), since())
+    one = impact_template(CoordinateKinds(np.zeros(1, dtype=np.int64), ("",)), since())
+    two = impact_template(CoordinateKinds(np.zeros(1, dtype=np.int64), ("r",)), since())
     assert one.count == two.count  # as many as one leg has for own and other strikes
 
 
 def test_gathered_is_the_transposed_of_values() -> None:
     course, rng = impact_template(knees(), since()), np.random.default_rng(2)
     numbers, values = rng.normal(size=course.count), rng.normal(size=course.shape)
-    assert np.sum(course.values(numbers) * values) == pytest.approx(numbers @ course.gathered(values), rel=1e-12)
+    assert np.sum(course.values(numbers) * values) == pytest.approx(numbers @ course.apply_transpose(values), rel=1e-12)
     scale = np.abs(values)
     units = [course.values(one) for one in np.eye(course.count)]
     np.testing.assert_allclose(course.squares(scale), [np.sum(scale * unit**2) for unit in units], rtol=1e-12)
@@ -64,10 +64,10 @@ def test_a_strike_at_a_knot_asks_for_no_number_that_nothing_tells() -> None:
     normal, part = equations(np.zeros((62, 2)), course)
     factor = CholeskyFactor(normal)
     step = np.ones((62, 2))
-    assert np.isfinite(step_to_template(course, [part], np.full(course.shape, COMMON_NM), factor, step)).all()
+    assert np.isfinite(solve_template_step(course, [part], np.full(course.shape, COMMON_NM), factor, step)).all()
 
 
-def equations(tau: FloatArray, course: Shares) -> tuple[NormalEquations, TorqueRows]:
+def equations(tau: FloatArray, course: StrikeMap) -> tuple[NormalEquations, TorqueRows]:
     """Torques (K, 2) measured with `NOISE_NM`, whose second differences are small but for what a single strike may."""
     count = len(tau)
     normal = NormalEquations(count, 2, 2)
@@ -89,7 +89,7 @@ def test_the_step_is_that_of_all_unknowns_together(monkeypatch: pytest.MonkeyPat
     right = normal.right.ravel()
     factor = CholeskyFactor(normal)
     step = factor.solve(normal.right)
-    found = step + step_to_template(course, [part], np.full(course.shape, COMMON_NM), factor, step)
+    found = step + solve_template_step(course, [part], np.full(course.shape, COMMON_NM), factor, step)
     D = np.zeros((*course.shape, FRAMES, 2))
     for k in range(len(D)):
         D[k, :, k : k + 3] = part.rows[k]
@@ -112,7 +112,7 @@ def test_bursts_that_all_strikes_share_are_kept() -> None:
     normal, part = equations(burst + NOISE_NM * rng.normal(size=burst.shape), course)
     factor = CholeskyFactor(normal)
     alone = factor.solve(normal.right)
-    found = alone + step_to_template(course, [part], np.full(course.shape, COMMON_NM), factor, alone)
+    found = alone + solve_template_step(course, [part], np.full(course.shape, COMMON_NM), factor, alone)
     near = np.abs(own) < 0.05
     before, after = (float(np.sqrt(np.mean((one - burst)[near] ** 2))) for one in (alone, found))
     assert before > 1.5

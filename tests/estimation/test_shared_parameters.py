@@ -12,12 +12,12 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.diagnostics import Diagnostic
-from biodyn.estimation.shared_parameters import InformationForm, ParameterPosterior, plate_errors, plate_tests
+from biodyn.estimation.shared_parameters import InformationForm, ParameterPosterior, accepted_plate_errors, plate_tests
 from biodyn.settings import settings_from
 from biodyn.trial import steps
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.session import corners_L, other_walks
+from biodyn.trial.session_values import plate_corners_L, requests_of_other_walks
 from biodyn.trial.steps import STEPS, run_steps
 
 FOLDER = Path(__file__).parents[2] / "sample_data" / "subject01"
@@ -114,7 +114,7 @@ def test_plate_tests(shifts: tuple[float, ...], ways: tuple[float, ...], verdict
     assert bool(test.verdict) == bool(verdict)
     value = forms[0].combine(forms[1:]).values[0]
     assert value == (0.0 if verdict else pytest.approx(np.mean(shifts), rel=0.1))
-    _, errors = plate_errors(forms)
+    _, errors = accepted_plate_errors(forms)
     assert errors == ({} if verdict else {"place": pytest.approx((value, 0.2), rel=0.05)})
 
 
@@ -147,7 +147,7 @@ def test_every_walk_sees_the_whole_session_of_each_other() -> None:
     for walk in walks:
         among = tuple(path for path in (static, *walks) if path != walk)
         trial = TrialRequest(path=walk, static_path=static, settings=settings_from({}), companions=among)
-        for other, _ in other_walks(run_steps(trial, STEPS, "scaling")):
+        for other, _ in requests_of_other_walks(run_steps(trial, STEPS, "scaling")):
             assert other.companions is not None
             seen[other.path.name] = {path.name for path in other.companions}
     assert seen == {"walk01.c3d": {"static.c3d", "walk02.c3d"}, "walk02.c3d": {"static.c3d", "walk01.c3d"}}
@@ -159,7 +159,9 @@ def test_a_walk_on_other_plates_is_not_used_and_named(tmp_path: Path, monkeypatc
     for name in ("static.c3d", "walk01.c3d", "walk02.c3d"):
         shutil.copy(FOLDER / name, tmp_path / name)
     assert _walks_used(_analysed(tmp_path, True)) == (2, [])
-    monkeypatch.setattr(steps, "corners_L", lambda trial: corners_L(trial) + 0.01 * (trial.path.name == "walk01.c3d"))
+    monkeypatch.setattr(
+        steps, "plate_corners_L", lambda trial: plate_corners_L(trial) + 0.01 * (trial.path.name == "walk01.c3d")
+    )
     walks, notes = _walks_used(_analysed(tmp_path, True))
     assert walks == 1
     assert [note.about for note in notes] == ["walk02.c3d"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from biodyn.geometry.points import all_coordinates, all_finite, lengths, points_first, squared_lengths
+from biodyn.geometry.points import all_coordinates_true, all_finite, lengths, points_axis_first, squared_lengths
 
 
 def points(shape: tuple[int, ...]) -> np.ndarray:
@@ -20,7 +20,7 @@ def points(shape: tuple[int, ...]) -> np.ndarray:
 def test_they_are_what_numpy_finds(shape):
     p = points(shape)
     np.testing.assert_array_equal(all_finite(p), np.isfinite(p).all(axis=-1))
-    np.testing.assert_array_equal(all_coordinates(p > 0.0), (p > 0.0).all(axis=-1))
+    np.testing.assert_array_equal(all_coordinates_true(p > 0.0), (p > 0.0).all(axis=-1))
     with np.errstate(over="ignore", under="ignore"):
         np.testing.assert_array_equal(lengths(p), np.linalg.norm(p, axis=-1))
         np.testing.assert_array_equal(squared_lengths(p), (p**2).sum(axis=-1))
@@ -28,5 +28,5 @@ def test_they_are_what_numpy_finds(shape):
 
 def test_sums_over_points_are_those_of_numpy():
     p = np.random.default_rng(4).normal(size=(300, 41, 3))
-    assert points_first(p).flags.c_contiguous
-    np.testing.assert_array_equal(points_first(p).sum(axis=0), p.sum(axis=1))
+    assert points_axis_first(p).flags.c_contiguous
+    np.testing.assert_array_equal(points_axis_first(p).sum(axis=0), p.sum(axis=1))

@@ -16,19 +16,21 @@ def angles() -> np.ndarray:
 
 
 def test_cardan_angles_come_back(angles: np.ndarray):
-    assert rotations.cardan_zxy(rotations.from_cardan_zxy(angles)) == pytest.approx(angles, abs=1e-12)
+    assert rotations.cardan_zxy(rotations.matrices_from_cardan_zxy(angles)) == pytest.approx(angles, abs=1e-12)
 
 
 def test_cardan_matrix_is_the_product_of_three_turns(angles: np.ndarray):
     z, x, y = (rotations.axis_angle(axis, angles[:, k]) for k, axis in enumerate(np.eye(3)[[2, 0, 1]]))
-    assert rotations.from_cardan_zxy(angles) == pytest.approx(z @ x @ y, abs=1e-14)
+    assert rotations.matrices_from_cardan_zxy(angles) == pytest.approx(z @ x @ y, abs=1e-14)
 
 
 def test_frames_without_a_pose_stay_without(angles: np.ndarray):
-    R = rotations.from_cardan_zxy(angles)
+    R = rotations.matrices_from_cardan_zxy(angles)
     R[7] = np.nan
     assert np.isnan(rotations.cardan_zxy(R)[7]).all()
-    quaternions = np.array([rotations.quaternion_from_matrix(each) for each in rotations.from_cardan_zxy(angles)])
+    quaternions = np.array(
+        [rotations.quaternion_from_matrix(each) for each in rotations.matrices_from_cardan_zxy(angles)]
+    )
     quaternions[7] = np.nan
     back = rotations.matrices_from_quaternions(quaternions)
     assert np.isnan(back[7]).all()
@@ -36,11 +38,13 @@ def test_frames_without_a_pose_stay_without(angles: np.ndarray):
 
 
 def test_quaternions_and_matrices_turn_vectors_alike(angles: np.ndarray):
-    R = rotations.from_cardan_zxy(angles)
+    R = rotations.matrices_from_cardan_zxy(angles)
     quaternions = np.array([rotations.quaternion_from_matrix(each) for each in R])
     vectors = np.random.default_rng(4).normal(size=(50, 3))
     assert (quaternions[:, 0] >= 0.0).all()
-    assert rotations.rotate(quaternions, vectors) == pytest.approx(rotations.rotate_vectors(R, vectors), abs=1e-14)
+    assert rotations.rotate_by_quaternions(quaternions, vectors) == pytest.approx(
+        rotations.rotate_vectors(R, vectors), abs=1e-14
+    )
     assert rotations.matrices_from_quaternions(-quaternions) == pytest.approx(R, abs=1e-14)
 
 

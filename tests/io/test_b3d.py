@@ -13,9 +13,9 @@ import pytest
 
 from biodyn.errors import InputFileError, ResultError
 from biodyn.io import read
-from biodyn.io.b3d import about_which_point, forces_of, message_class, read_archive
+from biodyn.io.b3d import ground_force_columns, message_class, moment_reference_point, read_archive
 from biodyn.io.opensim.storage import read_storage
-from biodyn.trial.unpack import unpack
+from biodyn.trial.archive_unpacking import unpack
 
 GOLDEN = Path(__file__).parent / "golden" / "nimblephysics.b3d"
 
@@ -51,7 +51,7 @@ def test_what_its_own_library_wrote() -> None:
 
 def test_moments_of_both_kinds_come_out_about_the_centre_of_pressure() -> None:
     trial = read_archive(GOLDEN).trials[0]
-    columns, _, notes = forces_of(trial)
+    columns, _, notes = ground_force_columns(trial)
     for plate in "12":
         np.testing.assert_allclose(
             np.column_stack([columns[f"{plate}_ground_torque_{axis}"] for axis in "xyz"]),
@@ -63,9 +63,9 @@ def test_moments_of_both_kinds_come_out_about_the_centre_of_pressure() -> None:
 
 def test_moments_about_no_known_point_are_told() -> None:
     force, point = np.tile([0.0, 700.0, 0.0], (5, 1)), np.tile([0.5, 0.0, 0.3], (5, 1))
-    assert about_which_point(point, np.zeros((5, 3)), force) == "centre of pressure"
-    assert about_which_point(point, np.cross(point, force), force) == "origin"
-    assert about_which_point(point, np.tile([300.0, 0.0, 90.0], (5, 1)), force) is None
+    assert moment_reference_point(point, np.zeros((5, 3)), force) == "centre of pressure"
+    assert moment_reference_point(point, np.cross(point, force), force) == "origin"
+    assert moment_reference_point(point, np.tile([300.0, 0.0, 90.0], (5, 1)), force) is None
 
 
 def test_unpacked_files_say_what_the_archive_says(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from simulator.c3d_writer import C3dContent, write_c3d
 import biodyn
 from biodyn.errors import InputFileError
 from biodyn.io.events import StoredEvent
-from biodyn.io.formats.c3d.append import SUFFIX, NewPoint, appended
 from biodyn.io.formats.c3d.header import read_header
+from biodyn.io.formats.c3d.point_and_event_writer import SUFFIX, NewPoint, append_points_and_events
 
 FRAMES, STEP = 12, 0.5
 
@@ -83,7 +83,7 @@ def _require_kept(old, new, count):
 
 
 def _added(path, points, events=EVENTS):
-    content, notes = appended(path, points, events)
+    content, notes = append_points_and_events(path, points, events)
     out = path.with_name("out.c3d")
     out.write_bytes(content)
     return out, notes
@@ -146,7 +146,7 @@ def test_channels_and_events_of_the_laboratory_stay_beside_ours(tmp_path):
     assert file["EVENT"]["DESCRIPTIONS"]["value"] == ["theirs", "found by biodyn", "found by biodyn"]
     assert file["EVENT"]["CONTEXTS"]["value"] == ["Left", "Right", "Left"]
     with pytest.raises(InputFileError, match="earlier export"):
-        appended(out, _points())
+        append_points_and_events(out, _points())
 
 
 @pytest.mark.parametrize(
@@ -164,10 +164,10 @@ def test_what_cannot_be_added_to_is_refused(tmp_path, spoil, words):
     spoil(content)
     path.write_bytes(content)
     with pytest.raises(InputFileError, match=words):
-        appended(path, _points())
+        append_points_and_events(path, _points())
 
 
 def test_another_length_is_another_recording(tmp_path):
     path = _made(tmp_path / "walk.c3d")
     with pytest.raises(InputFileError, match="not the analysed recording"):
-        appended(path, [NewPoint("RHip", "ANGLES", "deg", "", np.zeros((FRAMES + 1, 3)))])
+        append_points_and_events(path, [NewPoint("RHip", "ANGLES", "deg", "", np.zeros((FRAMES + 1, 3)))])

@@ -13,11 +13,11 @@ from support.spreadsheets import COMPONENTS, write_markers, write_plates, write_
 from support.stick_person import LABELS, person_mm
 
 from biodyn.errors import InputFileError
-from biodyn.io import files_of, read, read_facts
-from biodyn.processing.signals.orientation import find_world
-from biodyn.processing.signals.plates import plate_wrench
+from biodyn.io import files_of_recording, read, read_facts
+from biodyn.processing.signals.plate_wrenches import plate_wrench
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import Recording, SegmentPoses
-from biodyn.trial.inspect import check_file
+from biodyn.trial.inspection import check_file
 
 FRAMES = 20
 TIMES = np.arange(FRAMES) / 100.0
@@ -40,7 +40,10 @@ def test_plates_by_their_six_components_are_those_of_the_c3d(half_second: Record
     forces = write_plates(tmp_path / "walk1_forces.csv", half_second, digits=12)
     found = read(path)
     assert [file.name for file, _ in found.also_read] == ["walk1_forces.csv", "walk1_forces.columns.toml"]
-    assert set(files_of(path)[1:]) == {forces.resolve(), forces.resolve().with_name("walk1_forces.columns.toml")}
+    assert set(files_of_recording(path)[1:]) == {
+        forces.resolve(),
+        forces.resolve().with_name("walk1_forces.columns.toml"),
+    }
     for ours, theirs in zip(found.plates, half_second.plates, strict=True):
         assert ours.outlined
         assert ours.rate_hz == theirs.rate_hz

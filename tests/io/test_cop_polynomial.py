@@ -14,8 +14,8 @@ from simulator.c3d_writer import write_c3d as write_content
 from simulator.files import analog_channels, trial_parameters
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.io.formats.c3d.platforms import cop_correction
-from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.io.formats.c3d.force_plates import cop_correction
+from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.trial.run import analyse_trial
 
 # Type 9281E11, for mm; the long side along y. Kistler, instruction manual of Type 9287C, section 8.4.3.

@@ -15,9 +15,9 @@ from support.independent_reader import PlainFile, dec_float, read_plainly
 
 from biodyn.io import read_many
 from biodyn.io.formats.c3d import read_c3d
-from biodyn.io.formats.c3d.data import read_data
-from biodyn.io.formats.c3d.header import decoded_floats, read_header
-from biodyn.io.formats.c3d.layout import data_layout
+from biodyn.io.formats.c3d.data_layout import data_layout
+from biodyn.io.formats.c3d.data_section import decode_data_section
+from biodyn.io.formats.c3d.header import decode_floats, read_header
 from biodyn.recording import Recording
 
 # A 4-byte float has 24 bits; positions reach 2 m.
@@ -68,7 +68,7 @@ def test_every_dec_float_is_what_its_definition_says() -> None:
     """The largest (no infinity there), the smallest, zero and its dirty relatives, and random ones."""
     patterns = [0, 1, 0x7FFF, 0x80, 0x8080, 0xFF, 0x7F80, 0x7FFF7FFF, 0xFFFFFFFF, 0x4080, 0x00804080]
     raw = b"".join(struct.pack("<I", p) for p in patterns) + np.random.default_rng(3).bytes(4000)
-    found = decoded_floats(np.frombuffer(raw, dtype="<u2"), "DEC")
+    found = decode_floats(np.frombuffer(raw, dtype="<u2"), "DEC")
     np.testing.assert_array_equal(found, [dec_float(raw[i : i + 4]) for i in range(0, len(raw), 4)])
 
 
@@ -236,7 +236,7 @@ def own_reading(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """All points and all analog channels as the product reads them, in file units."""
     header = read_header(path)
     layout = data_layout(header)
-    data = read_data(path.read_bytes(), layout, header.processor, header.groups, range(layout.channel_count))
+    data = decode_data_section(path.read_bytes(), layout, header.processor, header.groups, range(layout.channel_count))
     assert data.channels == tuple(range(layout.channel_count))
     return data.points, data.samples
 

@@ -11,8 +11,8 @@ from support.sessions import Laboratory
 from support.vendor_exports import write_dflow
 
 from biodyn.io import read
-from biodyn.io.tables.spreadsheet import exports_trajectories, frame_times
-from biodyn.session.statics import static_candidates
+from biodyn.io.tables.spreadsheet import contains_trajectories, frame_times
+from biodyn.session.static_trials import static_candidates
 from biodyn.trial.run import analyse_trial
 
 QUICK = {"uncertainty": {"compute": False}}
@@ -32,7 +32,7 @@ def test_trajectories_and_forces_are_read(laboratory: Laboratory, tmp_path: Path
     np.testing.assert_allclose(lengths(found.markers.positions), lengths(truth.markers.positions), atol=1e-5)
     assert found.markers.positions[..., 1].max() > 1.2  # Y is up
     assert len(found.plates) == len(truth.plates)
-    assert exports_trajectories(path)
+    assert contains_trajectories(path)
 
 
 @pytest.mark.parametrize("dropped", [[], [40, 41, 77]])
@@ -135,7 +135,7 @@ def test_a_large_gap_between_times_in_milliseconds_is_one_of_dropped_rows(tmp_pa
 def test_a_study_takes_it_in_any_encoding(laboratory: Laboratory, tmp_path: Path, encoding: str) -> None:
     path = write_dflow(tmp_path / "mocap-001.txt", laboratory.trials["walk"])
     path.write_text(path.read_text(encoding="utf-8"), encoding=encoding)
-    assert exports_trajectories(path)
+    assert contains_trajectories(path)
     assert read(path).markers.frame_count == len(laboratory.trials["walk"].markers)
 
 

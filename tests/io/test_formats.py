@@ -15,8 +15,8 @@ import biodyn
 from biodyn.errors import InputFileError
 from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.io.format import FORMATS
-from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.io.reading import facts_of
+from biodyn.io.formats.c3d.reader import read_c3d
+from biodyn.io.recording_reader import facts_of
 from biodyn.recording import Markers, Recording
 
 MARKERS = Markers(tuple(LABELS), person_mm(30) / 1000.0, 100.0)
@@ -30,7 +30,7 @@ import hashlib
 import numpy as np
 
 from biodyn.errors import InputFileError
-from biodyn.io.files import file_bytes
+from biodyn.io.file_access import file_bytes
 from biodyn.io.format import FORMATS, Format
 from biodyn.recording import Markers, Recording, StoredMotion
 

@@ -15,9 +15,9 @@ from support.sessions import Laboratory
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io import read, read_facts
-from biodyn.io.ground_forces import find_forces
-from biodyn.io.tables.columns import force_columns
-from biodyn.processing.signals.plates import plate_wrench
+from biodyn.io.ground_forces import find_force_files
+from biodyn.io.tables.column_roles import force_columns
+from biodyn.processing.signals.plate_wrenches import plate_wrench
 from biodyn.recording import Recording
 
 NAMES = {
@@ -79,7 +79,7 @@ def test_the_forces_of_a_walk_are_found(tmp_path: Path, motion: str) -> None:
     write_table(forces, names, np.arange(3.0), np.ones((3, 6)))
     write_table(place.with_suffix(".mot"), ["pelvis_tx", "hip_flexion_r"], np.arange(3.0), np.ones((3, 2)))  # no forces
     write_table(forces.with_name("walk2_grf.mot"), names, np.arange(3.0), np.ones((3, 6)))  # another walk's
-    assert find_forces(place) == (forces,)
+    assert find_force_files(place) == (forces,)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import biodyn
-from biodyn.io.labels import point_roles
+from biodyn.io.point_classification import classify_points
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 COMPUTED = {"LFEO": "virtual_point", "LFEA": "virtual_point", "LKneeAngles": "angle", "LHJC": "virtual_point"}
@@ -27,8 +27,8 @@ def points() -> tuple[list[str], np.ndarray]:
 
 def test_small_letters_say_the_same(points):
     labels, places = points
-    usual = point_roles(labels, places, {}, ())
-    small = point_roles([label.lower() for label in labels], places, {}, ())
+    usual = classify_points(labels, places, {}, ())
+    small = classify_points([label.lower() for label in labels], places, {}, ())
     assert small.kinds == usual.kinds
     assert {label: usual.kinds[labels.index(label)] for label in COMPUTED} == COMPUTED
     assert small.labels == tuple(label.lower() for label in usual.labels)
@@ -39,27 +39,27 @@ def test_sides_before_the_same_labels_are_no_people(names):
     stems = ("ASIS", "PSIS", "thigh", "knee", "shank", "ankle", "heel", "toe", "met5")
     labels = [name + stem for name in names for stem in stems]
     places = np.random.default_rng(1).normal(size=(20, len(labels), 3))
-    assert point_roles(labels, places, {}, ()).labels == tuple(labels)
+    assert classify_points(labels, places, {}, ()).labels == tuple(labels)
 
 
 def test_segments_before_numbers_are_no_people():
     labels = [f"{segment}_{number}" for segment in ("thighR", "thighL", "shankR") for number in range(1, 10)]
     places = np.random.default_rng(1).normal(size=(20, len(labels), 3))
-    assert point_roles(labels, places, {}, ()).labels == tuple(labels)
+    assert classify_points(labels, places, {}, ()).labels == tuple(labels)
 
 
 @pytest.mark.parametrize("ending", ["_01", ".Trial3", "-walk"])
 def test_an_ending_shared_by_nearly_all_labels_is_ignored(points, ending):
     labels, places = points
     written = [label if label == "LHJC" else label + ending for label in labels]
-    assert point_roles(written, places, {}, ()).labels == tuple(labels)
+    assert classify_points(written, places, {}, ()).labels == tuple(labels)
 
 
 @pytest.mark.parametrize("ending", ["_L", "_right", "_li", "_DX"])
 def test_an_ending_that_names_a_side_is_kept(points, ending):
     labels, places = points
     written = tuple(label + ending for label in labels)
-    assert point_roles(written, places, {}, ()).labels == written
+    assert classify_points(written, places, {}, ()).labels == written
 
 
 @pytest.mark.parametrize("names", [("P1_", "P2_"), ("Anna_", "Ben_"), ("S01-", "S02-"), ("a ", "b ", "c ")])
@@ -69,7 +69,7 @@ def test_persons_are_distinguished_by_the_start_of_equal_labels(points, names):
     hidden = places.copy()
     hidden[:100] = np.nan
     seen = [*[hidden] * (len(names) - 1), places]
-    roles = point_roles([name + label for name in names for label in labels], np.concatenate(seen, axis=1), {}, ())
+    roles = classify_points([name + label for name in names for label in labels], np.concatenate(seen, axis=1), {}, ())
     count = len(labels)
     assert roles.labels[-count:] == tuple(labels)
     assert set(roles.kinds[:-count]) == {"dropped"}

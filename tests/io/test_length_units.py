@@ -7,7 +7,7 @@ import pytest
 from simulator import Plate, write_c3d
 
 from biodyn.errors import PlateError
-from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.trial.run import analyse_trial
 
 FACTORS = [10.0, 0.1, 1000.0, 0.001]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.io import loadmat, savemat
 
-from biodyn.io.matlab import MatlabError, Record, variables_of
+from biodyn.io.matlab import MatlabError, Record, read_variables
 
 RNG = np.random.default_rng(4)
 VARIABLES = {
@@ -41,7 +41,7 @@ def read_whole(value: object) -> int:
 @pytest.mark.parametrize("compressed", [False, True])
 def test_variables_are_those_that_were_written(compressed: bool) -> None:
     content = written(VARIABLES, compressed)
-    found, other = variables_of(content), loadmat(BytesIO(content))
+    found, other = read_variables(content), loadmat(BytesIO(content))
     for name in ("numbers", "whole", "bytes", "single", "one"):
         np.testing.assert_array_equal(found[name], other[name])
     assert found["text"] == VARIABLES["text"]
@@ -60,7 +60,7 @@ def test_the_other_byte_order() -> None:
     words = np.array([6, 8, 6, 0, 5, 8, 1, 2, (1 << 16) | 1], ">u4").tobytes() + name
     inner = words + np.array([9, 16], ">u4").tobytes() + numbers
     content = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI" + np.array([14, len(inner)], ">u4").tobytes() + inner
-    np.testing.assert_array_equal(variables_of(content)["q"], [[3.0, -4.5]])
+    np.testing.assert_array_equal(read_variables(content)["q"], [[3.0, -4.5]])
 
 
 def test_an_object_of_a_class_beside_other_variables_is_nothing() -> None:
@@ -71,7 +71,7 @@ def test_an_object_of_a_class_beside_other_variables_is_nothing() -> None:
     inner = np.array([6, 8, 17, 0], "<u4").tobytes() + small
     inner += np.array([1, 5], "<u4").tobytes() + b"table".ljust(8, b"\0")
     whole = written({"numbers": np.eye(2)})
-    found = variables_of(whole + np.array([14, len(inner)], "<u4").tobytes() + inner)
+    found = read_variables(whole + np.array([14, len(inner)], "<u4").tobytes() + inner)
     assert list(found) == ["numbers", "tbl"]
     assert found["tbl"] is None
     assert found.record("tbl") is None
@@ -87,7 +87,7 @@ def test_no_damage_ends_otherwise_than_in_a_sentence(compressed: bool) -> None:
         for place in RNG.integers(0, len(content), 3):
             content[place] ^= 1 << int(RNG.integers(8))
         try:
-            read_whole(variables_of(bytes(content)))
+            read_whole(read_variables(bytes(content)))
         except MatlabError:
             refused += 1
     assert refused > 500
@@ -98,7 +98,7 @@ def test_a_bomb_is_not_inflated(size: int, sentence: str) -> None:
     packed = zlib.compress(bytes(size), 9)
     content = written({})[:128] + np.array([15, len(packed)], "<u4").tobytes() + packed
     with pytest.raises(MatlabError, match=sentence):
-        variables_of(content)
+        read_variables(content)
 
 
 def test_nesting_has_an_end() -> None:
@@ -106,14 +106,14 @@ def test_nesting_has_an_end() -> None:
     for _ in range(40):
         deep = {"d": deep}
     with pytest.raises(MatlabError, match="too deeply"):
-        read_whole(variables_of(written({"v": deep})))
+        read_whole(read_variables(written({"v": deep})))
 
 
 def test_what_nobody_asks_for_is_not_read() -> None:
     content = written(VARIABLES)
     at = content.index(np.float64(VARIABLES["numbers"][0, 0, 0]).tobytes()) - 8
     damaged = content[:at] + np.uint32(99).tobytes() + content[at + 4 :]  # numbers of an unknown type
-    found = variables_of(damaged)
+    found = read_variables(damaged)
     assert found.record("record")["name"] == "walk"
     assert found.record("records") is None  # two
     assert found.record("numbers") is None
@@ -122,4 +122,4 @@ def test_what_nobody_asks_for_is_not_read() -> None:
 
 
 def test_a_structure_without_fields_has_no_element() -> None:
-    assert variables_of(written({"nothing": {}})).record("nothing") is None
+    assert read_variables(written({"nothing": {}})).record("nothing") is None

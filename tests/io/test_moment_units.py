@@ -7,8 +7,8 @@ import pytest
 from simulator import TrialOptions, session, write_c3d
 from simulator.person import Person
 
-from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.io.repairs import corrected_moments
+from biodyn.io.formats.c3d.reader import read_c3d
+from biodyn.io.repairs import correct_moment_units
 from biodyn.trial.run import analyse_trial
 
 
@@ -36,9 +36,9 @@ def test_a_calibration_matrix_is_put_right(tmp_path, kind):
     _, walk = session(person, TrialOptions(plate_types=(kind, kind)))
     write_c3d(tmp_path / "walk.c3d", walk)
     sound = read_c3d(tmp_path / "walk.c3d").plates
-    assert corrected_moments(sound) == (sound, ())
+    assert correct_moment_units(sound) == (sound, ())
     wrong = [replace(plate, cal_matrix=plate.cal_matrix * np.repeat([1.0, 1e-3], 3)[:, None]) for plate in sound]
-    found, notes = corrected_moments(wrong)
+    found, notes = correct_moment_units(wrong)
     assert [note.code for note in notes] == ["unit-corrected"]
     for plate, true in zip(found, sound, strict=True):
         np.testing.assert_allclose(plate.cal_matrix, true.cal_matrix, rtol=1e-12)
@@ -53,7 +53,7 @@ def test_right_moments_are_left_alone(laboratory):
 def test_one_plate_alone_is_put_right_by_its_own_steps(laboratory, factor):
     first, *others = sound = read_c3d(laboratory.walk).plates
     wrong = replace(first, channels=first.channels * np.repeat([1.0, factor], 3))
-    found, (note,) = corrected_moments((wrong, *others))
+    found, (note,) = correct_moment_units((wrong, *others))
     np.testing.assert_allclose(found[0].channels, sound[0].channels, rtol=1e-12)
     assert list(found[1:]) == others
     assert "the moments of force plate 1 have" in note.message
@@ -78,14 +78,14 @@ def test_a_pole_on_the_centre_of_a_plate_is_no_wrong_unit(laboratory, place_mm):
     for tilts in (0.0, 0.005, 0.05):
         pole = on_a_pole(centred, 1e-3 * np.array(place_mm), tilts)
         for plates in ((pole,), (pole, *others)):
-            assert corrected_moments(plates) == (plates, ())
+            assert correct_moment_units(plates) == (plates, ())
 
 
 def test_a_step_is_told_from_a_pole_where_the_sensor_is_in_the_surface(laboratory):
     """Without a depth the direction of the force tells nothing; the foot's pressure still wanders."""
     plates = [replace(plate, origin=np.zeros(3)) for plate in read_c3d(laboratory.walk).plates]
     wrong = [replace(plate, channels=plate.channels * np.repeat([1.0, 1e-3], 3)) for plate in plates]
-    found, notes = corrected_moments(wrong)
+    found, notes = correct_moment_units(wrong)
     assert [note.code for note in notes] == ["unit-corrected"]
     for plate, true in zip(found, plates, strict=True):
         np.testing.assert_allclose(plate.channels, true.channels, rtol=1e-12)
@@ -100,7 +100,7 @@ def test_moments_that_are_noise_are_not_blown_up(laboratory):
         )
         for plate in read_c3d(laboratory.walk).plates
     )
-    assert corrected_moments(silent) == (silent, ())
+    assert correct_moment_units(silent) == (silent, ())
 
 
 def test_torques_are_those_of_right_moments(laboratory, walk_result, tmp_path):

@@ -16,7 +16,7 @@ from support.stick_person import LABELS, person_mm
 from biodyn.errors import BiodynError
 from biodyn.io import read
 from biodyn.recording import Markers
-from biodyn.trial.inspect import check_file
+from biodyn.trial.inspection import check_file
 
 _WORDS = (
     b"nan",

@@ -12,9 +12,9 @@ from support.vendor_exports import write_cortex, write_nexus, write_qtm
 
 from biodyn.errors import InputFileError
 from biodyn.io import read
-from biodyn.io.ground_forces import force_files, with_forces
+from biodyn.io.ground_forces import force_files, with_forces_of_file
 from biodyn.io.plate_exports import read_exported_plates
-from biodyn.processing.signals.plates import plate_wrench
+from biodyn.processing.signals.plate_wrenches import plate_wrench
 from biodyn.recording import Recording
 from biodyn.trial.run import analyse_trial
 
@@ -145,7 +145,7 @@ def test_one_plate_named_brings_all_of_its_trial(laboratory: Laboratory, tmp_pat
         path.rename(other / path.name)
     alone = read(tmp_path / "walk.tsv")
     assert alone.plates == ()
-    assert len(with_forces(alone, other / "walk_f_2.tsv").plates) == 3
+    assert len(with_forces_of_file(alone, other / "walk_f_2.tsv").plates) == 3
 
 
 def test_moments_about_no_point_are_named_and_only_forces_taken(laboratory: Laboratory, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from support.vendor_exports import write_qtm_mat
 from biodyn.errors import InputFileError
 from biodyn.io import read
 from biodyn.io.qualisys_mat import holds_measurement
-from biodyn.processing.signals.plates import plate_wrench
+from biodyn.processing.signals.plate_wrenches import plate_wrench
 from biodyn.recording import Recording
 from biodyn.session.inventory import take_inventory
 from biodyn.trial.run import analyse_trial

@@ -10,9 +10,9 @@ import pytest
 
 from biodyn import run_trial
 from biodyn.io import read
-from biodyn.io.repairs import longest_recording, unwrapped, unwrapped_channels
+from biodyn.io.repairs import longest_continuous_part, unwrap_plate_channels, unwrap_samples
 from biodyn.recording import Recording
-from biodyn.trial.files import TrialFiles
+from biodyn.trial.trial_files import TrialFiles
 
 SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01"
 WALK, STATIC = SAMPLE / "walk01.c3d", SAMPLE / "static.c3d"
@@ -43,7 +43,7 @@ def with_frames(recording: Recording, frames: np.ndarray) -> Recording:
 def test_only_the_longest_part_of_joined_recordings_is_used(
     walk: Recording, frames: np.ndarray, kept: tuple[int, int]
 ) -> None:
-    part = longest_recording(with_frames(walk, frames))
+    part = longest_continuous_part(with_frames(walk, frames))
     first, last = kept
     assert part.first_frame == first
     assert part.markers.frame_count == last - first + 1
@@ -62,7 +62,7 @@ def test_continuous_recordings_stay_whole(walk: Recording) -> None:
     positions[200] += 1.0  # one frame of a camera error
     positions[60:80] = np.nan
     whole = walk.with_markers(replace(walk.markers, positions=positions))
-    assert longest_recording(whole) is whole
+    assert longest_continuous_part(whole) is whole
 
 
 @pytest.mark.parametrize("number", [3, 4])
@@ -72,7 +72,7 @@ def test_wrapped_samples_are_unwrapped_without_loss(walk: Recording, number: int
     wrapped = plate.channels.copy()
     wrapped[:, number] = (wrapped[:, number] + period / 2) % period - period / 2
     assert np.ptp(wrapped[:, number]) > 0.9 * period
-    found, (note,) = unwrapped_channels(replace(walk, plates=(replace(plate, channels=wrapped),)))
+    found, (note,) = unwrap_plate_channels(replace(walk, plates=(replace(plate, channels=wrapped),)))
     assert plate.channel_labels[number] in note.message
     np.testing.assert_allclose(found.plates[0].channels, plate.channels, atol=1e-9)
 
@@ -80,7 +80,7 @@ def test_wrapped_samples_are_unwrapped_without_loss(walk: Recording, number: int
 def test_spikes_are_no_wrap_around() -> None:
     samples = 5.0 * np.sin(np.linspace(0.0, 6.0, 3000))
     samples[1000:1003] += 55.0
-    assert unwrapped(samples, 65.536) is None
+    assert unwrap_samples(samples, 65.536) is None
 
 
 def test_points_off_the_body_change_nothing(walk: Recording) -> None:

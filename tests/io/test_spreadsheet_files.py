@@ -15,8 +15,8 @@ from support.stick_person import LABELS, person_mm
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io import read
-from biodyn.io.tables.sheet import read_sheet
-from biodyn.io.tables.spreadsheet import exports_trajectories
+from biodyn.io.tables.spreadsheet import contains_trajectories
+from biodyn.io.tables.text_tables import read_sheet
 
 FRAMES = 20
 POINTS = person_mm(FRAMES) / 1000.0
@@ -105,7 +105,7 @@ def test_an_export_of_visual3d_is_known_as_a_text_file_too(tmp_path: Path, signa
     """Its usual name; a study takes trajectories, not the results of its model."""
     place = tmp_path / "walk.txt"
     place.write_text(EXPORTS["visual3d_timed.tsv"].replace("TARGET", signal))
-    assert exports_trajectories(place) == (signal == "TARGET")
+    assert contains_trajectories(place) == (signal == "TARGET")
     assert read(place).markers.frame_count == FRAMES
     place.write_text(EXPORTS["visual3d_timed.tsv"].replace(".c3d", ".doc"))
     with pytest.raises(InputFileError, match="not a recording of a known format"):

@@ -8,9 +8,9 @@ from simulator.trc_writer import write_trc
 from support.stick_person import LABELS, person_mm
 
 from biodyn.errors import InputFileError
-from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.session import find_static
-from biodyn.session.statics import body_difference_m, typical_motion_m
+from biodyn.session.static_trials import body_difference_m, typical_motion_m
 
 
 def anna(**more):

@@ -13,8 +13,8 @@ from support.vendor_exports import write_cortex, write_nexus, write_qtm, write_v
 
 from biodyn.io import read
 from biodyn.io.events import StoredEvent, gait_events
-from biodyn.io.ground_forces import with_forces
-from biodyn.io.tables.spreadsheet import exports_trajectories
+from biodyn.io.ground_forces import with_forces_of_file
+from biodyn.io.tables.spreadsheet import contains_trajectories
 from biodyn.recording import Recording
 from biodyn.trial.run import analyse_trial
 
@@ -98,7 +98,7 @@ def test_more_events_than_a_head_has_lines_are_read(laboratory: Laboratory, trut
     same_events(found, truth)
     np.testing.assert_array_equal(found.markers.labels, truth.markers.labels)
     assert "90 stored events are ignored: not foot strikes" in noted(found, "data-not-used")[0]
-    assert exports_trajectories(tmp_path / "walk.tsv")
+    assert contains_trajectories(tmp_path / "walk.tsv")
 
 
 def test_an_event_whose_frame_and_time_differ_is_left_out(
@@ -187,7 +187,7 @@ def test_odd_encodings(nexus: str, truth: Recording, tmp_path: Path, encoding) -
     same_events(found, truth)
     assert found.markers.labels == truth.markers.labels
     assert len(read(tmp_path / "walk.txt").plates) == len(truth.plates)
-    assert exports_trajectories(tmp_path / "walk.txt")
+    assert contains_trajectories(tmp_path / "walk.txt")
 
 
 def test_the_subject_of_events_is_that_of_the_markers(nexus: str, truth: Recording, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_events_before_the_first_frame_that_forces_cover_go_with_its_frames(
     rate_hz = truth.markers.rate_hz
     (tmp_path / "late.csv").write_text("\n".join(_late_forces(rate_hz, 50, truth.markers.frame_count)), "utf-8")
     whole = read_text(tmp_path, nexus)
-    cut = with_forces(whole, tmp_path / "late.csv")
+    cut = with_forces_of_file(whole, tmp_path / "late.csv")
     first = truth.markers.frame_count - cut.markers.frame_count
     assert 47 < first <= 50  # a row's time of slack
     kept = [event for event in truth.events if event.time_s >= first / rate_hz]
@@ -303,7 +303,7 @@ def test_other_tables_stand_before_between_and_behind(nexus: str, truth: Recordi
         same_markers(found, truth)
         same_events(found, truth)
         assert len(found.plates) == len(truth.plates)
-        assert exports_trajectories(tmp_path / name)
+        assert contains_trajectories(tmp_path / name)
 
 
 def test_lines_filled_up_with_separators(nexus: str, truth: Recording, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from support.real import recordings, reference_vectors
 
 from biodyn.errors import BiodynError, InputFileError
 from biodyn.io import read
-from biodyn.io.tables import roles_of
-from biodyn.trial.inspect import check_file
+from biodyn.io.tables import determine_column_roles
+from biodyn.trial.inspection import check_file
 
 TIMES = np.arange(11) / 50.0
 FORCES = [f"ground_force_{what}{axis}" for what in "vp" for axis in "xyz"]
@@ -22,7 +22,9 @@ COORDINATES = ["pelvis_tilt", "pelvis_tx", "pelvis_ty", "pelvis_tz", "knee_angle
 
 
 def test_columns_are_told_by_their_names() -> None:
-    found = roles_of([*COORDINATES, *POINTS, *FORCES, "knee_angle_r_moment", "soleus_r.activation", "Fx1"])
+    found = determine_column_roles(
+        [*COORDINATES, *POINTS, *FORCES, "knee_angle_r_moment", "soleus_r.activation", "Fx1"]
+    )
     assert found.coordinates == tuple(COORDINATES)
     assert list(found.markers) == ["R.ASIS", "L.ASIS", "Sternum"]
     assert [one.force for one in found.forces] == [tuple(FORCES[:3])]

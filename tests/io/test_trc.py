@@ -16,7 +16,7 @@ from biodyn.errors import BiodynError, InputFileError
 from biodyn.io import read, read_facts
 from biodyn.io.formats.trc import read_trc
 from biodyn.recording import Markers, Recording
-from biodyn.trial.inspect import check_file
+from biodyn.trial.inspection import check_file
 
 Write = Callable[..., Path]
 FRAMES = 30

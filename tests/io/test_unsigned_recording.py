@@ -11,7 +11,7 @@ from support.c3d_corpus import DEC, INTEL, MIPS, Kind, Trial, write_trial
 from support.independent_reader import read_plainly
 
 from biodyn.io.formats.c3d.header import read_header
-from biodyn.trial.inspect import check_file
+from biodyn.trial.inspection import check_file
 from biodyn.trial.run import run_trial
 
 QUICK = {"uncertainty": {"compute": False}}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from support.real import recordings
 
-from biodyn.io import files_of, read
-from biodyn.io.subject_files import read_person
+from biodyn.io import files_of_recording, read
+from biodyn.io.subject_files import read_nexus_subject
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.running.perform import input_files, trial_key
+from biodyn.study.running.trial_analysis import input_files, trial_key
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 MP = "$Bodymass = 76\n$Height = 1800\n$LKneeWidth =  108.5\n$RKneeWidth = 0\n$LeftAnkleWidth = 76.1\n"
@@ -62,7 +62,7 @@ def test_files_of_other_persons_and_damaged_ones_are_not_taken(tmp_path: Path) -
     walk = raw_walk(tmp_path)
     (tmp_path / "S02.vsk").write_text(VSK)
     assert read(walk).subject.mass_kg is None
-    assert files_of(walk) == (walk,)
+    assert files_of_recording(walk) == (walk,)
     (tmp_path / "S01.vsk").write_text("<KinematicModel><Parameters>")
     found = read(walk)
     assert found.subject.mass_kg is None
@@ -86,6 +86,6 @@ def test_a_trial_is_done_again_where_the_file_of_the_person_changed(tmp_path: Pa
 
 def test_a_skeleton_file_of_nexus_says_what_its_recording_stores() -> None:
     folder = recordings() / "static_only" / "pycgm_robostatic"
-    ours, stored = read_person(folder / "RoboSM.vsk"), read(folder / "RoboStatic.c3d").subject
+    ours, stored = read_nexus_subject(folder / "RoboSM.vsk"), read(folder / "RoboStatic.c3d").subject
     assert (ours.mass_kg, ours.height_m) == (stored.mass_kg, stored.height_m)
     assert dict(ours.measures) == pytest.approx(dict(stored.measures), abs=1e-6)

@@ -1,4 +1,4 @@
-"""A trial compiles nothing after `warm_up`, loads its kernels from the cache folder, and works without one."""
+"""A trial compiles nothing after `compile_kernels`, loads its kernels from the cache folder, and works without one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from biodyn.kernels.jit import cache_folder
-from biodyn.rigid_body import warm_up
+from biodyn.rigid_body import compile_kernels
 
 SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 
-# A process of its own: in this one other tests have called other kernels. Prints the kernels whose types `warm_up` did not
-# compile, and those that were not loaded from the cache.
+# A process of its own: in this one other tests have called other kernels. Prints the kernels whose types `compile_kernels` did
+# not compile, and those that were not loaded from the cache.
 CALLED = f"""
 import importlib, pkgutil
 import biodyn.kernels
@@ -60,12 +60,12 @@ def run(code: str, **environment: str) -> list[str]:
 
 
 def test_after_warming_up_a_trial_compiles_nothing() -> None:
-    warm_up()  # they are on disk
+    compile_kernels()  # they are on disk
     assert run(CALLED) == ["[]", "[]"]
 
 
 def test_loading_kernels_does_not_load_what_compiling_needs() -> None:
-    warm_up()
+    compile_kernels()
     assert run(LOADED) == ["[]"]
     assert run(KERNELS_LOADED) == ["[]"]
 

@@ -12,13 +12,13 @@ from biodyn.kernels.lanes import (
     WIDTH,
     LaneMemory,
     block_starts,
-    drain,
-    drain_blocks,
-    fill,
+    copy_blocks_to_frames,
+    copy_from_frames,
+    copy_to_frames,
     lanes_sine_cosine,
     load,
+    load_value,
     store,
-    value,
 )
 
 
@@ -34,7 +34,7 @@ def sines(angles, sine, cosine):
 @kernel
 def arithmetic(a, b, result):
     """Fill result with an expression of every operator, of Lanes with Lanes and with floats."""
-    x, y = load(a, 0), value(LaneMemory(b), 0)
+    x, y = load(a, 0), load_value(LaneMemory(b), 0)
     store(result, 0, -((x + y) * x - 2.0 * y) / (1.5 + x * 0.25))
 
 
@@ -42,14 +42,14 @@ def arithmetic(a, b, result):
 def copied(frames, there, memory):
     """Move all frames through lane memory."""
     for first in range(0, frames.shape[0], WIDTH):
-        fill(memory, frames, first)
-        drain(memory, there, first)
+        copy_from_frames(memory, frames, first)
+        copy_to_frames(memory, there, first)
 
 
 @kernel
 def some_copied(memory, there, starts):
     """Move some blocks of the first frames out of lane memory."""
-    drain_blocks(memory, there, 0, starts)
+    copy_blocks_to_frames(memory, there, 0, starts)
 
 
 def in_units_of_last_place(found, exact):

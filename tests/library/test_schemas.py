@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import TableError
-from biodyn.library.faults import require_valid
-from biodyn.library.load import UserFile, read_user_toml
+from biodyn.library.entry_faults import require_valid_table
 from biodyn.library.schema import SCHEMAS
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.library.tables import ROLES, entry_names
+from biodyn.library.toml_files import UserFile, read_user_toml
 
 LIBRARY = Path(str(files("biodyn.library")))
 TABLES = sorted(str(path.relative_to(LIBRARY).with_suffix("")) for path in LIBRARY.rglob("*.toml"))
@@ -34,7 +34,7 @@ def table(name: str) -> UserFile:
     ("kind", "name"), [*OF_A_KIND, ("uncertainty", "uncertainty/magnitudes"), ("column_map", "formats/column_map")]
 )
 def test_library_tables_match_the_schema_of_user_tables(kind: str, name: str) -> None:
-    require_valid(table(name), kind)
+    require_valid_table(table(name), kind)
 
 
 def test_schema_of_every_kind_is_strict() -> None:
@@ -83,6 +83,6 @@ def test_an_error_names_file_entry_and_key(
     path = tmp_path / f"{Path(name).name}.toml"
     path.write_text(text.replace(*change, 1), encoding="utf-8")
     with pytest.raises(TableError) as error:
-        require_valid(read_user_toml(path, "table"), kind)
+        require_valid_table(read_user_toml(path, "table"), kind)
     for word in (path.name, *words):
         assert word in f"{error.value.message} {error.value.hint}"

@@ -11,9 +11,9 @@ import pytest
 from simulator.person import Person, embody
 
 from biodyn.errors import BiodynError, SettingsError, TableError
-from biodyn.library.load import load_table, read_user_toml, relative_to_file, suggest_name
 from biodyn.library.schema import SCHEMAS
 from biodyn.library.tables import entry_names, library_entry
+from biodyn.library.toml_files import load_table, read_user_toml, resolve_table_name, suggest_name
 from biodyn.model.from_library.user_tables import TableChoice, load_user_tables
 from biodyn.settings import Settings, settings_from
 
@@ -311,7 +311,7 @@ def test_a_table_lies_beside_the_settings_that_name_it(tmp_path: Path, monkeypat
     assert found.table_names.magnitudes is not None
     assert Path(found.table_names.magnitudes).resolve() == (tmp_path / "mine.toml").resolve()
     assert settings_from({"model": {"marker_set": "own.toml"}}).model.marker_set == "own.toml"  # as on the command line
-    assert relative_to_file("de_leva_1996", path) == "de_leva_1996"
+    assert resolve_table_name("de_leva_1996", path) == "de_leva_1996"
 
 
 @pytest.mark.parametrize(

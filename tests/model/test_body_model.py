@@ -26,7 +26,7 @@ from biodyn.model.body_model import (
 )
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
-from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.model.from_library.skeleton_recipes import load_skeleton
 from biodyn.model.observability import lock_unobservable
 from biodyn.model.skeleton import BodyDefinition, Inertia, Rotation, SkeletonDefinition
 from biodyn.rigid_body import body_poses

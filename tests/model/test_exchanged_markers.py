@@ -14,15 +14,15 @@ from support.standing_people import SETS, standing_person
 from biodyn.checks.files import FileFacts, find_problems
 from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise_marker_set
+from biodyn.model.from_library.recognition.jointed_person import person_with_places, place_table
 from biodyn.model.from_library.recognition.label_correction import correct_labels, places_by_label
-from biodyn.model.from_library.recognition.person import person_with_places, place_table
 from biodyn.model.from_library.recognition.swap_detection import find_swaps, swap_gain
 from biodyn.model.from_library.recognition.swap_over_time import TimedSwap, swapped_recording
-from biodyn.processing.calibration.standing import quiet_standing
-from biodyn.processing.signals.orientation import find_world
+from biodyn.processing.calibration.standing_posture import average_quiet_standing
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import Markers
-from biodyn.trial.files import read_files
 from biodyn.trial.run import analyse_trial
+from biodyn.trial.trial_files import read_files
 
 SEEDS = range(100, 112)
 FAST = {"uncertainty": {"compute": False}}
@@ -39,7 +39,7 @@ def other_side(label: str) -> str:
 def test_derivatives_of_the_person_are_those_of_its_places() -> None:
     person = person_with_places(place_table().names)
     x = np.random.default_rng(0).normal(size=person.size)
-    _, J = person.linearised(x)
+    _, J = person.linearise_positions(x)
     h = 1e-6
     steps = [(person.positions(x + h * e) - person.positions(x - h * e)).ravel() / (2 * h) for e in np.eye(person.size)]
     np.testing.assert_allclose(J, np.transpose(steps), atol=1e-7)
@@ -205,7 +205,7 @@ def in_world(path) -> Markers:
 def test_real_recordings_are_left_alone_and_their_exchanged_labels_are_found(real_data, walk) -> None:
     moving, static = (in_world(real_data / "gait" / f"{name}.c3d") for name in (walk, SESSIONS[walk]))
     mapping = recognise_marker_set(tuple(dict.fromkeys(moving.labels + static.labels)))
-    points = quiet_standing(static).points
+    points = average_quiet_standing(static).points
     as_it_is = correct_labels(moving, static, points, mapping)
     assert as_it_is.notes == ()
     assert as_it_is.walk is moving

@@ -10,13 +10,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from biodyn.errors import ModelError
-from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.model.from_library.constructions import alignment_device_corner, chord_centre
 from biodyn.model.from_library.hip_centre import HipInput, hip_centre, hip_centre_names
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise_marker_set
-from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.processing.signals.orientation import find_world
+from biodyn.model.from_library.skeleton_recipes import load_skeleton
+from biodyn.processing.signals.world_frame import find_world
 
 # A person with pelvis depth 155 mm, width 240 mm, leg length 880 mm, 14 mm markers; mm, X anterior, Y up, Z lateral from
 # mid-ASIS. Worked from the published equations (joint_centres/hip.toml cites them); Davis as pyCGM, pyCGM2 and OpenMA have it.

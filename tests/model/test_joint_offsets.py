@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from biodyn.conventions import SIDE_SIGN, Side
 from biodyn.io import read_many
 from biodyn.model.from_library.constructions import angle_about, axes_about, chord_centre, rotated_chord_centre
-from biodyn.model.from_library.without_static import wand_rotation
+from biodyn.model.from_library.posture_from_motion import wand_rotation
 from biodyn.recording import Recording
 
 

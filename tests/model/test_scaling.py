@@ -16,7 +16,7 @@ from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.body_model import SubjectModel, with_mass, with_shifted_centres
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
-from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.model.from_library.skeleton_recipes import load_skeleton
 from biodyn.rigid_body import body_poses
 
 HEIGHT_M = 1.75

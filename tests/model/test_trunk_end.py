@@ -12,12 +12,12 @@ from simulator.person import template_points
 from support.real import recordings
 
 from biodyn.conventions import FloatArray
-from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.model.from_library.anthropometry import segment_inertias
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise_marker_set
-from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.processing.signals.orientation import find_world
+from biodyn.model.from_library.skeleton_recipes import load_skeleton
+from biodyn.processing.signals.world_frame import find_world
 
 LEGS = ("pelvis", "femur", "tibia", "calcn")
 STATICS = (

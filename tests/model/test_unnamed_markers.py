@@ -11,8 +11,8 @@ from support.standing_people import standing_person
 from biodyn.errors import MarkerSetError
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.recognition.label_correction import places_by_label
+from biodyn.model.from_library.recognition.labelling_by_position import is_conclusive, marker_slots
 from biodyn.model.from_library.recognition.point_labelling import label_points
-from biodyn.model.from_library.recognition.two_recordings import is_conclusive, marker_slots
 from biodyn.trial.run import analyse_trial
 
 FAST = {"uncertainty": {"compute": False}}

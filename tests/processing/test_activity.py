@@ -16,15 +16,15 @@ from support.real import slow_but
 from support.sessions import Laboratory
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.signals import LEAST_IMPACT_HZ, cutoff_too_low
+from biodyn.checks.estimators.signals import LEAST_IMPACT_HZ, report_low_cutoff
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
-from biodyn.output.tables.gait import spatiotemporal
-from biodyn.processing.contacts.feet import floor_velocity, foot_outline
-from biodyn.processing.contacts.loading import OtherLoad, other_loads
+from biodyn.output.tables.gait import spatiotemporal_table
+from biodyn.processing.contacts.foot_motion import floor_velocity, foot_outline
+from biodyn.processing.contacts.plate_loads import LoadWithoutFoot, loads_without_foot
 from biodyn.processing.gait.activity import foot_steps
 from biodyn.recording import GaitEvent
-from biodyn.trial.files import NO_STATIC, read_files
 from biodyn.trial.run import analyse_trial
+from biodyn.trial.trial_files import NO_STATIC, read_files
 
 QUICK = {"uncertainty": {"compute": False}}
 
@@ -102,7 +102,7 @@ def test_the_activity_is_told_from_the_motion(
     activity = found.activity
     assert (activity.kind, activity.direction, activity.steps) == (kind, direction, cycles)
     assert bool(found.cycles) == cycles
-    assert len(spatiotemporal(found)) == len(found.cycles)
+    assert len(spatiotemporal_table(found)) == len(found.cycles)
 
 
 # -- events --------------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_every_event_found_is_one_and_most_are_found(analysed: Analysed, name: s
 
 
 def test_running_has_flights_and_no_double_support(analysed: Analysed) -> None:
-    table = spatiotemporal(analysed("running"))
+    table = spatiotemporal_table(analysed("running"))
     assert table["double_support_percent"].isna().all()
     np.testing.assert_allclose(table["contact_time_s"], 0.24, atol=0.02)
     np.testing.assert_allclose(table["flight_time_s"], 0.11, atol=0.03)
@@ -137,13 +137,13 @@ def test_running_has_flights_and_no_double_support(analysed: Analysed) -> None:
 
 def test_steps_of_a_turn_are_measured_along_the_turn(analysed: Analysed) -> None:
     """The feet stay apart through the turn; against the mean direction of the stride they would cross by 10 cm."""
-    table = spatiotemporal(analysed("turn"))
+    table = spatiotemporal_table(analysed("turn"))
     assert table["step_width_m"].min() > -0.05
     assert table["toe_out_deg"].abs().max() < 8.0
 
 
 def test_steps_backwards_have_the_width_and_the_toes_of_steps_ahead(analysed: Analysed) -> None:
-    table = spatiotemporal(analysed("backwards"))
+    table = spatiotemporal_table(analysed("backwards"))
     np.testing.assert_allclose(table["step_width_m"], 0.18, atol=0.02)
     assert table["toe_out_deg"].abs().max() < 5.0
 
@@ -174,7 +174,8 @@ def test_torques_come_back(analysed: Analysed, name: str, limit: float) -> None:
 
 def test_a_filter_for_walking_is_named_where_there_are_impacts(analysed: Analysed) -> None:
     low = {
-        name: [note.code for note in cutoff_too_low(6.0, analysed(name).activity.kind)] for name in ("running", "squat")
+        name: [note.code for note in report_low_cutoff(6.0, analysed(name).activity.kind)]
+        for name in ("running", "squat")
     }
     assert low == {"running": ["cutoff-low"], "squat": []}
     chosen = analysed("running")
@@ -210,11 +211,11 @@ def test_loads_that_no_foot_made_are_looked_for_once(laboratory: Laboratory, mon
     """Contacts, the forces of the estimate and whether one can be made all ask for them."""
     asked = []
 
-    def counting(*given: Any) -> tuple[OtherLoad, ...]:
+    def counting(*given: Any) -> tuple[LoadWithoutFoot, ...]:
         asked.append(given)
-        return other_loads(*given)
+        return loads_without_foot(*given)
 
-    monkeypatch.setattr("biodyn.trial.steps.other_loads", counting)
+    monkeypatch.setattr("biodyn.trial.steps.loads_without_foot", counting)
     found = analyse_trial(laboratory.walk, laboratory.static, torques_only=True)
     assert found.method.is_estimate
     assert len(asked) == 1
@@ -272,7 +273,7 @@ def test_belts_move_and_the_body_stays(laboratory: Laboratory, tmp_path) -> None
     assert found.activity.kind == "walking"
     assert all(contact.decision == "assigned" for contact in found.contacts)
     assert not [note for note in found.diagnostics if note.code.startswith("plate-m")]
-    np.testing.assert_allclose(spatiotemporal(found)["speed_m_s"], walk.speed_m_s, rtol=0.05)
+    np.testing.assert_allclose(spatiotemporal_table(found)["speed_m_s"], walk.speed_m_s, rtol=0.05)
 
 
 # -- runners and steps of any height ---------------------------------------------------------------------------------------

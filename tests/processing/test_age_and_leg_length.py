@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from biodyn.io.formats.c3d.groups import subject_parameters
-from biodyn.processing.calibration.subject import known_age, leg_length
+from biodyn.io.formats.c3d.parameter_groups import subject_parameters
+from biodyn.processing.calibration.subject_measurements import known_age, leg_length
 from biodyn.recording import SubjectParameters
 
 

@@ -119,13 +119,13 @@ def test_a_walk_says_on_the_screen_and_in_its_record_what_it_chose_and_why(walk_
 def test_steps_are_told_by_the_movement_as_slow_as_their_numbers_were_measured(walk_result: TrialResult) -> None:
     """Shaking of 10 Hz that a higher cut-off leaves in a standing foot does not reach what tells it from a moving one."""
     points = walk_result.analysis.points
-    assert points.of_steps(RATE_HZ, 6.0) is points
-    assert points.of_steps(RATE_HZ, 0.0) is points
+    assert points.filter_for_steps(RATE_HZ, 6.0) is points
+    assert points.filter_for_steps(RATE_HZ, 0.0) is points
     still = np.tile(points.toe["r"][100], (400, 1))
     shaken = still + 0.002 * np.sin(2.0 * np.pi * 10.0 * np.arange(400) / RATE_HZ)[:, None]
     shaking = replace(points, toe={"r": shaken, "l": shaken})
-    assert np.abs(shaking.of_steps(RATE_HZ, 15.0).toe["r"] - still)[100:-100].max() < 0.0006
-    turned = np.linalg.norm(shaking.of_steps(RATE_HZ, 15.0).forward, axis=1)
+    assert np.abs(shaking.filter_for_steps(RATE_HZ, 15.0).toe["r"] - still)[100:-100].max() < 0.0006
+    turned = np.linalg.norm(shaking.filter_for_steps(RATE_HZ, 15.0).forward, axis=1)
     np.testing.assert_allclose(turned[np.isfinite(turned)], 1.0)
 
 

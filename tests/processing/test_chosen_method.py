@@ -15,14 +15,14 @@ import biodyn.estimation.summary
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import EstimateError, SettingsError
 from biodyn.estimation.estimate import estimate_trial
-from biodyn.processing.signals.prepare import select_method
 from biodyn.processing.signals.settings import SignalSettings
+from biodyn.processing.signals.signal_preparation import select_method
 from biodyn.settings import settings_from
 from biodyn.study.collecting.cycles import summary_metrics
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial
 from biodyn.trial.sensitivity import vary_trial
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
 
 FAST: Mapping[str, Any] = {"uncertainty": {"compute": False}}
 
@@ -121,7 +121,7 @@ def _singular(*arguments: Any, **options: Any) -> Any:
 def test_an_estimate_that_cannot_be_made_leaves_the_filter_and_one_warning(
     laboratory: Laboratory, filtered: TrialAnalysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(biodyn.estimation.estimate, "solve", _singular)
+    monkeypatch.setattr(biodyn.estimation.estimate, "solve_problem", _singular)
     result = run_trial(laboratory.walk, laboratory.static, settings=FAST)
     analysis, record = result.analysis, result.view.record
     np.testing.assert_array_equal(analysis.dynamics.torques, filtered.dynamics.torques)

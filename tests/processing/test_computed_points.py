@@ -12,7 +12,7 @@ from support.sessions import Laboratory
 
 from biodyn import run_trial
 from biodyn.conventions import FloatArray
-from biodyn.io.labels import point_roles
+from biodyn.io.point_classification import classify_points
 
 QUICK = {"uncertainty": {"compute": False}}
 PELVIS = ("LASI", "RASI", "LPSI", "RPSI")
@@ -83,7 +83,7 @@ def test_a_hip_centre_that_only_the_walk_stores_is_told_by_its_place(
 def test_groups_and_descriptions_of_the_file_tell_outputs_from_markers() -> None:
     points = np.random.default_rng(0).normal(size=(5, 4, 3))
     labels = ["RASI", "X1", "X2", "X3"]
-    roles = point_roles(
+    roles = classify_points(
         labels, points, {"FUNCTIONAL": ["X2"]}, (), ["", "Functional joint centre, right hip", "", "thigh"]
     )
     assert roles.kinds == ("marker", "virtual_point", "scalar", "marker")
@@ -93,7 +93,7 @@ def test_groups_and_descriptions_of_the_file_tell_outputs_from_markers() -> None
     "label", ["RTHI", "LKNE", "R_HIP_LAT", "SACR", "MIDSHANK", "RSHO", "L_Femur_1", "CENTRE1", "RKNM", "HEAD"]
 )
 def test_markers_stay_markers(label: str) -> None:
-    assert point_roles([label], np.ones((3, 1, 3)), {}, ()).kinds == ("marker",)
+    assert classify_points([label], np.ones((3, 1, 3)), {}, ()).kinds == ("marker",)
 
 
 def test_stored_hip_centres_serve_as_centres_where_the_settings_ask(laboratory: Laboratory, tmp_path: Path) -> None:
@@ -118,6 +118,6 @@ def test_axes_of_known_segments_are_no_markers_whatever_their_lengths(missing: s
     origin = np.array([0.0, 800.0, 100.0])
     ends = {"O": origin, "A": origin + [900.0, 0, 0], "L": origin + [0, 0, 1500.0], "P": origin + [0, 400.0, 0]}
     points = np.array([[ends.get(label[-1], origin) for label in labels]])
-    kinds = point_roles(labels, points, {}, ()).kinds
+    kinds = classify_points(labels, points, {}, ()).kinds
     assert set(kinds[:-2]) == {"virtual_point"}
     assert kinds[-2:] == ("marker", "marker")

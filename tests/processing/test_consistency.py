@@ -8,13 +8,13 @@ from scipy.spatial.transform import Rotation
 from simulator import Person, TrialOptions, session
 
 from biodyn.errors import ModelError, ResultError
-from biodyn.output.store.write import multibody_arrays
-from biodyn.processing.dynamics.actuated import (
+from biodyn.output.store.result_writer import multibody_arrays
+from biodyn.processing.dynamics.actuated_motion import (
     ActuatedMotion,
+    actuated_motion_from_arrays,
     multibody_from_arrays,
-    stored_actuated_motion,
 )
-from biodyn.processing.kinematics.tracking import segment_forces, segment_motion
+from biodyn.processing.kinematics.skeleton_tracking import segment_forces, segment_motion
 from biodyn.rigid_body import Body, Joint, Multibody, energies, integrate, inverse_dynamics, momentum
 from biodyn.verification import consistency as in_blocks
 from biodyn.verification.consistency import RELATIVE_LIMIT, check_consistency
@@ -188,4 +188,4 @@ def test_the_tree_comes_back_from_its_arrays(actuated):
 def test_arrays_without_torques_say_so(actuated):
     arrays = multibody_arrays(actuated.multibody) | {"time_s": actuated.time_s}
     with pytest.raises(ResultError, match="'q'"):
-        stored_actuated_motion(arrays)
+        actuated_motion_from_arrays(arrays)

@@ -10,11 +10,11 @@ from biodyn.processing.gait.movement_events import (
     FEATURES,
     ContactOdds,
     contact_transition,
-    events_at_foot_marks,
     foot_kinematics,
     load_strike_odds,
-    probability_close,
-    refine_offs,
+    probability_near,
+    refine_events_from_kinematics,
+    refine_foot_offs,
     refine_strikes,
 )
 from biodyn.recording import GaitEvent
@@ -122,14 +122,14 @@ def test_a_foot_off_lies_between_its_two_marks_and_is_less_sure_where_they_disag
     marked_s = 1.404 + 0.024  # what the library says of the mark
     near, far = (GaitEvent(marked_s - apart, "r", "foot_off", "kinematic", 0.5) for apart in (0.003, 0.060))
     strike = GaitEvent(0.8, "r", "foot_strike", "kinematic", 0.5)
-    found = refine_offs([near, far, strike], toe, _RATE_HZ)
+    found = refine_foot_offs([near, far, strike], toe, _RATE_HZ)
     assert found[0].time_s == pytest.approx(marked_s - 0.002, abs=2e-3)
     assert found[1].time_s == pytest.approx(marked_s - 0.040, abs=4e-3)
-    assert found[0].confidence == pytest.approx(probability_close(0.0098), abs=0.01)
+    assert found[0].confidence == pytest.approx(probability_near(0.0098), abs=0.01)
     assert found[1].confidence < 0.75
     assert found[2] == strike
     still = {"r": np.zeros((200, 3))}
-    assert refine_offs([near], still, _RATE_HZ) == [near]
+    assert refine_foot_offs([near], still, _RATE_HZ) == [near]
 
 
 def test_in_other_gaits_events_are_at_the_marks_of_the_foot() -> None:
@@ -137,8 +137,8 @@ def test_in_other_gaits_events_are_at_the_marks_of_the_foot() -> None:
     fall = 0.05 * (1.0 - np.tanh((time_s - 0.803) / 0.03))  # fastest there
     feet = {"r": np.column_stack([0.0 * time_s, fall, 0.0 * time_s])}
     expected = [GaitEvent(0.84, "r", "foot_strike", "kinematic", 0.6)]
-    (strike,) = events_at_foot_marks(expected, feet, feet, _RATE_HZ)  # type: ignore[arg-type]
+    (strike,) = refine_events_from_kinematics(expected, feet, feet, _RATE_HZ)  # type: ignore[arg-type]
     assert strike.time_s == pytest.approx(0.803, abs=2e-3)
     assert strike.confidence == 0.6
     still = {"r": np.zeros((200, 3))}
-    assert events_at_foot_marks(expected, still, still, _RATE_HZ) == expected  # type: ignore[arg-type]
+    assert refine_events_from_kinematics(expected, still, still, _RATE_HZ) == expected  # type: ignore[arg-type]

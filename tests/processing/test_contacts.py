@@ -8,9 +8,9 @@ from support.feet_on_plates import feet_on_plates
 from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
 from biodyn.geometry.points import signed_distance
-from biodyn.processing.contacts.feet import floor_velocity, foot_outline
+from biodyn.processing.contacts.foot_motion import floor_velocity, foot_outline
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics
-from biodyn.processing.contacts.loading import centre_of_pressure, find_loads, missed_times
+from biodyn.processing.contacts.plate_loads import centre_of_pressure, find_loads, missed_times
 from biodyn.processing.contacts.settings import ContactSettings
 
 # Steps of level_steps(): heels at x = 0, 0.65, 1.3, 1.95, 2.6, 3.25; strikes at 0, 0.5, 1.0 ... s, 0.62 s each.

@@ -8,8 +8,8 @@ from support.feet_on_plates import feet_on_plates
 from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
 from biodyn.errors import SettingsError
-from biodyn.processing.contacts.balance import BodyBalance
-from biodyn.processing.contacts.decide import unused_overrides
+from biodyn.processing.contacts.contact_decision import unused_overrides
+from biodyn.processing.contacts.force_balance import BodyBalance
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics
 from biodyn.processing.contacts.settings import ContactOverride, ContactSettings
 from biodyn.settings import Settings

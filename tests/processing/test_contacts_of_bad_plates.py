@@ -9,8 +9,8 @@ from support.feet_on_plates import feet_on_plates
 from support.real import slow_but
 from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
-from biodyn.processing.contacts.evidence import foot_may_load
-from biodyn.processing.contacts.feet import clear_of_plate, foot_outline
+from biodyn.processing.contacts.contact_evidence import foot_may_load
+from biodyn.processing.contacts.foot_motion import foot_outline, frames_clear_of_plate
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics
 from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.recording.wrenches import PlateZero
@@ -71,7 +71,7 @@ def test_a_foot_that_nobody_saw_may_be_anywhere():
     scene.outlines["r"][:] = np.nan
     foot_outlines = {side: foot_outline(scene.outlines[side], RATE_HZ) for side in "rl"}
     assert foot_may_load(scene.plates[0], foot_outlines, RATE_HZ).all()
-    assert not clear_of_plate(RIGHT_PLATE, scene.outlines["r"]).any()
+    assert not frames_clear_of_plate(RIGHT_PLATE, scene.outlines["r"]).any()
 
 
 def test_saturated_contacts_are_not_used():

@@ -5,8 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from biodyn.processing.gait.cycles import find_gait_cycles, normalise
-from biodyn.processing.gait.spatiotemporal import compute_parameters, stride_parameters, summarise_parameters
+from biodyn.processing.gait.cycles import find_gait_cycles, normalise_to_cycle
+from biodyn.processing.gait.spatiotemporal import (
+    compute_spatiotemporal_parameters,
+    stride_parameters,
+    summarise_parameters,
+)
 from biodyn.recording import GaitEvent
 
 RATE_HZ = 100.0
@@ -56,19 +60,21 @@ def test_a_missed_off_leaves_the_cycle_without_phases():
 def test_normalised_curves_are_cubic():
     time_s = np.arange(200) / RATE_HZ
     signal = np.stack([time_s**3 - time_s, np.full(200, 7.0)], axis=1)
-    curves = normalise(signal, RATE_HZ, 0.3337, 1.4)
+    curves = normalise_to_cycle(signal, RATE_HZ, 0.3337, 1.4)
     at = np.linspace(0.3337, 1.4, 101)
     assert curves.shape == (101, 2)
     np.testing.assert_allclose(curves[:, 0], at**3 - at, atol=1e-10)  # a cubic spline reproduces a cubic
     np.testing.assert_allclose(curves[:, 1], 7.0, atol=1e-12)
-    assert normalise(signal[:, 0], RATE_HZ, 0.3, 1.4).shape == (101,)
-    np.testing.assert_allclose(normalise(signal[:, 0], RATE_HZ, 0.3, 1.4)[[0, -1]], signal[[30, 140], 0], atol=1e-12)
+    assert normalise_to_cycle(signal[:, 0], RATE_HZ, 0.3, 1.4).shape == (101,)
+    np.testing.assert_allclose(
+        normalise_to_cycle(signal[:, 0], RATE_HZ, 0.3, 1.4)[[0, -1]], signal[[30, 140], 0], atol=1e-12
+    )
 
 
 def test_normalising_bridges_no_gap():
     signal = np.sin(np.arange(200) / 20.0)
     signal[80:90] = np.nan
-    curve = normalise(signal, RATE_HZ, 0.5, 1.5)
+    curve = normalise_to_cycle(signal, RATE_HZ, 0.5, 1.5)
     at = np.linspace(50, 150, 101)
     np.testing.assert_array_equal(np.isnan(curve), (at > 79) & (at < 90))
     np.testing.assert_allclose(curve[~np.isnan(curve)], np.sin(at[~np.isnan(curve)] / 20.0), atol=1e-5)
@@ -80,7 +86,7 @@ def test_normalising_columns_with_different_gaps_beyond_the_ends_and_single_fram
     signal[:, 2] = np.nan
     signal[:, 3] = np.nan
     signal[50, 3] = 50.0
-    curves = normalise(signal, RATE_HZ, 0.0, 1.5)
+    curves = normalise_to_cycle(signal, RATE_HZ, 0.0, 1.5)
     at = np.linspace(0, 150, 101)
     for column, valid in ((0, at <= 99), (1, (at >= 20) & (at <= 99)), (3, np.abs(at - 50) < 1e-9)):
         np.testing.assert_array_equal(np.isfinite(curves[:, column]), valid)
@@ -112,7 +118,7 @@ def planted_walk(direction_deg=0.0, toe_out_deg=7.0):
 def test_parameters_of_a_planted_walk(direction_deg):
     events, heel, toe, pelvis = planted_walk(direction_deg)
     cycles = find_gait_cycles(events)
-    each, summary = compute_parameters(cycles, heel, toe, pelvis, RATE_HZ)
+    each, summary = compute_spatiotemporal_parameters(cycles, heel, toe, pelvis, RATE_HZ)
     assert len(each) == len(cycles)
     for cycle, one in zip(cycles, each, strict=True):
         assert one.stride_time_s == pytest.approx(1.1)
@@ -182,8 +188,8 @@ def test_lengths_on_a_treadmill_are_measured_on_the_belt():
     belt = np.array([-1.2, 0.0, 0.0])
     carried = np.arange(600)[:, None] / RATE_HZ * belt
     cycles = find_gait_cycles(events)
-    over_ground, _ = compute_parameters(cycles, heel, toe, pelvis, RATE_HZ)
-    on_belt, _ = compute_parameters(
+    over_ground, _ = compute_spatiotemporal_parameters(cycles, heel, toe, pelvis, RATE_HZ)
+    on_belt, _ = compute_spatiotemporal_parameters(
         cycles,
         {side: points + carried for side, points in heel.items()},
         {side: points + carried for side, points in toe.items()},

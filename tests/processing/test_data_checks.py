@@ -8,9 +8,9 @@ from simulator import write_c3d
 from support.real import slow_but
 from support.sessions import hidden
 
-from biodyn.checks import examine
-from biodyn.checks.body import mass_mismatch, walking_mass_kg
-from biodyn.checks.estimators import sides as side_checks
+from biodyn.checks import check_recording
+from biodyn.checks.body import report_mass_mismatch, walking_mass_kg
+from biodyn.checks.estimators import swapped_sides as side_checks
 from biodyn.checks.estimators.causes import (
     Disagreement,
     candidates,
@@ -19,25 +19,35 @@ from biodyn.checks.estimators.causes import (
     find_causes,
     shifts_of_plates,
 )
-from biodyn.checks.estimators.evidence import moment_effect, pressure_centre
-from biodyn.checks.estimators.moved_marker import find_moved_marker, find_slipped_pelvis, marker_offsets, other_person
-from biodyn.checks.estimators.plate_faults import plate_axes
-from biodyn.checks.estimators.plate_position import floor_tilt, tilted_markers
-from biodyn.checks.estimators.plate_signals import (
-    empty_level,
-    find_unloaded_forces,
-    force_unit,
-    moment_unit,
-    unloaded_cause,
+from biodyn.checks.estimators.moved_marker import (
+    find_moved_marker,
+    find_slipped_pelvis,
+    marker_offsets,
+    report_other_person,
 )
-from biodyn.checks.estimators.signals import filters_differ, find_spikes, gaps_left, long_gaps
-from biodyn.checks.estimators.synchronisation import estimate_offset, frame_rate, time_offset, true_rate_hz
-from biodyn.checks.facts import TrialFacts, body_against_plates
+from biodyn.checks.estimators.plate_evidence import moment_effect, pressure_centre
+from biodyn.checks.estimators.plate_faults import plate_axes
+from biodyn.checks.estimators.plate_position import floor_tilt, report_tilted_markers
+from biodyn.checks.estimators.plate_signals import (
+    find_unloaded_forces,
+    report_force_unit,
+    report_moment_unit,
+    unloaded_cause,
+    unloaded_level,
+)
+from biodyn.checks.estimators.signals import find_long_gaps, find_spikes, report_different_filters, report_gaps
+from biodyn.checks.estimators.synchronisation import (
+    estimate_offset,
+    report_frame_rate,
+    report_time_offset,
+    true_rate_hz,
+)
+from biodyn.checks.trial_facts import TrialFacts, collect_trial_evidence
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import LARGE_EFFECT_NM_KG, Diagnostic
 from biodyn.errors import PlateError
 from biodyn.model.from_library.recognition.swap_over_time import swaps_over_time
-from biodyn.processing.dynamics.actuated import actuated_motion
+from biodyn.processing.dynamics.actuated_motion import actuated_motion
 from biodyn.processing.signals.gaps import Gap, distance_from_median, spike_limit_m
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
@@ -56,7 +66,7 @@ def analysis(walk_result):
 
 @pytest.fixture(scope="module")
 def evidence(analysis):
-    return body_against_plates(analysis)
+    return collect_trial_evidence(analysis)
 
 
 def with_plate(evidence, number, **changes):
@@ -95,7 +105,7 @@ def best_cause(evidence):
 
 def test_required_force_accelerates_the_centre_of_mass(analysis):
     """Newton, computed without the recursion: F = m (g + a) with a from second differences of the centre of mass."""
-    evidence = body_against_plates(analysis.before_estimate)
+    evidence = collect_trial_evidence(analysis.before_estimate)
     rate_hz = evidence.rate_hz
     com = evidence.centre_of_mass
     acceleration = (com[2:] - 2.0 * com[1:-1] + com[:-2]) * rate_hz**2
@@ -130,7 +140,7 @@ def test_steps_are_the_simulated_ones(laboratory, evidence):
 
 
 def test_nothing_is_found_in_a_sound_recording(analysis):
-    assert [note for note in examine(analysis).diagnostics if note.severity != "info"] == []
+    assert [note for note in check_recording(analysis).diagnostics if note.severity != "info"] == []
 
 
 # -- plates -----------------------------------------------------------------------------------------------------------
@@ -202,8 +212,8 @@ def test_markers_of_another_scale_are_named(evidence, share):
 @pytest.mark.parametrize("degrees", [-2.0, 2.0])
 def test_markers_that_are_tilted_against_the_plates_are_named(analysis, evidence, degrees):
     rate_hz = analysis.recording.markers.rate_hz
-    points = analysis.points.of_steps(rate_hz, analysis.cutoff_hz)
-    assert tilted_markers(floor_tilt(points, evidence.plates, rate_hz), 0.3) == ()
+    points = analysis.points.filter_for_steps(rate_hz, analysis.cutoff_hz)
+    assert report_tilted_markers(floor_tilt(points, evidence.plates, rate_hz), 0.3) == ()
     slope = np.tan(np.deg2rad(degrees)) * np.array([[0.0], [1.0], [0.0]]) * np.array([1.0, 0.0, 0.0])
 
     def sloping(paths):
@@ -212,7 +222,7 @@ def test_markers_that_are_tilted_against_the_plates_are_named(analysis, evidence
     tilted = replace(points, sole=sloping(points.sole), heel=sloping(points.heel), toe=sloping(points.toe))
     tilt_rad = floor_tilt(tilted, evidence.plates, rate_hz)
     assert np.rad2deg(tilt_rad) == pytest.approx(degrees, abs=0.15)
-    (note,) = tilted_markers(tilt_rad, 0.3)
+    (note,) = report_tilted_markers(tilt_rad, 0.3)
     assert note.severity == "error"
     assert f"{'rises' if degrees > 0 else 'falls'} by {np.rad2deg(abs(tilt_rad)):.1f} degrees" in note.message
 
@@ -225,7 +235,7 @@ def test_a_plate_that_is_shifted_aside_has_no_wrong_sign(evidence, aside_m):
 
 def test_the_effect_of_a_fault_is_the_change_of_joint_moments(analysis):
     """A force that acts 3 cm ahead changes the ankle moment by 3 cm times the force."""
-    evidence = body_against_plates(analysis)
+    evidence = collect_trial_evidence(analysis)
     step = next(step for step in evidence.steps if step.plate == 0)
     changed = moved_by(evidence, 0, (0.03, 0.0, 0.0)).plates[0].wrench
     force = evidence.plates[0].wrench[step.high_force, 4]
@@ -307,10 +317,10 @@ def test_causes_that_explain_it_equally_are_listed_without_a_name(evidence):
 
 def test_sound_plates_are_left_alone(evidence):
     assert find_causes(evidence) == ()
-    assert force_unit(evidence) == ()
-    assert moment_unit(evidence) == ()
-    assert time_offset(estimate_offset(evidence), OFFSET_LIMIT_S) == ()
-    assert mass_mismatch(evidence, None, MASS_LIMIT) == ()
+    assert report_force_unit(evidence) == ()
+    assert report_moment_unit(evidence) == ()
+    assert report_time_offset(estimate_offset(evidence), OFFSET_LIMIT_S) == ()
+    assert report_mass_mismatch(evidence, None, MASS_LIMIT) == ()
 
 
 @pytest.mark.slow
@@ -359,17 +369,17 @@ def test_only_frames_without_a_foot_above_the_plate_tell_its_zero(analysis):
     """The level of a plate under a standing foot is a load, a foot swung over it says nothing, a steady hand is not."""
     plate, soles = analysis.plates[1], analysis.points.sole
     rate_hz = analysis.recording.markers.rate_hz
-    level = empty_level(plate, soles, rate_hz)
+    level = unloaded_level(plate, soles, rate_hz)
     assert abs(level.force_n) < 1.0
     over = {
         side: sole * np.array([0.0, 1.0, 0.0]) + plate.corners.mean(axis=0) * (1, 0, 1) for side, sole in soles.items()
     }
-    assert empty_level(plate, over, rate_hz) is None
+    assert unloaded_level(plate, over, rate_hz) is None
     unknown = {side: np.full_like(sole, np.nan) for side, sole in soles.items()}
-    assert empty_level(plate, unknown, rate_hz) is None
+    assert unloaded_level(plate, unknown, rate_hz) is None
     hand = plate.wrench.copy()
     hand[:, 4] += 40.0 * np.sin(np.arange(len(hand)) * 0.1)
-    assert empty_level(replace(plate, wrench=hand), soles, rate_hz) is None
+    assert unloaded_level(replace(plate, wrench=hand), soles, rate_hz) is None
     assert find_unloaded_forces([plate], soles, rate_hz, 700.0, 10.0) == ()
 
 
@@ -383,17 +393,17 @@ def test_wrong_units_are_told_apart(evidence, factor):
         force, moment, R, centre = at_centre(plate)
         weak = with_plate(weak, number, wrench=plate.wrench * factor)
         far = with_plate(far, number, wrench=wrench_of(force, moment * factor, R, centre))
-    (note,) = force_unit(weak)
+    (note,) = report_force_unit(weak)
     assert note.value == pytest.approx(factor, rel=0.03)  # the plates agree with the body to 1-2 %
-    assert force_unit(far) == ()
-    assert codes(moment_unit(far)) == ["moment-unit"]
+    assert report_force_unit(far) == ()
+    assert codes(report_moment_unit(far)) == ["moment-unit"]
 
 
 def test_forces_in_pounds_are_named(evidence):
     pounds = evidence
     for number, plate in enumerate(evidence.plates):
         pounds = with_plate(pounds, number, wrench=plate.wrench / 4.448)
-    (note,) = force_unit(pounds)
+    (note,) = report_force_unit(pounds)
     assert (note.code, note.severity) == ("force-unit", "error")
     assert "stored in lbf" in note.message
 
@@ -417,16 +427,16 @@ def test_mass_follows_the_plates(analysis, evidence):
     assert walking_mass_kg(evidence) == pytest.approx(stated, rel=0.01)
     heavy = replace(evidence, measured=1.05 * evidence.measured)
     assert walking_mass_kg(heavy) == pytest.approx(1.05 * walking_mass_kg(evidence))
-    (note,) = mass_mismatch(heavy, 1.05 * stated, MASS_LIMIT)
+    (note,) = report_mass_mismatch(heavy, 1.05 * stated, MASS_LIMIT)
     assert "stated mass" in note.hint  # walk and standing agree with each other
-    (note,) = mass_mismatch(heavy, stated, MASS_LIMIT)
+    (note,) = report_mass_mismatch(heavy, stated, MASS_LIMIT)
     assert "The static trial agrees" in note.hint
-    (note,) = mass_mismatch(evidence, 0.9 * stated, MASS_LIMIT)
+    (note,) = report_mass_mismatch(evidence, 0.9 * stated, MASS_LIMIT)
     assert "The walk agrees" in note.hint
-    (note,) = mass_mismatch(heavy, 0.9 * stated, MASS_LIMIT)
+    (note,) = report_mass_mismatch(heavy, 0.9 * stated, MASS_LIMIT)
     assert "All three masses differ" in note.hint
     assert note.severity == "warning"
-    (note,) = mass_mismatch(heavy, stated, MASS_LIMIT, lambda: 1.01 * LARGE_EFFECT_NM_KG)
+    (note,) = report_mass_mismatch(heavy, stated, MASS_LIMIT, lambda: 1.01 * LARGE_EFFECT_NM_KG)
     assert note.severity == "error"
     assert "joint moments change by up to" in note.message
 
@@ -447,7 +457,7 @@ def test_a_mass_in_pounds_is_recognised(laboratory, walk_result):
 def test_mass_does_not_depend_on_the_mass_that_was_stated(laboratory):
     found = [
         walking_mass_kg(
-            body_against_plates(
+            collect_trial_evidence(
                 analyse_trial(laboratory.walk, laboratory.static, mass_kg=mass, settings=QUICK).before_estimate
             )
         )
@@ -464,15 +474,15 @@ def test_a_time_offset_is_recovered(evidence, frames):
     # exactly the shift, but for the parabola between steps of 5 ms
     assert found.late_s - before == pytest.approx(frames / evidence.rate_hz, abs=0.002)
     assert abs(before) < 0.004
-    assert codes(time_offset(found, OFFSET_LIMIT_S)) == ["time-offset"]
+    assert codes(report_time_offset(found, OFFSET_LIMIT_S)) == ["time-offset"]
 
 
 def test_forces_are_early_where_acceleration_and_events_agree(evidence):
     """Sound forces are late by a few milliseconds: those that are early by as much are a fault of the synchronisation."""
     early = replace(estimate_offset(evidence), late_s=-0.009)
-    assert time_offset(early, OFFSET_LIMIT_S) == ()
-    assert time_offset(early, OFFSET_LIMIT_S, 0.012) == ()  # the events say the opposite
-    (note,) = time_offset(early, OFFSET_LIMIT_S, -0.013)
+    assert report_time_offset(early, OFFSET_LIMIT_S) == ()
+    assert report_time_offset(early, OFFSET_LIMIT_S, 0.012) == ()  # the events say the opposite
+    (note,) = report_time_offset(early, OFFSET_LIMIT_S, -0.013)
     assert note.message.startswith("The forces are 13 ms early (limit 10 ms)")
 
 
@@ -488,12 +498,12 @@ def test_a_wrong_frame_rate_is_told_by_the_size_of_the_accelerations(evidence, s
         found = estimate_offset(replace(evidence, required=required, measured=gain * evidence.measured))
         # 1 mm of noise and the filter take 1 or 2 % of the accelerations
         assert true_rate_hz(found, said_hz) == pytest.approx(said_hz / said_over_true, rel=0.03)
-        (note,) = frame_rate(found, said_hz, 0.13)
+        (note,) = report_frame_rate(found, said_hz, 0.13)
         assert note.code == "frame-rate-doubtful"
         sound = estimate_offset(replace(evidence, measured=gain * evidence.measured))
-        assert frame_rate(sound, said_hz, 0.13) == ()
+        assert report_frame_rate(sound, said_hz, 0.13) == ()
         # not where the forces along the walk are as they should be: it is something else
-        assert frame_rate(replace(found, forward_swing=1.0), said_hz, 0.13) == ()
+        assert report_frame_rate(replace(found, forward_swing=1.0), said_hz, 0.13) == ()
 
 
 def test_a_recording_at_another_rate_than_its_file_says_fails(laboratory, tmp_path):
@@ -532,15 +542,15 @@ def test_a_moved_marker_is_named_and_measured(analysis):
 def test_a_static_trial_of_another_person_or_another_scale_fails(analysis):
     static = analysis.static.points
     markers = analysis.recording.markers
-    assert other_person(analysis.fit, markers, static, ()) == ()
-    (note,) = other_person(analysis.fit, markers, {label: 0.93 * place for label, place in static.items()}, ())
+    assert report_other_person(analysis.fit, markers, static, ()) == ()
+    (note,) = report_other_person(analysis.fit, markers, {label: 0.93 * place for label, place in static.items()}, ())
     assert (note.code, note.severity) == ("static-doubtful", "error")
     assert "1.08 times" in note.message
     stretched = {
         label: place * (1.0, 1.0, 1.15) + (0.02 * len(label), -0.1 * place[0], 0.0) for label, place in static.items()
     }
     stranger = {label: place * (0.9, 0.95, 1.0) for label, place in stretched.items()}
-    assert codes(other_person(analysis.fit, markers, stranger, ())) == ["static-doubtful"]
+    assert codes(report_other_person(analysis.fit, markers, stranger, ())) == ["static-doubtful"]
 
 
 def test_a_belt_that_slips_is_named_with_its_time(analysis):
@@ -655,7 +665,7 @@ def test_a_mirrored_body_is_not_a_turned_one():
     assert not side_checks.is_mirror_image(markers, points, bodies, ["trunk"])
     mirror = replace(markers, positions=markers.positions * np.array([1.0, 1.0, -1.0]))
     assert side_checks.is_mirror_image(mirror, points, bodies, ["trunk"])
-    (note,) = side_checks.sides_exchanged(mirror, points, {}, bodies, ["trunk"])
+    (note,) = side_checks.find_swapped_sides(mirror, points, {}, bodies, ["trunk"])
     assert note.code == "sides-exchanged"
 
 
@@ -685,36 +695,36 @@ def test_spikes_are_found_but_not_beside_gaps():
 
 def test_gaps_are_told_by_what_became_of_them():
     gaps = [Gap(0, 10, 14, "spline"), Gap(1, 10, 39, "rigid"), Gap(2, 20, 99, "left"), Gap(2, 5, 6, "spline")]
-    long = long_gaps(gaps, 100.0, 0.5, None, NOBODY_GONE)
+    long = find_long_gaps(gaps, 100.0, 0.5, None, NOBODY_GONE)
     assert long == [gaps[2]]
-    notes = gaps_left(gaps, ["A", "B", "C"], 100.0, 0.1, long)
+    notes = report_gaps(gaps, ["A", "B", "C"], 100.0, 0.1, long)
     assert [(note.severity, note.frames) for note in notes] == [("warning", (20, 99)), ("info", (10, 39))]
     assert notes[0].value == pytest.approx(0.8)
     assert notes[0].about == "C"
     # Beside the plates, or shorter than the other markers of the segment bridge, a gap is told and no more.
-    assert long_gaps(gaps, 100.0, 0.5, (100, 180), NOBODY_GONE) == []
-    assert [note.severity for note in gaps_left(gaps, ["A", "B", "C"], 100.0, 0.1, [])] == ["info", "info"]
+    assert find_long_gaps(gaps, 100.0, 0.5, (100, 180), NOBODY_GONE) == []
+    assert [note.severity for note in report_gaps(gaps, ["A", "B", "C"], 100.0, 0.1, [])] == ["info", "info"]
 
 
 def test_single_frames_at_the_ends_are_not_worth_a_word():
     ends = [Gap(0, 0, 0, "left"), Gap(1, 99, 99, "left"), Gap(2, 0, 9, "left")]
-    assert gaps_left(ends, ["A", "B", "C"], 100.0, 0.1, ()) == ()
-    assert len(gaps_left([Gap(0, 0, 10, "left")], ["A"], 100.0, 0.1, ())) == 1
+    assert report_gaps(ends, ["A", "B", "C"], 100.0, 0.1, ()) == ()
+    assert len(report_gaps([Gap(0, 0, 10, "left")], ["A"], 100.0, 0.1, ())) == 1
 
 
 def test_markers_that_vanish_together_are_one_finding():
     names = [f"M{n}" for n in range(12)]
     every = [Gap(n, 100 + n % 2, 154, "left") for n in range(12)]
     own = Gap(3, 20, 60, "left")
-    together, single = gaps_left([*every, own], names, 100.0, 0.1, ())
+    together, single = report_gaps([*every, own], names, 100.0, 0.1, ())
     assert together.message.startswith("All markers")
     assert together.frames == (100, 154)
     assert single.about == "M3"
     assert single.frames == (20, 60)
-    (some,) = gaps_left(every[:7], names, 100.0, 0.1, ())
+    (some,) = report_gaps(every[:7], names, 100.0, 0.1, ())
     assert some.message.startswith("7 of 12 markers (M0, M1, M2, M3, ...)")
     # four of a leg are told one by one: each is a marker to look for
-    assert len(gaps_left(every[:4], names, 100.0, 0.1, ())) == 4
+    assert len(report_gaps(every[:4], names, 100.0, 0.1, ())) == 4
 
 
 @pytest.mark.slow
@@ -727,8 +737,8 @@ def test_a_walk_in_which_all_vanish_is_told_in_one_sentence(laboratory, tmp_path
 
 
 def test_different_filters_are_told():
-    assert filters_differ(6.0, 6.0) == ()
-    assert codes(filters_differ(6.0, 50.0)) == ["filters-differ"]
+    assert report_different_filters(6.0, 6.0) == ()
+    assert codes(report_different_filters(6.0, 50.0)) == ["filters-differ"]
 
 
 # -- real recordings --------------------------------------------------------------------------------------------------

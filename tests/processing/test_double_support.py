@@ -8,7 +8,7 @@ from support.feet_on_plates import feet_on_plates
 from support.walker import RATE_HZ, SMEAR_S, WEIGHT_N, Step, plate, walk, wrench_about_origin
 
 from biodyn.processing.contacts.settings import ContactSettings
-from biodyn.processing.contacts.two_feet import Sole, share_double_support
+from biodyn.processing.contacts.shared_plate_loads import Sole, share_double_support
 from biodyn.processing.signals.filtering import butterworth_lowpass
 
 HZ, LENGTH_M, KG = 1000.0, 0.26, WEIGHT_N / 9.80665

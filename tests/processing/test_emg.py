@@ -11,7 +11,7 @@ import pytest
 from scipy.signal import butter, filtfilt
 
 import biodyn
-from biodyn.processing.signals.emg import band_passed, linear_envelope, muscle_activity, side_and_name
+from biodyn.processing.signals.emg import filter_emg_band, linear_envelope, muscle_activity, parse_channel_label
 from biodyn.recording import AnalogSignals
 
 QUICK = {"uncertainty": {"compute": False}}
@@ -62,7 +62,7 @@ def test_the_envelope_is_that_of_scipy():
     # two passes of second order with the cut-off of a zero-lag filter of fourth order (Winter 2009)
     b, a = butter(2, 6.0 / (2.0**0.5 - 1.0) ** 0.25, fs=RATE_HZ)
     expected = filtfilt(b, a, rectified)
-    envelope = linear_envelope(band_passed(raw, RATE_HZ), RATE_HZ)
+    envelope = linear_envelope(filter_emg_band(raw, RATE_HZ), RATE_HZ)
     inside = slice(500, 5500)  # the ends of the recording are padded in another way
     assert np.abs(envelope - expected)[inside].max() < 0.01 * expected.max()
 
@@ -78,7 +78,7 @@ def test_the_envelope_is_that_of_scipy():
     ],
 )
 def test_side_and_muscle_are_read_from_labels(label, side, name):
-    assert side_and_name(label)[:2] == (side, name)
+    assert parse_channel_label(label)[:2] == (side, name)
 
 
 def test_channels_that_are_no_emg_are_left_out():

@@ -8,10 +8,10 @@ from scipy.spatial.transform import Rotation
 from support.feet_on_plates import feet_on_plates
 from support.walker import RATE_HZ, SMEAR_S, level_steps, plate, walk
 
-from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.contacts.foot_motion import GaitPoints
 from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.processing.gait.events import consistent_events, gait_events, merge_events, plate_events
-from biodyn.processing.gait.movement_events import expected_events, kinematic_events, movement_events
+from biodyn.processing.gait.movement_events import correct_mean_delays, foot_excursion_events, movement_events
 from biodyn.processing.gait.settings import GaitSettings
 from biodyn.recording import Contact, GaitEvent
 
@@ -52,7 +52,7 @@ def times(events, side, kind):
 @pytest.mark.parametrize("turn_rad_s", [0.0, 0.8])
 def test_extremes_of_heel_and_toe_are_found_sub_frame_also_on_a_curve(turn_rad_s):
     _, heel, toe, pelvis, forward = strider(turn_rad_s=turn_rad_s)
-    events = kinematic_events(heel, toe, pelvis, forward, RATE_HZ)
+    events = foot_excursion_events(heel, toe, pelvis, forward, RATE_HZ)
     # 0.5 ms: a parabola through three frames of a cosine.
     np.testing.assert_allclose(times(events, "r", "foot_strike"), [1, 2, 3, 4, 5], atol=5e-4)
     np.testing.assert_allclose(times(events, "l", "foot_strike"), [0.5, 1.5, 2.5, 3.5, 4.5, 5.5], atol=5e-4)
@@ -63,7 +63,7 @@ def test_extremes_of_heel_and_toe_are_found_sub_frame_also_on_a_curve(turn_rad_s
 def test_a_gap_hides_only_its_own_events():
     _, heel, toe, pelvis, forward = strider()
     heel["r"][280:320] = np.nan
-    events = kinematic_events(heel, toe, pelvis, forward, RATE_HZ)
+    events = foot_excursion_events(heel, toe, pelvis, forward, RATE_HZ)
     np.testing.assert_allclose(times(events, "r", "foot_strike"), [1, 2, 4, 5], atol=5e-4)
     merged, notes = merge_events(events)
     missing = [note for note in notes if note.code == "gait-event-missing"]
@@ -75,10 +75,10 @@ def test_a_gap_hides_only_its_own_events():
 def test_standing_has_no_events():
     _, heel, _, pelvis, forward = strider()
     still = {side: pelvis + 0.02 * (points - pelvis) for side, points in heel.items()}
-    assert kinematic_events(still, still, pelvis, forward, RATE_HZ) == []
+    assert foot_excursion_events(still, still, pelvis, forward, RATE_HZ) == []
     assert merge_events([]) == ((), ())
     unseen = {side: np.full_like(points, np.nan) for side, points in heel.items()}
-    assert kinematic_events(unseen, unseen, pelvis, forward, RATE_HZ) == []
+    assert foot_excursion_events(unseen, unseen, pelvis, forward, RATE_HZ) == []
 
 
 def test_plate_events_of_the_walker_are_exact():
@@ -165,9 +165,9 @@ def test_without_plates_the_typical_lateness_is_taken_off():
 
 def test_no_event_lies_outside_the_recording():
     """The typical lateness is taken off: an off in the first frame would come before it, a strike at the end after it."""
-    offs = expected_events([GaitEvent(0.005 + i, "r", "foot_off", "kinematic") for i in range(3)])
+    offs = correct_mean_delays([GaitEvent(0.005 + i, "r", "foot_off", "kinematic") for i in range(3)])
     assert [event.time_s for event in merge_events(offs)[0]] == pytest.approx([0.993, 1.993])
-    strikes = expected_events([GaitEvent(0.5 + i, "r", "foot_strike", "kinematic") for i in range(3)])
+    strikes = correct_mean_delays([GaitEvent(0.5 + i, "r", "foot_strike", "kinematic") for i in range(3)])
     assert len(merge_events(strikes, last_s=2.54)[0]) == 2
     early = GaitEvent(-0.002, "r", "foot_off", "plate")
     assert merge_events([early])[0] == ()

@@ -12,13 +12,18 @@ from support.sessions import Laboratory, hidden
 
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import marker_sensitivity, undetermined_coordinates
-from biodyn.processing.kinematics.visibility import bridge_prior, long_stretches, outlier_frames, visibility_weights
+from biodyn.processing.kinematics.visibility import (
+    bridge_prior,
+    long_unobserved_stretches,
+    outlier_frames,
+    visibility_weights,
+)
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.stages import Labelled, Oriented
-from biodyn.trial.steps import STEPS, marker_set, with_step
+from biodyn.trial.steps import STEPS, recognise_markers, with_step
 
 QUICK = {"uncertainty": {"compute": False}}
 
@@ -82,10 +87,10 @@ def test_an_unseen_coordinate_is_carried_on_a_curve_through_both_sides(
     # Over 21 frames at 100 Hz a walking hip is followed to about 3 degrees by a cubic from outside.
     np.testing.assert_allclose(prior[57:78, coordinate.q_index], q[57:78, coordinate.q_index], atol=0.06)
     np.testing.assert_array_equal(prior[100:, coordinate.q_index], q[100:, coordinate.q_index])
-    lost = long_stretches(unseen, longest_frames=20)
+    lost = long_unobserved_stretches(unseen, longest_frames=20)
     assert not lost[:, 0].any()
     assert lost[:4, 1].all(), "a gap at the trial's end has nothing on its other side"
-    assert long_stretches(unseen, longest_frames=10)[60:75, 0].all(), "longer than allowed"
+    assert long_unobserved_stretches(unseen, longest_frames=10)[60:75, 0].all(), "longer than allowed"
 
 
 def test_a_coordinate_is_unseen_without_the_markers_of_its_segment(truth: SubjectModel, walk: SimulatedTrial) -> None:
@@ -158,7 +163,7 @@ def test_unknown_labels_find_their_segment(laboratory: Laboratory, walk_result: 
     forgotten = {"LTIB", "RBHD", "STRN"}
 
     def forgetful(trial: Oriented) -> Labelled:
-        trial = marker_set(trial)
+        trial = recognise_markers(trial)
         known = tuple(role for role in trial.mapping.roles if role.label not in forgotten)
         unknown = tuple(label for label in trial.walk.markers.labels if label in forgotten)
         return replace(trial, mapping=replace(trial.mapping, roles=known, unknown=unknown))

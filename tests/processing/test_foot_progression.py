@@ -11,8 +11,8 @@ from support.real import slow_but
 
 from biodyn import run_trial
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side
-from biodyn.processing.contacts.feet import GaitPoints
-from biodyn.processing.gait.cycles import GaitCycle, find_gait_cycles, normalise
+from biodyn.processing.contacts.foot_motion import GaitPoints
+from biodyn.processing.gait.cycles import GaitCycle, find_gait_cycles, normalise_to_cycle
 from biodyn.processing.gait.spatiotemporal import FOOT_FLAT_STANCE, progression_angle
 from biodyn.trial.result import TrialResult
 
@@ -97,7 +97,7 @@ def test_against_the_laboratory_software(real_data: Path, walk: str, static: str
     for cycle in find_gait_cycles(result.analysis.events):
         channel = recording.model_outputs[f"{cycle.side.upper()}FootProgressAngles{suffix}"].values[:, 2]
         channel = np.where(channel == 0.0, np.nan, -channel)  # toe-in positive there
-        expected = normalise(channel, recording.markers.rate_hz, cycle.start_s, cycle.end_s)
+        expected = normalise_to_cycle(channel, recording.markers.rate_hz, cycle.start_s, cycle.end_s)
         own = table[(table["cycle"] == cycle.number + 1) & (table["side"] == cycle.side)]
         found = own[own["variable"] == "foot_progression"]["value"].to_numpy()
         apart = (found - expected)[np.isfinite(found - expected)]

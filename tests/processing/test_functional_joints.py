@@ -10,8 +10,8 @@ from simulator.wearing import Scatter, Worn
 from support.people import RATE_HZ, errors_m, functional_of, person_of, scaling_of
 
 from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel, with_markers, with_misplaced_centre
-from biodyn.processing.calibration.subject_fit.fit import fit_subject
-from biodyn.processing.calibration.subject_fit.result import fit_notes, functional_joints
+from biodyn.processing.calibration.subject_fit.fit_result import functional_joints, subject_fit_findings
+from biodyn.processing.calibration.subject_fit.subject_model_fit import fit_subject
 from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, model_poses
 from biodyn.recording import Markers
 
@@ -84,5 +84,5 @@ def test_a_centre_that_a_functional_trial_puts_elsewhere_is_named(
     person = person_of(60, *LOWER, Scatter())
     scaling = scaling_of(person)
     account = fit_subject([seen(person)], scaling.model()[0], scaling)
-    notes = fit_notes(replace(account, functional=found), ())
+    notes = subject_fit_findings(replace(account, functional=found), ())
     assert [note.about for note in notes if note.code == "functional-disagrees"] == ["femur_r"]

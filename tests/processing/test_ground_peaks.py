@@ -10,14 +10,14 @@ import pytest
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.output.report.sections.gait import parameter_rows
-from biodyn.output.store.write import write_view
-from biodyn.output.tables.packed import to_parquet
-from biodyn.processing.contacts.loading import FootForces, forces_at_plate_rate
+from biodyn.output.store.result_writer import write_view
+from biodyn.output.tables.parquet_tables import to_parquet
+from biodyn.processing.contacts.plate_loads import FootForces, forces_at_plate_rate
 from biodyn.processing.gait.cycle_values import ground_peak_definitions, stance_peaks
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Contact, GroundReaction, PlateWrench
 from biodyn.recording.wrenches import SharedLoad
-from biodyn.study.record import read_strides
+from biodyn.study.trial_record import read_strides
 from biodyn.trial.result import TrialResult
 
 _PLATE_HZ, _SECONDS = 1000.0, 2.0

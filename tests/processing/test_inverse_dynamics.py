@@ -11,14 +11,14 @@ from support.sessions import Laboratory
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.model.body_model import with_mass
-from biodyn.processing.calibration.subject import (
+from biodyn.processing.calibration.subject_measurements import (
     StanceMasses,
     mass_from_standing,
     mass_from_strides,
     stance_masses,
     stride_mass,
 )
-from biodyn.processing.dynamics.solve import joint_coordinate_axes, solve_dynamics
+from biodyn.processing.dynamics.inverse_dynamics import joint_coordinate_axes, solve_dynamics
 from biodyn.recording import GaitEvent, GroundReaction, Motion, PlateWrench
 from biodyn.trial.run import analyse_trial
 

@@ -10,7 +10,7 @@ import pytest
 from support import real
 
 from biodyn.errors import InputFileError
-from biodyn.processing.signals.orientation import find_world, with_corrected_vertical
+from biodyn.processing.signals.world_frame import correct_static_vertical, find_world
 from biodyn.recording import ForcePlate, Markers, Recording, StoredMotion
 
 RATE_HZ = 100.0
@@ -227,6 +227,6 @@ def test_a_static_trial_takes_the_vertical_of_the_walk_where_both_files_state_an
     lab = recording(walking(), plates=True)
     walk = Recording(lab.path, "", lab.motion, lab.plates, vertical=level)
     assert np.abs(find_world(static).R_WL[1]) @ level == 1.0
-    np.testing.assert_array_equal(find_world(with_corrected_vertical(static, walk)).R_WL, find_world(standing).R_WL)
+    np.testing.assert_array_equal(find_world(correct_static_vertical(static, walk)).R_WL, find_world(standing).R_WL)
     for sound in (lab, recording(walking(), vertical=False, plates=True)):  # says nothing of the static trial's file
-        assert with_corrected_vertical(static, sound) is static
+        assert correct_static_vertical(static, sound) is static

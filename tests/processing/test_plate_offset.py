@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from biodyn.errors import PlateError
-from biodyn.processing.contacts.loading import NOISE_FACTOR, PlateSignals, find_loads
-from biodyn.processing.signals.plates import plate_wrench
+from biodyn.processing.contacts.plate_loads import NOISE_FACTOR, PlateSignals, find_loads
+from biodyn.processing.signals.plate_wrenches import plate_wrench
 from biodyn.recording import ForcePlate
 
 RATE_HZ, ANALOG_HZ, FRAMES = 100.0, 1000.0, 300

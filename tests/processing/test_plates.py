@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from support import real
 
 from biodyn.errors import PlateError
-from biodyn.processing.contacts.loading import pressure_at_height
+from biodyn.processing.contacts.plate_loads import centre_of_pressure_at_height
 from biodyn.processing.signals.plate_channels import missing_times, remove_spikes
-from biodyn.processing.signals.plates import plate_wrench, resample_wrench
+from biodyn.processing.signals.plate_wrenches import plate_wrench, resample_wrench
 from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateWrench
 
@@ -286,14 +286,14 @@ def test_centre_of_pressure_and_free_moment_give_back_point_and_twist(x, z, heig
     point, force = np.array([x, height, z]), np.array([fx, fy, fz])
     wrench = np.concatenate([np.cross(point, force) + [0, twist, 0], force])[None]
     # moments of up to 5000 Nm divided by 30 N: 1e-12 relative becomes 1e-9 m
-    pressure, free_moment = pressure_at_height(wrench, height, 20.0)
+    pressure, free_moment = centre_of_pressure_at_height(wrench, height, 20.0)
     np.testing.assert_allclose(pressure[0], point, atol=1e-8)
     np.testing.assert_allclose(free_moment, twist, atol=1e-6)
 
 
 def test_centre_of_pressure_is_undefined_below_the_threshold():
     wrench = np.array([[0, 0, 1.0, 0, 19.9, 0], [0, 0, 1.0, 0, 20.0, 0], [0, 0, 1.0, 0, np.nan, 0]])
-    pressure, free_moment = pressure_at_height(wrench, 0.0, 20.0)
+    pressure, free_moment = centre_of_pressure_at_height(wrench, 0.0, 20.0)
     np.testing.assert_array_equal(np.isfinite(pressure).all(axis=1), [False, True, False])
     np.testing.assert_array_equal(np.isfinite(free_moment), [False, True, False])
 
@@ -318,7 +318,7 @@ def data() -> Path:
 
 
 def recording_in_world(path):
-    from biodyn.io.formats.c3d.read import read_c3d
+    from biodyn.io.formats.c3d.reader import read_c3d
 
     return read_c3d(path).rotated(Z_UP)
 
@@ -365,7 +365,7 @@ def test_centre_of_pressure_lies_on_the_plate_and_under_the_foot(data):
     recording = recording_in_world(data / "gait" / "sydney" / "dynamic" / "S4-AMGait04.c3d")
     plate_ = recording.plates[1]
     height = float(plate_.corners[:, 1].mean())
-    p, _ = pressure_at_height(at_markers(recording, 1).wrench, height, 50.0)
+    p, _ = centre_of_pressure_at_height(at_markers(recording, 1).wrench, height, 50.0)
     loaded = np.isfinite(p).all(axis=1)
     low, high = plate_.corners.min(axis=0), plate_.corners.max(axis=0)
     assert ((p[loaded] >= low - 0.01) & (p[loaded] <= high + 0.01)).all()
@@ -386,7 +386,7 @@ def test_standing_on_two_calibrated_plates_weighs_one_person(data):
     assert min(forces) > 250.0
     markers = recording.markers
     for wrench, side in zip(wrenches, "LR", strict=True):
-        p = np.nanmedian(pressure_at_height(wrench, 0.0, 50.0)[0], axis=0)
+        p = np.nanmedian(centre_of_pressure_at_height(wrench, 0.0, 50.0)[0], axis=0)
         foot = [
             np.nanmedian(markers.positions[:, markers.index(side + m)], axis=0) for m in ("CAL", "TT2", "LM", "SPH")
         ]
@@ -404,7 +404,7 @@ def test_one_trial_as_type_2_and_type_4(data):
         loaded = a[:, 4] > 100
         # AMTI states cross-talk below 2 %
         np.testing.assert_allclose(b[loaded, 4], a[loaded, 4], rtol=0.02)
-        cop = [pressure_at_height(w[loaded], 0.0, 50.0)[0] for w in (a, b)]
+        cop = [centre_of_pressure_at_height(w[loaded], 0.0, 50.0)[0] for w in (a, b)]
         assert np.abs(cop[0] - cop[1]).max() < 0.01
 
 
@@ -416,7 +416,7 @@ def test_four_plates_of_types_2_and_3_carry_the_same_walker(data):
     assert np.ptp(peaks) < 0.2 * np.mean(peaks)
     for number in range(4):
         wrench = at_markers(recording, number)
-        p, _ = pressure_at_height(wrench.wrench, float(wrench.corners[:, 1].mean()), 50.0)
+        p, _ = centre_of_pressure_at_height(wrench.wrench, float(wrench.corners[:, 1].mean()), 50.0)
         on = np.isfinite(p).all(axis=1)
         low, high = wrench.corners.min(axis=0) - 0.02, wrench.corners.max(axis=0) + 0.02
         assert ((p[on] > low) & (p[on] < high))[:, [0, 2]].mean() > 0.97

@@ -10,17 +10,17 @@ import pytest
 from support import real
 from support.feet_on_plates import feet_on_plates
 
-from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.processing.contacts.feet import GaitPoints
-from biodyn.processing.contacts.loading import PlateSignals
+from biodyn.io.formats.c3d.reader import read_c3d
+from biodyn.processing.contacts.foot_motion import GaitPoints
+from biodyn.processing.contacts.plate_loads import PlateSignals
 from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.processing.contacts.stances_off_plates import EVENT_ERROR_S
 from biodyn.processing.gait.events import gait_events, plate_events
-from biodyn.processing.gait.movement_events import kinematic_events, movement_events
+from biodyn.processing.gait.movement_events import foot_excursion_events, movement_events
 from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.orientation import find_world
-from biodyn.processing.signals.plates import plate_wrench, resample_wrench
+from biodyn.processing.signals.plate_wrenches import plate_wrench, resample_wrench
+from biodyn.processing.signals.world_frame import find_world
 
 pytestmark = pytest.mark.real
 
@@ -185,7 +185,7 @@ def test_events_against_those_stored(scenes):
         )
         sources = {
             "plate": plate_events(scene.contacts, frames / scene.rate_hz, 1 / scene.rate_hz),
-            "kinematic, raw": kinematic_events(*points),
+            "kinematic, raw": foot_excursion_events(*points),
             "kinematic, typical bias off": without,
             "merged without the file": merged,
         }

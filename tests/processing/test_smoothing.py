@@ -12,9 +12,9 @@ from biodyn.processing.signals.smoothing.spline import (
     LOWEST_HZ,
     difference_eigenvalues,
     residual_degrees_of_freedom,
-    smoothing_spline,
+    smooth_by_spline,
+    smoothing_parameter_of_cutoff,
     spline_residual,
-    stiffness_of_cutoff,
 )
 from biodyn.settings import settings_from
 
@@ -67,7 +67,7 @@ def test_the_cut_off_follows_the_noise() -> None:
     truth = walking_paths(10)
     rng = np.random.default_rng(3)
     chosen = [
-        smoothing_spline(truth + rng.normal(scale=sd, size=truth.shape), RATE_HZ, 6.0, 4).cutoff_hz
+        smooth_by_spline(truth + rng.normal(scale=sd, size=truth.shape), RATE_HZ, 6.0, 4).cutoff_hz
         for sd in (0.0003, 0.001, 0.003, 0.01)
     ]
     assert chosen == sorted(chosen, reverse=True)
@@ -98,7 +98,7 @@ def test_the_choice_of_the_spline_does_not_depend_on_the_laboratory_s_axes() -> 
 
     noisy = walking_paths(2) + np.random.default_rng(5).normal(scale=NOISE_M, size=(300, 2, 3))
     R = Rotation.from_rotvec([0.3, -1.1, 0.7]).as_matrix()
-    turned, straight = (smoothing_spline(p, RATE_HZ, 6.0, 4).values for p in (noisy @ R.T, noisy))
+    turned, straight = (smooth_by_spline(p, RATE_HZ, 6.0, 4).values for p in (noisy @ R.T, noisy))
     np.testing.assert_allclose(turned, straight @ R.T, atol=1e-9)
 
 
@@ -106,7 +106,7 @@ def test_the_choice_of_the_spline_does_not_depend_on_the_laboratory_s_axes() -> 
 @pytest.mark.parametrize("hz", [2.0, 6.0, 20.0])
 def test_the_spline_is_the_minimum_and_its_freedom_is_counted(m: int, hz: float) -> None:
     count = 150
-    lam = stiffness_of_cutoff(hz, RATE_HZ, m)
+    lam = smoothing_parameter_of_cutoff(hz, RATE_HZ, m)
     D = np.diff(np.eye(count), m, axis=0)
     H = np.linalg.inv(np.eye(count) + lam * D.T @ D)
     y = np.random.default_rng(6).normal(size=(count, 2))
@@ -120,5 +120,5 @@ def test_the_spline_is_the_minimum_and_its_freedom_is_counted(m: int, hz: float)
 def test_the_cut_off_of_a_spline_lets_root_half_through() -> None:
     t = np.arange(2000) / RATE_HZ
     wave = np.sin(2 * np.pi * 5.0 * t)
-    left = (wave - spline_residual(wave, stiffness_of_cutoff(5.0, RATE_HZ, 3), 3))[500:1500]
+    left = (wave - spline_residual(wave, smoothing_parameter_of_cutoff(5.0, RATE_HZ, 3), 3))[500:1500]
     assert np.sqrt(2) * left.std() == pytest.approx(np.sqrt(0.5), rel=1e-3)

@@ -10,13 +10,13 @@ import pytest
 from support.synthetic import skeleton_model
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.model.body_model import SubjectModel, with_freed
-from biodyn.model.observability import STEADY_LEVER_M, poorly_determined
-from biodyn.processing.kinematics.visibility import bridge_prior, include_jumps
+from biodyn.model.body_model import SubjectModel, with_freed_rotations
+from biodyn.model.observability import STEADY_LEVER_M, poorly_determined_frames
+from biodyn.processing.kinematics.visibility import add_jump_frames, bridge_prior
 from biodyn.recording import Recording
 from biodyn.rigid_body import body_poses, inverse_kinematics
-from biodyn.trial.files import TrialFiles, read_files
 from biodyn.trial.run import analyse_trial
+from biodyn.trial.trial_files import TrialFiles, read_files
 
 RATE_HZ = 100.0
 
@@ -30,7 +30,7 @@ def test_badly_seen_is_what_other_postures_show_well() -> None:
     lever[:, hinge] = 0.05  # short in every posture: nothing better to go by
     lever[40:50, other] = 0.08  # half, but long enough
     lever[40:50, arm] = 0.05  # not of a leg
-    bad = poorly_determined(model, lever)
+    bad = poorly_determined_frames(model, lever)
     assert bad[40:50, hip].all()
     assert bad.sum() == 10
 
@@ -42,11 +42,11 @@ def test_a_leap_and_what_lies_behind_it_belongs_to_the_bad_frames() -> None:
     q[45:55, model.coordinates[column].q_index] = 0.7  # 40 degrees within a frame, and back
     bad = np.zeros((100, len(model.coordinates)), dtype=bool)
     bad[40:44, column] = True
-    found = include_jumps(model, q, bad, RATE_HZ)
+    found = add_jump_frames(model, q, bad, RATE_HZ)
     assert found[40:56, column].all()
     assert not found[:38, column].any()
     assert not found[58:, column].any()
-    assert not include_jumps(model, q, np.zeros_like(bad), RATE_HZ).any()
+    assert not add_jump_frames(model, q, np.zeros_like(bad), RATE_HZ).any()
 
 
 def test_the_bridge_over_bad_frames_is_smooth_and_leaves_the_others() -> None:
@@ -118,12 +118,12 @@ def turned_shank(model: SubjectModel, angle: float) -> np.ndarray:
 
 def test_the_option_frees_the_shank_alone_and_holds_it_weakly() -> None:
     hinge = skeleton_model()
-    model = with_freed(hinge, "knee_rotation")
+    model = with_freed_rotations(hinge, "knee_rotation")
     assert {c.name for c in model.coordinates} - {c.name for c in hinge.coordinates} == {
         "knee_rotation_r",
         "knee_rotation_l",
     }
-    assert with_freed(hinge, "nothing") is hinge
+    assert with_freed_rotations(hinge, "nothing") is hinge
     pulls = model.prior_weights()
     at = [model.coordinate(f"knee_rotation_{side}").v_index for side in "rl"]
     assert np.flatnonzero(pulls).tolist() == sorted(at)
@@ -133,7 +133,7 @@ def test_the_option_frees_the_shank_alone_and_holds_it_weakly() -> None:
 
 
 def test_internal_rotation_of_either_shank_is_positive() -> None:
-    model = with_freed(skeleton_model(), "knee_rotation")
+    model = with_freed_rotations(skeleton_model(), "knee_rotation")
     for side, inward in (("r", 1.0), ("l", -1.0)):
         q = model.static_configuration(np.eye(3), np.zeros(3))
         q[model.coordinate(f"knee_rotation_{side}").q_index] += 0.2
@@ -144,7 +144,7 @@ def test_internal_rotation_of_either_shank_is_positive() -> None:
 
 
 def test_the_fit_finds_a_turned_shank_but_for_what_holds_it() -> None:
-    model = with_freed(skeleton_model(), "knee_rotation")
+    model = with_freed_rotations(skeleton_model(), "knee_rotation")
     extra = tuple(
         replace(m, label=f"{m.label}{i}", p_BM=np.array(place))
         for m in model.markers

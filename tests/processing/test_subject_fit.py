@@ -10,17 +10,17 @@ from simulator.wearing import Scatter, Worn
 from support.people import JOINTS, RATE_HZ, errors_m, person_of, scaling_of
 from support.sessions import Laboratory
 
-from biodyn.model.body_model import StaticFigure, with_locked
+from biodyn.model.body_model import StaticFigure, with_locked_coordinate
 from biodyn.model.observability import marker_jacobian
-from biodyn.processing.calibration.subject_fit.fit import _Problem, fit_subject
-from biodyn.processing.calibration.subject_fit.result import fit_notes
+from biodyn.processing.calibration.subject_fit.fit_result import subject_fit_findings
+from biodyn.processing.calibration.subject_fit.subject_model_fit import _FitProblem, fit_subject
 from biodyn.processing.calibration.subject_fit.unknowns import (
     CalibrationTrial,
-    fit_unknowns,
+    define_unknowns,
     joint_jacobian,
     load_priors,
-    marker_place,
-    marker_placement,
+    marker_placement_effect,
+    marker_position_derivative,
     model_poses,
 )
 from biodyn.recording import Markers
@@ -48,16 +48,18 @@ def test_the_derivatives_are_those_of_the_model_made_again(sets) -> None:
     scaling = scaling_of(person)
     model, _ = scaling.model()
     priors = load_priors()
-    unknowns = fit_unknowns(model, frozenset(), priors)
-    problem = _Problem(model, unknowns, scaling, priors, marker_placement(unknowns, model, scaling, priors.placement_m))
+    unknowns = define_unknowns(model, frozenset(), priors)
+    problem = _FitProblem(
+        model, unknowns, scaling, priors, marker_placement_effect(unknowns, model, scaling, priors.placement_m)
+    )
     q = np.tile(model.static_configuration(np.eye(3), np.zeros(3)), (3, 1))
     for i, c in enumerate(model.coordinates):
         q[:, c.q_index] += np.array([0.1, 0.4, -0.2]) * (1.0 + 0.1 * i)
     at = model_poses(model, q)
     J = np.zeros((3, len(model.markers), 3, unknowns.count))
-    J[..., : unknowns.of_joints] = joint_jacobian(model, unknowns, q, at)
+    J[..., : unknowns.joint_unknown_count] = joint_jacobian(model, unknowns, q, at)
     for i, marker in enumerate(model.markers):
-        place, placed = marker_place(marker, unknowns, at)
+        place, placed = marker_position_derivative(marker, unknowns, at)
         J[:, i][..., place] = placed
     J = J.reshape(3, -1, unknowns.count)
     own = marker_jacobian(model, q).reshape(3, J.shape[1], -1)
@@ -85,7 +87,7 @@ def test_markers_well_placed_on_bones_leave_the_static_trial_as_it_is() -> None:
     for centre in found.centres:
         assert np.linalg.norm(centre.shift_m) < 5e-4, centre.segment
     assert found.rms_after_m < 5e-4
-    assert not fit_notes(found, model.uncertain_turns)
+    assert not subject_fit_findings(found, model.uncertain_turns)
 
 
 def test_the_walk_finds_bones_that_the_static_trial_misses() -> None:
@@ -142,7 +144,9 @@ def test_a_misplaced_wand_moves_knee_and_axis_together() -> None:
     scaling = scaling_of(person_of(7, *LOWER, NOBODY))
     model, _ = scaling.model()
     priors = load_priors()
-    unknowns = marker_placement(fit_unknowns(model, frozenset(), priors), model, scaling, priors.placement_m).unknowns
+    unknowns = marker_placement_effect(
+        define_unknowns(model, frozenset(), priors), model, scaling, priors.placement_m
+    ).unknowns
     i, j = unknowns.centres["tibia_r"], unknowns.turns["femur_r"]
     correlation = unknowns.covariance[i, j] / (unknowns.sd[i] * unknowns.sd[j])
     assert abs(correlation) > 0.7
@@ -155,7 +159,7 @@ def test_a_marker_that_was_moved_after_the_static_trial_is_named() -> None:
     at = person.labels.index("RTIB")
     moved[:, at, 1] += 0.03
     model, found = fitted(person, Markers(person.labels, moved, RATE_HZ))
-    notes = fit_notes(found, model.uncertain_turns)
+    notes = subject_fit_findings(found, model.uncertain_turns)
     assert {note.about for note in notes if note.code == "marker-off-place"} == {"RTIB"}
 
 
@@ -181,7 +185,7 @@ def test_a_joint_that_the_static_trial_shows_is_kept() -> None:
     scaling = scaling_of(person)
     model, _ = scaling.model()
     stubborn = SimpleNamespace(
-        model=lambda **given: (with_locked(scaling.model(**given)[0], "knee_angle_l"), []),
+        model=lambda **given: (with_locked_coordinate(scaling.model(**given)[0], "knee_angle_l"), []),
         landmark_markers=scaling.landmark_markers,
         poses=scaling.poses,
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from biodyn.processing.dynamics.solve import express_in_three_point_axes
+from biodyn.processing.dynamics.inverse_dynamics import express_in_three_point_axes
 from biodyn.recording import Markers
 
 _END, _WAND = "RKNE", "RTHI"

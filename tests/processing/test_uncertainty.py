@@ -19,10 +19,10 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import TableError
 from biodyn.model.body_model import SubjectModel, with_misplaced_centre
-from biodyn.model.observability import poorly_determined, sensitivity_by_frame
+from biodyn.model.observability import poorly_determined_frames, sensitivity_by_frame
 from biodyn.processing.calibration.subject_fit.unknowns import load_priors
-from biodyn.processing.dynamics.solve import solve_dynamics
-from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.dynamics.inverse_dynamics import solve_dynamics
+from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.filtering import butterworth_lowpass, estimate_noise
 from biodyn.recording import Markers
 from biodyn.rigid_body import (
@@ -35,20 +35,33 @@ from biodyn.rigid_body import (
 )
 from biodyn.rigid_body.kinematics import StickFigure
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.bands import BLOCK_FRAMES, SOURCES, frame_blocks, joint_rows, torque_uncertainty
-from biodyn.uncertainty.error_sources import Fitted, Frames, filter_bias, fit_gradient
-from biodyn.uncertainty.inputs import PAIRS, TrialInputs, filter_gain, filtered_noise, load_magnitudes, stride_movement
-from biodyn.uncertainty.parameter_sensitivities import largest_extent
-from biodyn.uncertainty.responses import (
+from biodyn.uncertainty.error_sources import MarkerTree, MotionFrames, filter_bias, fit_gradient
+from biodyn.uncertainty.fit_responses import (
     SmoothedResponse,
+    append_power_rows,
     central_differences,
     cross_motion_matrix,
-    fit_of,
     fit_response,
-    held_coordinates,
-    marker_places,
+    frame_fit_response,
+    model_marker_positions,
+    regularised_coordinates,
     torque_response,
-    with_power_rows,
+)
+from biodyn.uncertainty.parameter_sensitivities import largest_principal_sd
+from biodyn.uncertainty.propagation_inputs import (
+    PAIRS,
+    TrialInputs,
+    filter_gain,
+    filtered_noise_moments,
+    load_magnitudes,
+    stride_movement_moments,
+)
+from biodyn.uncertainty.torque_bands import (
+    BLOCK_FRAMES,
+    SOURCES,
+    frame_blocks,
+    joint_coordinate_matrix,
+    torque_uncertainty,
 )
 
 _SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
@@ -85,14 +98,14 @@ def repeated(analysis: TrialAnalysis) -> Callable[[str], tuple[FloatArray, Float
             fit = repeated_fit(inputs, one)
             torques.append(repeated_torques(inputs, one, fit))
             mb = fit.model.multibody
-            points.append(StickFigure.from_posture(mb).points_at(mb, fit.motion.q[frames]))
+            points.append(StickFigure.from_posture(mb).points_in_configuration(mb, fit.motion.q[frames]))
         return np.stack(torques), np.stack(points)
 
     return of
 
 
 def test_filtered_noise_of_a_filter_that_does_nothing_is_the_noise() -> None:
-    moments = filtered_noise(np.ones((80, 3), dtype=bool), 100.0, 0.0, 4)
+    moments = filtered_noise_moments(np.ones((80, 3), dtype=bool), 100.0, 0.0, 4)
     assert moments.shape == (80, 1, 6)  # one for all markers that are seen throughout
     np.testing.assert_allclose(
         moments[..., PAIRS.index((0, 0))], 1.0, rtol=1e-9
@@ -103,7 +116,7 @@ def test_filtered_noise_agrees_with_drawn_noise() -> None:
     rng = np.random.default_rng(3)
     noise = butterworth_lowpass(rng.normal(size=(150, 4000)), 100.0, 6.0, 4)
     speed, _ = central_differences(noise, 100.0)
-    moments = filtered_noise(np.ones((150, 1), dtype=bool), 100.0, 6.0, 4)[:, 0]
+    moments = filtered_noise_moments(np.ones((150, 1), dtype=bool), 100.0, 6.0, 4)[:, 0]
     middle = slice(40, 110)
     # 4000 draws give variances to 2 %
     for values, pair in ((noise, (0, 0)), (speed, (1, 1))):
@@ -117,8 +130,8 @@ def test_noise_beside_a_gap_is_that_of_its_own_stretch() -> None:
     """The filter takes every stretch by itself, and leaves one alone that is shorter than a period of its cut-off."""
     seen = np.ones((150, 2), dtype=bool)
     seen[100:140, 1] = False
-    moments = filtered_noise(seen, 100.0, 6.0, 4)
-    whole, short = (filtered_noise(np.ones((n, 1), dtype=bool), 100.0, 6.0, 4)[:, 0] for n in (100, 10))
+    moments = filtered_noise_moments(seen, 100.0, 6.0, 4)
+    whole, short = (filtered_noise_moments(np.ones((n, 1), dtype=bool), 100.0, 6.0, 4)[:, 0] for n in (100, 10))
     np.testing.assert_array_equal(moments[:100, 1], whole)
     np.testing.assert_array_equal(moments[140:, 1], short)
     assert np.all(moments[100:140, 1] == 0.0)
@@ -130,7 +143,7 @@ def test_noise_beside_a_gap_is_that_of_its_own_stretch() -> None:
 @pytest.mark.parametrize("frames", [1, 2, 3, 5, 6])
 def test_noise_of_a_marker_that_is_seen_for_moments(frames: int) -> None:
     """A spline of few samples has a lower degree; one sample has no derivatives."""
-    moments = filtered_noise(np.ones((frames, 1), dtype=bool), 100.0, 6.0, 4)[:, 0]
+    moments = filtered_noise_moments(np.ones((frames, 1), dtype=bool), 100.0, 6.0, 4)[:, 0]
     np.testing.assert_allclose(moments[:, PAIRS.index((0, 0))], 1.0, rtol=1e-9)
     moving = moments[:, [PAIRS.index((1, 1)), PAIRS.index((2, 2))]].max(axis=0)
     assert list(moving > 0.0) == [frames > 1, frames > 2]
@@ -145,7 +158,7 @@ def test_the_filter_gain_is_that_of_the_filter() -> None:
 
 
 def test_stride_movement_keeps_its_variance_at_low_frequencies() -> None:
-    moments = stride_movement((0.25, 0.75), 1.0, 100.0, 0.0, 4)
+    moments = stride_movement_moments((0.25, 0.75), 1.0, 100.0, 0.0, 4)
     assert moments[0] == pytest.approx(1.0)
     assert moments[PAIRS.index((1, 1))] == pytest.approx(0.75 * (2 * np.pi) ** 2)
 
@@ -179,7 +192,7 @@ def test_the_fit_answers_to_a_moved_marker_as_it_says(analysis: TrialAnalysis, s
     assert inputs is not None
     # beside frames that are regularised the curve through their neighbours answers too
     lever = sensitivity_by_frame(inputs.model, inputs.fit.motion.q, np.isfinite(inputs.fit.marker_error), 1)
-    regularised_shares = poorly_determined(inputs.model, lever).any(axis=1)
+    regularised_shares = poorly_determined_frames(inputs.model, lever).any(axis=1)
     free = ~binary_dilation(regularised_shares, iterations=9)
     at = np.flatnonzero(analysis.fit.reliable & free)[:1]
     assert len(at)
@@ -206,9 +219,9 @@ def test_a_steadied_rotation_answers_as_the_curve_through_its_neighbours(analysi
     motion, model = inputs.fit.motion, inputs.model
     seen = np.isfinite(inputs.fit.marker_error)
     weights, seen_at = np.where(seen, inputs.marker_weights(seen), 0.0), inputs.fitted(inputs.markers)
-    held, stretches = held_coordinates(model, motion.q, seen.astype(np.float64), 0, inputs.rate_hz)
+    held, stretches = regularised_coordinates(model, motion.q, seen.astype(np.float64), 0, inputs.rate_hz)
     assert stretches
-    every = Frames(
+    every = MotionFrames(
         inputs=inputs,
         at=np.arange(len(motion.q)),
         rows=np.zeros(0, dtype=np.int64),
@@ -220,7 +233,7 @@ def test_a_steadied_rotation_answers_as_the_curve_through_its_neighbours(analysi
         weights=weights,
         held=held,
     )
-    smoothed = SmoothedResponse.of(stretches, lambda at: (fit_of(every).by_markers[at], {}))
+    smoothed = SmoothedResponse.of(stretches, lambda at: (frame_fit_response(every).by_markers[at], {}))
     name = next(c.body for c in model.coordinates if c.v_index == stretches[0].place)
     marker = next(i for i, m in enumerate(model.markers) if m.body == name)
     step = 1e-4 * np.array([0.6, -0.64, 0.48])
@@ -231,7 +244,9 @@ def test_a_steadied_rotation_answers_as_the_curve_through_its_neighbours(analysi
     column = next(c.q_index for c in model.coordinates if c.v_index == place)
     hidden = np.concatenate([np.arange(one.first, one.stop) for one in stretches if one.place == place])
     found = (again.motion.q - motion.q)[hidden, column]
-    told, alone = (fit_of(every, smoothed=one).by_markers[hidden, place, :, marker] @ step for one in (smoothed, None))
+    told, alone = (
+        frame_fit_response(every, smoothed=one).by_markers[hidden, place, :, marker] @ step for one in (smoothed, None)
+    )
     # the curve is a monotone cubic, taken as straight, and the frames beside it are taken half by half
     error, without = (np.sqrt(np.mean((one - found) ** 2)) for one in (told, alone))
     assert error < 0.15 * np.sqrt(np.mean(found**2))
@@ -243,7 +258,9 @@ def test_a_misplaced_centre_leaves_the_standing_markers_where_they_are(analysis:
     root = model.bodies[0]
     body = next(part for part in model.moving_segments if part.definition.side)
     moved = with_misplaced_centre(model, body.definition.name, np.array([0.02, -0.01, 0.015]))
-    places = [marker_places(one, one.static_configuration(root.R_PB, root.p_PB)[None])[0] for one in (model, moved)]
+    places = [
+        model_marker_positions(one, one.static_configuration(root.R_PB, root.p_PB)[None])[0] for one in (model, moved)
+    ]
     carried = [m.body for m in model.markers]
     own = [i for i, name in enumerate(carried) if name in (root.definition.name, body.definition.name)]
     # Coordinates without a principal axis stay at zero, so only segments up to the first of them keep their place exactly.
@@ -260,11 +277,11 @@ def test_a_moved_centre_pulls_only_where_something_moved(analysis: TrialAnalysis
     weights, held = np.isfinite(seen_at[..., 0]).astype(np.float64), np.zeros(motion.v[at].shape)
     rows = np.array([c.v_index for c in inputs.model.coordinates])
     state = motion.q[at], motion.v[at], motion.vdot[at], inputs.dynamics.foot_wrenches[at]
-    frames = Frames(inputs, at, rows, *state, seen_at, weights, held)
-    own = Fitted.of(inputs.model)
-    other = Fitted.of(with_misplaced_centre(inputs.model, body, np.array([1e-3, 0.0, 0.0])))
+    frames = MotionFrames(inputs, at, rows, *state, seen_at, weights, held)
+    own = MarkerTree.of(inputs.model)
+    other = MarkerTree.of(with_misplaced_centre(inputs.model, body, np.array([1e-3, 0.0, 0.0])))
     some = own.changed_links(other)
-    assert 0 < len(some) < len(own.carrying)
+    assert 0 < len(some) < len(own.marker_links)
     assert own.changed_links(own) == ()
     whole = fit_gradient(frames, other) - fit_gradient(frames, own)
     part = fit_gradient(frames, other, some) - fit_gradient(frames, own, some)
@@ -320,18 +337,18 @@ def test_powers_change_with_the_motion_as_their_bands_say(analysis: TrialAnalysi
     assert inputs is not None
     model, motion, at = inputs.model, inputs.fit.motion, np.arange(60, 90)
     rows = np.array([c.v_index for c in model.coordinates])
-    links, (_, joints) = inputs.dynamics.foot_wrench_links, joint_rows(model)
+    links, (_, joints) = inputs.dynamics.foot_wrench_links, joint_coordinate_matrix(model)
 
     def powers(q: FloatArray, v: FloatArray, vdot: FloatArray) -> FloatArray:
         tau = inverse_dynamics(model.multibody, q, v, vdot, inputs.dynamics.foot_wrenches[at], links)[:, rows]
         return np.asarray((tau * v[:, rows]) @ joints.T)
 
     q, v, vdot = (part[at].copy() for part in (motion.q, motion.v, motion.vdot))
-    frames = Frames(
+    frames = MotionFrames(
         inputs, at, rows, q, v, vdot, inputs.dynamics.foot_wrenches[at], np.zeros(0), np.zeros(0), np.zeros(0), joints
     )
     tau = inverse_dynamics(model.multibody, q, v, vdot, frames.wrenches, links)[:, rows]
-    G = with_power_rows(torque_response(model.multibody, q, v, vdot, frames.wrenches, links, rows), frames, tau)
+    G = append_power_rows(torque_response(model.multibody, q, v, vdot, frames.wrenches, links, rows), frames, tau)
     coordinate, step = model.coordinate("knee_angle_r"), 1e-5
     for order, part in enumerate((q, v, vdot)):
         place = coordinate.q_index if order == 0 else coordinate.v_index
@@ -564,7 +581,7 @@ def test_points_move_as_their_jacobians_say(analysis: TrialAnalysis) -> None:
     figure, q = StickFigure.from_posture(mb), analysis.fit.motion.q[[100]]
     step = 1e-6
     moved = [
-        (figure.points_at(mb, integrate(mb, q, sign * step * axis[None])))[0]
+        (figure.points_in_configuration(mb, integrate(mb, q, sign * step * axis[None])))[0]
         for axis in np.eye(mb.nv)
         for sign in (1.0, -1.0)
     ]
@@ -606,7 +623,7 @@ def test_places_agree_with_repeated_analyses(
     points = repeated(source)[1]
     apart = points - np.mean(points, axis=0)
     covariance = np.einsum("ntpi,ntpj->tpij", apart, apart) / (len(points) - 1)
-    drawn = largest_extent(covariance)
+    drawn = largest_principal_sd(covariance)
     used = (places.sd_m > 0.001).any(axis=0)
     ratio = np.sqrt(np.nanmean(places.sd_m[:, used] ** 2, axis=0) / np.nanmean(drawn[:, used] ** 2, axis=0))
     # the largest extent of 60 drawn errors is some 5 % too large on average, and known to 9 %

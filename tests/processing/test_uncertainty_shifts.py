@@ -17,7 +17,7 @@ from simulator.repeated_errors import (
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_SIGN
-from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.processing.dynamics.inverse_dynamics import solve_dynamics
 from biodyn.trial.run import analyse_trial
 
 _SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"

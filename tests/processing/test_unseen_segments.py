@@ -10,15 +10,15 @@ from simulator import SimulatedTrial
 from support.synthetic import skeleton_model
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.geometry.rotations import cardan_zxy, from_cardan_zxy, quaternion_from_matrix
-from biodyn.model.body_model import SubjectModel, assemble_model, with_assumed
+from biodyn.geometry.rotations import cardan_zxy, matrices_from_cardan_zxy, quaternion_from_matrix
+from biodyn.model.body_model import SubjectModel, assemble_model, with_assumed_coordinates
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.processing.kinematics.least_squares import with_unseen_motion
 from biodyn.processing.signals.filtering import vector_rms
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.inputs import load_magnitudes
-from biodyn.uncertainty.responses import _assumed_directions, torque_response, unseen_variance
+from biodyn.uncertainty.fit_responses import _assumed_rotation_steps, assumed_motion_variance, torque_response
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
 
 RATE_HZ = 100.0
 LEGS = ("pelvis", "femur", "tibia", "calcn")
@@ -45,7 +45,9 @@ def swaying(model: SubjectModel, heading_rad: np.ndarray) -> np.ndarray:
     time_s = np.arange(len(heading_rad)) / RATE_HZ
     phase = 2.0 * np.pi * time_s / 1.1
     angles = np.stack([0.1 + 0.05 * np.sin(2 * phase), 0.08 * np.sin(phase), 0.15 * np.cos(phase)], axis=1)
-    R = from_cardan_zxy(np.stack([0 * phase, 0 * phase, heading_rad], axis=1)) @ from_cardan_zxy(angles)
+    R = matrices_from_cardan_zxy(np.stack([0 * phase, 0 * phase, heading_rad], axis=1)) @ matrices_from_cardan_zxy(
+        angles
+    )
     q = np.tile(model.multibody.neutral_q(), (len(time_s), 1))
     q[:, 3:7] = [quaternion_from_matrix(one) for one in R]
     for side, sign in (("r", 1.0), ("l", -1.0)):
@@ -59,7 +61,7 @@ def attitude(model: SubjectModel, q: np.ndarray, body: str) -> np.ndarray:
 
 
 def test_the_trunk_stays_upright_over_a_pelvis_that_sways_and_faces_along_the_walk() -> None:
-    model = with_assumed(legs_only(skeleton_model()))
+    model = with_assumed_coordinates(legs_only(skeleton_model()))
     turning = np.linspace(0.0, 1.5, 400)  # 0.4 rad/s
     filled = with_unseen_motion(model, swaying(model, turning), RATE_HZ)
     assert np.ptp(cardan_zxy(attitude(model, filled, "pelvis"))[:, 1]) > 0.15
@@ -75,7 +77,7 @@ def test_the_trunk_stays_upright_over_a_pelvis_that_sways_and_faces_along_the_wa
 
 
 def test_arms_hang_and_swing_against_their_own_leg() -> None:
-    model = with_assumed(legs_only(skeleton_model()))
+    model = with_assumed_coordinates(legs_only(skeleton_model()))
     filled = with_unseen_motion(model, swaying(model, np.zeros(400)), RATE_HZ)
     thigh = {side: cardan_zxy(attitude(model, filled, f"femur_{side}"))[:, 0] for side in "rl"}
     stride = 0.5 * (thigh["r"] - thigh["l"])
@@ -88,8 +90,8 @@ def test_arms_hang_and_swing_against_their_own_leg() -> None:
 
 def test_nothing_that_a_marker_shows_is_changed() -> None:
     whole = skeleton_model()
-    assert with_assumed(whole) is whole
-    model = with_assumed(legs_only(whole))
+    assert with_assumed_coordinates(whole) is whole
+    model = with_assumed_coordinates(legs_only(whole))
     assert not {c.name for c in model.assumed} & {c.name for c in model.coordinates}
     assert model.locked == legs_only(whole).locked
     q = swaying(model, np.zeros(50))
@@ -104,18 +106,18 @@ def test_a_segment_that_carries_a_marked_one_is_not_assumed() -> None:
     """A marker on a carried arm tells something of the trunk: neither is assumed."""
     model = legs_only(skeleton_model())
     arm = next(m for m in skeleton_model().markers if m.body == "humerus_r")
-    names = {c.body for c in with_assumed(replace(model, markers=(*model.markers, arm))).assumed}
+    names = {c.body for c in with_assumed_coordinates(replace(model, markers=(*model.markers, arm))).assumed}
     assert not names & {"torso", "humerus_r"}
     assert {"head", "humerus_l"} <= names
 
 
 def test_an_error_of_the_trunk_turns_the_trunk_alone() -> None:
     """The step of the coordinates for a turn of the trunk leaves head and arms as they are in World."""
-    model = with_assumed(legs_only(skeleton_model()))
+    model = with_assumed_coordinates(legs_only(skeleton_model()))
     q = with_unseen_motion(model, swaying(model, np.zeros(40)), RATE_HZ)
     small = 1e-6
     magnitudes = replace(load_magnitudes(), unseen_rad={"torso": (np.array([0.1, 0.0, 0.0]), np.zeros(3))})
-    ((step, moments),) = _assumed_directions(model, q, magnitudes, 1.0)
+    ((step, moments),) = _assumed_rotation_steps(model, q, magnitudes, 1.0)
     np.testing.assert_allclose(moments, [0.01, 0.0, 0.0, 0.0, 0.0, 0.0])
     turned = q.copy()
     turned[:, 7:] += small * step[:, 6:]  # behind the base one number each in q and in v
@@ -126,14 +128,14 @@ def test_an_error_of_the_trunk_turns_the_trunk_alone() -> None:
 
 def test_a_trunk_that_leans_otherwise_while_standing_is_weight_times_lever() -> None:
     """Without movement the offset of the trunk acts by gravity alone: m g h sin(e) about the hips' axis."""
-    model = with_assumed(legs_only(skeleton_model()))
+    model = with_assumed_coordinates(legs_only(skeleton_model()))
     q = np.tile(with_unseen_motion(model, np.tile(model.multibody.neutral_q(), (5, 1)), RATE_HZ)[:1], (5, 1))
     still = np.zeros((5, model.multibody.nv))
     response = torque_response(
         model.multibody, q, still, still, np.zeros((5, 0, 6)), np.zeros(0, np.int64), np.arange(6)
     )
     magnitudes = replace(load_magnitudes(), unseen_rad={"torso": (np.array([0.05, 0.0, 0.0]), np.zeros(3))})
-    found = np.sqrt(unseen_variance(model, q, response, magnitudes, 1.0))[0]
+    found = np.sqrt(assumed_motion_variance(model, q, response, magnitudes, 1.0))[0]
     R, p = body_poses(model.multibody, q[:1])
     lever = 0.0
     for body in model.bodies:

@@ -16,9 +16,9 @@ from biodyn.checks.files import FileFacts
 from biodyn.cli import app
 from biodyn.errors import InputFileError, ResultError
 from biodyn.io import read
-from biodyn.output.report.check_page import check_page, marker_links, marker_motions, recording_scene
+from biodyn.output.report.check_page import marker_links, marker_motions, recording_scene, render_check_page
 from biodyn.settings import Settings
-from biodyn.trial.inspect import check_file, write_check_page
+from biodyn.trial.inspection import check_file, write_check_page
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_names_cannot_become_markup_and_no_marker_is_no_page(file: FileFacts, tm
     markers = file.recording.markers
     labels = (bad, *markers.labels[1:])
     motion = replace(file.recording.motion, markers=replace(markers, labels=labels))
-    page = check_page(FileFacts(replace(file.recording, motion=motion), Settings(), "auto"), [bad], (), "0")
+    page = render_check_page(FileFacts(replace(file.recording, motion=motion), Settings(), "auto"), [bad], (), "0")
     assert page is not None
     assert bad not in page
     unseen = replace(markers, positions=np.full_like(markers.positions, np.nan))

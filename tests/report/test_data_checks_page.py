@@ -7,9 +7,9 @@ from support.sessions import Laboratory
 
 import biodyn
 from biodyn.checks.registry import checks_of_kind
-from biodyn.output.report.numbers import evidence_words, format_signed
-from biodyn.output.report.sections.verdict import data_check_rows, frames_words
-from biodyn.output.report.trial_page import trial_report
+from biodyn.output.report.formatted_parameters import evidence_text, format_signed
+from biodyn.output.report.sections.verdict import data_check_rows, frame_range_text
+from biodyn.output.report.trial_page import render_trial_report
 from biodyn.trial.result import TrialResult
 from biodyn.variables import variable, variables
 
@@ -51,7 +51,7 @@ def test_a_fault_is_shown_with_value_frames_and_what_to_do(laboratory: Laborator
     (finding,) = row["findings"]
     assert "80.0 kg" in finding["message"]
     assert finding["hint"]
-    page = trial_report(found.view, {})
+    page = render_trial_report(found.view, {})
     start = page.index('<section id="data"')
     section = page[start : page.index("</section>", start)]
     for part in (row["title"], row["value"], finding["hint"]):
@@ -67,7 +67,7 @@ def test_filters_of_an_estimate_are_said_to_prepare_it_and_those_of_a_filter_are
         (result, "These filters only initialise the estimate"),
         (filtered, "Possible causes of a finding: the settings"),
     ):
-        page = trial_report(found.view, {})
+        page = render_trial_report(found.view, {})
         row = next(row for row in page.split("<tr>") if "<b>Filters</b>" in row)
         assert said in row
 
@@ -78,9 +78,9 @@ def test_every_finding_of_a_check_has_a_place_on_the_page() -> None:
 
 
 def test_frames_are_told_with_their_times() -> None:
-    assert frames_words([100, 154], 100.0) == "frames 100–154, 1.00 to 1.54 s"
-    assert frames_words([7, 7], 50.0) == "frame 7, 0.14 s"
-    assert frames_words(None, 100.0) == ""
+    assert frame_range_text([100, 154], 100.0) == "frames 100–154, 1.00 to 1.54 s"
+    assert frame_range_text([7, 7], 50.0) == "frame 7, 0.14 s"
+    assert frame_range_text(None, 100.0) == ""
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_frames_are_told_with_their_times() -> None:
     ],
 )
 def test_evidence_has_units(name: str, value: float, words: str) -> None:
-    assert evidence_words(name, value) == words
+    assert evidence_text(name, value) == words
 
 
 def test_every_variable_of_the_cycle_table_has_a_proper_name(result: TrialResult) -> None:
@@ -111,7 +111,7 @@ def test_shown_signs_of_joint_axes_and_coordinates_agree(result: TrialResult) ->
 
     def shown(name: str, side: str) -> list[float]:
         own = cycles[(cycles["side"] == side) & (cycles["variable"] == name)]["value"]
-        return list(variable(name).clinical(side) * own.dropna())
+        return list(variable(name).clinical_factor(side) * own.dropna())
 
     pairs = {
         "hip_jcs_moment_x": "hip_adduction_moment",

@@ -29,10 +29,10 @@ from biodyn.output.figures.description import (
     Strip,
     Text,
 )
-from biodyn.output.figures.drawing import SMALL_WIDTH, TICK_GAP, layout, small_place
-from biodyn.output.figures.matplotlib_backend import draw
+from biodyn.output.figures.drawing import SMALL_WIDTH, TICK_GAP, lay_out_figure, small_panel_box
+from biodyn.output.figures.matplotlib_backend import draw_with_matplotlib
 from biodyn.output.figures.png import render_png
-from biodyn.output.figures.style import DASHED, SMALL, WIDTH, WIDTH_IN, color, shades, words_width
+from biodyn.output.figures.style import DASHED, SMALL, WIDTH, WIDTH_IN, color, ordered_level_colors, text_width
 from biodyn.output.figures.svg import render_svg
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -98,7 +98,7 @@ FIGURE = Figure(
 
 @pytest.fixture(scope="module")
 def drawing() -> matplotlib.figure.Figure:
-    drawn = draw(FIGURE)
+    drawn = draw_with_matplotlib(FIGURE)
     drawn.canvas.draw()
     return drawn
 
@@ -199,7 +199,7 @@ def test_both_have_the_same_legend(drawing: matplotlib.figure.Figure, page: Elem
 def test_the_picture_shows_every_colour_in_its_panel() -> None:
     picture = np.asarray(Image.open(io.BytesIO(render_png(FIGURE, 150))).convert("RGB")).astype(float) / 255.0
     scale = picture.shape[1] / FIGURE.width
-    for place in layout(FIGURE).places:
+    for place in lay_out_figure(FIGURE).places:
         box = [round(edge * scale) for edge in (place.top, place.below, place.left, place.right)]
         inside = picture[box[0] : box[1], box[2] : box[3]].reshape(-1, 3)
         used = {layer.color for layer in place.panel.layers if getattr(layer, "opacity", 1.0) == 1.0}
@@ -214,15 +214,15 @@ def test_what_goes_beyond_the_axes_is_cut_off(page: ElementTree.Element) -> None
     tall = Panel("T", Axis("s"), Axis("deg", limits=(0.0, 1.0)), (Line(_X, 100.0 * _X, "x"),))
     (panel,) = panels_of(ElementTree.fromstring(render_svg(Figure("t", (tall,)))))
     (window,) = panel.findall(f"{_SVG}svg")
-    (place,) = layout(Figure("t", (tall,))).places
+    (place,) = lay_out_figure(Figure("t", (tall,))).places
     assert window.get("viewBox") == " ".join(
         str(round(10 * v)) for v in (place.left, place.top, place.width, place.height)
     )
-    assert draw(Figure("t", (tall,))).axes[0].get_ylim() == (0.0, 1.0)
+    assert draw_with_matplotlib(Figure("t", (tall,))).axes[0].get_ylim() == (0.0, 1.0)
 
 
 def test_the_scale_is_the_same_both_ways_where_it_must() -> None:
-    (place,) = layout(Figure("plan", (PLAN,), columns=1)).places
+    (place,) = lay_out_figure(Figure("plan", (PLAN,), columns=1)).places
     across, up = place.xlim[1] - place.xlim[0], place.ylim[1] - place.ylim[0]
     assert across / place.width == pytest.approx(up / place.height)
 
@@ -254,7 +254,7 @@ def test_numbers_are_whole_units() -> None:
 
 
 def test_words_are_as_wide_as_they_are_drawn_at_most() -> None:
-    figure = draw(Figure("t", ()))
+    figure = draw_with_matplotlib(Figure("t", ()))
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
     for words in (
         "Ankle plantarflexion moment, right",
@@ -265,22 +265,22 @@ def test_words_are_as_wide_as_they_are_drawn_at_most() -> None:
         for bold in (False, True):
             text = figure.text(0.1, 0.5, words, fontsize=40, fontweight="bold" if bold else "normal")
             drawn = text.get_window_extent(renderer).width * 72.0 / figure.dpi
-            assert 0.98 <= words_width(words, 40.0, bold) / drawn < 1.2
+            assert 0.98 <= text_width(words, 40.0, bold) / drawn < 1.2
 
 
 def test_shades_are_as_many_as_levels() -> None:
     for count in (1, 2, 5, 9, 12):
-        assert len(shades(count)) == count
-    assert len(set(shades(9))) == 9
+        assert len(ordered_level_colors(count)) == count
+    assert len(set(ordered_level_colors(9))) == 9
 
 
 def test_lines_of_a_headed_legend_begin_at_the_same_place() -> None:
     many = ("hip centre", tuple(Key(f"a level with a long name, {i}", "z") for i in range(8)))
     figure = Figure("t", (replace(EMPTY, legend=many),), columns=1)
-    rows = layout(figure).rows
+    rows = lay_out_figure(figure).rows
     assert len(rows) > 1
     assert len({row.keys[0][1] for row in rows}) == 1
-    drawn = draw(figure)
+    drawn = draw_with_matplotlib(figure)
     drawn.canvas.draw()
     lefts = [legend.get_window_extent().x0 for legend in drawn.legends]
     assert np.ptp(lefts) < 1.0
@@ -290,8 +290,8 @@ def test_lines_of_a_headed_legend_begin_at_the_same_place() -> None:
 def test_small_panels_have_two_ticks_or_more(size: float) -> None:
     """A zero alone tells no scale: of values between -8.7 and 8.7 steps of ten reach no other tick."""
     panel = Panel("Lateral flexion", Axis("%"), Axis("degrees", holds=(0.0,)), (Line(_X, size * np.sin(_X), "right"),))
-    low, high = small_place(panel).ylim
-    values = [value for value, _ in small_place(panel).yticks]
+    low, high = small_panel_box(panel).ylim
+    values = [value for value, _ in small_panel_box(panel).yticks]
     assert len(values) > 1
     assert low <= min(values)
     assert max(values) <= high
@@ -301,8 +301,8 @@ def test_small_panels_have_two_ticks_or_more(size: float) -> None:
 def test_ticks_of_small_panels_have_room_beside_the_plot(size: float) -> None:
     """Numbers of many digits are cut at the panel's edge and read as others: "0.0050" as "050"."""
     panel = Panel("Power", Axis("%"), Axis("W/kg", holds=(0.0,)), (Line(_X, size * np.sin(_X), "right"),))
-    place = small_place(panel)
+    place = small_panel_box(panel)
     assert place.yticks
     for _, words in place.yticks:
-        assert words_width(words, SMALL) <= place.left - TICK_GAP
+        assert text_width(words, SMALL) <= place.left - TICK_GAP
     assert place.right < SMALL_WIDTH

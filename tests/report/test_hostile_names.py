@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from biodyn.output.report.sections.curves import scene
+from biodyn.output.report.sections.curves import scene_section
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.trial.export.sheets import mat_file
 from biodyn.trial.result import TrialResult
@@ -39,7 +39,7 @@ def hostile(walk_result: TrialResult) -> TrialPage:
 
 
 def test_the_scene_gives_them_back_as_they_are(hostile: TrialPage) -> None:
-    found = scene(hostile)
+    found = scene_section(hostile)
     assert found is not None
     text = str(found["scene_json"])
     assert not re.search("[<>&]", text)  # nothing ends the element, nothing begins another

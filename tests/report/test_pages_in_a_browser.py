@@ -14,7 +14,7 @@ from support.standards import Point, points
 
 from biodyn.study import run_session
 from biodyn.trial.differences import compare
-from biodyn.trial.inspect import write_check_page
+from biodyn.trial.inspection import write_check_page
 
 pytestmark = pytest.mark.slow
 SAMPLES = Path(__file__).parents[2] / "sample_data"

@@ -17,13 +17,21 @@ from biodyn.cli import app
 from biodyn.errors import ResultError, SettingsError
 from biodyn.output.figures.description import Axis, Figure, Line, Panel
 from biodyn.output.figures.trial import TrialView
-from biodyn.output.report.paper import Paper, PaperHead, is_own_paper, paper_format, read_head, set_pages, trial_paper
+from biodyn.output.report.pdf_report import (
+    Letterhead,
+    PdfWriter,
+    chosen_letterhead,
+    is_biodyn_pdf,
+    read_letterhead,
+    trial_pdf,
+    typeset_pages,
+)
 from biodyn.trial.result import TrialResult
 
 pypdf = pytest.importorskip("pypdf", reason="pip install 'biodyn[test]'")
 pytest.importorskip("fpdf", reason="pip install 'biodyn[pdf]'")
 
-_HEAD = PaperHead(
+_HEAD = Letterhead(
     "Laboratory {{ 7*7 }} <b>North</b>",
     "Street $x_1$ 1",
     '=HYPERLINK("x")',
@@ -67,13 +75,13 @@ def hostile(walk_result: TrialResult) -> list[Any]:
         diagnostics=[note] * 150,  # more than four pages hold
     )
     no_curves = {**view.tables, "gait_cycles": view.tables["gait_cycles"].iloc[:0]}
-    return _pages(trial_paper(dataclasses.replace(view, tables=no_curves), _HEAD))
+    return _pages(trial_pdf(dataclasses.replace(view, tables=no_curves), _HEAD))
 
 
 @pytest.fixture(scope="module")
 def walk_pdf(walk_result: TrialResult) -> bytes:
     """The report of a walk as it is."""
-    return trial_paper(walk_result.view)
+    return trial_pdf(walk_result.view)
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +157,7 @@ def test_curves_keep_to_their_grid_where_the_body_has_no_loads(walk_result: Tria
     table = walk_result.view.tables["gait_cycles"]
     motion = table[~table["variable"].astype(str).str.contains("moment|power|force")]
     view = dataclasses.replace(walk_result.view, tables={**walk_result.view.tables, "gait_cycles": motion})
-    page = _pages(trial_paper(view))[1]
+    page = _pages(trial_pdf(view))[1]
     assert "Kneeflexion" in _words(page)
     assert "Kneeextensionmoment" not in _words(page)
     assert max(x for x, _ in _strokes(page)) < 841.89 - 20
@@ -169,23 +177,23 @@ def test_a_wrong_head_is_refused(tmp_path: Path, text: str, told: str) -> None:
     file = tmp_path / "head.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SettingsError, match=told):
-        read_head(file)
+        read_letterhead(file)
 
 
 def test_a_pdf_is_refused_in_a_sentence_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biodyn.output.report.paper.find_spec", lambda name: None)
+    monkeypatch.setattr("biodyn.output.report.pdf_report.find_spec", lambda name: None)
     with pytest.raises(ResultError, match="fpdf2"):
-        paper_format(True, None)
-    assert paper_format(False, None) is None
+        chosen_letterhead(True, None)
+    assert chosen_letterhead(False, None) is None
 
 
 def test_only_its_own_pdf_is_known_as_such(tmp_path: Path, walk_pdf: bytes) -> None:
     own, other = tmp_path / "own.pdf", tmp_path / "other.pdf"
     own.write_bytes(walk_pdf)
     other.write_bytes(b"%PDF-1.3 /Creator (somebody)")
-    assert is_own_paper(own)
-    assert not is_own_paper(other)
-    assert not is_own_paper(tmp_path / "none.pdf")
+    assert is_biodyn_pdf(own)
+    assert not is_biodyn_pdf(other)
+    assert not is_biodyn_pdf(tmp_path / "none.pdf")
 
 
 @pytest.mark.slow
@@ -205,13 +213,13 @@ def test_on_the_command_line(walk_result: TrialResult, tmp_path: Path, blank_fig
 
 
 def test_where_nothing_fits_there_are_more_pages_and_nothing_is_cut() -> None:
-    def write(paper: Paper) -> bool:
+    def write(paper: PdfWriter) -> bool:
         paper.page()
         for number in range(60):
-            paper.paragraph(f"sentence {number} of those that must be told. " * 12)
+            paper.write_paragraph(f"sentence {number} of those that must be told. " * 12)
         return paper.count <= 1
 
-    pages = _pages(set_pages("title", "foot", PaperHead(), write))
+    pages = _pages(typeset_pages("title", "foot", Letterhead(), write))
     text = "".join(map(_words, pages))
     assert len(pages) > 1
     assert all(f"sentence{number}ofthose" in text for number in range(60))
@@ -220,22 +228,22 @@ def test_where_nothing_fits_there_are_more_pages_and_nothing_is_cut() -> None:
 def test_a_figure_is_not_squeezed_into_the_end_of_a_page() -> None:
     panel = Panel("Curve", Axis(), Axis("degrees"), (Line(np.arange(3.0), np.arange(3.0), "ink"),))
 
-    def write(paper: Paper) -> bool:
+    def write(paper: PdfWriter) -> bool:
         paper.page()
         while paper.rest > 30.0:
-            paper.paragraph("a line")
+            paper.write_paragraph("a line")
         paper.figure(Figure("One", (panel,)), 100.0)
         return True
 
-    pages = _pages(set_pages("title", "foot", PaperHead(), write))
+    pages = _pages(typeset_pages("title", "foot", Letterhead(), write))
     assert len(pages) == 2
     assert "Curve" in _words(pages[1])
 
 
 def test_a_narrow_column_has_room_for_its_number() -> None:
-    def write(paper: Paper) -> bool:
+    def write(paper: PdfWriter) -> bool:
         paper.page()
         paper.table(("compared", "#n"), [("a and b", "6")], (100, 1))
         return True
 
-    assert "6" in _words(_pages(set_pages("title", "foot", PaperHead(), write))[0])
+    assert "6" in _words(_pages(typeset_pages("title", "foot", Letterhead(), write))[0])

@@ -11,10 +11,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 from support.synthetic import walker
 
-from biodyn.checks import judge
+from biodyn.checks import add_verdict
 from biodyn.conventions import SIDES
-from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names
+from biodyn.library.toml_files import load_table
 from biodyn.output.figures.curves import (
     CycleCurves,
     break_curve,
@@ -23,18 +23,18 @@ from biodyn.output.figures.curves import (
     display_table,
     measured_stances,
     nan_statistics,
-    seen_from_above,
     stance_curves,
+    top_view_points,
 )
-from biodyn.output.figures.matplotlib_backend import draw, drawing_png
+from biodyn.output.figures.matplotlib_backend import draw_with_matplotlib, drawing_png
 from biodyn.output.figures.png import render_png
 from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.figures.svg import render_svg
 from biodyn.output.report.plotting import PlottableResult
-from biodyn.output.report.trial_page import trial_report
-from biodyn.output.store.write import trial_view
+from biodyn.output.report.trial_page import render_trial_report
+from biodyn.output.store.result_writer import trial_view
 from biodyn.output.tables import TABLES
-from biodyn.variables import PERCENT, is_known, load_norms, variable, variables
+from biodyn.variables import PERCENT, is_known_variable, load_norms, variable, variables
 
 # Figures in which a panel stands above another one with the same horizontal axis, which alone carries the label.
 SHARED_BELOW = {"joint_angles", "joint_torques", "joint_powers", "upper_body", "whole_trial", "torque_parts"}
@@ -42,7 +42,7 @@ SHARED_BELOW = {"joint_angles", "joint_torques", "joint_powers", "upper_body", "
 
 @pytest.fixture(scope="module")
 def view():
-    return trial_view(judge(walker(unmeasured_l=slice(80, 120))))
+    return trial_view(add_verdict(walker(unmeasured_l=slice(80, 120))))
 
 
 def visible(figure):
@@ -51,7 +51,7 @@ def visible(figure):
 
 def test_every_panel_says_what_it_shows_and_in_which_unit(view):
     for name, described in view.figures.items():
-        figure = draw(described)
+        figure = draw_with_matplotlib(described)
         for ax in visible(figure):
             assert ax.get_title(loc="left"), name
             assert ax.get_ylabel() or ax.get_xlabel(), name
@@ -65,7 +65,7 @@ def test_every_panel_says_what_it_shows_and_in_which_unit(view):
 
 def test_every_figure_draws_inside_its_page(view):
     for name, described in view.figures.items():
-        figure = draw(described)
+        figure = draw_with_matplotlib(described)
         assert drawing_png(figure)[:4] == b"\x89PNG"
         renderer = figure.canvas.get_renderer()
         width, height = figure.canvas.get_width_height()
@@ -79,7 +79,7 @@ def test_every_figure_draws_inside_its_page(view):
 
 def test_titles_do_not_run_into_the_counts(view):
     for name, described in view.figures.items():
-        figure = draw(described)
+        figure = draw_with_matplotlib(described)
         drawing_png(figure)
         renderer = figure.canvas.get_renderer()
         for ax in visible(figure):
@@ -93,7 +93,7 @@ def test_titles_do_not_run_into_the_counts(view):
 def test_figures_of_a_trial_without_anything_to_show_are_still_figures():
     standing = walker(moving=False, frames=60, unmeasured_l=slice(0, 60))
     empty = replace(standing, contacts=(), plates=(), events=())
-    for name, described in trial_view(judge(empty)).figures.items():
+    for name, described in trial_view(add_verdict(empty)).figures.items():
         assert render_png(described)[:4] == b"\x89PNG", name
         assert described.title in render_svg(described), name
 
@@ -120,7 +120,7 @@ def test_norms_agree_in_sign_and_size_with_normal_gait():
     band, line = load_norms("children_schwartz_2008"), load_norms("adults_fukuchi_2018")
 
     def shown(norms, name):
-        return variable(name).clinical("r") * norms.curves[name].mean
+        return variable(name).clinical_factor("r") * norms.curves[name].mean
 
     for norms in (band, line):
         assert 50 < shown(norms, "knee_angle").max() < 70
@@ -142,7 +142,7 @@ def test_norms_name_group_and_source_and_only_known_variables():
         assert norms.citation
         assert norms.group
         for key, curve in norms.curves.items():
-            assert is_known(key)
+            assert is_known_variable(key)
             assert curve.mean.shape == PERCENT.shape
             assert curve.sd is None or (curve.sd >= 0).all()
 
@@ -172,7 +172,7 @@ def test_a_mean_is_broken_where_the_number_of_cycles_changes():
 
 def test_both_sides_are_drawn_in_their_colours():
     curves = {"some_variable": {side: CycleCurves(np.ones((1, 101)), "deg") for side in SIDES}}
-    figure = draw(cycle_figure("Some", curves, ["some_variable"], {"r": 60.0, "l": 62.0}))
+    figure = draw_with_matplotlib(cycle_figure("Some", curves, ["some_variable"], {"r": 60.0, "l": 62.0}))
     colors = {to_rgb(line.get_color()) for line in figure.axes[0].lines}
     assert {to_rgb(color) for color in SIDE_COLORS.values()} <= colors
     offs = [line.get_xdata()[0] for line in figure.axes[0].lines if len(set(line.get_xdata())) == 1]
@@ -192,14 +192,14 @@ def test_only_stances_measured_from_beginning_to_end_count():
 
 
 def test_seen_from_above_forward_is_right_and_left_is_up():
-    np.testing.assert_array_equal(seen_from_above(np.array([1.0, 5.0, 2.0])), [1.0, -2.0])
+    np.testing.assert_array_equal(top_view_points(np.array([1.0, 5.0, 2.0])), [1.0, -2.0])
 
 
 def test_side_colors_are_a_setting(view) -> None:
     record = view.record
     settings = {**record["settings"], "report": {**record["settings"]["report"], "colors": "left_red_right_green"}}
     view = replace(view, record={**record, "settings": settings})
-    page = trial_report(view, view.figures_svg())
+    page = render_trial_report(view, view.figures_svg())
     assert not any(color in page for color in SIDE_COLORS.values())
     result = type("Result", (PlottableResult,), {"view": view})()
     lines = result.plot("knee_angle", norms=None).axes[0].lines

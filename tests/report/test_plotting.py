@@ -14,7 +14,7 @@ import biodyn
 from biodyn.errors import BiodynError, ResultError
 from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.tables import TABLES
-from biodyn.output.tables.lazy import Signs, convert_signs, set_signs
+from biodyn.output.tables.table_access import Signs, convert_signs, set_signs
 from biodyn.trial.result import TrialResult
 from biodyn.variables import Norms
 

@@ -16,7 +16,7 @@ from support.added_files import added_file
 import biodyn
 from biodyn.errors import ResultError
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.output.tables import TABLES, table, tables_of
+from biodyn.output.tables import TABLES, available_tables, table
 from biodyn.trial.result import TrialResult
 
 pytestmark = pytest.mark.usefixtures("blank_figures")
@@ -114,7 +114,7 @@ def test_two_of_one_name_are_refused() -> None:
 
 
 def test_what_is_not_there_is_named(walk_result: TrialResult) -> None:
-    assert list(walk_result.tables) == list(tables_of(walk_result.analysis))
+    assert list(walk_result.tables) == list(available_tables(walk_result.analysis))
     with pytest.raises(AttributeError, match=r"no 'joint_angels'; its tables are joint_angles"):
         _ = walk_result.joint_angels
     with pytest.raises(ResultError, match="no table 'joint_angels'"):

@@ -14,29 +14,29 @@ import pytest
 from markupsafe import escape
 from support.synthetic import MASS_KG, walker
 
-from biodyn.checks import judge
-from biodyn.library.load import load_table
+from biodyn.checks import add_verdict
+from biodyn.library.toml_files import load_table
 from biodyn.output.figures.curves import display_table
-from biodyn.output.figures.svg import standard_names
+from biodyn.output.figures.svg import standard_page_variables
 from biodyn.output.figures.trial import TrialView
-from biodyn.output.report.numbers import parameter_label
+from biodyn.output.report.formatted_parameters import parameter_label
 from biodyn.output.report.page import methods_text
 from biodyn.output.report.sections.curves import explorer_data
-from biodyn.output.report.trial_page import trial_report
-from biodyn.output.store.record import json_ready
-from biodyn.output.store.write import trial_view
+from biodyn.output.report.trial_page import render_trial_report
+from biodyn.output.store.record import to_json_values
+from biodyn.output.store.result_writer import trial_view
 from biodyn.output.tables import write_csv
 from biodyn.settings import Settings
 
 
 @pytest.fixture(scope="module")
 def view():
-    return trial_view(judge(walker(unmeasured_l=slice(80, 120))))
+    return trial_view(add_verdict(walker(unmeasured_l=slice(80, 120))))
 
 
 @pytest.fixture(scope="module")
 def page(view):
-    return trial_report(view, view.figures_svg())
+    return render_trial_report(view, view.figures_svg())
 
 
 class _Page(HTMLParser):
@@ -102,7 +102,7 @@ def test_the_page_holds_every_figure_and_says_where_numbers_come_from(view, page
         figure["name"] for figure in display_table()["figure"]
     }  # the page has small panels of their variables
     assert page.count('class="chart"') == len(view.figures) - len(over_cycle & view.figures.keys())
-    drawn = {*standard_names(), *(name for figure in display_table()["figure"] for name in figure["panels"])}
+    drawn = {*standard_page_variables(), *(name for figure in display_table()["figure"] for name in figure["panels"])}
     by_plane = page.count("_power-")  # a cell of the page each
     assert by_plane
     assert page.count('class="panel"') == len(drawn & view.curves.keys()) + by_plane
@@ -125,8 +125,8 @@ def test_the_page_holds_every_figure_and_says_where_numbers_come_from(view, page
 def test_what_a_file_says_cannot_become_markup():
     walk = walker(frames=201)
     bad = "</script><script>alert(1)</script>"
-    view = trial_view(judge(replace(walk, subject=replace(walk.subject, name=bad))))
-    assert "alert(1)</script>" not in trial_report(view, view.figures_svg())
+    view = trial_view(add_verdict(replace(walk, subject=replace(walk.subject, name=bad))))
+    assert "alert(1)</script>" not in render_trial_report(view, view.figures_svg())
 
 
 def test_a_report_can_be_made_again_from_the_files(view, page, tmp_path):
@@ -139,7 +139,7 @@ def test_a_report_can_be_made_again_from_the_files(view, page, tmp_path):
     with np.load(tmp_path / "result.npz", allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     again = TrialView(record, back, arrays)
-    second = trial_report(again, again.figures_svg())
+    second = render_trial_report(again, again.figures_svg())
     assert words_of(second) == words_of(page)
     first_chart, second_chart = chart_of(page), chart_of(second)
     for one, two in zip(first_chart["variables"], second_chart["variables"], strict=True):
@@ -179,7 +179,7 @@ def test_the_record_is_json_and_names_what_was_used(view):
 
 def test_json_ready_turns_what_json_cannot_say_into_null():
     given = {"a": np.nan, "b": np.array([1.0, np.inf]), "c": np.int64(3), "d": np.True_, "e": (Path("x"), None)}
-    assert json_ready(given) == {"a": None, "b": [1.0, None], "c": 3, "d": True, "e": ["x", None]}
+    assert to_json_values(given) == {"a": None, "b": [1.0, None], "c": 3, "d": True, "e": ["x", None]}
 
 
 def test_arrays_are_enough_to_replay(view):
@@ -219,7 +219,9 @@ def test_methods_follow_the_settings():
     walk = walker(frames=201)
 
     def text(**signals):
-        return method_text(trial_view(judge(replace(walk, settings=Settings.model_validate({"signals": signals})))))
+        return method_text(
+            trial_view(add_verdict(replace(walk, settings=Settings.model_validate({"signals": signals}))))
+        )
 
     assert "Signals were not filtered." in text(cutoff_hz=0)
     other = text(cutoff_hz=8, force_cutoff_hz=20)
@@ -267,8 +269,8 @@ def test_a_real_walk_gives_a_whole_report(real_data):
     from biodyn.trial.run import analyse_trial
 
     analysis = analyse_trial(real_data / "gait/biomechzoo/HC002D/Straight/HC002D06.c3d")
-    view = trial_view(judge(analysis))
-    parsed(trial_report(view, view.figures_svg()))
+    view = trial_view(add_verdict(analysis))
+    parsed(render_trial_report(view, view.figures_svg()))
     json.dumps(view.record, allow_nan=False)
     cycles = view.tables["gait_cycles"]
     ankle = cycles[(cycles["variable"] == "ankle_angle_moment") & (cycles["unit"] == "Nm/kg")]

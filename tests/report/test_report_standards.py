@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from support.standards import Point, points
 
-from biodyn.output.figures.curves import CycleCurves, stance_known
-from biodyn.output.report.sections.curves import curve_ranges, cycle_counts
-from biodyn.output.report.trial_page import trial_report
+from biodyn.output.figures.curves import CycleCurves, is_stance_known
+from biodyn.output.report.sections.curves import curve_ranges, cycle_counts_text
+from biodyn.output.report.trial_page import render_trial_report
 from biodyn.trial.result import TrialResult
 
 _SUBJECT = {"date": "2 March", "session": "first", "condition": "barefoot", "laboratory": "ours", "question": "why"}
@@ -25,7 +25,7 @@ def page(walk_result: TrialResult) -> str:
     cycle = {"cycle": 1, "side": "r", "muscle": "vasti", "label": "RVAS", "percent": np.arange(101.0)}
     emg = pd.DataFrame({**cycle, "envelope_mV": np.linspace(0.0, 0.1, 101), "share_of_peak": 0.5, "active": 1.0})
     view = replace(walk_result.view, record=named, tables={**walk_result.view.tables, "emg": emg})
-    return trial_report(view, view.figures_svg())
+    return render_trial_report(view, view.figures_svg())
 
 
 def test_there_are_forty_points_each_answered_or_with_a_reason() -> None:
@@ -47,7 +47,7 @@ def test_a_cycle_without_its_stance_is_loaded_in_part() -> None:
     last = np.where(np.arange(101) > 97, np.nan, 1.0)
     loads = CycleCurves(np.stack([swing, last]), "Nm/kg")
     motion = CycleCurves(np.stack([whole, whole]), "deg")
-    told = cycle_counts({"hip_flexion": {"r": motion}, "hip_flexion_moment": {"r": loads}})
+    told = cycle_counts_text({"hip_flexion": {"r": motion}, "hip_flexion_moment": {"r": loads}})
     assert told == "motion: right 2, left 0; loads: right 1 (1 in part), left 0"
 
 
@@ -59,15 +59,15 @@ def test_a_leg_that_is_known_in_swing_alone_has_no_peaks() -> None:
     assert row["r"]["max"] == "1.00"
     assert row["l"] is None
     late = CycleCurves(np.where(np.arange(101) > 20, whole, np.nan)[None], "Nm/kg")
-    assert stance_known(late, 60.0)
-    assert stance_known(CycleCurves(swing[None], "Nm/kg"), np.nan)  # where no foot off is known
-    assert not stance_known(CycleCurves(np.empty((0, 101)), "Nm/kg"), 60.0)
+    assert is_stance_known(late, 60.0)
+    assert is_stance_known(CycleCurves(swing[None], "Nm/kg"), np.nan)  # where no foot off is known
+    assert not is_stance_known(CycleCurves(np.empty((0, 101)), "Nm/kg"), 60.0)
 
 
 def test_curves_without_norms_say_so(page: str, walk_result: TrialResult) -> None:
     record = walk_result.view.record
     bare = replace(walk_result.view, record={**record, "norms": {**record["norms"], "shown": []}})
-    assert "No norms are shown behind these curves" in trial_report(bare, {})
+    assert "No norms are shown behind these curves" in render_trial_report(bare, {})
     assert "No norms are shown behind these curves" not in page
 
 
@@ -75,6 +75,6 @@ def test_the_head_is_what_the_settings_say(page: str, walk_result: TrialResult) 
     head = Point(0, frozenset(), "trial", "head", "").seen_in(page)
     for words in _SUBJECT.values():
         assert words in head
-    bare = Point(0, frozenset(), "trial", "head", "").seen_in(trial_report(walk_result.view, {}))
+    bare = Point(0, frozenset(), "trial", "head", "").seen_in(render_trial_report(walk_result.view, {}))
     assert "Condition" not in bare
     assert walk_result.view.record["subject"]["name"] in bare

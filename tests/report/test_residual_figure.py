@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from biodyn.output.figures.trial.quality import residual
+from biodyn.output.figures.trial.quality import residual_figure
 from biodyn.trial.result import TrialResult
 
 
 def test_the_figure_shows_what_the_checks_judge(walk_result: TrialResult) -> None:
     checks = {check["code"]: check for check in walk_result.record["checks"]}
     assert walk_result.analysis.estimate is not None
-    figure = residual(walk_result.view)
+    figure = residual_figure(walk_result.view)
     assert figure is not None
     for panel, kind, unit in zip(figure.panels, ("force", "moment"), ("n", "nm"), strict=True):
         judged = checks[f"residual-{kind}"]

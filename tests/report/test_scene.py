@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biodyn.output.report.scene import _Shape, scene_person, scene_values
-from biodyn.output.report.trial_page import trial_report
+from biodyn.output.report.scene import _BodyShape, scene_person, scene_values
+from biodyn.output.report.trial_page import render_trial_report
 from biodyn.rigid_body import Multibody, body_poses
 from biodyn.trial.result import TrialResult
 
@@ -83,7 +83,7 @@ def test_plates_without_edges_are_not_drawn_and_poses_are_called_so(walk_result:
         "method": "butterworth",
         "estimate": None,
     }
-    page = trial_report(replace(view, record=record, arrays=arrays), {})
+    page = render_trial_report(replace(view, record=record, arrays=arrays), {})
     (found,) = scene_in(page)["persons"]
     assert [plate["number"] for plate in found["plates"]] == [2]
     assert np.nanmax(whole(found["forces"][0]["force"])[:, 1]) > 500.0
@@ -109,8 +109,8 @@ def test_the_ghost_is_as_wide_as_the_places_are_uncertain(walk_result: TrialResu
     unknown = scene_person(without, view.tables, None)
     assert unknown is not None
     assert unknown["ghost"] is None
-    page = trial_report(replace(view, arrays=without), {})
-    assert "95 % band" in trial_report(view, {})
+    page = render_trial_report(replace(view, arrays=without), {})
+    assert "95 % band" in render_trial_report(view, {})
     assert "95 % band" not in page
 
 
@@ -127,7 +127,7 @@ def test_a_long_trial_is_thinned_out(walk_result: TrialResult) -> None:
 
 def test_the_page_holds_the_scene_and_older_results_do_without(walk_result: TrialResult) -> None:
     view = walk_result.view
-    page = trial_report(view, view.figures_svg())
+    page = render_trial_report(view, view.figures_svg())
     (found,) = scene_in(page)["persons"]
     assert found["count"] > 20
     assert len(json.dumps(found)) < 300_000
@@ -143,13 +143,13 @@ def test_a_trunk_that_is_head_as_well_gets_a_head(walk_result: TrialResult) -> N
     """Of a body whose head is taken away: chin and crown where a person of that height has them, on the axis of the trunk."""
     mb = walk_result.analysis.model.multibody
     q = walk_result.analysis.fit.motion.q[100]
-    assert len(_Shape.of(mb, q).extra_m) == 0
+    assert len(_BodyShape.of(mb, q).extra_m) == 0
     gone = [k for k, body in enumerate(mb.bodies) if body.name == "head"]
     names = {mb.bodies[k].name for k in gone} | {b.name for b in mb.bodies if b.name.startswith("head")}
     kept = [body for body in mb.bodies if body.name not in names]
     without = Multibody(tuple(kept), mb.gravity_W)
     width = without.neutral_q().shape[0]
-    shape = _Shape.of(without, np.concatenate([q[:7], np.zeros(width - 7)]))
+    shape = _BodyShape.of(without, np.concatenate([q[:7], np.zeros(width - 7)]))
     assert without.bodies[shape.trunk].name == "torso"
     shoulder, chin, crown = shape.extra_m[:, 1]
     height = walk_result.analysis.subject.height_m

@@ -22,7 +22,7 @@ from support.synthetic import (
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, without_side
 from biodyn.output.tables import TABLES, trial_tables, write_csv
-from biodyn.output.tables.lazy import LazyTables
+from biodyn.output.tables.table_access import LazyTables
 
 
 @pytest.fixture(scope="module")
@@ -288,8 +288,8 @@ def test_of_large_tables_that_are_only_written_none_is_kept():
 
     tables = LazyTables(("10", "5000000", "4000000"), make)
     asked_for = tables["4000000"]
-    assert all(len(tables.to_write(name)) == int(name) for name in tables for _ in range(2))
-    assert tables.to_write("4000000") is asked_for
+    assert all(len(tables.table_to_write(name)) == int(name) for name in tables for _ in range(2))
+    assert tables.table_to_write("4000000") is asked_for
     assert made == ["4000000", "10", "5000000", "5000000"]
 
 

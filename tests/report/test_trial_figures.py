@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from support.synthetic import walker
 
-from biodyn.checks import judge
+from biodyn.checks import add_verdict
 from biodyn.output.figures import trial as trial_package
-from biodyn.output.figures.trial import TrialView, by_section, trial_figures
-from biodyn.output.report.trial_page import trial_report
-from biodyn.output.store.write import trial_view
+from biodyn.output.figures.trial import TrialView, group_by_section, trial_figures
+from biodyn.output.report.trial_page import render_trial_report
+from biodyn.output.store.result_writer import trial_view
 
 _EXAMPLE = """
 from biodyn.output.figures.curves import percent_axis, side_key, value_axis
@@ -34,7 +34,7 @@ def knee_alone(trial):
 
 @pytest.fixture(scope="module")
 def view() -> TrialView:
-    return trial_view(judge(walker(frames=301)))
+    return trial_view(add_verdict(walker(frames=301)))
 
 
 def test_a_new_file_is_a_new_figure(view: TrialView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +47,7 @@ def test_a_new_file_is_a_new_figure(view: TrialView, tmp_path: Path, monkeypatch
     try:
         assert [name for name in again.figures if name not in before] == ["knee_alone"]
         assert list(again.figures).index("knee_alone") == before.index("ground_reaction")  # by its place
-        page = trial_report(again, again.figures_svg())
+        page = render_trial_report(again, again.figures_svg())
         assert '<section id="knee_alone"' in page
         assert "Mean curves of the knees." in page
         assert again.figures_png()["knee_alone"][:4] == b"\x89PNG"
@@ -59,7 +59,7 @@ def test_figures_stand_in_their_order_and_sections(view: TrialView) -> None:
     expected = ("joint_angles", "joint_torques", "joint_powers", "upper_body", "ground_reaction", "centre_of_pressure",
                 "marker_errors", "residual", "torque_parts", "whole_trial", "sensitivity")  # fmt: skip
     assert list(view.figures) == [name for name in expected if name in view.figures]
-    sections = by_section(view.figures)
+    sections = group_by_section(view.figures)
     assert "" not in sections  # every figure of the house has a section that was written for it
     assert sections["ground"] == ["ground_reaction", "centre_of_pressure"]
 

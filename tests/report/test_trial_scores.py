@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from biodyn.output.report.sections.gait import scores
+from biodyn.output.report.sections.gait import scores_section
 from biodyn.output.report.trial_page import TrialPage
 from biodyn.trial.result import TrialResult
 from biodyn.variables import score_reference
 
 
 def test_scores_are_rms_distances_and_the_profile_their_rms(walk_result: TrialResult) -> None:
-    shown = scores(TrialPage(walk_result.view, {}))
+    shown = scores_section(TrialPage(walk_result.view, {}))
     assert shown is not None
     rows = {row[0]: row[1:] for row in shown["rows"]}
     curve = walk_result.view.curves["knee_angle"]["r"].mean
@@ -34,4 +34,4 @@ def test_without_norms_there_are_no_scores(walk_result: TrialResult) -> None:
     record = walk_result.view.record
     settings = {**record["settings"], "report": {"norms": "none"}}
     view = replace(walk_result.view, record={**record, "settings": settings})
-    assert scores(TrialPage(view, {})) is None
+    assert scores_section(TrialPage(view, {})) is None

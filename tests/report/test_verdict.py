@@ -10,26 +10,26 @@ import pytest
 from support.synthetic import MASS_KG, UNMEASURED, walker, with_mass
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks import judge
+from biodyn.checks import add_verdict
 from biodyn.checks.estimators.residual import FAIL_FACTOR, unseen_wrench
-from biodyn.checks.facts import residual_limits
 from biodyn.checks.registry import checks_of_kind
+from biodyn.checks.trial_facts import residual_limits
 from biodyn.checks.verdict import verdict_of
 from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, worst_status
 from biodyn.output.report.page import load_resource
 from biodyn.output.report.sections.verdict import verdict_sentence
-from biodyn.output.report.trial_page import trial_report
-from biodyn.output.store.read import to_current_terms
+from biodyn.output.report.trial_page import render_trial_report
 from biodyn.output.store.record import run_record
-from biodyn.output.store.write import trial_view
+from biodyn.output.store.result_reader import translate_record
+from biodyn.output.store.result_writer import trial_view
 from biodyn.processing.signals.gaps import Gap
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
 
 WEIGHT_N = MASS_KG * 9.80665
 
 
 def by_code(analysis: TrialAnalysis) -> dict[str, Check]:
-    verdict = judge(analysis).verdict
+    verdict = add_verdict(analysis).verdict
     assert verdict is not None
     return {check.code: check for check in verdict.checks}
 
@@ -50,7 +50,7 @@ def note(severity: str, code: str = "made-up") -> Diagnostic:
 
 
 def test_what_passes_everything_passes() -> None:
-    verdict = judge(standing()).verdict
+    verdict = add_verdict(standing()).verdict
     assert verdict is not None
     assert verdict.status == "pass"
     assert verdict.causes == ()
@@ -59,7 +59,7 @@ def test_what_passes_everything_passes() -> None:
 
 @pytest.mark.parametrize(("severity", "status"), [("info", "pass"), ("warning", "warn"), ("error", "fail")])
 def test_findings_colour_the_verdict_by_severity(severity: str, status: str) -> None:
-    verdict = judge(replace(standing(), diagnostics=(note(severity),))).verdict
+    verdict = add_verdict(replace(standing(), diagnostics=(note(severity),))).verdict
     assert verdict is not None
     assert verdict.status == status
     assert [cause.code for cause in verdict.causes] == ([] if status == "pass" else ["made-up"])
@@ -95,7 +95,7 @@ def test_what_a_check_covers_is_told_once() -> None:
 
 
 def test_the_verdict_is_a_value_of_the_analysis_and_the_record_repeats_it() -> None:
-    analysis = judge(replace(standing(), diagnostics=(note("warning"),)))
+    analysis = add_verdict(replace(standing(), diagnostics=(note("warning"),)))
     record = run_record(analysis)
     assert record["verdict"] == "warn"
     assert [cause["code"] for cause in record["verdict_checks"]] == ["made-up"]
@@ -176,7 +176,7 @@ def test_a_cause_that_was_found_is_named_by_the_residual() -> None:
 def test_what_to_begin_with_is_looked_at_first() -> None:
     """A mass in pounds: the hint that says so stood behind three consequences, of which screen and report show three."""
     light = walker(moving=False, frames=60, support={"r": 0.2, "l": 0.2})
-    verdict = judge(replace(light, diagnostics=(note("warning", "mass-mismatch"),))).verdict
+    verdict = add_verdict(replace(light, diagnostics=(note("warning", "mass-mismatch"),))).verdict
     assert verdict is not None
     assert verdict.causes[0].status == verdict.status == "fail"  # the gravest decide
     assert verdict.ordered_causes[0].code == "mass-mismatch"
@@ -284,7 +284,7 @@ def test_a_leg_that_was_never_measured_does_not_pass() -> None:
     assert checks["coverage-left"].status == "warn"
     assert UNMEASURED in checks["coverage-left"].text
     assert "left" in checks["coverage-left"].hint
-    verdict = judge(half).verdict
+    verdict = add_verdict(half).verdict
     assert verdict is not None
     assert verdict.status == "warn"
 
@@ -337,12 +337,12 @@ def test_old_results_are_read_in_current_words() -> None:
         "data_checks": [{"key": "zero", "status": "unknown"}],
         "diagnostics": [{"code": "odd-thing", "severity": "warning", "message": "Odd.", "hint": "Look."}],
     }
-    record = to_current_terms(old)
+    record = translate_record(old)
     assert record["verdict"] == "warn"
     assert [check["status"] for check in record["checks"]] == ["warn", "pass"]
     assert record["data_checks"][0]["status"] == "not_assessed"
     assert [cause["title"] for cause in record["verdict_checks"]] == ["Gaps", "Odd thing"]
-    assert to_current_terms(record) is record
+    assert translate_record(record) is record
     assert old["checks"][0]["status"] == "look"  # nothing was changed in place
 
 
@@ -368,7 +368,7 @@ def test_every_state_can_be_read_on_paper_and_ground(status: str) -> None:
 
 
 def test_the_page_says_every_state_in_a_word() -> None:
-    page = trial_report(trial_view(judge(walker(frames=201, unmeasured_l=slice(80, 120)))), {})
+    page = render_trial_report(trial_view(add_verdict(walker(frames=201, unmeasured_l=slice(80, 120)))), {})
     start = page.index('<section id="quality"')
     quality = page[start : page.index("</section>", page.index('<section id="checks"'))]
     states = re.findall(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from biodyn.errors import ModelError
-from biodyn.rigid_body.coupling.functions import (
+from biodyn.rigid_body.coupling.coordinate_functions import (
     CoordinateMap,
     Linear,
     Polynomial,

@@ -13,7 +13,7 @@ from support.trees import random_state, random_tree, relative
 from biodyn.errors import ModelError
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
-from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.model.from_library.skeleton_recipes import load_skeleton
 from biodyn.rigid_body import Body, Joint, Multibody, from_urdf, inverse_dynamics, mass_matrix, to_mjcf, to_urdf
 
 IN_URDF = ("weld", "revolute", "prismatic", "cylindrical", "universal", "planar", "cardan")

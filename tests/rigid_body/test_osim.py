@@ -140,7 +140,7 @@ def test_coupled_coordinates_follow():
     rng = np.random.default_rng(6)
     q = rng.uniform(-0.4, 0.4, (3, len(names)))
     q[:, names.index("knee_angle_r")] = [0.3, 0.8, 1.2]
-    q = model.with_couplings(q)
+    q = model.apply_couplings(q)
     np.testing.assert_allclose(q[:, names.index("knee_angle_r_beta")], [0.3, 0.8, 1.2])
     at = [names.index(name) for name in free]
     v, vdot = rng.normal(size=(2, 3, len(free)))

@@ -14,7 +14,7 @@ from support.real import recordings
 from biodyn.errors import ModelError
 from biodyn.rigid_body import Body, Joint, Multibody, from_osim, mass_matrix
 from biodyn.rigid_body.osim.model import Marker
-from biodyn.rigid_body.osim.write import NamedCoordinate, osim_text, with_cardan_base
+from biodyn.rigid_body.osim.model_writer import NamedCoordinate, model_with_cardan_base, osim_text
 
 SOLVER = Path(__file__).parents[1] / "support" / "opensim_solver.py"
 
@@ -44,7 +44,7 @@ def _require_same(model, again):
         a, b = (getattr(m.coupled, one)(*((q,) if one == "mass_matrix" else (q, v, vdot))) for m in (model, again))
         assert np.abs(a - b).max() <= 1e-12 * np.abs(a).max()
     np.testing.assert_allclose(_places(again, q), _places(model, q), atol=1e-12)
-    np.testing.assert_allclose(again.with_couplings(q), model.with_couplings(q), atol=1e-12)
+    np.testing.assert_allclose(again.apply_couplings(q), model.apply_couplings(q), atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,15 +137,15 @@ def test_joints_with_fixed_turns_between_their_axes(tmp_path):
         for k, (n, j) in enumerate([("a", "hip"), ("b", "hip"), ("c", "hip"), ("d", "knee")])
     ]
     place = (0.1, -0.2, 0.3)
-    model = _again(with_cardan_base(tree, base, hinges, [Marker("M 1", "shank", place)], "a person"), tmp_path)
+    model = _again(model_with_cardan_base(tree, base, hinges, [Marker("M 1", "shank", place)], "a person"), tmp_path)
     assert [c.name for c in model.coordinates] == ["tilt", "list", "turn", "tx", "ty", "tz", "a", "b", "c", "d"]
     assert [b.name for b in model.multibody.bodies if "/" not in b.name] == ["pelvis", "thigh", "shank"]
     assert model.markers[0].name == "M_1"
     q = rng.uniform(-1.0, 1.0, (4, 10))
-    from biodyn.geometry.rotations import from_cardan_zxy, quaternion_from_matrix
+    from biodyn.geometry.rotations import matrices_from_cardan_zxy, quaternion_from_matrix
     from biodyn.rigid_body import body_poses
 
-    R_WB = from_cardan_zxy(q[:, :3])
+    R_WB = matrices_from_cardan_zxy(q[:, :3])
     ours = np.column_stack([q[:, 3:6], [quaternion_from_matrix(R) for R in R_WB], q[:, 6:]])
     R, p = body_poses(tree, ours)
     expected = R[:, 4] @ place + p[:, 4]

@@ -10,9 +10,9 @@ from support.small_person import Motion, Tiny, new_person
 
 from biodyn.io import read, read_facts, read_preview
 from biodyn.recording import Markers, quietest_part
-from biodyn.session import find_static, read_motion_facts, recording_role, session_of
-from biodyn.session.same_person import bare_labels, person_name
-from biodyn.study.discovery import discover
+from biodyn.session import find_session_files, find_static, read_motion_facts, recording_role
+from biodyn.session.person_comparison import labels_without_prefix, person_name
+from biodyn.study.discovery import discover_trials
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_what_is_done(tmp_path: Path, motion: Motion, kind: str, stands: bool | 
 
 def test_a_preview_finds_the_quiet_part_that_all_frames_show(tmp_path: Path) -> None:
     path = recording(tmp_path / "a.c3d", "late_walk", seconds=8.0)
-    all_frames, preview = quietest_part(read(path).markers), read_preview(path).quietest()
+    all_frames, preview = quietest_part(read(path).markers), read_preview(path).quietest_piece()
     assert preview.last < 0.4 * 8.0 * 50.0  # before the first step
     assert all_frames.last < 0.4 * 8.0 * 50.0
     assert preview.movement_m <= all_frames.movement_m + 1e-9 < 0.01
@@ -70,7 +70,7 @@ def test_run_and_study_take_the_static_that_rests_for_half_a_second(folder: Path
     static = recording(folder / "static.c3d", "settling")
     walks = [recording(folder / f"walk{n}.c3d", "walk") for n in (1, 2)]
     assert [find_static(walk).path for walk in walks] == [static, static]
-    assert [trial.static for trial in discover(folder).trials] == [Path("static.c3d")] * 2
+    assert [trial.static for trial in discover_trials(folder).trials] == [Path("static.c3d")] * 2
 
 
 def test_a_static_in_which_nobody_stands_serves_neither(folder: Path) -> None:
@@ -79,13 +79,13 @@ def test_a_static_in_which_nobody_stands_serves_neither(folder: Path) -> None:
     search = find_static(walk)
     assert search.path is None
     assert "moves in it" in search.candidates[0].rejected
-    assert all(trial.static is None and not trial.statics for trial in discover(folder).trials)
+    assert all(trial.static is None and not trial.statics for trial in discover_trials(folder).trials)
 
 
 def test_another_bodys_static_is_no_static_of_a_study_either(folder: Path) -> None:
     recording(folder / "static.c3d", "standing", seed=5)
     recording(folder / "walk1.c3d", "walk")
-    (trial,) = discover(folder).trials
+    (trial,) = discover_trials(folder).trials
     assert trial.static is None
 
 
@@ -94,7 +94,7 @@ def test_a_functional_trial_called_a_calibration_is_no_static(folder: Path) -> N
     static = recording(folder / "posture.c3d", "standing")
     walk = recording(folder / "walk1.c3d", "walk")
     assert find_static(walk).path == static
-    assert {f.path.name: f.role for f in discover(folder).files}["KneeCal_L.c3d"] == "functional"
+    assert {f.path.name: f.role for f in discover_trials(folder).files}["KneeCal_L.c3d"] == "functional"
 
 
 def test_the_session_of_a_walk(folder: Path) -> None:
@@ -102,7 +102,7 @@ def test_the_session_of_a_walk(folder: Path) -> None:
     for name, motion in (("static", "standing"), ("hip_star_L", "hip"), ("walk2", "walk"), ("MVC_TA", "arms")):
         recording(folder / f"{name}.c3d", motion)  # type: ignore[arg-type]
     recording(folder / "guest.c3d", "standing", seed=7)
-    files = session_of(walk)
+    files = find_session_files(walk)
     assert [c.path.stem for c in files.statics] == ["static"]
     assert [c.path.stem for c in files.of("functional")] == ["hip_star_L"]
     assert [c.path.stem for c in files.of("walk")] == ["walk2"]
@@ -138,7 +138,7 @@ def test_role_words_are_no_part_of_a_persons_name(stored: str, name: str) -> Non
 
 def test_a_start_that_all_labels_share_is_none_of_theirs() -> None:
     labels = frozenset({"LASI", "RASI", "SACR"})
-    assert bare_labels(frozenset(f"Anna_static_{label}" for label in labels)) == labels
-    assert bare_labels(frozenset({"R_KNE", "L_KNE"})) == {"R_KNE", "L_KNE"}
+    assert labels_without_prefix(frozenset(f"Anna_static_{label}" for label in labels)) == labels
+    assert labels_without_prefix(frozenset({"R_KNE", "L_KNE"})) == {"R_KNE", "L_KNE"}
     many = frozenset(f"M{n}" for n in range(20))
-    assert bare_labels(frozenset(f"Anna_{label}" for label in many) | {"*12"}) == many | {"*12"}
+    assert labels_without_prefix(frozenset(f"Anna_{label}" for label in many) | {"*12"}) == many | {"*12"}

@@ -9,8 +9,8 @@ import pytest
 from support.small_person import Tiny, new_person
 
 from biodyn.io import read
-from biodyn.session import another_person
-from biodyn.trial.files import read_files
+from biodyn.session import other_person_warning
+from biodyn.trial.trial_files import read_files
 
 
 def recording(path: Path, motion: str, person: int, **more: object) -> Path:
@@ -44,7 +44,7 @@ def test_a_name_typed_otherwise_is_no_other_person(tmp_path: Path) -> None:
     walk = recording(tmp_path / "walk.c3d", "walk", 1, subject="Anna")
     own = recording(tmp_path / "own.c3d", "standing", 1, subject="Ana")
     other = recording(tmp_path / "other.c3d", "standing", 2, subject="Berta")
-    assert another_person(read(walk), read(own)) is None
-    note = another_person(read(walk), read(other))
+    assert other_person_warning(read(walk), read(own)) is None
+    note = other_person_warning(read(walk), read(other))
     assert note is not None
     assert "its subject is 'Berta', that of the walk 'Anna'" in note.message

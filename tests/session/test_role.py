@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from biodyn.recording import FileFacts
-from biodyn.session import TrialNames, judge_role
-from biodyn.session.words import split_name
+from biodyn.session import TrialNames, determine_role
+from biodyn.session.name_tokens import split_name
 
 
 def role(path: str, sibling_walks: bool = False, **facts: Any) -> str:
     place = Path(path)
     names = TrialNames(split_name(place.stem), tuple(split_name(folder) for folder in place.parts[:-1]))
     known = {"labels": frozenset({"LASI"}), "frame_count": 200, "rate_hz": 100.0, "plate_count": 2, **facts}
-    return judge_role(names, FileFacts(place, "", None, None, **known), sibling_walks)[0]
+    return determine_role(names, FileFacts(place, "", None, None, **known), sibling_walks)[0]
 
 
 @pytest.mark.parametrize(

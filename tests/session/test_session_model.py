@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from biodyn.settings import settings_from
-from biodyn.study.discovery import discover
-from biodyn.trial import session as session_module
+from biodyn.study.discovery import discover_trials
+from biodyn.trial import session_values as session_module
 from biodyn.trial.request import SessionMemory, TrialRequest
 from biodyn.trial.stages import Scaled
 from biodyn.trial.steps import STEPS, run_steps
@@ -88,6 +88,6 @@ def test_nothing_is_looked_for_where_a_study_knows_that_there_is_nothing(session
 
 def test_a_study_knows_the_session_of_each_walk(session: Path) -> None:
     shutil.copytree(SAMPLE / "subject02", session.parent / "P02", ignore=shutil.ignore_patterns("truth"))
-    trials = {trial.path.as_posix(): trial for trial in discover(session.parent).trials}
+    trials = {trial.path.as_posix(): trial for trial in discover_trials(session.parent).trials}
     found = {path.as_posix() for path in trials["P01/walk01.c3d"].companions}
     assert found == {"P01/static.c3d", "P01/walk02.c3d"}

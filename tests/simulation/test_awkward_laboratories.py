@@ -18,7 +18,7 @@ from support.real import slow_but
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import MarkerSetError, StaticTrialError
 from biodyn.io import read
-from biodyn.trial.inspect import check_file, write_check_page
+from biodyn.trial.inspection import check_file, write_check_page
 from biodyn.trial.run import analyse_trial
 
 QUICK = {"uncertainty": {"compute": False}}

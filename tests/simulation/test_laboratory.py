@@ -12,8 +12,8 @@ from simulator.c3d_writer import write_c3d as write_content
 from simulator.skin import soft_tissue
 
 from biodyn.errors import BiodynError, PlateError
-from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.processing.signals.plates import plate_wrench
+from biodyn.io.formats.c3d.reader import read_c3d
+from biodyn.processing.signals.plate_wrenches import plate_wrench
 
 
 def again(trial, **changes):

@@ -6,17 +6,17 @@ import pytest
 from support.described_plates import Platform, analysed
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.facts import TrialFacts
-from biodyn.processing.contacts.loading import OtherLoad
+from biodyn.checks.trial_facts import TrialFacts
+from biodyn.processing.contacts.plate_loads import LoadWithoutFoot
 
 # -- a fault of a plate is no crutch -----------------------------------------------------------------------------------
 
 
-def load(number: int) -> OtherLoad:
-    return OtherLoad(number, 0.8, 1.2, 500.0)
+def load(number: int) -> LoadWithoutFoot:
+    return LoadWithoutFoot(number, 0.8, 1.2, 500.0)
 
 
-def facts_of(analysis: TrialAnalysis, *loads: OtherLoad) -> TrialFacts:
+def facts_of(analysis: TrialAnalysis, *loads: LoadWithoutFoot) -> TrialFacts:
     """The facts of a trial in which the pressure of some loads was far from every foot."""
     facts = TrialFacts(analysis)
     facts.__dict__["other_loads"] = loads

@@ -21,7 +21,7 @@ from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.recognition.label_correction import with_big_toes
 from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
-from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.model.from_library.skeleton_recipes import load_skeleton
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial

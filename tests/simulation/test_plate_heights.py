@@ -12,8 +12,8 @@ from simulator import write_c3d
 from support.described_plates import QUICK, Platform, analysed
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.plate_position import FlatFoot, flat_feet, plate_height, relative_heights
-from biodyn.checks.facts import TrialFacts
+from biodyn.checks.estimators.plate_position import FlatFoot, measure_flat_feet, relative_heights, report_plate_heights
+from biodyn.checks.trial_facts import TrialFacts
 from biodyn.diagnostics import Diagnostic
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
@@ -88,14 +88,14 @@ def found_in(
     facts = TrialFacts(analysis)
     assert analysis.propagation is not None
     evidence = changed.get("evidence", facts.evidence)
-    found = flat_feet(
+    found = measure_flat_feet(
         evidence,
         changed.get("points", analysis.points),
         lifted(analysis.propagation.signals.markers),
         facts.foot_markers,
         changed.get("static", analysis.static.points),
     )
-    return plate_height(evidence, found, analysis.subject.height_m, LIMIT_M)
+    return report_plate_heights(evidence, found, analysis.subject.height_m, LIMIT_M)
 
 
 def all_higher(by_m: float) -> Callable[[Markers], Markers]:
@@ -183,17 +183,17 @@ def evidence_of(numbers: Sequence[int]) -> SimpleNamespace:
 
 
 def test_of_two_plates_nobody_knows_which_is_wrong() -> None:
-    (note,) = plate_height(evidence_of([3, 7]), [stood(0, 0.0), stood(1, -0.021)], 1.75, LIMIT_M)
+    (note,) = report_plate_heights(evidence_of([3, 7]), [stood(0, 0.0), stood(1, -0.021)], 1.75, LIMIT_M)
     assert note.message.startswith("Relative to plate 3, plate 7 is 21 mm lower in the file ")
     assert "One of the two heights is wrong" in note.message
     assert note.frames == (0, 17)
-    assert plate_height(evidence_of([3, 7]), [stood(0, 0.0), stood(1, -0.014)], 1.75, LIMIT_M) == ()
+    assert report_plate_heights(evidence_of([3, 7]), [stood(0, 0.0), stood(1, -0.014)], 1.75, LIMIT_M) == ()
 
 
 def test_of_two_plates_that_in_which_the_foot_would_stand_is_named() -> None:
-    (note,) = plate_height(evidence_of([3, 7]), [stood(0, 0.0), stood(1, 0.03, 0.035)], 1.75, LIMIT_M)
+    (note,) = report_plate_heights(evidence_of([3, 7]), [stood(0, 0.0), stood(1, 0.03, 0.035)], 1.75, LIMIT_M)
     assert note.message.startswith("Plate 7 is too high in the file")
 
 
 def test_without_the_height_of_the_body_an_ankle_tells_nothing() -> None:
-    assert plate_height(evidence_of([1]), [stood(0, 0.0, 0.03)], None, LIMIT_M) == ()
+    assert report_plate_heights(evidence_of([1]), [stood(0, 0.0, 0.03)], None, LIMIT_M) == ()

@@ -12,7 +12,7 @@ from simulator.__main__ import main
 from simulator.dataset import sample_subjects
 from simulator.recovery import compare
 
-from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.trial.run import analyse_trial
 
 QUICK = {"uncertainty": {"compute": False}}

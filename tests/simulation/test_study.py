@@ -14,7 +14,7 @@ from support.real import slow_but
 from support.sessions import Laboratory
 
 from biodyn.errors import BiodynError, ResultError
-from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.trial.run import analyse_trial
 
 QUICK = {"uncertainty": {"compute": False}}

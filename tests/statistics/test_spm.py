@@ -13,7 +13,7 @@ from support.smooth_noise import smooth_noise
 
 from biodyn.errors import StatisticsError
 from biodyn.statistics import spm
-from biodyn.statistics.spm.inference import find_clusters, largest_mass
+from biodyn.statistics.spm.inference import find_clusters, largest_cluster_mass
 from biodyn.statistics.spm.linear_model import all_arrangements, arrangement_count, random_arrangements
 
 NODES = 101
@@ -236,7 +236,7 @@ def test_thousands_of_fields_are_measured_as_one(two_tailed: bool) -> None:
     nodes = np.ones(60, dtype=bool)
     nodes[[20, 21, 40]] = False
     gaps = (np.diff(np.flatnonzero(nodes)) == 1).astype(float)
-    mass = largest_mass(fields[:, nodes], gaps, 0.8, two_tailed)
+    mass = largest_cluster_mass(fields[:, nodes], gaps, 0.8, two_tailed)
     for at, z in enumerate(np.where(nodes, fields, np.nan)):
         found = find_clusters(z, 0.8, two_tailed)
         assert mass[at] == pytest.approx(max((cluster.mass for cluster in found), default=0.0), abs=1e-9)

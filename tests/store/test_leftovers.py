@@ -17,10 +17,10 @@ from biodyn.errors import ResultError
 from biodyn.output.store.folder import (
     MARK,
     remove_all_unfinished,
-    remove_unfinished,
+    remove_unfinished_folders,
     replace_folder,
-    require_free,
-    trial_files,
+    require_usable_folder,
+    trial_file_test,
     update_folder,
     write_folder,
 )
@@ -46,16 +46,16 @@ def test_only_the_folders_own_leftovers_go(tmp_path: Path) -> None:
     killed(tmp_path / "walk")
     killed(tmp_path / "walk.fast")
     assert len(os.listdir(tmp_path)) == 2
-    remove_unfinished(tmp_path / "walk.fast.slow")
+    remove_unfinished_folders(tmp_path / "walk.fast.slow")
     assert len(os.listdir(tmp_path)) == 2
-    remove_unfinished(tmp_path / "walk")
+    remove_unfinished_folders(tmp_path / "walk")
     assert [name.startswith(".walk.fast.") for name in os.listdir(tmp_path)] == [True]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks are POSIX")
 def test_what_a_living_run_writes_stays(tmp_path: Path) -> None:
-    with replace_folder(tmp_path / "walk", trial_files) as place:
-        remove_unfinished(tmp_path / "walk")
+    with replace_folder(tmp_path / "walk", trial_file_test) as place:
+        remove_unfinished_folders(tmp_path / "walk")
         remove_all_unfinished(tmp_path)
         assert place.is_dir()
     assert not (tmp_path / "walk" / MARK).exists()
@@ -81,7 +81,7 @@ def test_no_open_file_is_removed_or_renamed(tmp_path: Path, monkeypatch: pytest.
     for name in ("unlink", "remove", "rename", "replace"):
         monkeypatch.setattr(os, name, as_on_windows(getattr(os, name)))
     for text in ("first", "second"):
-        with replace_folder(tmp_path / "walk", trial_files) as place:
+        with replace_folder(tmp_path / "walk", trial_file_test) as place:
             (place / "run.json").write_text(text, encoding="utf-8")
     with update_folder(tmp_path / "walk") as place:
         (place / "run.json").write_text("third", encoding="utf-8")
@@ -93,14 +93,14 @@ def test_a_folder_that_the_system_will_not_move_stays_and_nothing_lies_beside_it
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on Windows where a program has one of its files open."""
-    with replace_folder(tmp_path / "walk", trial_files) as place:
+    with replace_folder(tmp_path / "walk", trial_file_test) as place:
         (place / "run.json").write_text("old", encoding="utf-8")
 
     def refuse(path: Path, target: Path) -> None:
         raise PermissionError(errno.EACCES, "another process uses the file", str(path))
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(PermissionError), replace_folder(tmp_path / "walk", trial_files) as place:
+    with pytest.raises(PermissionError), replace_folder(tmp_path / "walk", trial_file_test) as place:
         (place / "run.json").write_text("new", encoding="utf-8")
     assert contents(tmp_path) == {"walk/run.json": b"old"}
 
@@ -132,7 +132,7 @@ def test_what_biodyn_did_not_make_stays(tmp_path: Path) -> None:
         (tmp_path / name / "walk01.c3d").write_text("mine", encoding="utf-8")
     (tmp_path / "walk").mkdir()
     before = contents(tmp_path)
-    remove_unfinished(tmp_path / "walk")
+    remove_unfinished_folders(tmp_path / "walk")
     remove_all_unfinished(tmp_path, ["study.csv"])
     assert contents(tmp_path) == before
 
@@ -151,7 +151,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 def test_a_result_that_a_killed_run_had_moved_aside_comes_back(tmp_path: Path) -> None:
     """Killed between the two renames: the older result is all there is."""
     made(tmp_path / ".walk.abcd1234.old" / "walk", "only one")
-    remove_unfinished(tmp_path / "walk")
+    remove_unfinished_folders(tmp_path / "walk")
     assert note(tmp_path / "walk") == "only one"
     assert os.listdir(tmp_path) == ["walk"]
 
@@ -159,5 +159,5 @@ def test_a_result_that_a_killed_run_had_moved_aside_comes_back(tmp_path: Path) -
 def test_it_comes_back_before_anything_is_computed(tmp_path: Path) -> None:
     made(tmp_path / ".walk.abcd1234.old" / "walk", "only one")
     with pytest.raises(ResultError, match="already holds a result"):
-        require_free(tmp_path / "walk", force=False)
+        require_usable_folder(tmp_path / "walk", force=False)
     assert note(tmp_path / "walk") == "only one"

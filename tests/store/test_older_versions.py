@@ -17,9 +17,9 @@ from typer.testing import CliRunner, Result
 import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
-from biodyn.output.store.folder import RECORD_NAME, RECORD_VERSION, version_1
-from biodyn.output.store.read import read_view
-from biodyn.output.tables import TABLES, tables_of
+from biodyn.output.store.folder import RECORD_NAME, RECORD_VERSION, version_1_files
+from biodyn.output.store.result_reader import read_view
+from biodyn.output.tables import TABLES, available_tables
 from biodyn.trial.result import TrialResult
 from biodyn.verification.replay import ReplayOptions
 
@@ -108,7 +108,7 @@ def test_a_result_saved_now_is_loaded(fresh: TrialResult, tmp_path: Path) -> Non
     folder = fresh.save(tmp_path / "walk")
     loaded = biodyn.load(folder)
     assert loaded.record["record_version"] == RECORD_VERSION
-    assert set(loaded.table_names) == set(tables_of(fresh.analysis))
+    assert set(loaded.table_names) == set(available_tables(fresh.analysis))
     for name in loaded.table_names:
         ours, theirs = fresh.table(name), loaded.table(name)
         assert list(ours.columns) == list(theirs.columns)
@@ -140,7 +140,7 @@ def test_figures_of_tables_that_a_folder_never_had_are_left_out(old: Path, table
     assert result.exit_code == 0, result.output
 
 
-@pytest.mark.parametrize("path", ["result.npz", f"tables/{version_1()['tables'][0]}.csv"])
+@pytest.mark.parametrize("path", ["result.npz", f"tables/{version_1_files()['tables'][0]}.csv"])
 @pytest.mark.parametrize("listed", [True, False])
 def test_a_missing_file_is_named(old: Path, path: str, listed: bool) -> None:
     if listed:

@@ -18,10 +18,10 @@ import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
 from biodyn.output.store.folder import packed_table_path, record_digest
-from biodyn.output.store.write import add_files, round_arrays
+from biodyn.output.store.result_writer import add_files, round_arrays
 from biodyn.output.tables import TABLES
 from biodyn.output.tables.csv import read_csv, write_rows
-from biodyn.output.tables.packed import from_parquet, from_parquet_0_2, to_parquet
+from biodyn.output.tables.parquet_tables import from_packed_version_0_2, from_parquet, to_parquet
 from biodyn.trial.result import TrialResult
 from biodyn.verification.replay import ReplayOptions
 
@@ -88,10 +88,12 @@ def test_half_a_packed_table_is_refused() -> None:
 def test_a_packed_table_of_version_0_2_is_read() -> None:
     """The stored one is `awkward(101)`, its column "walk" with two decimals."""
     content = (DATA / "table_0_2.packed").read_bytes()
-    pd.testing.assert_frame_equal(from_parquet_0_2(content), read_csv(DATA / "table_0_2.csv"), rtol=1e-15, atol=0.0)
+    pd.testing.assert_frame_equal(
+        from_packed_version_0_2(content), read_csv(DATA / "table_0_2.csv"), rtol=1e-15, atol=0.0
+    )
     for at in np.random.default_rng(1).integers(0, len(content), 20).tolist():
         with pytest.raises(ValueError, match="packed table"):
-            from_parquet_0_2(content[:at])
+            from_packed_version_0_2(content[:at])
 
 
 def test_a_result_of_version_0_2_opens_with_its_packed_tables(both: tuple[Path, Path], tmp_path: Path) -> None:

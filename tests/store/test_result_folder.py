@@ -17,12 +17,12 @@ from biodyn.output.store.folder import (
     RECORD_NAME,
     record_digest,
     replace_folder,
-    require_free,
-    trial_files,
+    require_usable_folder,
+    trial_file_test,
     write_folder,
 )
-from biodyn.output.store.read import read_record
-from biodyn.output.store.write import write_manifest
+from biodyn.output.store.result_reader import read_record
+from biodyn.output.store.result_writer import write_manifest
 
 
 def test_the_folder_takes_its_name_at_the_end(tmp_path: Path) -> None:
@@ -94,28 +94,28 @@ def test_of_two_runs_without_force_the_first_to_end_stays(tmp_path: Path) -> Non
 
 
 def test_what_is_free(tmp_path: Path) -> None:
-    require_free(tmp_path / "new" / "deeper", force=False)
+    require_usable_folder(tmp_path / "new" / "deeper", force=False)
     (tmp_path / "empty").mkdir()
-    require_free(tmp_path / "empty", force=False)
-    require_free(made(tmp_path / "old"), force=True)
+    require_usable_folder(tmp_path / "empty", force=False)
+    require_usable_folder(made(tmp_path / "old"), force=True)
 
 
 def test_what_is_not(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="already holds a result"):
-        require_free(made(tmp_path / "old"), force=False)
+        require_usable_folder(made(tmp_path / "old"), force=False)
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ResultError, match="is a file"):
-        require_free(tmp_path / "file", force=True)
+        require_usable_folder(tmp_path / "file", force=True)
     with pytest.raises(ResultError, match="is not writable"):
-        require_free(tmp_path / "file" / "below", force=True)
+        require_usable_folder(tmp_path / "file" / "below", force=True)
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "thesis.txt").write_text("", encoding="utf-8")
     with pytest.raises(ResultError, match="is not replaced"):
-        require_free(foreign, force=True)
+        require_usable_folder(foreign, force=True)
     (tmp_path / "link").symlink_to(tmp_path / "file" / "gone")
     with pytest.raises(ResultError, match="is not writable"):
-        require_free(tmp_path / "link", force=True)
+        require_usable_folder(tmp_path / "link", force=True)
 
 
 # -- what the user put there --------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def test_force_replaces_no_table_that_was_edited(tmp_path: Path) -> None:
     target = made(tmp_path / "walk")
     _edited_table(target)
     with pytest.raises(ResultError, match=r"changed after biodyn wrote it \('tables/events.csv'\)"):
-        require_free(target, force=True)
+        require_usable_folder(target, force=True)
 
 
 def test_what_file_managers_leave_is_nobodys(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_record_of_another_program_makes_no_result(tmp_path: Path, record: str
     target.mkdir()
     (target / RECORD_NAME).write_text(record, encoding="utf-8")
     with pytest.raises(ResultError, match="not a biodyn result"):
-        require_free(target, force=True)
+        require_usable_folder(target, force=True)
 
 
 @pytest.mark.parametrize("path", ["../other/walk.c3d", "/etc/hosts", "a/../../other/walk.c3d", "..", "", 7, None])
@@ -229,7 +229,7 @@ def test_a_link_to_the_recordings_is_no_place_for_a_result(tmp_path: Path) -> No
     (tmp_path / "out").symlink_to(tmp_path / "recordings")
     for place in (tmp_path / "out", tmp_path / "recordings", tmp_path):
         with pytest.raises(ResultError, match="is not replaced"):
-            require_free(place, force=True)
+            require_usable_folder(place, force=True)
 
 
 # -- folders of a study, which are replaced without being asked ---------------------------------------------------
@@ -245,7 +245,7 @@ def test_in_a_study_other_files_stay_and_the_new_ones_come_beside_them(
     foreign = {
         name: data for name, data in contents(tmp_path).items() if "events" not in name and RECORD_NAME not in name
     }
-    with replace_folder(target, trial_files) as place:
+    with replace_folder(target, trial_file_test) as place:
         made(place / "x", "new")
         os.replace(place / "x" / RECORD_NAME, place / RECORD_NAME)
         (place / "x" / "tables" / "events.csv").unlink()
@@ -260,7 +260,7 @@ def test_a_users_file_in_the_way_gets_another_name(tmp_path: Path) -> None:
     target = made(tmp_path / "walk")
     (target / "figures").write_text("mine", encoding="utf-8")
     (target / "tables" / "contacts.csv").write_text("mine", encoding="utf-8")
-    with replace_folder(target, trial_files) as place:
+    with replace_folder(target, trial_file_test) as place:
         for name in ("figures/a.png", "tables/contacts.csv"):
             (place / name).parent.mkdir()
             (place / name).write_text("new", encoding="utf-8")
@@ -274,7 +274,7 @@ def test_a_users_file_in_the_way_gets_another_name(tmp_path: Path) -> None:
 
 def test_a_file_in_the_place_of_a_folder_is_not_removed(tmp_path: Path) -> None:
     (tmp_path / "walk").write_text("mine", encoding="utf-8")
-    with pytest.raises(ResultError, match="is a file"), replace_folder(tmp_path / "walk", trial_files) as place:
+    with pytest.raises(ResultError, match="is a file"), replace_folder(tmp_path / "walk", trial_file_test) as place:
         (place / "a").touch()
     assert (tmp_path / "walk").read_text(encoding="utf-8") == "mine"
 
@@ -308,4 +308,4 @@ def test_a_forged_manifest_does_not_make_files_replaceable(tmp_path: Path, name:
     record[DIGEST_ENTRY] = record_digest(record)
     (target / RECORD_NAME).write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(ResultError, match="did not write"):
-        require_free(target, force=True)
+        require_usable_folder(target, force=True)

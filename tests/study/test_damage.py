@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from support.real import slow_but
 
-from biodyn.output.tables.gait import spatiotemporal, stride_columns
+from biodyn.output.tables.gait import spatiotemporal_table, stride_columns
 from biodyn.processing.gait.cycle_values import ground_peak_definitions
 from biodyn.study.discovery import StudyDefinition
-from biodyn.study.group.analyse import possible_names
+from biodyn.study.group.group_analysis import possible_names
 from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import read_record
 from biodyn.study.result import StudyResult
 from biodyn.study.study import Study, remove_obsolete
+from biodyn.study.trial_record import read_trial_record
 from biodyn.trial.result import TrialResult
 
 sys.path.insert(0, str(Path(__file__).parent / "report"))
@@ -93,13 +93,13 @@ def test_a_damaged_trial_is_listed_as_failed_and_the_study_ends_well(out: Path, 
     b'{"record_version": 1, "key": "k", "status": "fine", "figures": {"a": Infinity}}', b"[" * 100_000])  # fmt: skip
 def test_a_damaged_record_of_a_trial_counts_as_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "trial.json").write_bytes(content)
-    assert read_record(tmp_path) is None
+    assert read_trial_record(tmp_path) is None
 
 
 def test_a_record_with_more_in_it_is_read(tmp_path: Path) -> None:
     content = {"record_version": 1, "key": "k", "status": "fine", "figures": {"a": 1.5}, "of_a_later_version": 1}
     (tmp_path / "trial.json").write_text(json.dumps(content), encoding="utf-8")
-    record = read_record(tmp_path)
+    record = read_trial_record(tmp_path)
     assert record is not None
     assert record.metrics == {"a": 1.5}
     assert record.status == "pass"
@@ -198,7 +198,7 @@ def test_the_names_known_beforehand_are_those_of_a_trial(out: Path, walk_variabl
 
 
 def test_the_strides_known_beforehand_are_the_columns_of_a_walk(walk_result: TrialResult) -> None:
-    written = spatiotemporal(walk_result.analysis).columns
+    written = spatiotemporal_table(walk_result.analysis).columns
     assert set(written) - {"side", "cycle", "start_s", "foot_off_s", "end_s"} == set(stride_columns())
 
 

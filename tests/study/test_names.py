@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 import biodyn
 from biodyn.cli import app
 from biodyn.errors import SettingsError
-from biodyn.output.store.folder import default_folder
-from biodyn.study.discovery import StudyDefinition, discover, plan_lines
+from biodyn.output.store.folder import default_result_folder
+from biodyn.study.discovery import StudyDefinition, discover_trials, plan_lines
 from biodyn.study.discovery.definition import safe_name, unique_names
 from biodyn.study.study import Study
 
@@ -80,7 +80,7 @@ def test_a_study_whose_name_leads_out_writes_nothing_outside(tmp_path: Path, mon
 
 @pytest.mark.parametrize("name", ["..c3d", "....c3d", ". .c3d", "walk.c3d", "my walk 01.c3d", "x\ny.c3d"])
 def test_the_result_of_a_walk_stays_in_reports(name: str, tmp_path: Path) -> None:
-    folder = default_folder(tmp_path / name)
+    folder = default_result_folder(tmp_path / name)
     assert folder.parent == Path("reports")
     assert folder.name not in ("", ".", "..", "reports")
     if name.startswith(("walk", "my")):
@@ -108,7 +108,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="names that are no Un
 
 @linux
 def test_odd_names_are_planned_and_listed(tmp_path: Path) -> None:
-    plan = discover(odd_folder(tmp_path), StudyDefinition())
+    plan = discover_trials(odd_folder(tmp_path), StudyDefinition())
     assert len(plan.trials) == len(ODD)
     assert len({trial.folder for trial in plan.trials}) == len(ODD)
     for line in plan_lines(plan):

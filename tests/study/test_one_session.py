@@ -14,12 +14,12 @@ from support.made_folder import MadeTrial, made_folder
 from support.sessions import Laboratory
 
 from biodyn.errors import ResultError, SettingsError, StudyError
-from biodyn.output.report.paper import PaperHead
+from biodyn.output.report.pdf_report import Letterhead
 from biodyn.study import Study, open_session, run_session
-from biodyn.study.record import TrialRecord, read_record, write_record
 from biodyn.study.report import write_study_report
 from biodyn.study.result import STUDY_RECORD_NAME
 from biodyn.study.running.task import LOCK_NAME, Task
+from biodyn.study.trial_record import TrialRecord, read_trial_record, write_trial_record
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 
@@ -122,7 +122,7 @@ def test_a_session_and_a_study_on_paper(tmp_path: Path) -> None:
     counts = {}
     for kind in ("study", "session"):
         (out / STUDY_RECORD_NAME).write_text(json.dumps({**record, "kind": kind, "name": name}), encoding="utf-8")
-        write_study_report(out, PaperHead("Our laboratory", entries={"Referred by": "<u>Dr.</u>"}, signed_by="Dr. Y"))
+        write_study_report(out, Letterhead("Our laboratory", entries={"Referred by": "<u>Dr.</u>"}, signed_by="Dr. Y"))
         pages = ["".join(page.extract_text().split()) for page in pypdf.PdfReader(out / "report.pdf").pages]
         counts[kind] = len(pages)
         text = "".join(pages)
@@ -135,7 +135,7 @@ def test_a_session_and_a_study_on_paper(tmp_path: Path) -> None:
     assert not (out / "report.pdf").exists()
     (out / "report.pdf").write_bytes(b"%PDF somebody's")
     with pytest.raises(ResultError, match="not biodyn's"):
-        write_study_report(out, PaperHead())
+        write_study_report(out, Letterhead())
     write_study_report(out)
     assert (out / "report.pdf").read_bytes() == b"%PDF somebody's"
 
@@ -171,14 +171,14 @@ def test_a_session_is_analysed_again_where_that_is_asked_for(
     (trial,) = session.plan.trials
     (out / trial.folder).mkdir(parents=True)
     (out / LOCK_NAME).write_text(os.path.relpath(session.plan.root, out))
-    write_record(TrialRecord("key", "pass"), out / trial.folder)
+    write_trial_record(TrialRecord("key", "pass"), out / trial.folder)
     seen = []
 
     def ran(tasks: Sequence[Task], *others: object) -> None:
-        seen.extend(read_record(task.folder) for task in tasks)
+        seen.extend(read_trial_record(task.folder) for task in tasks)
         raise StudyError("far enough")
 
-    monkeypatch.setattr("biodyn.study.study.run_local", ran)
+    monkeypatch.setattr("biodyn.study.study.run_locally", ran)
     with pytest.raises(StudyError, match="far enough"):
         session.run(out, force=force)
     assert seen == [None if force else TrialRecord("key", "pass")]

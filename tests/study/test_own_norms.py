@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from biodyn.errors import StudyError, TableError
-from biodyn.library.faults import require_valid
-from biodyn.library.load import read_user_toml
+from biodyn.library.entry_faults import require_valid_table
+from biodyn.library.toml_files import read_user_toml
 from biodyn.settings import settings_from
 from biodyn.statistics.gait_measures import gait_vector
 from biodyn.study.group.statistics.gait_scores import score_names
-from biodyn.study.own_norms import Means, People, norm_table, write_norms
+from biodyn.study.laboratory_norms import PersonMeans, StudyPeople, norms_file_content, write_norms
 from biodyn.variables import NormSet, Walker, choose_norms, load_norm_set
-from biodyn.variables.meaning import PERCENT
+from biodyn.variables.gait_variables import PERCENT
 
 _UNITS = {"knee_angle": "deg", "ankle_angle_moment": "Nm/kg", "not_a_variable": "deg"}
 
 
-def study_people(count: int, ages: bool = True) -> People:
+def study_people(count: int, ages: bool = True) -> StudyPeople:
     """People whose knee bends by 50 degrees and 20 more for each unit of speed."""
     rng = np.random.default_rng(count)
     means = []
@@ -32,22 +32,24 @@ def study_people(count: int, ages: bool = True) -> People:
                     "stance_percent": 62.0 - 10 * speed + own,
                     "cadence_hof": 0.5 + speed / 10 + 0.01 * rng.normal(),
                 }
-                means.append(Means(person, speed, {"knee_angle": knee, "ankle_angle_moment": moment}, strides, 0.5))
+                means.append(
+                    PersonMeans(person, speed, {"knee_angle": knee, "ankle_angle_moment": moment}, strides, 0.5)
+                )
     walkers = tuple(Walker(25.0 + i if ages else None, 1.75, 0.92, 1.2) for i in range(count))
-    return People(tuple(means), _UNITS, tuple(f"P{i}" for i in range(count)), walkers, 0)
+    return StudyPeople(tuple(means), _UNITS, tuple(f"P{i}" for i in range(count)), walkers, 0)
 
 
 @cache
 def made_of_24():
     """The file of 24 people."""
-    return norm_table(study_people(24), "own", "CC0", 0)
+    return norms_file_content(study_people(24), "own", "CC0", 0)
 
 
 def test_the_file_is_read_back_and_fits_the_schema(tmp_path) -> None:
     table = made_of_24()
     path = tmp_path / "own.toml"
     write_norms(table, path)
-    require_valid(read_user_toml(path, "norms"), "norms")
+    require_valid_table(read_user_toml(path, "norms"), "norms")
     made, read = NormSet(table).at(0.4), load_norm_set(str(path)).at(0.4)
     assert read.words == made.words
     for name, curve in made.curves.items():
@@ -68,7 +70,7 @@ def test_the_mean_follows_the_speed_and_people_count_once() -> None:
 
 
 def test_few_people_give_a_band_of_one_standard_deviation_that_says_so() -> None:
-    table = norm_table(study_people(8), "own", "CC0", 0)
+    table = norms_file_content(study_people(8), "own", "CC0", 0)
     assert table["band"] == "mean ± 1 SD"
     assert table["curve"]["knee_angle"]["reach"] == 1.0
     assert made_of_24()["curve"]["knee_angle"]["reach"] > 1.5
@@ -89,14 +91,14 @@ def test_a_damaged_file_is_refused_with_its_entry(tmp_path) -> None:
     from biodyn.model.from_library.user_tables import load_user_tables
 
     path = tmp_path / "own.toml"
-    write_norms(norm_table(study_people(6), "own", "CC0", 0), path)
+    write_norms(norms_file_content(study_people(6), "own", "CC0", 0), path)
     path.write_text(path.read_text(encoding="utf-8").replace("percent = [0.0,", "percent = [1.0,"), encoding="utf-8")
     with pytest.raises(TableError, match="from 0 to 100"):
         load_user_tables(settings_from({"report": {"norms": str(path)}}).table_names)
 
 
 def test_an_existing_file_and_a_name_without_toml_are_refused(tmp_path) -> None:
-    from biodyn.study.own_norms import build_norms
+    from biodyn.study.laboratory_norms import build_norms
 
     path = tmp_path / "own.toml"
     path.write_text("mine", encoding="utf-8")
@@ -120,17 +122,17 @@ def nine_angles(rng: np.random.Generator, deviation: float = 1.0) -> dict[str, n
     }
 
 
-def nine_angle_people(count: int, seed: int) -> People:
+def nine_angle_people(count: int, seed: int) -> StudyPeople:
     rng = np.random.default_rng(seed)
     walkers = tuple(Walker(30.0, 1.75, 0.92, 1.2) for _ in range(count))
     means = tuple(
-        Means(person, speed, curves, {"stance_percent": 62.0}, 0.5)
+        PersonMeans(person, speed, curves, {"stance_percent": 62.0}, 0.5)
         for person in range(count)
         for curves in [nine_angles(rng)]
         for speed in (0.38, 0.42)
     )
     vectors = np.stack([gait_vector([mean.curves[name] for name in _NINE]) for mean in means])
-    return People(means, dict.fromkeys(_NINE, "deg"), tuple(map(str, range(count))), walkers, 0, vectors)
+    return StudyPeople(means, dict.fromkeys(_NINE, "deg"), tuple(map(str, range(count))), walkers, 0, vectors)
 
 
 def test_new_healthy_people_have_a_deviation_index_of_100_on_average_and_10_of_sd(tmp_path) -> None:
@@ -138,7 +140,7 @@ def test_new_healthy_people_have_a_deviation_index_of_100_on_average_and_10_of_s
     rng = np.random.default_rng(7)
     healthy, patients = [], []
     for seed in range(4):
-        write_norms(norm_table(nine_angle_people(40, seed), "own", "CC0", 0), path)
+        write_norms(norms_file_content(nine_angle_people(40, seed), "own", "CC0", 0), path)
         norms = NormSet(read_user_toml(path, "norms").content).at(0.4)
         assert norms.deviation_index is not None
         mean = np.stack([norms.curves[name].mean for name in _NINE])
@@ -152,4 +154,4 @@ def test_new_healthy_people_have_a_deviation_index_of_100_on_average_and_10_of_s
 
 
 def test_few_people_give_no_deviation_index() -> None:
-    assert "gdi" not in norm_table(nine_angle_people(19, 1), "own", "CC0", 0)
+    assert "gdi" not in norms_file_content(nine_angle_people(19, 1), "own", "CC0", 0)

@@ -19,10 +19,10 @@ from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import marker_jacobian
 from biodyn.processing.calibration.subject_fit.unknowns import (
-    fit_unknowns,
+    define_unknowns,
     joint_jacobian,
     load_priors,
-    marker_placement,
+    marker_placement_effect,
     model_poses,
 )
 from support.people import functional_motions, person_of, scaling_of, walked
@@ -53,8 +53,8 @@ def centre_bound(
         turn_rad=dict.fromkeys(known.turn_rad, _EXACT_RAD),
         symmetry=0.9,
     )
-    unknowns = marker_placement(
-        fit_unknowns(model, frozenset(), drawn), model, scaling, scatter.placement_m / np.sqrt(2.0)
+    unknowns = marker_placement_effect(
+        define_unknowns(model, frozenset(), drawn), model, scaling, scatter.placement_m / np.sqrt(2.0)
     ).unknowns
     kept = [at + k for at in unknowns.centres.values() for k in range(3)] + list(unknowns.turns.values())
     motions = [walked(person.body), *(functional_motions(person.body) if functional else [])]

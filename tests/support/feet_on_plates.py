@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from biodyn.conventions import FloatArray, Side
-from biodyn.processing.contacts.ground_reaction import make_decisions, reaction_from_decisions
-from biodyn.processing.contacts.loading import PlateSignals
+from biodyn.processing.contacts.ground_reaction import decisions_from_plates, reaction_from_decisions
+from biodyn.processing.contacts.plate_loads import PlateSignals
 from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.recording import Contact, GroundReaction
 
@@ -23,7 +23,7 @@ def feet_on_plates(
     **known: Any,
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
     """Every contact and the ground reaction of both feet; `strikes_s` of `reaction_from_decisions`, `known` of `decided`."""
-    found = make_decisions(plates, outlines_W, rate_hz, settings, smear_s=smear_s, **known)
+    found = decisions_from_plates(plates, outlines_W, rate_hz, settings, smear_s=smear_s, **known)
     return found.contacts, reaction_from_decisions(
         found, plates, rate_hz, settings, smear_s=smear_s, strikes_s=strikes_s
     )

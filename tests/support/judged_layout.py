@@ -9,7 +9,7 @@ from pathlib import Path
 
 from biodyn.io import read_facts
 from biodyn.session import choose_static, preview_of_file, static_candidates
-from biodyn.study.discovery import discover
+from biodyn.study.discovery import discover_trials
 from biodyn.study.plan import PlannedTrial
 from support.folder_habits import Layout, Truth
 
@@ -34,7 +34,7 @@ class Judgement:
 def judged(layout: Layout, root: Path) -> Judgement:
     """Judge roles, people, sessions, conditions, sites, and the static of every walk in `run` and in `study`."""
     result = Judgement()
-    plan = discover(root)
+    plan = discover_trials(root)
     roles = {_key(file.path): file for file in plan.files}
     for path, truth in layout.truth.items():
         found = roles.get(path)

@@ -16,8 +16,8 @@ from biodyn.settings import Settings
 from biodyn.study.collecting.cycles import CYCLE_COLUMNS
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.plan import PlannedTrial, StudyFile, StudyPlan
-from biodyn.study.record import Status, TrialRecord, write_record
 from biodyn.study.study import Study
+from biodyn.study.trial_record import Status, TrialRecord, write_trial_record
 from support.shards import write_rows
 
 _PHASE = 2.0 * np.pi * np.linspace(0.0, 1.0, CYCLE_POINTS)
@@ -71,10 +71,10 @@ def made_folder(
         folder = out / plan.folder
         folder.mkdir(parents=True)
         if one.error:
-            write_record(TrialRecord("key", "failed", one.error, one.reason, one.hint), folder)
+            write_trial_record(TrialRecord("key", "failed", one.error, one.reason, one.hint), folder)
             continue
         metrics = {**_figures(number), "checks_failed": one.checks_failed}
-        write_record(TrialRecord("key", one.status, reason="A marker has a gap.", metrics=metrics), folder)
+        write_trial_record(TrialRecord("key", one.status, reason="A marker has a gap.", metrics=metrics), folder)
         write_rows(_cycles(one, number), folder)
         (folder / "tables").mkdir()
         (folder / "tables" / "spatiotemporal.csv").write_text(_strides(), encoding="utf-8")

@@ -9,9 +9,9 @@ import numpy as np
 from simulator.trc_writer import write_trc
 
 from biodyn.conventions import FloatArray
-from biodyn.processing.contacts.loading import centre_of_pressure
-from biodyn.processing.signals.orientation import find_world
-from biodyn.processing.signals.plates import plate_wrench
+from biodyn.processing.contacts.plate_loads import centre_of_pressure
+from biodyn.processing.signals.plate_wrenches import plate_wrench
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import Recording
 
 #: Prefixes of OpenSim's examples: one force after the other, whosever foot it is of.

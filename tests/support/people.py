@@ -12,7 +12,7 @@ from biodyn.conventions import FloatArray
 from biodyn.model.body_model import StaticFigure
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
-from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.model.from_library.skeleton_recipes import load_skeleton
 
 #: Joints of the leg and the segment beyond each.
 JOINTS = {"hip": "femur", "knee": "tibia", "ankle": "calcn"}

@@ -9,13 +9,13 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.comparison import exchange
-from biodyn.comparison.differences import Span
+from biodyn.comparison.differences import CycleSpan
 from biodyn.comparison.moment_convention import MomentConvention
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import axis_angle
 from biodyn.model.body_model import SubjectModel, with_bodies, with_inertias, with_mass, with_misplaced_centre
 from biodyn.model.skeleton import Inertia, static_angles
-from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.processing.dynamics.inverse_dynamics import solve_dynamics
 from biodyn.processing.gait.cycles import find_gait_cycles
 from biodyn.processing.signals.filtering import butterworth_lowpass
 
@@ -122,9 +122,9 @@ def _events(analysis: TrialAnalysis, rng: np.random.Generator) -> TrialAnalysis:
     return replace(analysis, events=events)
 
 
-def spans_of(analysis: TrialAnalysis) -> tuple[Span, ...]:
+def spans_of(analysis: TrialAnalysis) -> tuple[CycleSpan, ...]:
     """The gait cycles of an analysis."""
-    return tuple(Span(c.side, c.start_s, c.end_s) for c in find_gait_cycles(analysis.gait_events))
+    return tuple(CycleSpan(c.side, c.start_s, c.end_s) for c in find_gait_cycles(analysis.gait_events))
 
 
 def with_changed_writing(usual: MomentConvention, kind: str, rng: np.random.Generator) -> MomentConvention:

@@ -12,9 +12,9 @@ from biodyn.io.segment_poses import virtual_points
 from biodyn.library.pose_systems import pose_systems
 from biodyn.model.body_model import with_inertias
 from biodyn.recording import SegmentPoses, StoredMotion
-from biodyn.trial.files import TrialFiles
 from biodyn.trial.stages import Prepared, Scaled
-from biodyn.trial.steps import STEPS, Step, scaling, with_step
+from biodyn.trial.steps import STEPS, Step, scale_skeleton, with_step
+from biodyn.trial.trial_files import TrialFiles
 
 
 def files_of_its_poses(analysis: TrialAnalysis) -> TrialFiles:
@@ -38,7 +38,7 @@ def with_its_segments(analysis: TrialAnalysis) -> Sequence[Step]:
     inertias = {body.definition.name: body.inertia for body in analysis.model.bodies}
 
     def scaled(trial: Prepared) -> Scaled:
-        stage = scaling(trial)
+        stage = scale_skeleton(trial)
         soles = analysis.model.foot_outlines
         return replace(stage, model=replace(with_inertias(stage.model, inertias), foot_outlines=soles))
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from biodyn.study.collecting.cycles import CYCLE_COLUMNS, CYCLE_SCHEMA, cycle_table, write_cycle_table
-from biodyn.study.record import CYCLES_NAME
+from biodyn.study.trial_record import CYCLES_NAME
 from biodyn.trial.result import TrialResult
 
 

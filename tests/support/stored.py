@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 from biodyn.output.store.folder import RECORD_NAME
-from biodyn.output.store.write import write_manifest
+from biodyn.output.store.result_writer import write_manifest
 
 DATA = Path(__file__).parent / "data"
 OLD = ("plain", "varied")

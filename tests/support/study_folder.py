@@ -12,7 +12,7 @@ import pandas as pd
 
 from biodyn.study.collecting.cycles import LABELS, summary_metrics
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import TrialRecord, write_record
+from biodyn.study.trial_record import TrialRecord, write_trial_record
 from biodyn.trial.result import TrialResult
 from support.shards import cycle_rows, stored_rows, write_rows
 
@@ -50,14 +50,14 @@ def made_study_folder(walk_result: TrialResult, root: Path) -> StudyFolder:
         folder.mkdir(parents=True)
         write_rows(_other(table, n), folder)
         (folder / "run.json").write_text(json.dumps(walk_result.record), encoding="utf-8")
-        write_record(TrialRecord("key", "warn", reason="review it", metrics=metrics), folder)
+        write_trial_record(TrialRecord("key", "warn", reason="review it", metrics=metrics), folder)
         frame = stored_rows(folder)
         for place, label in enumerate(LABELS):
             frame.insert(place, label, getattr(trial, label))
         rows[trial.subject, trial.trial] = frame
     folder = root / "out" / trials[2].folder
     folder.mkdir(parents=True)
-    write_record(TrialRecord("key", "failed", "PlateError", 'No plate, "none" at all.', "Look."), folder)
+    write_trial_record(TrialRecord("key", "failed", "PlateError", 'No plate, "none" at all.', "Look."), folder)
     return StudyFolder(StudyPlan("study", Path("data"), trials, ()), root / "out", done, rows, metrics)
 
 

@@ -13,12 +13,12 @@ from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.assembly import ScaledBody
 from biodyn.model.body_model import AttachedMarker, SubjectModel, assemble_model
-from biodyn.model.from_library.skeleton import load_skeleton, without_recipes
+from biodyn.model.from_library.skeleton_recipes import load_skeleton, without_recipes
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.skeleton import Inertia
-from biodyn.processing.contacts.feet import gait_points
-from biodyn.processing.dynamics.solve import solve_dynamics
-from biodyn.processing.kinematics.fit import Fit, base_angles, configuration_layout
+from biodyn.processing.contacts.foot_motion import gait_points
+from biodyn.processing.dynamics.inverse_dynamics import solve_dynamics
+from biodyn.processing.kinematics.skeleton_fit import Fit, base_angles, configuration_layout
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording, StoredMotion

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from biodyn.processing.contacts.loading import PlateSignals
+from biodyn.processing.contacts.plate_loads import PlateSignals
 from biodyn.processing.signals.filtering import butterworth_lowpass
 
 RATE_HZ, ANALOG_HZ = 100.0, 1000.0

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 from biodyn.conventions import CYCLE_POINTS, SIDES
-from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names
+from biodyn.library.toml_files import load_table
 from biodyn.output.figures.curves import display_table
-from biodyn.study.group.registry import Cell, Observations
+from biodyn.study.group.registry import Observations, SubjectMean
 from biodyn.study.group.statistics.gait_scores import norm_reference, score_names, score_table
 from biodyn.study.group.statistics.symmetry import symmetry_table
-from biodyn.variables import is_known, load_norms, variable, variables
-from biodyn.variables.meaning import nearest_variable
+from biodyn.variables import is_known_variable, load_norms, variable, variables
+from biodyn.variables.gait_variables import variable_name_hint
 
 _PACKAGE = Path(__file__).parents[2] / "biodyn"
 _PERCENT = np.linspace(0.0, 100.0, CYCLE_POINTS)
@@ -26,26 +26,26 @@ _PERCENT = np.linspace(0.0, 100.0, CYCLE_POINTS)
 def test_a_title_in_place_of_a_name_is_understood() -> None:
     """The spelling alone is nearest to another joint: "knee_flexion" to "hip_flexion"."""
     known = ("hip_flexion", "knee_angle", "ankle_angle_moment")
-    assert nearest_variable("knee_flexion", known).startswith("Knee flexion is 'knee_angle'. There are hip_flexion, ")
-    assert nearest_variable("Ankle_plantarflexion_moment", known).startswith("Ankle plantarflexion moment is ")
-    assert nearest_variable("hip_flexoin", known).startswith("Did you mean 'hip_flexion'?")
+    assert variable_name_hint("knee_flexion", known).startswith("Knee flexion is 'knee_angle'. There are hip_flexion, ")
+    assert variable_name_hint("Ankle_plantarflexion_moment", known).startswith("Ankle plantarflexion moment is ")
+    assert variable_name_hint("hip_flexoin", known).startswith("Did you mean 'hip_flexion'?")
 
 
 def test_clinical_signs_of_the_variables_that_differ_from_the_tables() -> None:
     tilt, rotation, knee = variable("pelvis_tilt"), variable("pelvis_rotation"), variable("knee_angle_moment")
     assert (tilt.positive, tilt.negative, tilt.unit) == ("anterior", "posterior", "deg")
-    assert [tilt.clinical(side) for side in SIDES] == [-1.0, -1.0]  # tables: backward tilt is positive
+    assert [tilt.clinical_factor(side) for side in SIDES] == [-1.0, -1.0]  # tables: backward tilt is positive
     assert [tilt.side_sign(side) for side in SIDES] == [1.0, 1.0]
-    assert [rotation.clinical(side) for side in SIDES] == [1.0, -1.0]  # tables: to the left whoever walks
+    assert [rotation.clinical_factor(side) for side in SIDES] == [1.0, -1.0]  # tables: to the left whoever walks
     assert [rotation.side_sign(side) for side in SIDES] == [1.0, -1.0]
     assert (knee.positive, knee.clinical_sign, knee.unit) == ("extension", -1.0, "Nm/kg")
 
 
 def test_an_unknown_variable_is_itself() -> None:
     own = variable("tail_wagging")
-    assert (own.title, own.clinical("l"), own.side_sign("l")) == ("tail wagging", 1.0, 1.0)
+    assert (own.title, own.clinical_factor("l"), own.side_sign("l")) == ("tail wagging", 1.0, 1.0)
     assert own.limits == (-np.inf, np.inf)
-    assert not is_known("tail_wagging")
+    assert not is_known_variable("tail_wagging")
 
 
 @pytest.mark.parametrize("name", list(variables()))
@@ -107,10 +107,12 @@ def _statistics() -> dict[str, pd.DataFrame]:
     """Mean of both sides, scores and symmetry of a walker who is not symmetric."""
     names = list(score_names())
     curves = np.stack([(n + 1.0) * np.sin(2.0 * np.pi * _PERCENT / 100.0 + n) for n in range(len(names))])
-    cells = [Cell("S", "", "", "", side, np.zeros(0), size * curves, 1) for side, size in (("r", 1.0), ("l", 0.7))]
+    cells = [
+        SubjectMean("S", "", "", "", side, np.zeros(0), size * curves, 1) for side, size in (("r", 1.0), ("l", 0.7))
+    ]
     observations = Observations((), names)
     observations.cells += cells
-    mean = observations.per_subject("mean")[0].curves
+    mean = observations.subject_means("mean")[0].curves
     scores = score_table(cells, names, norm_reference(load_norms("children_schwartz_2008")))[0]
     symmetry = symmetry_table(cells, (), (), [(n, name, "deg") for n, name in enumerate(names)])
     return {"mean": pd.DataFrame(mean), "scores": scores, "symmetry": symmetry}

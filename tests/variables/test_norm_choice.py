@@ -9,7 +9,7 @@ from biodyn.errors import SettingsError
 from biodyn.library.tables import entry_names
 from biodyn.settings import settings_from
 from biodyn.variables import Walker, choose_norms, load_norm_set, load_norms, score_reference, variable
-from biodyn.variables.norms import default_norms, norms_of_record, norms_record, size_free
+from biodyn.variables.norms import default_norm_names, dimensionless_parameters, norms_from_record, norms_record
 
 _LEG = 0.7
 
@@ -50,7 +50,7 @@ def test_a_child_never_stands_beside_adults() -> None:
 def test_norms_without_a_licence_are_shown_only_by_name() -> None:
     for name in entry_names("norms"):
         is_licensed = not load_norm_set(name).table["licence"].startswith("no licence")
-        assert (name in default_norms()) == is_licensed
+        assert (name in default_norm_names()) == is_licensed
     assert names(Walker(34, 1.7, 0.9, 1.3), "adults_bovi_2011") == {"adults_bovi_2011"}
 
 
@@ -86,7 +86,7 @@ def test_every_published_set_is_tried_and_says_where_it_comes_from() -> None:
         found = load_norm_set(name)
         assert found.table["licence"]
         assert found.table["citation"]
-        assert found.speeds[0] < found.usual_speed < found.speeds[1]
+        assert found.speed_range[0] < found.usual_speed < found.speed_range[1]
 
 
 def test_the_adults_of_two_sources_agree_where_both_know_a_curve() -> None:
@@ -94,7 +94,7 @@ def test_the_adults_of_two_sources_agree_where_both_know_a_curve() -> None:
     bovi, fukuchi = load_norms("adults_bovi_2011"), load_norms("adults_fukuchi_2018")
     apart = bovi.curves["knee_angle"].mean - fukuchi.curves["knee_angle"].mean
     assert np.sqrt(np.mean(apart**2)) < 6.0  # two marker protocols; a wrong sign or shift of the cycle makes 20 or more
-    assert variable("hip_flexion_moment").clinical("r") * bovi.curves["hip_flexion_moment"].mean[5] > 0.2
+    assert variable("hip_flexion_moment").clinical_factor("r") * bovi.curves["hip_flexion_moment"].mean[5] > 0.2
 
 
 def test_the_adult_scalars_follow_speed_and_age() -> None:
@@ -111,7 +111,7 @@ def test_the_record_gives_the_same_norms_back() -> None:
         "subject": {"age_years": 34.0, "height_m": 1.8, "leg_length_m": 0.95},
         "norms": norms_record("auto", walker),
     }
-    for mine, theirs in zip(choose_norms("auto", walker).norms, norms_of_record(record, math.nan), strict=True):
+    for mine, theirs in zip(choose_norms("auto", walker).norms, norms_from_record(record, math.nan), strict=True):
         assert mine.words == theirs.words
         for name, curve in mine.curves.items():
             np.testing.assert_array_equal(curve.mean, theirs.curves[name].mean)
@@ -120,7 +120,7 @@ def test_the_record_gives_the_same_norms_back() -> None:
 
 def test_older_records_choose_by_what_they_know() -> None:
     record = {"subject": {"height_m": 1.8}, "activity": {"kind": "walking"}}
-    assert "adults_fukuchi_2018" in {one.name for one in norms_of_record(record, 1.3)}
+    assert "adults_fukuchi_2018" in {one.name for one in norms_from_record(record, 1.3)}
 
 
 def test_size_goes_out_of_speed_cadence_and_step() -> None:
@@ -133,7 +133,7 @@ def test_size_goes_out_of_speed_cadence_and_step() -> None:
             "cadence_steps_min": 60 * 0.55 / math.sqrt(leg / 9.80665),
             "step_length_m": 0.7 * leg,
         }
-        found.append(size_free(strides, walker))
+        found.append(dimensionless_parameters(strides, walker))
     assert found[0] == pytest.approx(found[1])
     assert found[0]["speed_hof"] == pytest.approx(0.4)
     assert found[0]["cadence_hof"] == pytest.approx(0.55)

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import Evidence, Step, is_on_plate
+from biodyn.checks.estimators.plate_evidence import MatchedStep, PlateEvidence, is_on_plate
 from biodyn.checks.estimators.plate_faults import corrected_wrenches, shifted_wrench
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, IntArray, Side
 from biodyn.diagnostics import Diagnostic, effect_text, severity_of
 from biodyn.geometry.rotations import axis_angle, cross
-from biodyn.library.load import load_table
+from biodyn.library.toml_files import load_table
 
 _X, _UP, _Z = np.eye(3)
 #: Changes (T, 6) of the wrenches of plates, by index.
@@ -70,7 +70,7 @@ class Cause:
     share: float
     score: float
 
-    def corrected(self, evidence: Evidence) -> dict[int, FloatArray]:
+    def corrected(self, evidence: PlateEvidence) -> dict[int, FloatArray]:
         """Return the corrected wrench (T, 6) of each plate that the cause changes, by index."""
         changes: dict[int, FloatArray] = {}
         for parameter, (wrenches, _) in zip(self.parameters, self.candidate.units, strict=True):
@@ -89,7 +89,7 @@ class Disagreement:
     of pressure forward and outward, free moment. Body: force, moment about the centre of mass. Units: body weights and m.
     """
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: PlateEvidence) -> None:
         self.evidence = evidence
         self._table = load_table("checks/checks")["disagreement"]
         whole = [step for step in evidence.steps if _is_whole(evidence, step)]
@@ -201,7 +201,7 @@ def _sample(items: list[Any], most: int) -> list[Any]:
     return items if len(items) <= most else [items[k] for k in np.linspace(0, len(items) - 1, most).astype(int)]
 
 
-def _is_whole(evidence: Evidence, step: Step) -> bool:
+def _is_whole(evidence: PlateEvidence, step: MatchedStep) -> bool:
     """Return whether one plate measured the whole foot: by its force or, because a channel may be wrong, by its place."""
     if step.side is None or not step.heel_to_toe or not np.isfinite(step.heel).all():
         return False
@@ -209,7 +209,7 @@ def _is_whole(evidence: Evidence, step: Step) -> bool:
     return measured and step.high_force.sum() >= len(load_table("checks/checks")["disagreement"]["path"])
 
 
-def inertial_wrench(evidence: Evidence) -> FloatArray:
+def inertial_wrench(evidence: PlateEvidence) -> FloatArray:
     """Return the part (T, 6) of the required wrench that is caused by accelerations, not by gravity."""
     gravity = np.zeros_like(evidence.centre_of_mass)
     gravity[:, 1] = evidence.weight_n
@@ -250,7 +250,7 @@ def estimate_cause(disagreement: Disagreement, candidate: Candidate) -> Cause | 
 
 
 def candidates(
-    evidence: Evidence, plates: Sequence[int], channels: Callable[[int], Mapping[str, FloatArray]]
+    evidence: PlateEvidence, plates: Sequence[int], channels: Callable[[int], Mapping[str, FloatArray]]
 ) -> Iterator[Candidate]:
     """Yield all possible causes; plates: indices with a whole step; channels: contribution (T, 6) of the channels by label."""
     for n in plates:
@@ -286,7 +286,7 @@ def candidates(
     yield Candidate("time-offset", None, units, 3.0, 0.0, kind="delay", path=(delays_s, np.eye(len(delays_s))))
 
 
-def _causes_of_plate(evidence: Evidence, n: int, channels: Mapping[str, FloatArray]) -> Iterator[Candidate]:
+def _causes_of_plate(evidence: PlateEvidence, n: int, channels: Mapping[str, FloatArray]) -> Iterator[Candidate]:
     """Yield the faults of one plate."""
     plate = evidence.plates[n]
     wrench, centre = plate.wrench, plate.corners.mean(axis=0)
@@ -314,7 +314,7 @@ def _causes_of_plate(evidence: Evidence, n: int, channels: Mapping[str, FloatArr
 
 
 def find_causes(
-    evidence: Evidence, channels: Callable[[int], Mapping[str, FloatArray]] = lambda _: {}
+    evidence: PlateEvidence, channels: Callable[[int], Mapping[str, FloatArray]] = lambda _: {}
 ) -> tuple[tuple[Cause, ...], ...]:
     """Return the causes of the disagreement: the best cause, followed by those that explain it as well.
 
@@ -352,7 +352,7 @@ def _as_likely(causes: Sequence[Cause], least_score: float) -> Iterator[Cause]:
             yield cause
 
 
-def shifts_of_plates(evidence: Evidence) -> list[float]:
+def shifts_of_plates(evidence: PlateEvidence) -> list[float]:
     """Return the distance (m) of each plate from the position at which it agrees best with feet and motion."""
     disagreement = Disagreement(evidence)
     shifts = [replace(_shift_of_plate(evidence, n), least=0.0) for n in disagreement.plates]
@@ -360,7 +360,7 @@ def shifts_of_plates(evidence: Evidence) -> list[float]:
 
 
 def cause_findings(
-    evidence: Evidence, groups: Sequence[Sequence[Cause]], effect_of: Callable[[Cause], float] = lambda _: np.nan
+    evidence: PlateEvidence, groups: Sequence[Sequence[Cause]], effect_of: Callable[[Cause], float] = lambda _: np.nan
 ) -> tuple[Diagnostic, ...]:
     """Return a finding for each group of `find_causes`; effect_of: RMS change of joint moments by a cause, Nm/kg.
 
@@ -400,13 +400,13 @@ def cause_findings(
     return tuple(notes)
 
 
-def _are_feet_on_plates(evidence: Evidence) -> bool:
+def _are_feet_on_plates(evidence: PlateEvidence) -> bool:
     """Return whether the whole foot was on a plate in a step of each foot; the feet are compared with each other."""
     steps = [step for step in evidence.steps if step.fully_measured and step.side is not None]
     return {step.side for step in steps} == {step.side for step in steps if is_on_plate(evidence, step)}
 
 
-def _description(evidence: Evidence, cause: Cause) -> tuple[str, str]:
+def _description(evidence: PlateEvidence, cause: Cause) -> tuple[str, str]:
     """Return a description of a cause, and a hint."""
     candidate, size = cause.candidate, cause.size
     steps = [step for step in evidence.steps if candidate.plate in (None, step.plate)]
@@ -423,6 +423,6 @@ def _description(evidence: Evidence, cause: Cause) -> tuple[str, str]:
     return text, candidate.hint or words["hint"]
 
 
-def _shift_of_plate(evidence: Evidence, n: int) -> Candidate:
+def _shift_of_plate(evidence: PlateEvidence, n: int) -> Candidate:
     units = tuple(({n: shifted_wrench(evidence.plates[n].wrench, axis)}, None) for axis in (_X, _Z))
     return Candidate("plate-moved", n, units, 4.0, 0.015, kind="plate")

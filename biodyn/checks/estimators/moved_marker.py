@@ -15,7 +15,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import rigid_fit
-from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses, inverse_kinematics
 
@@ -29,7 +29,7 @@ _BENDING = 0.5
 
 
 @dataclass(frozen=True)
-class Offset:
+class MarkerOffset:
     """Offset (3,) m of a marker in segment axes, its spread (m), and its fraction of the squared error."""
 
     label: str
@@ -139,7 +139,7 @@ def find_slipped_pelvis(fit: Fit, markers: Markers, stride_s: float, limit_m: fl
     )
 
 
-def other_person(
+def report_other_person(
     fit: Fit, markers: Markers, static: Mapping[str, FloatArray], soft: Collection[str]
 ) -> tuple[Diagnostic, ...]:
     """Report a static trial in which the marker distances of most segments differ, because of another person or another
@@ -189,7 +189,7 @@ def _find_changed_distances(
     markers: Markers,
     static: Mapping[str, FloatArray],
     soft: Collection[str],
-    candidates: Sequence[Offset],
+    candidates: Sequence[MarkerOffset],
 ) -> tuple[Diagnostic, ...]:
     """Report a marker with other distances on its segment than in the static trial."""
     distances = 80  # frames used for distances
@@ -233,7 +233,7 @@ def _find_changed_distances(
     )
 
 
-def marker_offsets(fit: Fit, markers: Markers) -> list[Offset]:
+def marker_offsets(fit: Fit, markers: Markers) -> list[MarkerOffset]:
     """Return the offsets of candidate markers, computed by fits without each of them, in order of decreasing effect."""
     model = fit.model
     links, p_LM, weights = model.marker_arrays()
@@ -271,7 +271,7 @@ def marker_offsets(fit: Fit, markers: Markers) -> list[Offset]:
         offset = marker_residual.mean(axis=0)
         spread = float(np.sqrt(np.mean(np.sum((marker_residual - offset) ** 2, axis=1))))
         marker = model.markers[column]
-        candidates.append(Offset(marker.label, marker.body, offset, spread, 1.0 - cost / base))
+        candidates.append(MarkerOffset(marker.label, marker.body, offset, spread, 1.0 - cost / base))
     return sorted(candidates, key=lambda item: item.share, reverse=True)
 
 

@@ -6,7 +6,7 @@ angular momentum. A fault is reported if its correction improves the agreement o
 
 In C3D files the order of the corners defines a z axis of the plate that points down. In the reverse order z points up, and x
 and y are exchanged or one of them is reversed. Because some laboratories have z up by design, corners are reordered
-(`corners_in_order`) only if the same criteria require it.
+(`correct_corner_order`) only if the same criteria require it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from itertools import combinations
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import Evidence, Step, pressure_centre
+from biodyn.checks.estimators.plate_evidence import MatchedStep, PlateEvidence, pressure_centre
 from biodyn.checks.estimators.plate_signals import force_ratio
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.diagnostics import Diagnostic, effect_text, plate_list, severity_of
+from biodyn.diagnostics import Diagnostic, effect_text, plate_list_text, severity_of
 from biodyn.geometry.rotations import cross
-from biodyn.library.load import load_table
-from biodyn.processing.signals.orientation import is_z_up
+from biodyn.library.toml_files import load_table
+from biodyn.processing.signals.world_frame import is_plate_z_up
 from biodyn.recording import ForcePlate, PlateWrench
 
 # Largest mismatch (mean square of the criteria in standard deviations) of a plate without a fault.
@@ -120,7 +120,7 @@ _FAULTS = (
 )
 
 
-def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
+def find_swapped_plates(evidence: PlateEvidence) -> tuple[Diagnostic, ...]:
     """Report pairs of plates that agree with the body after exchanging their channels."""
     now = [plate_mismatch(evidence, n, plate) for n, plate in enumerate(evidence.plates)]
     # largest mismatch of exchanged plates after correction, relative to that of plates without a fault
@@ -151,7 +151,7 @@ def shifted_wrench(wrench: FloatArray, shift_m: FloatArray) -> FloatArray:
     return np.hstack([cross(shift_m, force), np.zeros_like(force)])
 
 
-def plate_mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float | None:
+def plate_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) -> float | None:
     """Return the mismatch of plate `number` (with the wrench and corners of `plate`) with feet and body; None without a step.
 
     It is the sum of the mean squares, in standard deviations, of centre of pressure, horizontal force and moment.
@@ -191,7 +191,7 @@ def plate_mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float
     return float(means[0] + means[1] + means[2])
 
 
-def lever_errors(evidence: Evidence, plate: PlateWrench, rows: IntArray) -> FloatArray:
+def lever_errors(evidence: PlateEvidence, plate: PlateWrench, rows: IntArray) -> FloatArray:
     """Return the horizontal shift (n, 3) m of each frame's force required by its moment about the centre of mass."""
     centre = evidence.centre_of_mass[rows]
     required, seen = evidence.required[rows], plate.wrench[rows]
@@ -215,18 +215,18 @@ def corrected_wrenches(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWr
         if fault.exchange_moments:
             m = m[:, [1, 0, 2]]
         f, m = f * fault.force, m * fault.moment
-        turn = _quarter_turn(fault.quarter_turns)
+        turn = _quarter_turn_rotation(fault.quarter_turns)
         f_W, m_W = f @ turn.T @ R.T, m @ turn.T @ R.T
         yield fault, replace(plate, wrench=np.hstack([m_W + cross(centre, f_W), f_W]))
 
 
-def _swap_plates(evidence: Evidence, first: int, second: int) -> Evidence:
+def _swap_plates(evidence: PlateEvidence, first: int, second: int) -> PlateEvidence:
     """Return the evidence with exchanged channels of two plates; each load then belongs to the other plate."""
     plates = list(evidence.plates)
     plates[first] = _exchange_corners(evidence.plates[second], evidence.plates[first])
     plates[second] = _exchange_corners(evidence.plates[first], evidence.plates[second])
     place = {first: second, second: first}
-    steps: Sequence[Step] = [replace(step, plate=place.get(step.plate, step.plate)) for step in evidence.steps]
+    steps: Sequence[MatchedStep] = [replace(step, plate=place.get(step.plate, step.plate)) for step in evidence.steps]
     return replace(evidence, plates=tuple(plates), steps=tuple(steps))
 
 
@@ -250,13 +250,13 @@ def plate_axes(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.column_stack([x, cross(z, x), z]), corners.mean(axis=0)
 
 
-def _quarter_turn(count: int) -> FloatArray:
+def _quarter_turn_rotation(count: int) -> FloatArray:
     angle = 0.5 * np.pi * count
     c, s = round(np.cos(angle)), round(np.sin(angle))
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _frames_of_plates(evidence: Evidence, plates: tuple[int, ...]) -> tuple[int, int] | None:
+def _frames_of_plates(evidence: PlateEvidence, plates: tuple[int, ...]) -> tuple[int, int] | None:
     steps = [step for step in evidence.steps if step.plate in plates]
     return (min(s.first for s in steps), max(s.stop for s in steps) - 1) if steps else None
 
@@ -283,13 +283,13 @@ _BACKWARDS = ((0, 3, 2, 1), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0))
 
 
 @dataclass(frozen=True)
-class _Listing:
+class _CornerOrder:
     """Order of the corners, and whether their two horizontal coordinates are exchanged."""
 
     order: tuple[int, int, int, int]
     exchanged: bool = False
 
-    def applied_to(self, plate: ForcePlate, R_WL: FloatArray) -> ForcePlate:
+    def apply_to_plate(self, plate: ForcePlate, R_WL: FloatArray) -> ForcePlate:
         """Return the plate (World) with corners in this order."""
         corners = plate.corners[list(self.order)]
         if self.exchanged:
@@ -307,11 +307,11 @@ class _Listing:
         return f"in the order {', '.join(str(corner + 1) for corner in self.order)}"
 
 
-_LISTINGS = (*(_Listing(order) for order in _BACKWARDS), _Listing((0, 1, 2, 3), exchanged=True))
+_LISTINGS = (*(_CornerOrder(order) for order in _BACKWARDS), _CornerOrder((0, 1, 2, 3), exchanged=True))
 
 
-def corners_in_order(
-    evidence: Evidence,
+def correct_corner_order(
+    evidence: PlateEvidence,
     plates: Sequence[ForcePlate],
     wrench_of: Callable[[ForcePlate], PlateWrench],
     R_WL: FloatArray,
@@ -325,14 +325,14 @@ def corners_in_order(
     # Largest mismatch of the corrected order relative to that of the best other fault (0.01 to 0.95 in 72 walks with
     # reversed corners).
     of_fault = 0.8
-    up = [n for n, plate in enumerate(plates) if is_z_up(plate)]
+    up = [n for n, plate in enumerate(plates) if is_plate_z_up(plate)]
     judged = [n for n in up if plate_mismatch(evidence, n, evidence.plates[n]) is not None]
     if not judged:
         return tuple(plates), ()
     now = np.array([_total_mismatch(evidence, n, evidence.plates[n]) for n in judged])
     totals = np.array(
         [
-            [_total_mismatch(evidence, n, wrench_of(way.applied_to(plates[n], R_WL))) for way in _LISTINGS]
+            [_total_mismatch(evidence, n, wrench_of(way.apply_to_plate(plates[n], R_WL))) for way in _LISTINGS]
             for n in judged
         ]
     )
@@ -352,12 +352,12 @@ def corners_in_order(
     if then.sum() > _REMAINING_SWAPPED * other or then.sum() > of_fault * fault:
         return tuple(plates), ()
     listing = _LISTINGS[best]
-    corrected = tuple(listing.applied_to(plate, R_WL) if n in up else plate for n, plate in enumerate(plates))
+    corrected = tuple(listing.apply_to_plate(plate, R_WL) if n in up else plate for n, plate in enumerate(plates))
     means = tuple(total / len(judged) for total in (now.sum(), then.sum(), min(other, fault)))
-    return corrected, (_note_corner_order([plates[n].number for n in up], listing, means),)
+    return corrected, (_corner_order_note([plates[n].number for n in up], listing, means),)
 
 
-def with_weight_of_plates(evidence: Evidence) -> Evidence:
+def with_weight_of_plates(evidence: PlateEvidence) -> PlateEvidence:
     """Return the evidence with the mass scaled to the vertical forces of the plates, if no mass was given."""
     ratio = abs(force_ratio(evidence))
     if not np.isfinite(ratio):
@@ -365,18 +365,18 @@ def with_weight_of_plates(evidence: Evidence) -> Evidence:
     return replace(evidence, required=ratio * evidence.required, weight_n=ratio * evidence.weight_n)
 
 
-def _total_mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float:
+def _total_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) -> float:
     result = plate_mismatch(evidence, number, plate)
     return float("inf") if result is None else result
 
 
-def _note_corner_order(numbers: Sequence[int], listing: _Listing, means: tuple[float, ...]) -> Diagnostic:
+def _corner_order_note(numbers: Sequence[int], listing: _CornerOrder, means: tuple[float, ...]) -> Diagnostic:
     before, after, nearest = means
     several = len(numbers) > 1
     return Diagnostic(
         "plate-corners-corrected",
         "warning",
-        f"{plate_list(numbers)} {('have' if several else 'has')} an upward z axis by the order of "
+        f"{plate_list_text(numbers)} {('have' if several else 'has')} an upward z axis by the order of "
         f"{('their' if several else 'its')} corners in the file; in C3D it points down. The corners are used "
         f"{listing.words}, which reduces the mismatch with feet and body from {before:.1f} to {after:.1f} (mean "
         f"square in standard deviations); no other change reduces it below {nearest:.1f}.",

@@ -14,12 +14,12 @@ from typing import Final, Literal
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import FLAT, Evidence, Step
+from biodyn.checks.estimators.plate_evidence import FLAT, MatchedStep, PlateEvidence
 from biodyn.conventions import SIDES, FloatArray, IntArray, Side
 from biodyn.diagnostics import Diagnostic, effect_text, severity_of
-from biodyn.library.load import load_table
-from biodyn.processing.contacts.feet import GaitPoints, foot_outline
-from biodyn.processing.contacts.loading import plate_surface
+from biodyn.library.toml_files import load_table
+from biodyn.processing.contacts.foot_motion import GaitPoints, foot_outline
+from biodyn.processing.contacts.plate_loads import plate_surface
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers, PlateWrench
 
@@ -58,7 +58,7 @@ def floor_tilt(points: GaitPoints, plates: Sequence[PlateWrench], rate_hz: float
     return slope if float(np.abs(residual).max()) < worst_m and abs(slope) < _LARGEST_TILT_RAD else float("nan")
 
 
-def tilted_markers(tilt_rad: float, effect_nm_kg: float) -> tuple[Diagnostic, ...]:
+def report_tilted_markers(tilt_rad: float, effect_nm_kg: float) -> tuple[Diagnostic, ...]:
     """Report a tilt of the markers relative to the plates; effect: RMS change of joint moments by its correction, Nm/kg."""
     limit_rad = np.deg2rad(1.0)
     if not abs(tilt_rad) >= limit_rad:
@@ -115,8 +115,8 @@ class FlatFoot:
     level_m: float
 
 
-def flat_feet(
-    evidence: Evidence,
+def measure_flat_feet(
+    evidence: PlateEvidence,
     points: GaitPoints,
     markers: Markers,
     feet: Mapping[Side, FootMarkers],
@@ -166,8 +166,8 @@ def relative_heights(heights: Sequence[FlatFoot]) -> dict[int, float]:
     return {n: level - middle for n, level in levels.items()}
 
 
-def plate_height(
-    evidence: Evidence, heights: Sequence[FlatFoot], height_m: float | None, limit_m: float
+def report_plate_heights(
+    evidence: PlateEvidence, heights: Sequence[FlatFoot], height_m: float | None, limit_m: float
 ) -> tuple[Diagnostic, ...]:
     """Report plates with heights that are impossible for a foot, and plates with contradictory heights.
 
@@ -175,20 +175,22 @@ def plate_height(
     """
     judged = [_violated_criterion(n, heights, height_m) for n in sorted({standing.plate for standing in heights})]
     single = [impossible for impossible in judged if impossible is not None]
-    notes = [_single_note(evidence, [each for each in single if each.kind == kind], height_m) for kind in _TEXTS]
+    notes = [_criterion_note(evidence, [each for each in single if each.kind == kind], height_m) for kind in _TEXTS]
     relative, named = relative_heights(heights), {each.plate for each in single}
     off = {n: higher for n, higher in relative.items() if abs(higher) >= limit_m}
     notes_between: list[Diagnostic] = []
     if len(relative) == 2:
         first, other = relative
         if other in off and not named & {first, other}:
-            notes_between = [_pair_finding(evidence, first, other, off[other], limit_m)]
+            notes_between = [_plate_pair_finding(evidence, first, other, off[other], limit_m)]
     else:
-        notes_between = [_single_finding(evidence, n, higher, limit_m) for n, higher in off.items() if n not in named]
+        notes_between = [
+            _single_plate_finding(evidence, n, higher, limit_m) for n, higher in off.items() if n not in named
+        ]
     return (*(note for note in notes if note is not None), *notes_between)
 
 
-def _flat_frames(step: Step, points: GaitPoints) -> IntArray:
+def _flat_frames(step: MatchedStep, points: GaitPoints) -> IntArray:
     """Return frames with large force and a sole as horizontal as in standing."""
     if step.side is None:
         return np.zeros(0, dtype=np.intp)
@@ -223,7 +225,7 @@ _Kind = Literal["marker", "ankle", "zero"]
 
 
 @dataclass(frozen=True)
-class _Impossible:
+class _ImpossibleHeight:
     """Plate with an impossible height: criterion, and height (m) of the point above the plate and above the zero height."""
 
     plate: int
@@ -238,13 +240,15 @@ class _Impossible:
         return self.over_zero_m - self.over_plate_m
 
 
-def _violated_criterion(n: int, heights: Sequence[FlatFoot], height_m: float | None) -> _Impossible | None:
+def _violated_criterion(n: int, heights: Sequence[FlatFoot], height_m: float | None) -> _ImpossibleHeight | None:
     """Return the criterion that the plate violates, independent of other plates."""
     table = load_table("checks/checks")["plate_height"]
     plate_heights = [height for height in heights if height.plate == n]
     lowest = float(np.median([height.lowest_m for height in plate_heights]))
     if lowest < table["lowest_marker_m"]:
-        return _Impossible(n, "marker", lowest, np.nan, min(plate_heights, key=lambda height: height.lowest_m).lowest)
+        return _ImpossibleHeight(
+            n, "marker", lowest, np.nan, min(plate_heights, key=lambda height: height.lowest_m).lowest
+        )
     seen = [height for height in plate_heights if np.isfinite(height.ankle_m)]
     if not seen or height_m is None:
         return None
@@ -252,12 +256,12 @@ def _violated_criterion(n: int, heights: Sequence[FlatFoot], height_m: float | N
         float(np.median([getattr(height, name) for height in seen])) for name in ("ankle_m", "zero_m")
     )
     if over_plate < table["ankle_share"] * height_m:
-        return _Impossible(n, "ankle", over_plate, over_zero)
+        return _ImpossibleHeight(n, "ankle", over_plate, over_zero)
     low, high = np.array(table["ankle_range"]) * height_m
     margin = table["ankle_margin"] * height_m
     raised = abs(over_zero - over_plate) > table["raised_m"]
     if raised and low <= over_zero <= high and not low - margin <= over_plate <= high + margin:
-        return _Impossible(n, "zero", over_plate, over_zero)
+        return _ImpossibleHeight(n, "zero", over_plate, over_zero)
     return None
 
 
@@ -274,7 +278,9 @@ _TEXTS: Final[dict[_Kind, str]] = {
 }
 
 
-def _single_note(evidence: Evidence, plates: Sequence[_Impossible], height_m: float | None) -> Diagnostic | None:
+def _criterion_note(
+    evidence: PlateEvidence, plates: Sequence[_ImpossibleHeight], height_m: float | None
+) -> Diagnostic | None:
     """Return one finding for the plates that violate the same criterion; None if none exist."""
     if not plates:
         return None
@@ -299,12 +305,14 @@ def _above_text(height_m: float) -> str:
     return f"{1e3 * abs(height_m):.0f} mm {'over' if height_m > 0.0 else 'under'}"
 
 
-def _plates_text(evidence: Evidence, plates: Sequence[_Impossible], singular: str, plural: str) -> str:
+def _plates_text(evidence: PlateEvidence, plates: Sequence[_ImpossibleHeight], singular: str, plural: str) -> str:
     *first, last = [str(evidence.plates[item.plate].number) for item in plates]
     return f"Plates {', '.join(first)} and {last} {plural}" if first else f"Plate {last} {singular}"
 
 
-def _pair_finding(evidence: Evidence, first_plate: int, second_plate: int, higher: float, limit_m: float) -> Diagnostic:
+def _plate_pair_finding(
+    evidence: PlateEvidence, first_plate: int, second_plate: int, higher: float, limit_m: float
+) -> Diagnostic:
     first, second = evidence.plates[first_plate].number, evidence.plates[second_plate].number
     text = (
         f"Relative to plate {first}, plate {second} is {_height_text(higher)} in the file than according to markers "
@@ -313,7 +321,7 @@ def _pair_finding(evidence: Evidence, first_plate: int, second_plate: int, highe
     return _position_note(evidence, [first_plate, second_plate], abs(higher), limit_m, text)
 
 
-def _single_finding(evidence: Evidence, n: int, higher: float, limit_m: float) -> Diagnostic:
+def _single_plate_finding(evidence: PlateEvidence, n: int, higher: float, limit_m: float) -> Diagnostic:
     text = (
         f"Plate {evidence.plates[n].number} is {_height_text(higher)} in the file than according to markers of flat "
         "feet and the static trial, relative to the other plates."
@@ -325,7 +333,7 @@ def _height_text(higher: float) -> str:
     return f"{1e3 * abs(higher):.0f} mm {'higher' if higher > 0.0 else 'lower'}"
 
 
-def _position_note(evidence: Evidence, plates: Sequence[int], value: float, limit: float, text: str) -> Diagnostic:
+def _position_note(evidence: PlateEvidence, plates: Sequence[int], value: float, limit: float, text: str) -> Diagnostic:
     steps = [step for step in evidence.steps if step.plate in plates]
     return Diagnostic(
         "plate-height",

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import FIRM_SHARE, Evidence, Step, is_on_plate, pressure_centre
+from biodyn.checks.estimators.plate_evidence import FIRM_SHARE, MatchedStep, PlateEvidence, is_on_plate, pressure_centre
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.rotations import cross
-from biodyn.library.load import load_table
-from biodyn.processing.contacts.feet import clear_of_plate
+from biodyn.library.toml_files import load_table
+from biodyn.processing.contacts.foot_motion import frames_clear_of_plate
 from biodyn.recording import PlateWrench
 
 CODE = "plate-not-zeroed"
@@ -21,7 +21,7 @@ BASELINE_N = 10.0
 
 
 @dataclass(frozen=True)
-class EmptyLevel:
+class UnloadedLevel:
     """Wrench F_Wo_W (6,) of an unloaded plate, number of frames, first and last frame."""
 
     wrench: FloatArray
@@ -49,9 +49,9 @@ def find_unloaded_forces(
     notes = []
     for plate in plates:
         removed = removed_level_n(plate)
-        level = empty_level(plate, foot_outlines, rate_hz)
+        level = unloaded_level(plate, foot_outlines, rate_hz)
         if level is not None and abs(level.force_n) > limit_n:
-            notes.append(_remaining_offset(plate, level, rate_hz, weight_n, limit_n))
+            notes.append(_remaining_offset_note(plate, level, rate_hz, weight_n, limit_n))
         elif abs(removed) > limit_n:
             text = f"has an offset of {removed:.0f} N, which was removed."
             notes.append(_offset_note(plate, "warning", removed, limit_n, text))
@@ -66,7 +66,9 @@ def removed_level_n(plate: PlateWrench) -> float:
     return max(plate.zero.offset_n - half, plate.zero.offset_n + half, key=abs)
 
 
-def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
+def unloaded_level(
+    plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], rate_hz: float
+) -> UnloadedLevel | None:
     """Return the wrench in frames with both feet off the plate; None if there are too few frames or it varies."""
     # Largest range of 80 % of the frames for an offset; it is larger with hands or sticks on the plate.
     steady_n = 10.0
@@ -75,14 +77,14 @@ def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], ra
         return None
     free = np.isfinite(plate.wrench).all(axis=1)
     for sole in foot_outlines.values():
-        free &= clear_of_plate(plate.corners, sole)
+        free &= frames_clear_of_plate(plate.corners, sole)
     rows = np.flatnonzero(free)
     if len(rows) < least_s * rate_hz:
         return None
     low, high = np.percentile(plate.wrench[rows, 4], [10.0, 90.0])
     if high - low > steady_n:
         return None
-    return EmptyLevel(np.median(plate.wrench[rows], axis=0), len(rows), int(rows[0]), int(rows[-1]))
+    return UnloadedLevel(np.median(plate.wrench[rows], axis=0), len(rows), int(rows[0]), int(rows[-1]))
 
 
 def remaining_offsets(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -90,20 +92,20 @@ def remaining_offsets(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(note for note in notes if note.frames is not None)
 
 
-def _remaining_offset(
-    plate: PlateWrench, level: EmptyLevel, rate_hz: float, weight_n: float, limit_n: float
+def _remaining_offset_note(
+    plate: PlateWrench, level: UnloadedLevel, rate_hz: float, weight_n: float, limit_n: float
 ) -> Diagnostic:
     # Fraction of body weight beyond which torques of a stance on the plate are unusable.
     severe_share = 0.05
     severity = "error" if abs(level.force_n) > severe_share * weight_n else "warning"
     text = (
         f"measures {level.force_n:.0f} N without a foot on it ({level.frames / rate_hz:.1f} s). It was not zeroed, "
-        f"and no offset could be removed. {_offset_effect(plate, level)} Nothing was changed."
+        f"and no offset could be removed. {_offset_effect_text(plate, level)} Nothing was changed."
     )
     return _offset_note(plate, severity, level.force_n, limit_n, text, (level.first, level.last))
 
 
-def _offset_effect(plate: PlateWrench, level: EmptyLevel) -> str:
+def _offset_effect_text(plate: PlateWrench, level: UnloadedLevel) -> str:
     """Return a description of the effect of removing the offset on peak force and centre of pressure."""
     zeroed = PlateWrench(plate.number, plate.corners, plate.wrench - level.wrench, plate.rate_hz)
     peak, right = float(np.nanmax(plate.wrench[:, 4])), float(np.nanmax(zeroed.wrench[:, 4]))
@@ -118,12 +120,7 @@ def _offset_effect(plate: PlateWrench, level: EmptyLevel) -> str:
 
 
 def _offset_note(
-    plate: PlateWrench,
-    severity: str,
-    level_n: float,
-    limit_n: float,
-    text: str,
-    frames: tuple[int, int] | None = None,
+    plate: PlateWrench, severity: str, level_n: float, limit_n: float, text: str, frames: tuple[int, int] | None = None
 ) -> Diagnostic:
     return Diagnostic(
         CODE,
@@ -140,7 +137,9 @@ def _offset_note(
 # -- channels without signal ----------------------------------------------------------------------------------------------
 
 
-def silent_channels(evidence: Evidence, channels_of: Callable[[int], FloatArray]) -> tuple[tuple[int, int], ...]:
+def find_silent_channels(
+    evidence: PlateEvidence, channels_of: Callable[[int], FloatArray]
+) -> tuple[tuple[int, int], ...]:
     """Return the channels (indices of plate and channel) without signal during single support on the plate.
 
     channels_of: function that returns the contribution F_Wo_W (C, T, 6) of each channel of a plate, given its index.
@@ -162,7 +161,7 @@ def silent_channels(evidence: Evidence, channels_of: Callable[[int], FloatArray]
 
 
 def silent_channel_findings(
-    evidence: Evidence, channels: Sequence[tuple[int, int]], labels: Sequence[Sequence[str]]
+    evidence: PlateEvidence, channels: Sequence[tuple[int, int]], labels: Sequence[Sequence[str]]
 ) -> tuple[Diagnostic, ...]:
     """Return one finding per plate with `silent_channels`; labels: channel labels of every plate."""
     notes = []
@@ -188,7 +187,7 @@ def silent_channel_findings(
     return tuple(notes)
 
 
-def _is_single_support(evidence: Evidence, step: Step) -> bool:
+def _is_single_support(evidence: PlateEvidence, step: MatchedStep) -> bool:
     """Return whether the whole foot was on its plate, and alone for a while."""
     least_single_support_frames = 8
     is_alone = step.side is not None and step.on_single_plate
@@ -202,10 +201,10 @@ _LEAST_FRAMES = 5
 NEWTON_A_POUND = 4.448  # lbf
 
 
-def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
+def report_force_unit(evidence: PlateEvidence) -> tuple[Diagnostic, ...]:
     """Report vertical forces of the plates that differ from the required force by the factor of a wrong unit."""
     factor = force_ratio(evidence)
-    unit = _unit_of(factor, {"kN": 1e-3, "kgf": 1.0 / STANDARD_GRAVITY_M_S2, "lbf": 1.0 / NEWTON_A_POUND, "mN": 1e3})
+    unit = _unit_text(factor, {"kN": 1e-3, "kgf": 1.0 / STANDARD_GRAVITY_M_S2, "lbf": 1.0 / NEWTON_A_POUND, "mN": 1e3})
     alone = any(
         step.single_support.sum() >= _LEAST_FRAMES for step in evidence.steps
     )  # otherwise a foot may be partly on a plate
@@ -213,10 +212,10 @@ def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
     if not np.isfinite(factor) or is_usual:
         return ()
     message = f"The plates measure {factor:.2g} times the force expected from body weight and motion{unit}."
-    return (_note_units("force-unit", message, factor, "forces"),)
+    return (_unit_note("force-unit", message, factor, "forces"),)
 
 
-def _unit_of(factor: float, units: Mapping[str, float], tolerance: float = 0.1) -> str:
+def _unit_text(factor: float, units: Mapping[str, float], tolerance: float = 0.1) -> str:
     """Return a text with the unit that explains a factor within a tolerance; "" if none exists."""
     for name, value in units.items():
         if abs(factor / value - 1.0) < tolerance:
@@ -224,7 +223,7 @@ def _unit_of(factor: float, units: Mapping[str, float], tolerance: float = 0.1) 
     return ""
 
 
-def force_ratio(evidence: Evidence) -> float:
+def force_ratio(evidence: PlateEvidence) -> float:
     """Return the median over the steps of the ratio of measured to required vertical force; NaN without steps."""
     ratios = [
         float(
@@ -240,17 +239,17 @@ def force_ratio(evidence: Evidence) -> float:
     return float(np.median(ratios)) if ratios else float("nan")
 
 
-def moment_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
+def report_moment_unit(evidence: PlateEvidence) -> tuple[Diagnostic, ...]:
     """Report moments whose centre of pressure differs from the foot by the factor of a wrong unit."""
     factor = moment_ratio(evidence)
     if not np.isfinite(factor) or 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR:
         return ()
-    unit = _unit_of(factor, {"Nmm": 1e3, "Ncm": 100.0, "tenths of Nm": 10.0, "kNm": 1e-3}, tolerance=0.25)
+    unit = _unit_text(factor, {"Nmm": 1e3, "Ncm": 100.0, "tenths of Nm": 10.0, "kNm": 1e-3}, tolerance=0.25)
     message = f"The centre of pressure is {factor:.2g} times as far from the centre of the plate as the foot{unit}."
-    return (_note_units("moment-unit", message, factor, "moments"),)
+    return (_unit_note("moment-unit", message, factor, "moments"),)
 
 
-def moment_ratio(evidence: Evidence) -> float:
+def moment_ratio(evidence: PlateEvidence) -> float:
     """Return the median ratio of the distances of centre of pressure and foot from the plate centre; NaN without steps."""
     share = load_table("checks/checks")["pressure_path"]["share"]
     ratios = []
@@ -268,7 +267,7 @@ def moment_ratio(evidence: Evidence) -> float:
         along = np.interp(np.linspace(0.0, 1.0, len(high_force)), (0.0, 0.5, 1.0), share)[:, None]
         foot = (1.0 - along) * step.heel + along * step.toe + evidence.belt_displacement(step, high_force) - centre
         foot = foot * (1.0, 0.0, 1.0)
-        ratios.append(_magnitude(pressure_centre(plate, high_force) - centre) / _magnitude(foot))
+        ratios.append(_rms_magnitude(pressure_centre(plate, high_force) - centre) / _rms_magnitude(foot))
     return float(np.median(ratios)) if ratios else float("nan")
 
 
@@ -288,7 +287,7 @@ def unloaded_cause(plates: Sequence[PlateWrench]) -> str:
     return f"The force changes by at most {swing:.3g} N. Nobody stepped on the plates, or they were switched off."
 
 
-def impossible_load(plates: Sequence[PlateWrench]) -> float | None:
+def find_impossible_load(plates: Sequence[PlateWrench]) -> float | None:
     """Return a vertical force (N) of implausible size and duration; None if none exists."""
     # Largest plausible force over this duration: ten times the weight of the heaviest person in a landing.
     most_n, most_s = 30e3, 0.1
@@ -300,11 +299,11 @@ def impossible_load(plates: Sequence[PlateWrench]) -> float | None:
     return None
 
 
-def _magnitude(vectors: np.ndarray) -> float:
+def _rms_magnitude(vectors: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.sum(vectors**2, axis=1))))
 
 
-def _note_units(code: str, message: str, factor: float, what: str) -> Diagnostic:
+def _unit_note(code: str, message: str, factor: float, what: str) -> Diagnostic:
     return Diagnostic(
         code,
         "error",

@@ -18,12 +18,12 @@ from scipy.ndimage import uniform_filter1d
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, Status
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.dynamics.solve import Dynamics
-from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.dynamics.inverse_dynamics import Dynamics
+from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.filtering import vector_rms
 from biodyn.recording import GroundReaction, PlateWrench
-from biodyn.uncertainty.inputs import Magnitudes
-from biodyn.uncertainty.responses import residual_sd
+from biodyn.uncertainty.fit_responses import residual_sd
+from biodyn.uncertainty.propagation_inputs import Magnitudes
 
 # Multiple of the limit (without the part for segments without markers) beyond which a trial fails: 15 % of the peak
 # ground force; valid recordings have up to 6 %.
@@ -38,7 +38,7 @@ def causes_of_residual(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]
     return tuple(note for note in findings if note.severity != "info" and note.code not in _CONSEQUENCES)
 
 
-def begin_with(decisive: Iterable[str], findings: Iterable[Diagnostic]) -> frozenset[str]:
+def codes_of_residual_causes(decisive: Iterable[str], findings: Iterable[Diagnostic]) -> frozenset[str]:
     """Return the codes of the possible causes if the residual is among the decisive codes."""
     residual_decides = not set(_RESIDUALS).isdisjoint(decisive)
     return frozenset(note.code for note in causes_of_residual(findings)) if residual_decides else frozenset()
@@ -126,7 +126,9 @@ def unseen_share(model: SubjectModel) -> float:
     return float(carried / model.mass_kg)
 
 
-def residual_beyond(code: str, vectors: FloatArray, limit: float, beyond: float, unit: str) -> tuple[Diagnostic, ...]:
+def report_large_residual(
+    code: str, vectors: FloatArray, limit: float, beyond: float, unit: str
+) -> tuple[Diagnostic, ...]:
     """Report an RMS of residual force or moment (T, 3) beyond its limit, as an error above `beyond`."""
     size = np.linalg.norm(vectors, axis=1)
     if not (np.isfinite(size).any() and np.isfinite(limit)):
@@ -182,7 +184,7 @@ def _fixed_wrench(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
         for R in (R_WB, upright):
             lever = R @ centre
             pull = mass * (_second_derivative(p_WB + lever, rate_hz) - g)
-            wrenches.append((pull, _spin_rate(R, inertia, rate_hz) + np.cross(p_WB + lever - p_root, pull)))
+            wrenches.append((pull, _angular_momentum_rate(R, inertia, rate_hz) + np.cross(p_WB + lever - p_root, pull)))
         force += wrenches[0][0] - wrenches[1][0]
         moment += wrenches[0][1] - wrenches[1][1]
     return force, moment
@@ -230,7 +232,7 @@ def _static_attitudes(model: SubjectModel) -> dict[str, FloatArray]:
 def _heading_rotation(R_WB: FloatArray) -> FloatArray:
     """Return the rotation (..., 3, 3) about the vertical from World's X to the horizontal direction of a segment's X."""
     x = R_WB[..., :, 0]
-    return _about_vertical(np.arctan2(-x[..., 2], x[..., 0]))
+    return _rotation_about_vertical(np.arctan2(-x[..., 2], x[..., 0]))
 
 
 def _smoothed_heading(R_WB: FloatArray, rate_hz: float) -> FloatArray:
@@ -242,10 +244,10 @@ def _smoothed_heading(R_WB: FloatArray, rate_hz: float) -> FloatArray:
     if not len(known):
         return np.full((len(x), 3, 3), np.nan)
     angle = np.interp(np.arange(len(x)), known, np.unwrap(np.arctan2(-x[known, 2], x[known, 0])))
-    return _about_vertical(uniform_filter1d(angle, max(round(facing_s * rate_hz), 1), mode="nearest"))
+    return _rotation_about_vertical(uniform_filter1d(angle, max(round(facing_s * rate_hz), 1), mode="nearest"))
 
 
-def _about_vertical(angle: FloatArray) -> FloatArray:
+def _rotation_about_vertical(angle: FloatArray) -> FloatArray:
     c, s, zero, unit = np.cos(angle), np.sin(angle), np.zeros_like(angle), np.ones_like(angle)
     rows = [np.stack(row, axis=-1) for row in ((c, zero, s), (zero, unit, zero), (-s, zero, c))]
     return np.stack(rows, axis=-2)
@@ -262,7 +264,7 @@ def _first_derivative(p: FloatArray, rate_hz: float) -> FloatArray:
     return np.asarray(np.gradient(p, 1.0 / rate_hz, axis=0))
 
 
-def _spin_rate(R: FloatArray, inertia: FloatArray, rate_hz: float) -> FloatArray:
+def _angular_momentum_rate(R: FloatArray, inertia: FloatArray, rate_hz: float) -> FloatArray:
     """Return d/dt of the angular momentum about the centre of mass: L = R I R^T w, skew(w) = dR/dt R^T."""
     W = _first_derivative(R, rate_hz) @ np.swapaxes(R, 1, 2)
     w = np.stack([W[:, 2, 1], W[:, 0, 2], W[:, 1, 0]], axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Severity
 from biodyn.model.assembly import Coordinate
-from biodyn.processing.kinematics.fit import Fit, PoseMisfit
+from biodyn.processing.kinematics.skeleton_fit import Fit, PoseMisfit
 from biodyn.processing.signals.filtering import finite_rms, finite_stretches
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, Markers, PlateWrench
@@ -30,7 +30,7 @@ _IMPACTS = frozenset(("running", "jump"))
 LEAST_IMPACT_HZ = 10.0
 
 
-def long_gaps(
+def find_long_gaps(
     gaps: Sequence[Gap], rate_hz: float, longest_s: float, span: tuple[int, int] | None, absent: BoolArray
 ) -> list[Gap]:
     """Return unfilled gaps longer than `longest_s` that overlap the frames `span` (both inclusive).
@@ -49,7 +49,7 @@ def long_gaps(
     ]
 
 
-def gaps_left(
+def report_gaps(
     gaps: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float, long: Sequence[Gap]
 ) -> tuple[Diagnostic, ...]:
     """Report unfilled gaps and gaps filled from other markers, one finding per marker.
@@ -60,7 +60,7 @@ def gaps_left(
     unfilled = [gap for gap in worth if gap.method == "left"]
     notes = []
     for together in _simultaneous_gaps(unfilled):
-        notes.append(_many_missing(together, labels, rate_hz, worth_s, _severity_of_gaps(together, long)))
+        notes.append(_simultaneous_gap_note(together, labels, rate_hz, worth_s, _severity_of_gaps(together, long)))
         unfilled = [gap for gap in unfilled if gap not in together]
     guessed = [gap for gap in worth if gap.method != "left"]
     for kind in (unfilled, guessed):
@@ -96,7 +96,7 @@ def _overlap_share(a: Gap, b: Gap) -> float:
     return (min(a.last, b.last) - max(a.first, b.first) + 1) / (max(a.last, b.last) - min(a.first, b.first) + 1)
 
 
-def _many_missing(
+def _simultaneous_gap_note(
     together: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float, severity: Severity
 ) -> Diagnostic:
     first, last = min(gap.first for gap in together), max(gap.last for gap in together)
@@ -170,7 +170,7 @@ def find_spikes(markers: Markers, off: FloatArray, limit_m: FloatArray) -> tuple
     return tuple(notes)
 
 
-def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
+def report_large_marker_errors(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
     """Report markers with an RMS error above `limit_m` and far above the median of all markers."""
     errors = marker_rms(fit)
     usual = float(np.median(errors)) if len(errors) else 0.0
@@ -193,7 +193,7 @@ def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
     return tuple(notes)
 
 
-def far_poses(misfit: PoseMisfit, limit_m: float) -> tuple[Diagnostic, ...]:
+def report_distant_poses(misfit: PoseMisfit, limit_m: float) -> tuple[Diagnostic, ...]:
     """Report segments with an RMS distance of the origin above `limit_m` and far above the median."""
     away, turned = finite_rms(misfit.origin_m.T), finite_rms(misfit.turn_rad.T)
     usual = float(np.median(away)) if len(away) else 0.0
@@ -221,7 +221,7 @@ def marker_rms(fit: Fit) -> FloatArray:
     return np.asarray(np.sqrt(total / np.maximum(seen.sum(axis=0), 1)))
 
 
-def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
+def report_joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
     """Report coordinates at the limit of their range in more than `LIMIT_SHARE` of the frames."""
     notes = []
     for coordinate in fit.model.coordinates:
@@ -241,7 +241,7 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
                 value=share,
                 limit=LIMIT_SHARE,
                 frames=(int(first), int(stop - 1)),
-                hint=f"{_markers_of(fit, coordinate.body)} may be misplaced or have exchanged labels, or a joint "
+                hint=f"{_markers_text(fit, coordinate.body)} may be misplaced or have exchanged labels, or a joint "
                 "axis does not agree with the subject.",
                 about=coordinate.name,
             )
@@ -249,7 +249,7 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
     return tuple(notes)
 
 
-def _markers_of(fit: Fit, body: str) -> str:
+def _markers_text(fit: Fit, body: str) -> str:
     """Return the fitted markers of a body as the subject of a sentence."""
     labels = [marker.label for marker in fit.model.markers if marker.body == body and marker.label in fit.labels]
     title = segment_title(body)
@@ -267,7 +267,7 @@ def _coordinate_values(fit: Fit, coordinate: Coordinate) -> FloatArray:
     return fit.values[:, fit.model.coordinates.index(coordinate)]
 
 
-def filters_differ(cutoff_hz: float, force_cutoff_hz: float) -> tuple[Diagnostic, ...]:
+def report_different_filters(cutoff_hz: float, force_cutoff_hz: float) -> tuple[Diagnostic, ...]:
     """Report different cut-offs of markers and forces, which cause artefacts in torques at impacts."""
     if cutoff_hz == force_cutoff_hz:
         return ()
@@ -286,7 +286,7 @@ def filters_differ(cutoff_hz: float, force_cutoff_hz: float) -> tuple[Diagnostic
     )
 
 
-def cutoff_too_low(cutoff_hz: float, kind: str) -> tuple[Diagnostic, ...]:
+def report_low_cutoff(cutoff_hz: float, kind: str) -> tuple[Diagnostic, ...]:
     """Report a cut-off that is too low for the impacts of running and jumping; `kind`: kind of activity."""
     if kind not in _IMPACTS or not 0.0 < cutoff_hz < LEAST_IMPACT_HZ:
         return ()
@@ -304,7 +304,7 @@ def cutoff_too_low(cutoff_hz: float, kind: str) -> tuple[Diagnostic, ...]:
     )
 
 
-def pressure_beside_sole(contacts: Sequence[Contact], rate_hz: float, limit_m: float) -> tuple[Diagnostic, ...]:
+def report_pressure_outside_sole(contacts: Sequence[Contact], rate_hz: float, limit_m: float) -> tuple[Diagnostic, ...]:
     """Report contacts with a centre of pressure more than `limit_m` outside the sole (95th percentile)."""
     notes = []
     for contact in contacts:

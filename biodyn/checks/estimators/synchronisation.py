@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from biodyn.checks.estimators.evidence import Evidence
+from biodyn.checks.estimators.plate_evidence import PlateEvidence
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, effect_text, severity_of
-from biodyn.library.load import load_table
+from biodyn.library.toml_files import load_table
 from biodyn.processing.signals.filtering import additional_cutoff_hz, butterworth_lowpass, finite_stretches
 
 # Typical delay (s) of forces after the acceleration of the body in valid walks, caused by soft tissue (2 to 16 ms).
@@ -41,7 +41,7 @@ class TimeOffset:
     forward_swing: float = 1.0
 
 
-def time_offset(
+def report_time_offset(
     estimate: TimeOffset | None,
     limit_s: float,
     events_late_s: float = math.nan,
@@ -89,7 +89,7 @@ def time_offset(
     )
 
 
-def estimate_offset(evidence: Evidence) -> TimeOffset | None:
+def estimate_offset(evidence: PlateEvidence) -> TimeOffset | None:
     """Fit the vertical force by time shift, scale and offset; None if there are too few frames or no minimum.
 
     Only the vertical force is used, because it is independent of rotated or exchanged plates and has the steepest edges.
@@ -166,7 +166,7 @@ def true_rate_hz(offset: TimeOffset | None, rate_hz: float) -> float:
     return rate_hz * math.sqrt(offset.swing)
 
 
-def frame_rate(offset: TimeOffset | None, rate_hz: float, limit: float) -> tuple[Diagnostic, ...]:
+def report_frame_rate(offset: TimeOffset | None, rate_hz: float, limit: float) -> tuple[Diagnostic, ...]:
     """Report a frame rate with a relative error beyond `limit` and its uncertainty.
 
     The force along the walk must agree: a delay of single plates changes the two ratios in opposite directions.

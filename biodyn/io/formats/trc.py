@@ -26,14 +26,19 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_columns, file_bytes
+from biodyn.io.file_access import COPY_AGAIN, EXPORT_AGAIN, file_bytes, limit_column_count
 from biodyn.io.format import FORMATS, RATES_HZ, Format
-from biodyn.io.labels import PointRoles, point_roles
 from biodyn.io.length_units import length_unit
-from biodyn.io.names import names
-from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
-from biodyn.io.repairs import repaired
-from biodyn.io.text import clean_text
+from biodyn.io.missing_positions import (
+    require_markers,
+    unlabelled_points_note,
+    unseen_as_nan,
+    without_impossible_positions,
+)
+from biodyn.io.name_tables import load_names
+from biodyn.io.point_classification import PointRoles, classify_points
+from biodyn.io.repairs import apply_repairs
+from biodyn.io.text_decoding import clean_text
 from biodyn.recording import Markers, ModelOutput, Recording, StoredMotion
 
 _MARK = "pathfiletype"
@@ -52,7 +57,7 @@ class _Line:
 
 
 @dataclass(frozen=True)
-class _Head:
+class _Header:
     """The header: stated rate (NaN if absent) and counts (None if absent), unit, labels, and the first line of data."""
 
     rate_hz: float
@@ -71,24 +76,24 @@ def read_trc(path: str | Path) -> Recording:
     """
     place = Path(path)
     content = file_bytes(place)
-    lines = _with_points(list(_lines(content)))
-    head = _head(place, lines)
+    lines = _with_decimal_points(list(_split_lines(content)))
+    head = _read_header(place, lines)
     lines = lines[head.first :]
-    rows = _table(place, head, lines, content[-1:] in b"\r\n\0")
+    rows = _read_data(place, head, lines, content[-1:] in b"\r\n\0")
     count_notes = _check_counts(place, head, lines)
     rate_hz, rate_notes = _frame_rate(place, head, rows[:, 1], lines)
     points = unseen_as_nan(rows[:, 2:].reshape(len(rows), -1, 3))
-    roles = point_roles(head.labels, points, {}, ())
+    roles = classify_points(head.labels, points, {}, ())
     columns = roles.markers
     require_markers(place, roles.labels, points[:, columns])
-    scale = length_unit(head.unit, names()["length_units"], points[:, columns], entry="Units")
-    positions, position_notes = without_impossible(place, points[:, columns] * scale.markers)
+    scale = length_unit(head.unit, load_names()["length_units"], points[:, columns], entry="Units")
+    positions, position_notes = without_impossible_positions(place, points[:, columns] * scale.markers)
     labels = tuple(roles.labels[i] for i in columns)
     recording = Recording(
         path=place,
         sha256=hashlib.sha256(content).hexdigest(),
         motion=StoredMotion(Markers(labels, positions, rate_hz)),
-        model_outputs=_computed(roles, points, head.unit),
+        model_outputs=_computed_points(roles, points, head.unit),
         first_frame=int(rows[0, 0]),
         start_s=float(rows[0, 1]),
         diagnostics=(
@@ -97,10 +102,10 @@ def read_trc(path: str | Path) -> Recording:
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
-            *dropped_note(roles),
+            *unlabelled_points_note(roles),
         ),
     )
-    return repaired(recording)
+    return apply_repairs(recording)
 
 
 # -- lines and header ---------------------------------------------------------------------------------------------
@@ -114,21 +119,21 @@ def _is_trc(head: bytes) -> bool:
     return start.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_MARK.encode())
 
 
-def _decoded(content: bytes) -> str:
+def _decode_text(content: bytes) -> str:
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return content.decode("utf-16", "replace")
     return content.decode("utf-8-sig", "surrogateescape")
 
 
-def _lines(content: bytes) -> Iterator[_Line]:
+def _split_lines(content: bytes) -> Iterator[_Line]:
     """Yield the lines that are not blank, with any line end; cells are separated by tabs if the line has one."""
-    for number, line in enumerate(re.split(r"\r\n|\n|\r", _decoded(content)), start=1):
+    for number, line in enumerate(re.split(r"\r\n|\n|\r", _decode_text(content)), start=1):
         if line.strip():
             tabs = "\t" in line.strip()
             yield _Line(number, [cell.strip() for cell in line.split("\t")] if tabs else line.split(), tabs)
 
 
-def _with_points(lines: list[_Line]) -> list[_Line]:
+def _with_decimal_points(lines: list[_Line]) -> list[_Line]:
     """Return the lines with decimal points if all frames are written with decimal commas, as in many languages."""
     frames = [line for line in lines[3:] if line.cells[0].isdigit()]
     if not any("," in cell for line in frames[:1] for cell in line.cells):  # the usual case
@@ -143,14 +148,14 @@ def _with_points(lines: list[_Line]) -> list[_Line]:
     ]
 
 
-def _head(path: Path, lines: Sequence[_Line]) -> _Head:
+def _read_header(path: Path, lines: Sequence[_Line]) -> _Header:
     if not lines or not lines[0].cells[0].lower().startswith(_MARK):
         raise InputFileError(f"'{path}' is not a TRC file: it does not start with PathFileType.", "Give a .trc file.")
     if len(lines) < 4:
         raise InputFileError(f"'{path}' is truncated: it ends within the header (line {lines[-1].number}).", COPY_AGAIN)
     stated = _header_entries(lines[1].cells, lines[2].cells)
     labels = lines[3]
-    if len(labels.cells) < 2 or not (_is_frame(labels.cells[0]) and labels.cells[1].lower().startswith("time")):
+    if len(labels.cells) < 2 or not (_is_frame_heading(labels.cells[0]) and labels.cells[1].lower().startswith("time")):
         names = " and ".join(f"'{clean_text(cell[:_SHOWN])}'" for cell in labels.cells[:2])
         raise InputFileError(
             f"Line {labels.number} of '{path}' should list the columns, starting with Frame# and Time; found {names}.",
@@ -158,15 +163,15 @@ def _head(path: Path, lines: Sequence[_Line]) -> _Head:
         )
     components = [cell for cell in lines[4].cells if cell] if len(lines) > 4 else []
     if components and _COMPONENT.fullmatch(components[0]):
-        return _checked_head(path, stated, _labels(path, labels, lines[4], components), 5)
-    return _checked_head(path, stated, tuple(clean_text(cell) for cell in labels.cells[2:] if cell), 4)
+        return _make_header(path, stated, _marker_labels(path, labels, lines[4], components), 5)
+    return _make_header(path, stated, tuple(clean_text(cell) for cell in labels.cells[2:] if cell), 4)
 
 
-def _checked_head(path: Path, stated: dict[str, str], labels: tuple[str, ...], first: int) -> _Head:
+def _make_header(path: Path, stated: dict[str, str], labels: tuple[str, ...], first: int) -> _Header:
     if not labels:
         raise InputFileError(f"'{path}' holds no marker: its header has no marker labels.", EXPORT_AGAIN)
-    check_columns(path.name, len(labels), per_point=3)
-    return _Head(
+    limit_column_count(path.name, len(labels), per_point=3)
+    return _Header(
         rate_hz=_parsed_number(stated.get("datarate", "")),
         frame_count=_parsed_count(stated.get("numframes", "")),
         marker_count=_parsed_count(stated.get("nummarkers", "")),
@@ -176,7 +181,7 @@ def _checked_head(path: Path, stated: dict[str, str], labels: tuple[str, ...], f
     )
 
 
-def _is_frame(cell: str) -> bool:
+def _is_frame_heading(cell: str) -> bool:
     return cell.lower().startswith("frame")
 
 
@@ -187,7 +192,7 @@ def _header_entries(keys: Sequence[str], values: Sequence[str]) -> dict[str, str
     return {key.lower(): value for key, value in zip(keys, values, strict=False)}
 
 
-def _labels(path: Path, labels: _Line, axes: _Line, components: Sequence[str]) -> tuple[str, ...]:
+def _marker_labels(path: Path, labels: _Line, axes: _Line, components: Sequence[str]) -> tuple[str, ...]:
     """Return the label of every three columns, "" if missing; in some files the labels are above other columns."""
     order = "".join(cell[0].upper() for cell in components)
     count = len(components) // 3
@@ -223,14 +228,14 @@ def _parsed_count(text: str) -> int | None:
 # -- data ---------------------------------------------------------------------------------------------------------
 
 
-def _table(path: Path, head: _Head, lines: Sequence[_Line], is_ended: bool) -> FloatArray:
+def _read_data(path: Path, head: _Header, lines: Sequence[_Line], is_ended: bool) -> FloatArray:
     """Return the data (T, 2 + 3 N): frame number, time s, and positions in file units.
 
     `is_ended`: whether the last line has a line end and is therefore complete.
     """
     if not lines:
         raise InputFileError(f"'{path}' holds no frames after its header.", COPY_AGAIN)
-    rows = np.array([_row(path, head, line, is_ended or line is not lines[-1]) for line in lines])
+    rows = np.array([_parse_row(path, head, line, is_ended or line is not lines[-1]) for line in lines])
     for line, before, number in zip(lines[1:], rows[:, 0], rows[1:, 0], strict=False):
         if number != before + 1:
             raise InputFileError(
@@ -242,7 +247,7 @@ def _table(path: Path, head: _Head, lines: Sequence[_Line], is_ended: bool) -> F
     return rows
 
 
-def _row(path: Path, head: _Head, line: _Line, is_ended: bool) -> list[float]:
+def _parse_row(path: Path, head: _Header, line: _Line, is_ended: bool) -> list[float]:
     """Return the frame, time and coordinates of one line, NaN for empty cells; some programs omit the tabs at its end."""
     wanted = 2 + 3 * len(head.labels)
     cells = line.cells
@@ -256,7 +261,7 @@ def _row(path: Path, head: _Head, line: _Line, is_ended: bool) -> list[float]:
             f"{len(head.labels)} markers).",
             COPY_AGAIN,
         )
-    row = [_coordinate(path, line, cell) for cell in cells] + [math.nan] * missing
+    row = [_parse_coordinate(path, line, cell) for cell in cells] + [math.nan] * missing
     if not (abs(row[0]) < 1e9 and row[0].is_integer() and abs(row[1]) < 1e9):
         raise InputFileError(
             f"Line {line.number} of '{path}' should start with the frame number and the time; found "
@@ -266,7 +271,7 @@ def _row(path: Path, head: _Head, line: _Line, is_ended: bool) -> list[float]:
     return row
 
 
-def _coordinate(path: Path, line: _Line, cell: str) -> float:
+def _parse_coordinate(path: Path, line: _Line, cell: str) -> float:
     if not cell or _NOT_A_NUMBER.fullmatch(cell):
         return math.nan
     value = _parsed_number(cell)
@@ -278,7 +283,7 @@ def _coordinate(path: Path, line: _Line, cell: str) -> float:
     return value
 
 
-def _check_counts(path: Path, head: _Head, lines: Sequence[_Line]) -> tuple[Diagnostic, ...]:
+def _check_counts(path: Path, head: _Header, lines: Sequence[_Line]) -> tuple[Diagnostic, ...]:
     """Return notes if the header states other counts; InputFileError if frames are missing."""
     count_found = len(lines)
     if head.frame_count is not None and count_found < head.frame_count:
@@ -301,7 +306,7 @@ def _check_counts(path: Path, head: _Head, lines: Sequence[_Line]) -> tuple[Diag
 
 
 def _frame_rate(
-    path: Path, head: _Head, times_s: FloatArray, lines: Sequence[_Line]
+    path: Path, head: _Header, times_s: FloatArray, lines: Sequence[_Line]
 ) -> tuple[float, tuple[Diagnostic, ...]]:
     """Return the frame rate, Hz: as stated if the times agree, else from the times; InputFileError if these are not uniform."""
     least_times = 10  # with fewer frames, a rate that is not stated cannot be determined from the times
@@ -347,7 +352,7 @@ def _times_fit_rate(times: FloatArray, rate_hz: float, digit_s: float) -> bool:
     return bool((np.abs(times * rate_hz - np.arange(len(times))) <= jitter + digit_s * rate_hz).all())
 
 
-def _computed(roles: PointRoles, points: FloatArray, unit: str) -> dict[str, ModelOutput]:
+def _computed_points(roles: PointRoles, points: FloatArray, unit: str) -> dict[str, ModelOutput]:
     """Return the computed points (T, 3) by label, as stored."""
     return {
         roles.labels[i]: ModelOutput(roles.labels[i], roles.kinds[i], points[:, i], unit)  # type: ignore[arg-type]

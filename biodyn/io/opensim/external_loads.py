@@ -9,10 +9,10 @@ from pathlib import Path
 
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
-from biodyn.io.tables.columns import ForceColumns, force_columns
+from biodyn.io.tables.column_roles import ForceColumns, force_columns
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, Spreadsheet, read_spreadsheet
-from biodyn.library.load import load_table
-from biodyn.rigid_body.osim.document import excerpt, members, name_of, read_document, read_flag, text_of
+from biodyn.library.toml_files import load_table
+from biodyn.rigid_body.osim.document import element_name, element_text, excerpt, read_document, read_flag, set_members
 
 
 @dataclass(frozen=True)
@@ -60,28 +60,30 @@ def read_external_loads(path: str | Path) -> ExternalForces:
     loads_element = next((element for element in root if element.tag == "ExternalLoads"), None)
     if loads_element is None:
         raise InputFileError(f"'{path.name}' contains no <ExternalLoads>.")
-    file = text_of(loads_element, "datafile")
+    file = element_text(loads_element, "datafile")
     if not file or file.lower() == "unassigned":
         raise InputFileError(f"'{path.name}' states no <datafile> with the forces.")
-    table = read_storage(named_file(path, file))
+    table = read_storage(resolve_stated_file(path, file))
     loads = []
-    for element in members(loads_element, "objects") if loads_element.find("objects") is not None else loads_element:
+    for element in (
+        set_members(loads_element, "objects") if loads_element.find("objects") is not None else loads_element
+    ):
         if element.tag not in ("ExternalForce", "PrescribedForce"):
             continue
         if read_flag(element, "isDisabled") or not read_flag(element, "appliesForce", True):
             continue
         force, point, moment = (
-            _columns(table, text_of(element, f"{what}_identifier")) for what in ("force", "point", "torque")
+            _vector_columns(table, element_text(element, f"{what}_identifier")) for what in ("force", "point", "torque")
         )
         loads.append(
             ExternalForce(
-                name_of(element),
-                text_of(element, "applied_to_body"),
+                element_name(element),
+                element_text(element, "applied_to_body"),
                 force,
                 point,
                 moment,
-                text_of(element, "force_expressed_in_body", otherwise="ground"),
-                text_of(element, "point_expressed_in_body", otherwise="ground"),
+                element_text(element, "force_expressed_in_body", otherwise="ground"),
+                element_text(element, "point_expressed_in_body", otherwise="ground"),
             )
         )
     if not loads:
@@ -89,7 +91,7 @@ def read_external_loads(path: str | Path) -> ExternalForces:
     return ExternalForces(tuple(loads), table)
 
 
-def named_file(path: Path, file: str) -> Path:
+def resolve_stated_file(path: Path, file: str) -> Path:
     """Return the path of a file stated in an XML: as stated, else its file name in the folder of the XML."""
     file = file.strip()
     stated = path.parent / file
@@ -102,7 +104,7 @@ def named_file(path: Path, file: str) -> Path:
         ) from error
 
 
-def _columns(table: Storage, identifier: str) -> tuple[str, ...]:
+def _vector_columns(table: Storage, identifier: str) -> tuple[str, ...]:
     """Return the three columns whose names start with the identifier, in the order of the table."""
     if not identifier or identifier.lower() == "unassigned":
         return ()

@@ -15,8 +15,8 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, check_columns, file_bytes
-from biodyn.io.text import clean_text
+from biodyn.io.file_access import COPY_AGAIN, file_bytes, limit_column_count
+from biodyn.io.text_decoding import clean_text
 
 #: Suffixes of the files: coordinates, forces, results.
 TABLE_SUFFIXES: Final = (".mot", ".sto")
@@ -68,7 +68,7 @@ class Storage:
         return {name: place for place, name in enumerate(self.names)}
 
 
-def even_rate_hz(time_s: FloatArray) -> float | None:
+def uniform_rate_hz(time_s: FloatArray) -> float | None:
     """Return the rate (Hz, an integer if one fits) of times (T,) s that are uniform up to rounding; None if they are not."""
     jitter = 0.1  # share of the time between two rows: rounding of the times
     measured = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
@@ -87,7 +87,7 @@ def read_storage(path: str | Path) -> Storage:
     increase.
     """
     path = Path(path)
-    content = _text_of_file(path)
+    content = _read_text_bytes(path)
     lines = content.decode("utf-8", errors="replace").splitlines()
     end = next((k for k, line in enumerate(lines[:_MOST_HEADER_LINES]) if line.strip().lower() == "endheader"), None)
     if end is None:
@@ -98,10 +98,10 @@ def read_storage(path: str | Path) -> Storage:
         raise InputFileError(f"'{path.name}' holds no rows.")
     labels = [clean_text(label) for label in (body[0].split("\t") if "\t" in body[0] else body[0].split())]
     labels = [label for label in labels if label]
-    check_columns(path.name, len(labels))
+    limit_column_count(path.name, len(labels))
     if not labels or labels[0].lower() != "time":
         raise InputFileError(f"'{path.name}' does not have 'time' as its first column.")
-    values = _numbers(path, body[1:], len(labels))
+    values = _parse_numbers(path, body[1:], len(labels))
     time_s = values[:, 0]
     if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0.0).all()):
         raise InputFileError(f"The time in '{path.name}' does not increase from row to row.")
@@ -112,7 +112,7 @@ def read_storage(path: str | Path) -> Storage:
     notes = (*_row_count_note(path, head, len(time_s)), *(_second_time_note(path) if time in unclear else ()))
     smooth = any(line.strip() == SMOOTH for line in head)
     digest = sha256(content).hexdigest()
-    return Storage(path, tuple(first), time_s.copy(), columns, _in_degrees(head), unclear, notes, digest, smooth)
+    return Storage(path, tuple(first), time_s.copy(), columns, _states_degrees(head), unclear, notes, digest, smooth)
 
 
 def _row_count_note(path: Path, head: list[str], row_count: int) -> tuple[Diagnostic, ...]:
@@ -134,24 +134,24 @@ def _second_time_note(path: Path) -> tuple[Diagnostic, ...]:
     return (Diagnostic("columns-not-read", "warning", text, hint=COPY_AGAIN),)
 
 
-def _text_of_file(path: Path) -> bytes:
+def _read_text_bytes(path: Path) -> bytes:
     content = file_bytes(path)
     if b"\0" in content[:1000]:
         raise InputFileError(f"'{path.name}' is not a text file; a motion file is a table of numbers as text.")
     return content
 
 
-def _numbers(path: Path, rows: list[str], columns: int) -> FloatArray:
+def _parse_numbers(path: Path, rows: list[str], columns: int) -> FloatArray:
     try:
         values = np.loadtxt(rows, dtype=np.float64, ndmin=2, comments=None)
     except ValueError:
-        values = _row_by_row(path, rows, columns)
+        values = _parse_rows_singly(path, rows, columns)
     if values.shape[1] != columns:
         raise InputFileError(f"'{path.name}' has {columns} column names, but its rows have {values.shape[1]} numbers.")
     return values
 
 
-def _row_by_row(path: Path, rows: list[str], columns: int) -> FloatArray:
+def _parse_rows_singly(path: Path, rows: list[str], columns: int) -> FloatArray:
     """Return the numbers (T, C), parsed row by row with all spellings of NaN; InputFileError states the invalid row."""
     table = []
     for k, row in enumerate(rows):
@@ -183,7 +183,7 @@ def _distinct_columns(names: list[str], values: FloatArray) -> tuple[dict[str, i
     return first, frozenset(unclear)
 
 
-def _in_degrees(head: list[str]) -> bool | None:
+def _states_degrees(head: list[str]) -> bool | None:
     text = "\n".join(head).lower()
     said = re.search(r"indegrees\s*=\s*(yes|no|true|false|1|0)", text)
     if said:

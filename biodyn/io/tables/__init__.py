@@ -5,11 +5,11 @@ ground forces, force plates, joint coordinates, others) by their names or by a c
 Doubtful data are reported as `Diagnostic`; contradictory data raise InputFileError.
 
 Read `columns` (roles of columns by their names), then `recording` (conversion to a recording) with `force_plates` (conversion
-of ground forces to plates). For spreadsheets: `sheet` (text to table), `column_map` (roles specified by the user) and
+of ground forces to plates). For spreadsheets: `sheet` (text to table), `read_column_map` (roles specified by the user) and
 `spreadsheet` (the complete reader, with the events of exports).
 """
 
-from biodyn.io.tables.columns import ColumnRoles, roles_of
-from biodyn.io.tables.recording import recording_of
+from biodyn.io.tables.column_roles import ColumnRoles, determine_column_roles
+from biodyn.io.tables.table_to_recording import recording_of_table
 
-__all__ = ["ColumnRoles", "recording_of", "roles_of"]
+__all__ = ["ColumnRoles", "determine_column_roles", "recording_of_table"]

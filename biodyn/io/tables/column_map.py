@@ -8,9 +8,9 @@ from typing import Any
 
 from biodyn.conventions import Side
 from biodyn.errors import InputFileError, TableError
-from biodyn.io.tables.columns import ColumnRoles, ForceColumns, plate_of_map, poses_of_map, roles_of
-from biodyn.library.faults import require_valid
-from biodyn.library.load import load_table, read_user_toml, suggest_name
+from biodyn.io.tables.column_roles import ColumnRoles, ForceColumns, determine_column_roles, plate_of_map, poses_of_map
+from biodyn.library.entry_faults import require_valid_table
+from biodyn.library.toml_files import load_table, read_user_toml, suggest_name
 
 _POINT = "point"
 _SIDES: dict[str, Side] = {"right": "r", "left": "l"}
@@ -20,7 +20,7 @@ _SIDES: dict[str, Side] = {"right": "r", "left": "l"}
 ColumnMap = tuple[Path | None, dict[str, Any]]
 
 
-def map_file(table: Path) -> Path | None:
+def column_map_file(table: Path) -> Path | None:
     """Return the path of the column map of a spreadsheet; None if absent."""
     for path in (table.with_name(f"{table.stem}.columns.toml"), table.with_name("columns.toml")):
         if path.is_file():
@@ -28,20 +28,22 @@ def map_file(table: Path) -> Path | None:
     return None
 
 
-def column_map(table: Path) -> ColumnMap:
+def read_column_map(table: Path) -> ColumnMap:
     """Read the column map of a spreadsheet, an empty one if absent; InputFileError if it is invalid."""
-    path = map_file(table)
+    path = column_map_file(table)
     if path is None:
         return None, {}
     try:
         file = read_user_toml(path, "column map")
-        require_valid(file, "column_map")
+        require_valid_table(file, "column_map")
     except TableError as error:
         raise InputFileError(error.message, error.hint) from error
     return path, file.content
 
 
-def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> tuple[ColumnRoles, dict[str, str], dict[str, float]]:
+def mapped_column_roles(
+    names: tuple[str, ...], given: ColumnMap
+) -> tuple[ColumnRoles, dict[str, str], dict[str, float]]:
     """Return the roles of columns by a map; kinds that the map does not contain are determined by column names.
 
     Also returned are the coordinate of each renamed column, and the value of each constant column that is not in the file.
@@ -49,7 +51,7 @@ def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> tuple[ColumnRole
     Raises InputFileError for a missing column (with the most similar one as a hint) and for a column with two roles.
     """
     path, content = given
-    reading = _Map(path, names)
+    reading = _MapReader(path, names)
     markers = {
         label: reading.columns(columns, f"markers.{label}") for label, columns in content.get("markers", {}).items()
     }
@@ -88,7 +90,7 @@ def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> tuple[ColumnRole
     return _with_roles_by_name(said, free), renamed, reading.constants
 
 
-class _Map:
+class _MapReader:
     """Check the columns listed in a map: each must exist in the file and have one role."""
 
     def __init__(self, path: Path | None, names: Sequence[str]) -> None:
@@ -99,9 +101,9 @@ class _Map:
 
     def columns(self, parts: Sequence[str | float], entry: str) -> tuple[str, ...]:
         """Return the column names of an entry; a number gives the name of a constant column."""
-        return tuple(self._column(part, entry) for part in parts)
+        return tuple(self._use_column(part, entry) for part in parts)
 
-    def _column(self, part: str | float, entry: str) -> str:
+    def _use_column(self, part: str | float, entry: str) -> str:
         if not isinstance(part, str):
             name = f"{float(part)!r} in every row"
             self.constants[name] = float(part)
@@ -124,7 +126,7 @@ class _Map:
 
 def _with_roles_by_name(said: ColumnRoles, free: Sequence[str]) -> ColumnRoles:
     """Return the roles in a map, completed by column names for kinds that the map does not contain."""
-    by_name = roles_of(free, points=True)
+    by_name = determine_column_roles(free, points=True)
     markers = said.markers or by_name.markers
     poses = said.poses or by_name.poses
     forces = said.forces or (by_name.forces if not said.plates else ())

@@ -15,10 +15,10 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
+from biodyn.io.file_access import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.format import LARGEST_NUMBER
-from biodyn.io.opensim.storage import Storage, even_rate_hz
-from biodyn.io.tables.columns import ForceColumns, PlateColumns, measured_plates
+from biodyn.io.opensim.storage import Storage, uniform_rate_hz
+from biodyn.io.tables.column_roles import ForceColumns, PlateColumns, measured_plates
 from biodyn.recording import ForcePlate
 
 #: Larger than any free moment of a foot, Nm.
@@ -54,14 +54,14 @@ def free_moment(
     level = rows[:, across].reshape(-1, 3)
     lever = np.cross(p, F)[:, across].ravel()
 
-    def fitted(unit: float) -> tuple[float, FloatArray]:
+    def fit_reference_point(unit: float) -> tuple[float, FloatArray]:
         """Return the RMS of the residual horizontal moment, Nm, and the best reference point (m)."""
         wanted = lever - unit * M[:, across].ravel()
         about: FloatArray = np.linalg.lstsq(level, wanted, rcond=None)[0].astype(np.float64)
         return float(np.sqrt(np.mean((level @ about - wanted) ** 2))), about
 
-    enough = max(across_nm, across_share * fitted(0.0)[0])
-    (residual, about), unit = min(((fitted(unit), unit) for unit in units), key=lambda fit: fit[0][0])
+    enough = max(across_nm, across_share * fit_reference_point(0.0)[0])
+    (residual, about), unit = min(((fit_reference_point(unit), unit) for unit in units), key=lambda fit: fit[0][0])
     if residual <= enough:
         whole = unit * moment - np.cross(pressure - about, force)
         return whole[:, up], about, True
@@ -78,7 +78,7 @@ def least_load_n(size: FloatArray) -> float:
     return max(least_n, loaded_share * float(np.nan_to_num(size).max(initial=0.0)))
 
 
-def unknown_rows(force: FloatArray, point: FloatArray, least_n: float) -> BoolArray:
+def missing_load_rows(force: FloatArray, point: FloatArray, least_n: float) -> BoolArray:
     """Return (T,) whether a row between two loaded rows lacks a force or its point of application.
 
     force: (T, 3) N. point: (T, 3), NaN if missing. Without load many programs write no point, and some no force: such rows
@@ -96,7 +96,7 @@ def unknown_rows(force: FloatArray, point: FloatArray, least_n: float) -> BoolAr
     return ~known & inside & loaded[np.clip(before, 0, None)] & loaded[np.clip(behind, None, len(rows) - 1)]
 
 
-def unknown_note(force: str, file: str, unknown: BoolArray) -> Diagnostic:
+def missing_rows_note(force: str, file: str, unknown: BoolArray) -> Diagnostic:
     """Return the note on the rows `unknown` (T,) of a force in a file."""
     count = int(unknown.sum())
     return Diagnostic(
@@ -114,7 +114,7 @@ MARGIN_M = 0.10
 _LARGEST_M = 25.0
 
 
-def frame_forces(
+def plates_of_forces(
     table: Storage,
     forces: Sequence[ForceColumns],
     frame_count: int,
@@ -141,7 +141,7 @@ def frame_forces(
     if positions is not None:
         _require_one_vertical(table, forces, positions[first:stop])
     for number, columns in enumerate(forces, start=1):
-        wrench, loaded, millimetres, about = _wrench(table, columns)
+        wrench, loaded, millimetres, about = _wrench_of_force(table, columns)
         if not loaded.any():
             notes.append(_never_loaded_note(table, columns))
             continue
@@ -151,16 +151,16 @@ def frame_forces(
             notes.append(_other_reference_note(table, columns, about))
         unknown = np.asarray(np.isnan(wrench).any(axis=1))
         if unknown.any():
-            notes.append(unknown_note(_force_name(columns), table.path.name, unknown))
+            notes.append(missing_rows_note(_force_name(columns), table.path.name, unknown))
         sampled = np.column_stack([np.interp(at, row_s, column) for column in wrench.T])
-        corners = _rectangle(wrench[loaded], _median_point(table, columns, loaded, millimetres), middle)
+        corners = _plate_rectangle(wrench[loaded], _median_point(table, columns, loaded, millimetres), middle)
         plates.append(
             ForcePlate(
                 number=number,
                 type=2,  # six channels: force, moment
                 corners=corners,
                 origin=np.zeros(3),
-                channels=_channels(sampled, corners),
+                channels=_plate_channels(sampled, corners),
                 rate_hz=per_frame * frame_hz,
                 channel_labels=tuple(columns.columns),
                 outlined=False,
@@ -170,7 +170,7 @@ def frame_forces(
     plates += measured_plates(table, measured, at, per_frame * frame_hz, len(forces) + 1)
     if stop - first < frame_count:
         notes.append(
-            _not_covered_note(
+            _uncovered_frames_note(
                 table, frame_count, (start_s + first / frame_hz, start_s + (stop - 1) / frame_hz), stop - first
             )
         )
@@ -200,7 +200,7 @@ def _covered_frames(table: Storage, frame_count: int, rate_hz: float, start_s: f
 
 def _row_times(times: FloatArray) -> tuple[float, FloatArray]:
     """Return the rate of the rows, Hz, and their times (T,) s, made uniform if the stored times are uniform up to rounding."""
-    even_hz = even_rate_hz(times)
+    even_hz = uniform_rate_hz(times)
     if even_hz is None:
         return (len(times) - 1) / float(times[-1] - times[0]), times
     return even_hz, times[0] + np.arange(len(times)) / even_hz
@@ -228,7 +228,7 @@ def _require_one_vertical(table: Storage, forces: Sequence[ForceColumns], positi
         )
 
 
-def _wrench(table: Storage, columns: ForceColumns) -> tuple[FloatArray, BoolArray, bool, FloatArray | None]:
+def _wrench_of_force(table: Storage, columns: ForceColumns) -> tuple[FloatArray, BoolArray, bool, FloatArray | None]:
     """Return the wrench (T, 6), loaded rows (T,), whether points were in mm, and the reference point (3,) m of stored moments.
 
     The wrench is the moment about the origin, N m, and the force, N. The reference point is None if it is the point of
@@ -247,7 +247,7 @@ def _wrench(table: Storage, columns: ForceColumns) -> tuple[FloatArray, BoolArra
         )
     size = np.linalg.norm(force, axis=1)
     least_n = least_load_n(size)
-    unknown = unknown_rows(measured, point, least_n)
+    unknown = missing_load_rows(measured, point, least_n)
     known = np.asarray(np.isfinite(point).all(axis=1))
     loaded = (size > least_n) & known
     placed = np.where(known[:, None], point, 0.0)
@@ -294,7 +294,7 @@ def _median_point(table: Storage, columns: ForceColumns, loaded: BoolArray, mill
     return middle
 
 
-def _rectangle(wrench: FloatArray, level: FloatArray, middle: FloatArray | None) -> FloatArray:
+def _plate_rectangle(wrench: FloatArray, level: FloatArray, middle: FloatArray | None) -> FloatArray:
     """Return the corners (4, 3) m of a rectangle around the centre of pressure of loaded wrenches (n, 6), in C3D order.
 
     Up is the axis along which most force acts, pointing to the side of the markers' centre `middle` (3,) m if given, else along
@@ -318,7 +318,7 @@ def _rectangle(wrench: FloatArray, level: FloatArray, middle: FloatArray | None)
     )
 
 
-def _channels(wrench: FloatArray, corners: FloatArray) -> FloatArray:
+def _plate_channels(wrench: FloatArray, corners: FloatArray) -> FloatArray:
     """Return force and moment (T, 6) in the axes of the rectangle, about its centre."""
     x, y = corners[0] - corners[1], corners[0] - corners[3]
     R = np.column_stack([x / np.linalg.norm(x), y / np.linalg.norm(y), np.cross(x, y) / np.linalg.norm(np.cross(x, y))])
@@ -364,7 +364,9 @@ def _other_reference_note(table: Storage, columns: ForceColumns, about: FloatArr
     )
 
 
-def _not_covered_note(table: Storage, frame_count: int, covered_s: tuple[float, float], covered: int) -> Diagnostic:
+def _uncovered_frames_note(
+    table: Storage, frame_count: int, covered_s: tuple[float, float], covered: int
+) -> Diagnostic:
     return Diagnostic(
         "forces-incomplete",
         "warning",

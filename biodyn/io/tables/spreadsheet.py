@@ -1,6 +1,6 @@
 """Read a spreadsheet (CSV, TSV or Parquet) as a table over time with the roles of its columns.
 
-The roles of columns are determined by their names, or by a column map (`column_map`, docs/formats.md).
+The roles of columns are determined by their names, or by a column map (`read_column_map`, docs/formats.md).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.events import StoredEvent, is_gait_event
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, Limit, file_bytes, file_head, file_sha256
-from biodyn.io.opensim.storage import Storage, even_rate_hz
-from biodyn.io.tables.column_map import ColumnMap, column_map, mapped_columns
-from biodyn.io.tables.columns import ColumnRoles
-from biodyn.io.tables.sheet import (
+from biodyn.io.file_access import COPY_AGAIN, EXPORT_AGAIN, ReaderLimits, file_bytes, file_head, file_sha256
+from biodyn.io.opensim.storage import Storage, uniform_rate_hz
+from biodyn.io.tables.column_map import ColumnMap, mapped_column_roles, read_column_map
+from biodyn.io.tables.column_roles import ColumnRoles
+from biodyn.io.tables.text_tables import (
     Section,
     Sheet,
     is_time_or_frame,
     read_sheet,
+    seconds_per_time_unit,
     section_name,
-    sections,
     split_cells,
-    time_of,
-    time_scale,
+    split_sections,
+    time_column,
 )
-from biodyn.io.text import clean_text
+from biodyn.io.text_decoding import clean_text
 
 _HEAD, _HEAD_CHARACTERS = "NO_OF_FRAMES", 200
 _LINES: Final = re.compile(r"^EVENT[\t;,][^\r\n]+", re.MULTILINE)
@@ -141,7 +141,7 @@ def frame_times(stamps: FloatArray, frames: FloatArray | None) -> tuple[BoolArra
         return None
     if not ((frames == np.round(frames)).all() and (np.diff(frames) >= 0.0).all()):
         return None
-    if len(stamps) > 1 and (np.diff(stamps) > 0.0).all() and even_rate_hz(stamps) is not None:
+    if len(stamps) > 1 and (np.diff(stamps) > 0.0).all() and uniform_rate_hz(stamps) is not None:
         return None
     rows = np.concatenate([[True], np.diff(frames) > 0.0])
     used = stamps[rows]
@@ -154,7 +154,7 @@ def frame_times(stamps: FloatArray, frames: FloatArray | None) -> tuple[BoolArra
     return (rows, even, late_s) if step_s > 0.0 and late_s <= _LATE_FRAMES * step_s else None
 
 
-def late_note(name: str, rows: BoolArray, late_s: float) -> Diagnostic:
+def frame_number_times_note(name: str, rows: BoolArray, late_s: float) -> Diagnostic:
     """Return the note on times computed from frame numbers."""
     again = int(np.sum(~rows))
     verbs = ("rows repeat", "are") if again > 1 else ("row repeats", "is")
@@ -169,7 +169,7 @@ def late_note(name: str, rows: BoolArray, late_s: float) -> Diagnostic:
     )
 
 
-#: A .txt file is a spreadsheet if its first bytes are those of a known program (`is_export`).
+#: A .txt file is a spreadsheet if its first bytes are those of a known program (`is_software_export`).
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet",)
 #: Suffixes of spreadsheets.
@@ -206,47 +206,53 @@ def read_spreadsheet(path: Path) -> Spreadsheet:
     """Read one CSV, TSV or Parquet file; raises InputFileError if it has no table or no time."""
     content = file_bytes(path)
     if path.suffix.lower() in PARQUET_SUFFIXES or content[:4] == b"PAR1":
-        return _with_roles(path, _parquet_sheet(path, content), content)
-    text = text_of(path, content)
-    parts = sections(text)
+        return _spreadsheet_with_roles(path, _parquet_sheet(path, content), content)
+    text = decode_text(path, content)
+    parts = split_sections(text)
     motion = parts.get("Trajectories")
     sheet = read_sheet(path.name, text) if motion is None else read_sheet(path.name, motion.text, motion.first_line - 1)
     stored = nexus_events(parts.get("Events"))
-    start_s, frame = _first_row(sheet)
+    start_s, frame = _first_row_time_and_frame(sheet)
     events = [replace(event, time_s=event.time_s - start_s) for event in stored]
     if motion is None:
         rate_hz = _row_rate(sheet)
         events += qualisys_events(text, frame, start_s, rate_hz)
         in_columns, sheet = column_events(sheet, start_s, rate_hz)
         events += in_columns
-    return replace(_with_roles(path, sheet, content), events=tuple(events), subject=sheet.subject, first_frame=frame)
+    return replace(
+        _spreadsheet_with_roles(path, sheet, content), events=tuple(events), subject=sheet.subject, first_frame=frame
+    )
 
 
-def is_export(head: bytes) -> bool:
+def is_software_export(head: bytes) -> bool:
     """Return whether the first bytes are those of a text export of Nexus, Qualisys Track Manager, Visual3D or D-Flow."""
     text = _first_text_bytes(head)
     first = text.split(b"\n", 1)[0].strip(b' \t\r,;"')
-    return first.startswith((*_EXPORTS, _DFLOW)) or bool(section_name(first.decode("latin-1"))) or _is_of_visual3d(text)
+    return (
+        first.startswith((*_EXPORTS, _DFLOW))
+        or bool(section_name(first.decode("latin-1")))
+        or _is_visual3d_export(text)
+    )
 
 
-def _is_of_visual3d(text: bytes) -> bool:
+def _is_visual3d_export(text: bytes) -> bool:
     """Return whether a text starts with an empty cell and the recording name, which Visual3D writes above each column."""
     return _OVER_COLUMNS.match(text) is not None
 
 
 def _first_text_bytes(head: bytes) -> bytes:
     """Return the first bytes of a text without the byte order mark, with UTF-16 converted to one byte per letter."""
-    if is_wide(head):
+    if is_utf16(head):
         return head[: len(head) // 2 * 2].decode("utf-16", "replace").encode()
     return head.removeprefix(b"\xef\xbb\xbf")
 
 
-def is_wide(content: bytes) -> bool:
+def is_utf16(content: bytes) -> bool:
     """Return whether a text is UTF-16 with a byte order mark."""
     return content[:2] in (b"\xff\xfe", b"\xfe\xff")
 
 
-def exports_trajectories(path: Path) -> bool:
+def contains_trajectories(path: Path) -> bool:
     """Return whether a text contains trajectories from Nexus, Qualisys Track Manager, Visual3D or D-Flow; False if unreadable.
 
     Files of Nexus and Visual3D with only other tables do not count.
@@ -256,25 +262,25 @@ def exports_trajectories(path: Path) -> bool:
         return False
     try:
         head = file_head(path, head_bytes)
-        if not is_export(head):
+        if not is_software_export(head):
             return False
         narrow = _first_text_bytes(head)
-        if _is_of_visual3d(narrow):  # otherwise results of Visual3D
+        if _is_visual3d_export(narrow):  # otherwise results of Visual3D
             return b"\tTARGET" in narrow
         if narrow.startswith(_DFLOW):
             return b".PosX\t" in narrow
         return b"MARKER_NAMES" in narrow or (
-            b"NO_OF_" not in narrow and "Trajectories" in sections(text_of(path, file_bytes(path)))
+            b"NO_OF_" not in narrow and "Trajectories" in split_sections(decode_text(path, file_bytes(path)))
         )
     except InputFileError:
         return False
 
 
-def text_of(path: Path, content: bytes) -> str:
+def decode_text(path: Path, content: bytes) -> str:
     """Return the text of the bytes of a file; InputFileError if they are not text."""
-    if b"\0" in content[:1000] and not is_wide(content):
+    if b"\0" in content[:1000] and not is_utf16(content):
         raise InputFileError(f"'{path.name}' is not a text file; a spreadsheet is expected.")
-    return content.decode("utf-16" if is_wide(content) else "utf-8-sig", errors="replace")
+    return content.decode("utf-16" if is_utf16(content) else "utf-8-sig", errors="replace")
 
 
 def _parquet_sheet(path: Path, content: bytes) -> Sheet:
@@ -289,7 +295,7 @@ def _parquet_sheet(path: Path, content: bytes) -> Sheet:
         ) from error
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
-        if file.metadata.num_rows * max(file.metadata.num_columns, 1) > Limit.PARQUET_CELLS:
+        if file.metadata.num_rows * max(file.metadata.num_columns, 1) > ReaderLimits.PARQUET_CELLS:
             raise InputFileError(f"'{path.name}' contains more numbers than any motion.")
         table = file.read()
         names, columns = [], []
@@ -303,16 +309,16 @@ def _parquet_sheet(path: Path, content: bytes) -> Sheet:
         raise InputFileError(f"'{path.name}' is not a valid Parquet file: {said}.", COPY_AGAIN) from error
     if not columns or not len(columns[0]) or len(set(names)) != len(names):
         raise InputFileError(f"'{path.name}' contains no table of numbers with column names.")
-    return Sheet(tuple(names), np.column_stack(columns), math.nan, "", time_of(names))
+    return Sheet(tuple(names), np.column_stack(columns), math.nan, "", time_column(names))
 
 
-def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
-    given = column_map(path)
+def _spreadsheet_with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
+    given = read_column_map(path)
     place, content_of_map = given
-    _require_placed(path, sheet, content_of_map)
+    _require_plate_positions(path, sheet, content_of_map)
     sheet, time_s, used, notes = _rows_with_time(path, sheet, given)
     columns_used = [k for k, name in enumerate(sheet.names) if name not in used]
-    roles, renamed, constant_columns = mapped_columns(tuple(sheet.names[k] for k in columns_used), given)
+    roles, renamed, constant_columns = mapped_column_roles(tuple(sheet.names[k] for k in columns_used), given)
     names = [renamed.get(sheet.names[k], sheet.names[k]) for k in columns_used]
     constants = [np.full(len(time_s), value) for value in constant_columns.values()]
     angle = content_of_map.get("angle") or ""
@@ -334,7 +340,7 @@ def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
     )
 
 
-def _require_placed(path: Path, sheet: Sheet, columns: Mapping[str, Any]) -> None:
+def _require_plate_positions(path: Path, sheet: Sheet, columns: Mapping[str, Any]) -> None:
     """Raise InputFileError for a plate file of OptiTrack Motive: forces in plate axes without the position of the plate."""
     if {name.lower() for name in sheet.names} >= _OF_MOTIVE and not columns.get("plates"):
         raise InputFileError(
@@ -344,13 +350,13 @@ def _require_placed(path: Path, sheet: Sheet, columns: Mapping[str, Any]) -> Non
         )
 
 
-def _first_row(sheet: Sheet) -> tuple[float, int]:
+def _first_row_time_and_frame(sheet: Sheet) -> tuple[float, int]:
     """Return time (s, 0 at frame 1) and frame number of the first row; 0 and 1 if unknown."""
     frames = _frame_numbers(sheet)
     number = 1.0 if frames is None or not float(frames[0]).is_integer() else max(float(frames[0]), 1.0)
     start_s = 0.0 if not sheet.rate_hz > 0.0 else (number - 1.0) / sheet.rate_hz
     if sheet.time is not None:
-        start_s = time_scale(sheet.time) * float(sheet.values[0, sheet.names.index(sheet.time)])
+        start_s = seconds_per_time_unit(sheet.time) * float(sheet.values[0, sheet.names.index(sheet.time)])
     return start_s if math.isfinite(start_s) else 0.0, int(number)
 
 
@@ -363,7 +369,7 @@ def _row_rate(sheet: Sheet) -> float:
     """Return the rate of the rows, Hz: as stated in the header, else from the time column; NaN if unknown."""
     if sheet.rate_hz > 0.0 or sheet.time is None or len(sheet.values) < 2:
         return sheet.rate_hz
-    first_s, last_s = time_scale(sheet.time) * sheet.values[[0, -1], sheet.names.index(sheet.time)]
+    first_s, last_s = seconds_per_time_unit(sheet.time) * sheet.values[[0, -1], sheet.names.index(sheet.time)]
     return float((len(sheet.values) - 1) / (last_s - first_s)) if last_s > first_s else math.nan
 
 
@@ -387,13 +393,13 @@ def _rows_with_time(
     if named and named not in sheet.names:
         raise InputFileError(f"'{place}' refers to the time column '{named}', which does not exist.")
     if columns.get("rate_hz") is None and named:
-        stamps = time_scale(named) * sheet.values[:, sheet.names.index(named)]
+        stamps = seconds_per_time_unit(named) * sheet.values[:, sheet.names.index(named)]
         # time stamps state when frames arrived; in other tables, frame numbers may have been renumbered after a cut
         numbered = frame_times(stamps, _frame_numbers(sheet)) if "stamp" in named.lower() else None
         if numbered is not None:
             rows, time_s, late_s = numbered
             selected = replace(sheet, values=sheet.values[rows])
-            return selected, time_s, counters | {named}, (late_note(path.name, rows, late_s),)
+            return selected, time_s, counters | {named}, (frame_number_times_note(path.name, rows, late_s),)
         if not (np.isfinite(stamps).all() and (np.diff(stamps) > 0.0).all()):
             raise InputFileError(f"The time in '{path.name}' (column '{named}') does not increase from row to row.")
         return sheet, stamps, counters | {named}, ()

@@ -29,7 +29,7 @@ def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex
     principal moments is replaced by the nearest valid one. The distance of the centres of mass from the segment lines is from
     the table `across`, if one is specified and its landmarks can be determined.
     """
-    segments = _segments(table_name)
+    segments = _segment_rows(table_name)
     total = sum(_values_of_sex(entry, sex)["mass"] for _, entry in segments)
     bodies = _inertias_by_body(segments, pose, mass_kg / total, sex)
     missing = [body.name for body in pose.skeleton.bodies if body.name not in bodies]
@@ -38,7 +38,9 @@ def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex
     across = load_entry("anthropometry", table_name).get("across")
     if across is None:
         return bodies
-    others = _inertias_by_body([row for row in _segments(across) if _has_landmarks(row[1], pose)], pose, mass_kg, sex)
+    others = _inertias_by_body(
+        [row for row in _segment_rows(across) if _has_landmarks(row[1], pose)], pose, mass_kg, sex
+    )
     fixed = _fixed_axes(segments, pose)
     return {
         name: _with_com_across(inertia, others[name].com, fixed[name]) if name in others else inertia
@@ -65,22 +67,23 @@ def _has_landmarks(entry: dict[str, Any], pose: StaticPose) -> bool:
 
 def segment_bodies(table_name: str) -> set[str]:
     """Return the bodies with segments in a table."""
-    return {entry["body"] for _, entry in _segments(table_name)}
+    return {entry["body"] for _, entry in _segment_rows(table_name)}
 
 
 def segment_lines(table_name: str, pose: StaticPose) -> list[tuple[str, FloatArray, FloatArray]]:
     """Return (body, start, end) of every segment of the table in the static posture, World, m."""
     return [
-        (entry["body"], pose.position(entry["from"]), pose.position(entry["to"])) for _, entry in _segments(table_name)
+        (entry["body"], pose.position(entry["from"]), pose.position(entry["to"]))
+        for _, entry in _segment_rows(table_name)
     ]
 
 
-def _segments(table_name: str, above: tuple[str, ...] = ()) -> _Rows:
+def _segment_rows(table_name: str, above: tuple[str, ...] = ()) -> _Rows:
     """Return the segments of a table, including those of the table that it extends."""
     table = load_entry("anthropometry", table_name)
     if "extends" in table:
         parent = load_parent("anthropometry", table["extends"], table_name, above)
-        return _segments(parent, (*above, table_name))
+        return _segment_rows(parent, (*above, table_name))
     return sided_entries("anthropometry", table_name, "segment")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import cross3
-from biodyn.model.from_library.skeleton import AxisRule
+from biodyn.model.from_library.skeleton_recipes import AxisRule
 
 _AXIS_INDEX = {"x": 0, "y": 1, "z": 2}
 

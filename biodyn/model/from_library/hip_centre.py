@@ -8,9 +8,9 @@ from typing import Any
 
 from biodyn.conventions import FloatArray, Side
 from biodyn.errors import ModelError
-from biodyn.library.load import is_path, load_table, suggest_name
 from biodyn.library.registry import Registry
 from biodyn.library.tables import load_entry
+from biodyn.library.toml_files import is_path, load_table, suggest_name
 
 _TABLE = "body/joint_centres/hip"
 
@@ -43,14 +43,14 @@ HIP_METHODS: Registry[tuple[Centre, tuple[str, ...]]] = Registry(
 )
 
 
-def hip_method(name: str, numbers: tuple[str, ...] = ()) -> Callable[[Centre], Centre]:
+def register_hip_method(name: str, numbers: tuple[str, ...] = ()) -> Callable[[Centre], Centre]:
     """Return a decorator that registers a method."""
 
-    def add(centre: Centre) -> Centre:
+    def register(centre: Centre) -> Centre:
         HIP_METHODS.add(name, (centre, numbers))
         return centre
 
-    return add
+    return register
 
 
 def hip_centre_names() -> tuple[str, ...]:

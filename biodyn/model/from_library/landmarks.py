@@ -11,8 +11,8 @@ import numpy as np
 from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError, StaticTrialError
 from biodyn.geometry.rotations import cross
-from biodyn.library.load import load_table
 from biodyn.library.tables import expand_sides, sided_rows
+from biodyn.library.toml_files import load_table
 from biodyn.model.from_library.constructions import (
     alignment_device_corner,
     axes_about,
@@ -21,7 +21,7 @@ from biodyn.model.from_library.constructions import (
     rotated_chord_centre,
 )
 from biodyn.model.from_library.hip_centre import HipInput, hip_centre
-from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
+from biodyn.model.from_library.skeleton_recipes import BodyRecipe, SkeletonRecipe
 
 _UP = np.array([0.0, 1.0, 0.0])
 _INPUTS = ("of", "from", "to", "through", "proximal", "lateral", "plane", "towards")
@@ -72,7 +72,7 @@ class StaticPose:
         self._offsets = dict(joint_offsets_rad or {})
         self._marked = {name: np.asarray(p, dtype=float) for name, p in points.items()}
         self._known = dict(known or {})
-        self._discard_derived()
+        self._discard_derived_poses()
         self._pending: set[str] = set()
         if self._body_axes(skeleton.root) is None or self.measured_position(skeleton.root.origin) is None:
             raise StaticTrialError(
@@ -97,14 +97,14 @@ class StaticPose:
 
     def position(self, name: str) -> FloatArray:
         """Return the position (3,) m of a landmark in World; in a neutral upright posture if the markers do not determine it."""
-        point = self._assumed_length(name)
+        point = self._assumed_position(name)
         if point is None:
             raise ModelError(f"Landmark '{name}' cannot be determined: it has no marker and no recipe.")
         return point
 
     def is_determined(self, name: str) -> bool:
         """Return whether the landmark can be determined from markers or assumptions."""
-        return self._assumed_length(name) is not None
+        return self._assumed_position(name) is not None
 
     def is_located(self, body: BodyRecipe) -> bool:
         """Return whether markers determine the pose of the body in the static trial; False if it is assumed."""
@@ -172,11 +172,11 @@ class StaticPose:
 
     # -- recipes ------------------------------------------------------------------------------------------------
 
-    def _assumed_length(self, name: str) -> FloatArray | None:
+    def _assumed_position(self, name: str) -> FloatArray | None:
         point = self.measured_position(name)
         if point is None and name in self._origin_of:
             point = self._template_origin(self._origin_of[name])
-        return self._apply_recipes(name, self._assumed_length) if point is None else point
+        return self._apply_recipes(name, self._assumed_position) if point is None else point
 
     def _apply_recipes(self, name: str, lookup: _Lookup) -> FloatArray | None:
         for recipe in self._recipes.get(name, ()):
@@ -205,7 +205,7 @@ class StaticPose:
             if points is None or (isinstance(points, list) and any(p is None for p in points)):
                 return None
             inputs[key] = points
-        return self._construct(operation, recipe, inputs)
+        return self._construct_point(operation, recipe, inputs)
 
     def _point_in_body(self, recipe: Mapping[str, Any]) -> FloatArray:
         body = self.skeleton.body(recipe["body"])
@@ -213,7 +213,7 @@ class StaticPose:
         offset = np.array(recipe["by_height"]) * (1.0, 1.0, SIDE_SIGN.get(body.side, 1.0))
         return p_WB + R_WB @ offset * self.height_m
 
-    def _construct(self, operation: str, recipe: Mapping[str, Any], p: Mapping[str, Any]) -> FloatArray | None:
+    def _construct_point(self, operation: str, recipe: Mapping[str, Any], p: Mapping[str, Any]) -> FloatArray | None:
         if operation == "point":
             return p["of"]
         if operation == "midpoint":
@@ -341,9 +341,9 @@ class StaticPose:
         """Set the height and discard results that used another one."""
         self.height_m = height_m
         self.assumed.clear()
-        self._discard_derived()
+        self._discard_derived_poses()
 
-    def _discard_derived(self) -> None:
+    def _discard_derived_poses(self) -> None:
         centres = {self.skeleton.body(name).origin: p_WB for name, (_, p_WB) in self._known.items()}
         self._points: dict[str, FloatArray | None] = {**self._marked, **centres}
         self._frames: dict[str, FloatArray | None] = {name: R_WB for name, (R_WB, _) in self._known.items()}

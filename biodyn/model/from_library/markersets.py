@@ -8,8 +8,8 @@ from difflib import SequenceMatcher
 
 from biodyn.conventions import SIDES, other_side
 from biodyn.errors import MarkerSetError
-from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names
+from biodyn.library.toml_files import load_table
 from biodyn.model.from_library.label_reading.label_dictionary import DICTIONARY
 from biodyn.model.from_library.label_reading.label_resolution import LabelReading, read_labels
 from biodyn.model.from_library.label_reading.spelling import (
@@ -29,7 +29,7 @@ _HALF = 0.5
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingMarker:
     """A required marker that is missing: label or landmark ("A or B" if one is sufficient), and its segment."""
 
     text: str
@@ -37,12 +37,8 @@ class Missing:
 
 
 def missing_markers(
-    candidate: MarkerSet,
-    plain: Mapping[str, str],
-    reading: LabelReading,
-    whole: bool = True,
-    one_of_two: bool = False,
-) -> list[Missing]:
+    candidate: MarkerSet, plain: Mapping[str, str], reading: LabelReading, whole: bool = True, one_of_two: bool = False
+) -> list[MissingMarker]:
     """Return the required markers of a set that are missing.
 
     Args: `plain` label -> normalised label; `reading` meaning of the labels; `whole` False for a file that may be a walk
@@ -57,7 +53,7 @@ def missing_markers(
     dispensable = _marked_on_other_side(marked) if one_of_two else set()
     landmark_of = {key: entry.landmark for entry in candidate.entries for key in entry.keys}
     absent = [
-        Missing(" or ".join(candidate.original_spelling(key) for key in group), _common_segment(group, bodies))
+        MissingMarker(" or ".join(candidate.original_spelling(key) for key in group), _common_segment(group, bodies))
         for group in candidate.requires
         if not present.intersection(group)
         and not optional.issuperset(group)
@@ -65,7 +61,7 @@ def missing_markers(
     ]
     marked |= dispensable
     return absent + [
-        Missing(
+        MissingMarker(
             " or ".join(_label_like_counterpart(landmark, reading) or landmark for landmark in group),
             _common_segment(group, bodies),
         )
@@ -80,7 +76,7 @@ def _marked_on_other_side(marked: Collection[str]) -> set[str]:
     return {f"{stem}_{side}" for stem in stems for side in SIDES if f"{stem}_{other_side(side)}" in marked}
 
 
-def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing], least: float = _HALF) -> bool:
+def lacks_one_leg(candidate: MarkerSet, missing: Sequence[MissingMarker], least: float = _HALF) -> bool:
     """Return whether all missing markers belong to the same leg, as for an amputee or a marker set for one leg.
 
     More than the fraction `least` of the required markers of this leg must be missing, because a few may be spelt differently.
@@ -104,7 +100,7 @@ def _segment_by_label(candidate: MarkerSet) -> dict[str, str]:
     return {name: entry.body for entry in candidate.entries for name in (*entry.keys, entry.landmark)}
 
 
-def missing_landmarks(candidate: MarkerSet, marked: Collection[str], labels: Sequence[str]) -> list[Missing]:
+def missing_landmarks(candidate: MarkerSet, marked: Collection[str], labels: Sequence[str]) -> list[MissingMarker]:
     """Return the missing markers of a recognised set that a walk should have and that mark a landmark.
 
     Args: `marked` landmarks of the labels. Markers that another marker of the set replaces (PSIS by a sacral marker) are not
@@ -113,7 +109,7 @@ def missing_landmarks(candidate: MarkerSet, marked: Collection[str], labels: Seq
     present = {normalise(label) for label in labels}
     met = {key for group in candidate.requires if present.intersection(group) for key in group}
     return [
-        Missing(f"{entry.shown or entry.keys[0]} ({entry.landmark})", entry.body)
+        MissingMarker(f"{entry.shown or entry.keys[0]} ({entry.landmark})", entry.body)
         for entry in candidate.entries
         if entry.landmark and not entry.static_only and entry.landmark not in marked and met.isdisjoint(entry.keys)
     ]
@@ -122,7 +118,7 @@ def missing_landmarks(candidate: MarkerSet, marked: Collection[str], labels: Seq
 def unrecognised_error(
     labels: Sequence[str],
     nearest: Sequence[MarkerSet],
-    missing: Mapping[str, list[Missing]],
+    missing: Mapping[str, list[MissingMarker]],
     scores: Mapping[str, float],
     reading: LabelReading,
 ) -> MarkerSetError:
@@ -139,7 +135,7 @@ def unrecognised_error(
     if others and scores[others[0].name] > 0.0:
         second = others[0]
         text += f"; the second closest is {second.title} ({_present_share(second, scores)})"
-    consequences = _consequences(missing[closest.name])
+    consequences = _consequences_text(missing[closest.name])
     options = list(reading.ambiguous.items())[:_SHOWN_SEGMENTS]
     ambiguous = [f"{label} ({' or '.join(meanings)})" for label, meanings in options]
     hint = (
@@ -173,7 +169,7 @@ def _present_share(candidate: MarkerSet, scores: Mapping[str, float]) -> str:
     return f"{100 * scores[candidate.name]:.0f} % of {'the labels' if candidate.name == DICTIONARY else 'its markers'}"
 
 
-def _consequences(missing: Sequence[Missing]) -> str:
+def _consequences_text(missing: Sequence[MissingMarker]) -> str:
     """Return a text with the segments that are undetermined because of the missing markers."""
     by_body: dict[str, list[str]] = {}
     for marker in missing:
@@ -214,18 +210,18 @@ def recognise_marker_set(
     plain = _normalised_labels(labels)
     reading = read_labels(labels)
     missing = {candidate.name: missing_markers(candidate, plain, reading, whole, sparing) for candidate in sets}
-    scores = {candidate.name: _score(candidate, plain, reading) for candidate in sets}
+    scores = {candidate.name: _set_score(candidate, plain, reading) for candidate in sets}
     usable = {name for name, lacked in missing.items() if not lacked}
     usable = usable or {candidate.name for candidate in sets if lacks_one_leg(candidate, missing[candidate.name])}
     if not usable and sparing:
         one_leg = (candidate for candidate in sets if lacks_one_leg(candidate, missing[candidate.name], least=0.0))
         usable = {candidate.name for candidate in one_leg if not _build_mapping(labels, candidate, scores, "").unknown}
     if not usable:
-        nearest = sorted(sets, key=lambda candidate: _closeness(candidate, plain, reading), reverse=True)
+        nearest = sorted(sets, key=lambda candidate: _closeness_to_set(candidate, plain, reading), reverse=True)
         raise unrecognised_error(labels, nearest, missing, scores, reading)
 
     # a specific set is preferred to the dictionary of labels
-    def rank(candidate: MarkerSet) -> tuple[bool, bool, int, float]:
+    def match_rank(candidate: MarkerSet) -> tuple[bool, bool, int, float]:
         return (
             candidate.name in usable,
             candidate.name != DICTIONARY,
@@ -233,7 +229,7 @@ def recognise_marker_set(
             scores[candidate.name],
         )
 
-    best, *others = sorted(sets, key=rank, reverse=True)
+    best, *others = sorted(sets, key=match_rank, reverse=True)
     runner_up = next((other.name for other in others if scores[other.name] > 0.0), "")
     return _build_mapping(labels, best, scores, runner_up)
 
@@ -242,11 +238,11 @@ def nearest_marker_set(labels: Sequence[str]) -> MarkerSet:
     """Return the set of the library that contains most of the labels, preferably one with half of its required markers."""
     plain, reading = _normalised_labels(labels), read_labels(labels)
 
-    def rank(candidate: MarkerSet) -> tuple[bool, int, float]:
-        is_close, share, matched = _closeness(candidate, plain, reading)
+    def closeness_rank(candidate: MarkerSet) -> tuple[bool, int, float]:
+        is_close, share, matched = _closeness_to_set(candidate, plain, reading)
         return is_close, matched, share
 
-    return max((load_marker_set(name) for name in entry_names("markersets")), key=rank)
+    return max((load_marker_set(name) for name in entry_names("markersets")), key=closeness_rank)
 
 
 def missing_labels(candidate: MarkerSet, labels: Sequence[str]) -> list[str]:
@@ -295,7 +291,7 @@ def _matched_labels(candidate: MarkerSet, plain: dict[str, str]) -> int:
     return sum(key in keys or normalise(label) in keys for label, key in plain.items())
 
 
-def _score(candidate: MarkerSet, plain: dict[str, str], reading: LabelReading) -> float:
+def _set_score(candidate: MarkerSet, plain: dict[str, str], reading: LabelReading) -> float:
     """Return the fraction of the set's walking markers that are present; for the dictionary, the fraction of known labels."""
     if candidate.name == DICTIONARY:
         return len(reading.points) / max(len(plain), 1)
@@ -304,7 +300,7 @@ def _score(candidate: MarkerSet, plain: dict[str, str], reading: LabelReading) -
     return sum(bool(present.intersection(entry.keys)) for entry in expected) / max(len(expected), 1)
 
 
-def _closeness(candidate: MarkerSet, plain: dict[str, str], reading: LabelReading) -> tuple[bool, float, int]:
+def _closeness_to_set(candidate: MarkerSet, plain: dict[str, str], reading: LabelReading) -> tuple[bool, float, int]:
     """Return the similarity of the labels to a set: whether it is close, fraction of required markers, number of known labels.
 
     The dictionary contains the labels of the other sets, but its messages list landmarks instead of labels. Therefore it is the
@@ -338,7 +334,7 @@ def draft_marker_set(labels: Sequence[str], file: str, own: str) -> str:
     matched = {label: entry for label in labels if (entry := nearest.find(label) or words.get(label)) is not None}
     unknown = [label for label in labels if label not in matched]
     unmarked = _missing_entries(nearest, labels, {meaning.landmark for meaning in words.values()})
-    lines = [_HEAD.format(file=_comment(file), title=nearest.title, own=_comment(own), name=nearest.name)]
+    lines = [_HEAD.format(file=_comment_text(file), title=nearest.title, own=_comment_text(own), name=nearest.name)]
     needed = missing_labels(nearest, labels)
     lines.append("# Missing required markers: " + (", ".join(needed) or "none") + ".\n")
     lines.append("[rename]")
@@ -354,7 +350,7 @@ def draft_marker_set(labels: Sequence[str], file: str, own: str) -> str:
     lines += ["", "# Labels of the set that are missing in the recording:"]
     lines += [f"#   {key:<12} {mark}" for key, mark in unmarked.items()] or ["#   none"]
     lines += ["", "# Recognised labels:"]
-    lines += [f"#   {_comment(label):<12} {e.landmark or '-'}, on {e.body}" for label, e in matched.items()] or [
+    lines += [f"#   {_comment_text(label):<12} {e.landmark or '-'}, on {e.body}" for label, e in matched.items()] or [
         "#   none"
     ]
     lines += [
@@ -383,18 +379,18 @@ def _suggest_label(label: str, unmarked: dict[str, str]) -> str:
     """Return the missing label that is most similar to this one, by its letters or its landmark; "" if none is similar."""
     key = normalise(label)
     ratios = {
-        other: max(_similarity(key, other), _similarity(key, normalise(mark.partition(",")[0])))
+        other: max(_text_similarity(key, other), _text_similarity(key, normalise(mark.partition(",")[0])))
         for other, mark in unmarked.items()
     }
     best = max(ratios, key=lambda other: ratios[other], default="")
     return best if best and ratios[best] >= 0.55 else ""
 
 
-def _similarity(a: str, b: str) -> float:
+def _text_similarity(a: str, b: str) -> float:
     return SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 
-def _comment(text: str) -> str:
+def _comment_text(text: str) -> str:
     """Return text that fits into one line of a comment."""
     return "".join(c if c.isprintable() else "?" for c in text)
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDE_SIGN, FloatArray
 from biodyn.errors import StaticTrialError
-from biodyn.geometry.rotations import from_cardan_zxy
-from biodyn.library.load import load_table
+from biodyn.geometry.rotations import matrices_from_cardan_zxy
 from biodyn.library.pose_systems import OF_SKELETON, PoseSystem
 from biodyn.library.tables import expand_sides
-from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
+from biodyn.library.toml_files import load_table
+from biodyn.model.from_library.skeleton_recipes import BodyRecipe, SkeletonRecipe
 from biodyn.model.pose_axes import body_rotations, cardan_angles
 from biodyn.recording import SegmentPoses
-from biodyn.recording.motion import corner_places, point_label
+from biodyn.recording.motion import point_label, virtual_point_positions
 
 _LEAST_FRAMES = 5  # least number of frames with a segment and its parent
 
@@ -92,7 +92,7 @@ class PoseFigure:
         if oblique:
             R_PB = np.swapaxes(R_P[seen], 1, 2) @ R_B[seen]
             mean = _with_axis_angle(mean, oblique[-1], float((R_PB[:, 2] @ oblique[-1]).mean()))
-        self.attitude[body.name] = from_cardan_zxy(mean)
+        self.attitude[body.name] = matrices_from_cardan_zxy(mean)
 
     def _segment_origin(self, body: str) -> FloatArray:
         return self.poses.pose(self.segments[body].label)[1]
@@ -177,7 +177,7 @@ class PoseFigure:
     def _find_landmarks(self) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, str]]:
         """Return the virtual points by label, the landmarks, and the body of each landmark, in World."""
         known = self.known
-        corners = corner_places(self.system.half_m) @ self.system.R_VB  # in the axes of the body
+        corners = virtual_point_positions(self.system.half_m) @ self.system.R_VB  # in the axes of the body
         points: dict[str, FloatArray] = {}
         for name, (R, p) in known.items():
             if name not in self.skeleton.free:

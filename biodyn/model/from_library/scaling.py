@@ -26,9 +26,9 @@ from biodyn.model.from_library.scaling_notes import (
     assumption_notes,
     given_measure_notes,
     implausible_size_notes,
-    missing_in_walk,
+    missing_marker_notes,
 )
-from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe, without_recipes
+from biodyn.model.from_library.skeleton_recipes import BodyRecipe, SkeletonRecipe, without_recipes
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.observability import lock_unobservable
 from biodyn.model.skeleton import Inertia, SkeletonDefinition, static_angles
@@ -334,7 +334,10 @@ class SubjectScaling:
         model = lock_unobservable(model, *pose.body_pose(skeleton.root))
         model, leg_notes = without_unseen_legs(model, pose, markers, self.tracked)
         notes = (
-            inside_notes + leg_notes + missing_in_walk(mapping, markers, self.tracked) + assumption_notes(model, pose)
+            inside_notes
+            + leg_notes
+            + missing_marker_notes(mapping, markers, self.tracked)
+            + assumption_notes(model, pose)
         )
         notes += given_measure_notes(pose, options.given) + implausible_size_notes(pose, options.given)
         model = replace(

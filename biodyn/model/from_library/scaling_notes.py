@@ -35,7 +35,7 @@ def _assumed_measure_notes(assumed: Mapping[str, float]) -> list[Diagnostic]:
     ]
 
 
-def missing_in_walk(
+def missing_marker_notes(
     mapping: MarkerMapping, markers: tuple[AttachedMarker, ...], tracked: frozenset[str]
 ) -> list[Diagnostic]:
     """Return a finding for each segment with expected markers that are missing in the walk.

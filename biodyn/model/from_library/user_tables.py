@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from biodyn.conventions import SIDES
-from biodyn.library.faults import table_error
-from biodyn.library.load import UserFile, is_path, load_table, suggest_name
-from biodyn.library.tables import ROLES, entry_names, expand_sides, load_entry, load_parent, user_table
+from biodyn.library.entry_faults import table_error
+from biodyn.library.tables import ROLES, entry_names, expand_sides, load_entry, load_parent, read_user_table
+from biodyn.library.toml_files import UserFile, is_path, load_table, suggest_name
 from biodyn.model.from_library.anthropometry import segment_bodies
 from biodyn.model.from_library.hip_centre import hip_regression
 from biodyn.model.from_library.marker_set_table import load_marker_set
-from biodyn.model.from_library.skeleton import SkeletonRecipe, load_skeleton
+from biodyn.model.from_library.skeleton_recipes import SkeletonRecipe, load_skeleton
 
 _RECIPE_INPUTS = (
     *("of", "from", "to", "through", "proximal", "lateral", "plane", "towards"),
@@ -50,9 +50,9 @@ def load_user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
         files += _extended_files(kind, name)
     for file in files:
         _check_com_table(file)
-    files += [user_table("hip_centres", choice.hip_centre)] if is_path(choice.hip_centre) else []
-    files += [user_table("uncertainty", choice.magnitudes)] if choice.magnitudes is not None else []
-    files += [user_table("norms", choice.norms)] if choice.norms is not None else []
+    files += [read_user_table("hip_centres", choice.hip_centre)] if is_path(choice.hip_centre) else []
+    files += [read_user_table("uncertainty", choice.magnitudes)] if choice.magnitudes is not None else []
+    files += [read_user_table("norms", choice.norms)] if choice.norms is not None else []
     skeleton = load_skeleton(choice.skeleton)
     hip_regression(choice.hip_centre)
     if choice.marker_set != "auto":
@@ -68,7 +68,7 @@ def _extended_files(kind: str, name: str) -> list[UserFile]:
     files: list[UserFile] = []
     above: tuple[str, ...] = ()
     while is_path(name):
-        file = user_table(kind, name)
+        file = read_user_table(kind, name)
         files.append(file)
         if "extends" not in file.content:
             break
@@ -146,7 +146,7 @@ def _name_patterns(file: UserFile) -> Iterator[tuple[str, _Where, str]]:
         )
         yield from (("landmark", ("segment", i, "y", k), name) for k, name in enumerate(segment.get("y", ())))
     for i, body in enumerate(table.get("body", ())):
-        yield from _of_body(("body", i), body)
+        yield from _body_name_patterns(("body", i), body)
     if file.role == ROLES["uncertainty"]:
         for source in ("soft_tissue", "joint_centres"):
             yield from (("body", (source, "sd_mm", name), name) for name in table[source]["sd_mm"])
@@ -156,7 +156,7 @@ def _name_patterns(file: UserFile) -> Iterator[tuple[str, _Where, str]]:
         )
 
 
-def _of_body(at: _Where, body: dict[str, Any]) -> Iterator[tuple[str, _Where, str]]:
+def _body_name_patterns(at: _Where, body: dict[str, Any]) -> Iterator[tuple[str, _Where, str]]:
     yield "landmark", (*at, "origin"), body["origin"]
     for pair in body["frames"]:
         for rule in pair:
@@ -286,10 +286,10 @@ def recipe_text(recipe: Mapping[str, Any]) -> str:
     """Return the description of a recipe."""
     values = {key: _list_text(value) for key, value in recipe.items()}
 
-    def optional(part: re.Match[str]) -> str:
+    def fill_optional_part(part: re.Match[str]) -> str:
         return part[1] if set(re.findall(r"{(\w+)}", part[1])) <= set(values) else ""
 
-    return re.sub(r"\[([^]]*)\]", optional, _OPERATION_TEXTS[recipe["op"]]).format_map(values)
+    return re.sub(r"\[([^]]*)\]", fill_optional_part, _OPERATION_TEXTS[recipe["op"]]).format_map(values)
 
 
 def _list_text(value: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
-from biodyn.library.load import load_table
+from biodyn.library.toml_files import load_table
 from biodyn.output.figures.description import Area, Axis, Figure, Key, Layer, Line, Panel, Rule, Shade
 from biodyn.output.figures.style import DASHED
 from biodyn.variables import PERCENT, Norms, Variable, variable
@@ -58,7 +58,7 @@ def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCu
         rows.setdefault(key, []).append(row)
     known = np.isfinite(values).any(axis=1)
     for (name, side), curve_rows in rows.items():
-        shown = values[[row for row in curve_rows if known[row]]] * variable(name).clinical(side)
+        shown = values[[row for row in curve_rows if known[row]]] * variable(name).clinical_factor(side)
         found.setdefault(name, {})[side] = CycleCurves(shown, units[curve_rows[0]])
     return found
 
@@ -82,7 +82,7 @@ def cycle_figure(
     """
     present = [name for name in names if name in curves] or list(names[:1])
     panels = []
-    for name, label in zip(present, labels_below("gait cycle (%)", len(present)), strict=True):
+    for name, label in zip(present, lowest_panel_labels("gait cycle (%)", len(present)), strict=True):
         errors = (bands or {}).get(name, {})
         panels.append(cycle_panel(variable(name), curves.get(name, {}), foot_off_percent, norms, label, errors))
     return Figure(title, tuple(panels), cycle_keys(present, norms), min(COLUMNS, len(present)))
@@ -103,7 +103,7 @@ def norm_keys(names: Sequence[str], norms: Sequence[Norms]) -> list[Key]:
     return keys
 
 
-def labels_below(label: str, count: int, columns: int = COLUMNS) -> list[str]:
+def lowest_panel_labels(label: str, count: int, columns: int = COLUMNS) -> list[str]:
     """Return the x labels of panels in a grid, which only the lowest panel of a column has."""
     return [label if i + columns >= count else "" for i in range(count)]
 
@@ -122,11 +122,11 @@ def cycle_panel(
     for group in norms:
         curve = group.curves.get(shown.name)
         if curve is not None:
-            layers.append(norm_layer(shown.clinical(SIDES[0]) * curve.mean, curve.half_width))
+            layers.append(norm_layer(shown.clinical_factor(SIDES[0]) * curve.mean, curve.half_width))
     counts = []
     for side in SIDES:
         curves = sides.get(side)
-        counts.append(f"{SIDE_NAMES[side][0].upper()} {count_words(curves)}")
+        counts.append(f"{SIDE_NAMES[side][0].upper()} {cycle_count_text(curves)}")
         if curves is not None and len(curves.values):
             layers += _side_layers(side, curves, (errors or {}).get(side))
             layers += foot_off_layer(side, foot_off_percent.get(side, np.nan))
@@ -134,13 +134,13 @@ def cycle_panel(
         shown.title,
         percent_axis(label),
         value_axis(shown, unit),
-        bands_first(layers),
+        sort_bands_first(layers),
         corner="n: " + ", ".join(counts),
         note="" if any(len(curves.values) for curves in sides.values()) else "no valid cycle",
     )
 
 
-def bands_first(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+def sort_bands_first(layers: Sequence[Layer]) -> tuple[Layer, ...]:
     """Return the layers with all bands behind all curves."""
     return tuple(sorted(layers, key=lambda layer: not isinstance(layer, Area)))
 
@@ -164,7 +164,7 @@ def percent_axis(label: str = "") -> Axis:
 
 def value_axis(shown: Variable, unit: str) -> Axis:
     """Return the axis of a variable with unit and positive direction; its fixed scale is extended if the curves need it."""
-    return Axis(f"{unit_words(unit)}, {shown.positive} +", holds=(0.0, *shown.scale), grid=True)
+    return Axis(f"{unit_label(unit)}, {shown.positive} +", holds=(0.0, *shown.scale), grid=True)
 
 
 def norm_layer(mean: FloatArray, half_width: FloatArray | None) -> Layer:
@@ -192,7 +192,7 @@ def foot_off_layer(side: str, percent: float) -> list[Layer]:
     return [Rule(percent, "x", SIDE_NAMES[side], 1.4)] if np.isfinite(percent) else []
 
 
-def count_words(curves: CycleCurves | None) -> str:
+def cycle_count_text(curves: CycleCurves | None) -> str:
     """Return the number of cycles of a mean, such as "1-2" if it varies over the cycle."""
     if curves is None or not len(curves.values):
         return "0"
@@ -201,7 +201,7 @@ def count_words(curves: CycleCurves | None) -> str:
     return str(high) if low == high else f"{low}-{high}"
 
 
-def stance_known(curves: CycleCurves | None, foot_off_percent: float) -> bool:
+def is_stance_known(curves: CycleCurves | None, foot_off_percent: float) -> bool:
     """Return True if the mean curve is known over at least half of the stance.
 
     Args:
@@ -220,7 +220,7 @@ def break_curve(mean: FloatArray, values: FloatArray) -> tuple[FloatArray, Float
     return np.insert(PERCENT, at, np.nan), np.insert(mean, at, np.nan)
 
 
-def unit_words(unit: str) -> str:
+def unit_label(unit: str) -> str:
     """Return a unit as written on an axis."""
     return {"deg": "degrees", "BW": "body weights"}.get(unit, unit)
 
@@ -238,8 +238,8 @@ def cycle_bands(
     side.
 
     The largest errors (joint centres, plates, inertias) are equal in all cycles and are not reduced by averaging.
-    `standard_deviations`: table `joint_torques_sd` or `joint_powers_sd`. `variables`: requested variables; columns of single
-    error sources do not match any.
+    `standard_deviations`: table `joint_torques_sd_table` or `joint_powers_sd_table`. `variables`: requested variables; columns
+    of single error sources do not match any.
     """
     time_s = standard_deviations["time_s"].to_numpy(dtype=np.float64)
     sides = spatiotemporal["side"].astype(str).to_numpy()
@@ -267,7 +267,7 @@ def cycle_bands(
 UNMEASURED_KEY = Key("a foot was on the floor outside the plates", "unknown", "area")
 
 
-def force_column(name: str, side: str) -> str:
+def force_column_name(name: str, side: str) -> str:
     """Return the column of the ground reaction table for a variable and side."""
     stem, _, axis = name.rpartition("_")
     return f"{stem}_{side}_{axis}_N"
@@ -300,7 +300,11 @@ def stance_curves(
             continue
         stances = list(measured_stances(events, ground_reaction, side))
         for name in names:
-            force = ground_reaction[force_column(name, side)].to_numpy() / weight_n * variable(name).clinical(side)
+            force = (
+                ground_reaction[force_column_name(name, side)].to_numpy()
+                / weight_n
+                * variable(name).clinical_factor(side)
+            )
             rows = [np.interp(np.linspace(a, b, len(PERCENT)), time_s, force) for a, b in stances]
             found.setdefault(name, {})[side] = CycleCurves(np.array(rows).reshape(-1, len(PERCENT)), "BW")
     return found
@@ -327,14 +331,14 @@ def force_lines(ground_reaction: pd.DataFrame, name: str, weight_n: float) -> li
     return [
         Line(
             time_s,
-            ground_reaction[force_column(name, side)].to_numpy() / weight_n * variable(name).clinical(side),
+            ground_reaction[force_column_name(name, side)].to_numpy() / weight_n * variable(name).clinical_factor(side),
             SIDE_NAMES[side],
         )
         for side in SIDES
-        if force_column(name, side) in ground_reaction
+        if force_column_name(name, side) in ground_reaction
     ]
 
 
-def seen_from_above(p_W: FloatArray) -> FloatArray:
+def top_view_points(p_W: FloatArray) -> FloatArray:
     """Return World points (..., 3) in top view (..., 2): forward is to the right of the page, left is up."""
     return np.stack([p_W[..., 0], -p_W[..., 2]], axis=-1)

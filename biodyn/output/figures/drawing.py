@@ -28,7 +28,17 @@ from biodyn.output.figures.description import (
     Strip,
     Text,
 )
-from biodyn.output.figures.style import INK, MUTED, SMALL, TEXT, TITLE, color, fitting_size, shorten, words_width
+from biodyn.output.figures.style import (
+    INK,
+    MUTED,
+    SMALL,
+    TEXT,
+    TITLE,
+    color,
+    fitting_font_size,
+    shorten_text,
+    text_width,
+)
 
 #: Size of a single panel in a grid of the page, pixels.
 SMALL_WIDTH, SMALL_HEIGHT = 196.0, 132.0
@@ -50,7 +60,7 @@ Ticks = tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class PlotBox:
     """Plot of a panel in pixels from the upper left, with limits, ticks and positions of the labels."""
 
     panel: Panel
@@ -83,13 +93,13 @@ class Place:
         return self.bottom + Spacing.STRIP * len(self.panel.strips)
 
     @property
-    def label_below(self) -> float:
+    def axis_label_baseline(self) -> float:
         """Baseline of the axis label of x."""
         lines = max((words.count("\n") + 1 for _, words in self.xticks), default=0)
         return self.below + 3.0 + Spacing.TICK_LINE * lines + Spacing.LABEL
 
     @property
-    def clipped(self) -> bool:
+    def is_clipped(self) -> bool:
         """True if layers may extend beyond the plot."""
         return self.panel.y.limits is not None or self.panel.equal
 
@@ -99,16 +109,16 @@ class Place:
 
     def strip_span(self, span: Span) -> tuple[float, float]:
         """Return left edge and width of a span, limited to the plot and wide enough to be visible."""
-        a, b = (min(max(float(self.px(edge)), self.left), self.right) for edge in (span.start, span.end))
+        a, b = (min(max(float(self.x_pixels(edge)), self.left), self.right) for edge in (span.start, span.end))
         return a, max(b - a, 2.5)
 
-    def px(self, x: FloatArray | float) -> FloatArray:
+    def x_pixels(self, x: FloatArray | float) -> FloatArray:
         """Return pixels from the left edge of the figure."""
-        return self.left + self.width * _fractions(x, self.xlim, self.panel.x.log)
+        return self.left + self.width * _axis_fractions(x, self.xlim, self.panel.x.log)
 
-    def py(self, y: FloatArray | float) -> FloatArray:
+    def y_pixels(self, y: FloatArray | float) -> FloatArray:
         """Return pixels from the upper edge of the figure."""
-        return self.bottom - self.height * _fractions(y, self.ylim, self.panel.y.log)
+        return self.bottom - self.height * _axis_fractions(y, self.ylim, self.panel.y.log)
 
 
 @dataclass(frozen=True)
@@ -128,15 +138,15 @@ class Layout:
 
     width: float
     height: float
-    places: tuple[Place, ...]
+    places: tuple[PlotBox, ...]
     rows: tuple[KeyRow, ...]
 
 
-def layout(figure: Figure) -> Layout:
+def lay_out_figure(figure: Figure) -> Layout:
     """Place the panels in a grid, row by row, with legends above rows and below all."""
     columns = max(min(figure.columns, sum(_column_span(panel) for panel in figure.panels)), 1)
     pitch = figure.width / columns
-    places: list[Place] = []
+    places: list[PlotBox] = []
     rows: list[KeyRow] = []
     top = 0.0
     for row in _grid_rows(figure.panels, columns):
@@ -145,7 +155,7 @@ def layout(figure: Figure) -> Layout:
             rows += _key_rows(legend[1], figure.width, top, legend[0])
             top = rows[-1].y + 0.5 * Spacing.KEY_ROW
         # corner texts of a row move to a second line if one does not fit next to its title
-        second = any(panel is not None and not _fits_beside(panel, _plot_width(panel, pitch)) for panel in row)
+        second = any(panel is not None and not _corner_text_fits(panel, _plot_width(panel, pitch)) for panel in row)
         plot_top = top + Spacing.TOP + (Spacing.CORNER if second else 0.0)
         column, bottom = 0, plot_top
         for panel in row:
@@ -154,7 +164,7 @@ def layout(figure: Figure) -> Layout:
                     panel, column * pitch + Spacing.LEFT, plot_top, _plot_width(panel, pitch), figure.height, second
                 )
                 places.append(place)
-                bottom = max(bottom, place.label_below + 4.0 - (0.0 if panel.x.label else Spacing.LABEL))
+                bottom = max(bottom, place.axis_label_baseline + 4.0 - (0.0 if panel.x.label else Spacing.LABEL))
             column += _column_span(panel)
         top = bottom + Spacing.GAP
     if figure.keys:
@@ -163,15 +173,15 @@ def layout(figure: Figure) -> Layout:
     return Layout(figure.width, max(top, 1.0), tuple(places), tuple(rows))
 
 
-def small_place(panel: Panel) -> Place:
+def small_panel_box(panel: Panel) -> PlotBox:
     """Place a single small panel: text above the plot, tick labels at the left, no axis labels."""
-    x_left, x_right, y_top, y_bottom = small_plot()
+    x_left, x_right, y_top, y_bottom = small_plot_edges()
     place = _place_panel(panel, x_left, y_top, x_right - x_left, y_bottom - y_top, False)
     return replace(
         place,
         yticks=place.yticks if panel.y.ticks is not None else _small_ticks(panel.y, place.ylim, x_left - TICK_GAP),
-        title_size=fitting_size(panel.title, SMALL_WIDTH - 4.0, TEXT, True),
-        label_size=fitting_size(panel.y.label, SMALL_WIDTH - 4.0, SMALL),
+        title_size=fitting_font_size(panel.title, SMALL_WIDTH - 4.0, TEXT, True),
+        label_size=fitting_font_size(panel.y.label, SMALL_WIDTH - 4.0, SMALL),
     )
 
 
@@ -179,13 +189,13 @@ def _small_ticks(axis: Axis, limits: tuple[float, float], width: float) -> Ticks
     """Return at least two ticks whose labels fit; fewer ticks have fewer digits. Otherwise return the fitting ticks."""
     for most in (3.6, 2.4, 1.6, 1.0, 5.5):
         candidates = axis_ticks(axis, limits, most)
-        if len(candidates) > 1 and all(words_width(words, SMALL) <= width for _, words in candidates):
+        if len(candidates) > 1 and all(text_width(words, SMALL) <= width for _, words in candidates):
             return candidates
     fewest = axis_ticks(axis, limits, 1.0)
-    return tuple((value, words) for value, words in fewest if words_width(words, SMALL) <= width) or ((0.0, "0"),)
+    return tuple((value, words) for value, words in fewest if text_width(words, SMALL) <= width) or ((0.0, "0"),)
 
 
-def small_plot() -> tuple[float, float, float, float]:
+def small_plot_edges() -> tuple[float, float, float, float]:
     """Return left, right, upper and lower edge of the plot of a small panel."""
     margins = Spacing.SMALL
     return margins[0], SMALL_WIDTH - margins[1], margins[2], SMALL_HEIGHT - margins[3]
@@ -210,22 +220,22 @@ def _grid_rows(panels: Sequence[Panel | None], columns: int) -> Iterator[list[Pa
         yield row
 
 
-def _fits_beside(panel: Panel, width: float) -> bool:
-    return not panel.corner or words_width(panel.title, TITLE, True) + words_width(panel.corner, SMALL) + 8.0 <= width
+def _corner_text_fits(panel: Panel, width: float) -> bool:
+    return not panel.corner or text_width(panel.title, TITLE, True) + text_width(panel.corner, SMALL) + 8.0 <= width
 
 
-def _place_panel(panel: Panel, left: float, top: float, width: float, height: float, second: bool) -> Place:
+def _place_panel(panel: Panel, left: float, top: float, width: float, height: float, second: bool) -> PlotBox:
     xlim = panel.x.limits or _axis_limits(panel.x, _layer_values(panel.layers, 0), tight=True)
     ylim = panel.y.limits or _axis_limits(panel.y, _layer_values(panel.layers, 1), tight=False)
     if panel.equal:
-        xlim, ylim = _same_scale(xlim, ylim, width, height)
+        xlim, ylim = _equalise_scales(xlim, ylim, width, height)
     yticks = panel.y.ticks if panel.y.ticks is not None else axis_ticks(panel.y, ylim, 5.5)
-    return Place(
+    return PlotBox(
         panel=panel, left=left, top=top, width=width, height=height, xlim=xlim, ylim=ylim,
         xticks=panel.x.ticks if panel.x.ticks is not None else axis_ticks(panel.x, xlim, 6.0),
-        yticks=tuple((value, shorten(words, 54.0, SMALL)) for value, words in yticks),  # pixels left of the plot
-        title_size=fitting_size(panel.title, width, TITLE, True),
-        label_size=fitting_size(panel.y.label, height + Spacing.GAP, TEXT),
+        yticks=tuple((value, shorten_text(words, 54.0, SMALL)) for value, words in yticks),  # pixels left of the plot
+        title_size=fitting_font_size(panel.title, width, TITLE, True),
+        label_size=fitting_font_size(panel.y.label, height + Spacing.GAP, TEXT),
         title_above=7.5 + (Spacing.CORNER if second else 0.0),
         corner_above=4.0 if second else 7.5,
     )  # fmt: skip
@@ -271,7 +281,7 @@ def _axis_limits(axis: Axis, values: FloatArray, tight: bool) -> tuple[float, fl
     return (float(10.0**low), float(10.0**high)) if axis.log else (low, high)
 
 
-def _same_scale(
+def _equalise_scales(
     xlim: tuple[float, float], ylim: tuple[float, float], width: float, height: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Widen the limits of one direction to equal scales."""
@@ -281,7 +291,7 @@ def _same_scale(
     return (x - half_x, x + half_x), (y - half_y, y + half_y)
 
 
-def _fractions(values: FloatArray | float, limits: tuple[float, float], log: bool) -> FloatArray:
+def _axis_fractions(values: FloatArray | float, limits: tuple[float, float], log: bool) -> FloatArray:
     low, high = limits
     values = np.asarray(values, dtype=np.float64)
     if not log:
@@ -323,10 +333,10 @@ def _tick_step(span: float, most: float) -> float:
 def _key_rows(keys: Sequence[Key], width: float, top: float, title: str = "") -> list[KeyRow]:
     """Return the lines of a legend: centred, or left-aligned after a heading."""
     lines: list[list[tuple[Key, float]]] = [[]]
-    indent = words_width(title, TEXT, True) + Spacing.BETWEEN_KEYS if title else 0.0
+    indent = text_width(title, TEXT, True) + Spacing.BETWEEN_KEYS if title else 0.0
     room = width - 20.0 - (indent + Spacing.LEFT if title else 0.0)
     for key in keys:
-        wide = SAMPLE + Spacing.AFTER_SAMPLE + words_width(key.words, TEXT) + Spacing.BETWEEN_KEYS
+        wide = SAMPLE + Spacing.AFTER_SAMPLE + text_width(key.words, TEXT) + Spacing.BETWEEN_KEYS
         if lines[-1] and sum(w for _, w in lines[-1]) + wide - Spacing.BETWEEN_KEYS > room:
             lines.append([])
         lines[-1].append((key, wide))
@@ -390,7 +400,7 @@ PLAIN, HEADING = TextStyle(TEXT, INK), TextStyle(TEXT, INK, bold=True)
 class Pen(Protocol):
     """Drawing primitives of a medium. Points are pixels (n, 2) of the page, y down."""
 
-    def inside(self, place: Place) -> AbstractContextManager[Any]:
+    def inside(self, place: PlotBox) -> AbstractContextManager[Any]:
         """Clip drawing to the plot of a panel."""
 
     def stroke(self, pieces: Sequence[FloatArray], stroke: Stroke, *, closed: bool = False) -> None:
@@ -414,7 +424,7 @@ def draw_figure(pen: Pen, placed: Layout) -> None:
         draw_key_row(pen, row)
 
 
-def draw_panel(pen: Pen, place: Place) -> None:
+def draw_panel(pen: Pen, place: PlotBox) -> None:
     """Draw a panel with title, corner text, plot and axis labels."""
     panel = place.panel
     pen.text(place.left, place.top - place.title_above, panel.title, HEADING._replace(size=place.title_size))
@@ -422,18 +432,18 @@ def draw_panel(pen: Pen, place: Place) -> None:
     draw_plot(pen, place)
     y_label = TextStyle(place.label_size, anchor="middle", upright=True)
     pen.text(place.left - 48.0, place.top + place.height / 2, panel.y.label, y_label)
-    pen.text(place.left + place.width / 2, place.label_below, panel.x.label, TextStyle(TEXT, anchor="middle"))
+    pen.text(place.left + place.width / 2, place.axis_label_baseline, panel.x.label, TextStyle(TEXT, anchor="middle"))
 
 
 def draw_small_panel(pen: Pen, panel: Panel) -> None:
     """Draw a single panel of a grid: title, unit and directions above the plot."""
-    place = small_place(panel)
+    place = small_panel_box(panel)
     pen.text(2.0, 11.5, panel.title, HEADING._replace(size=place.title_size))
     pen.text(2.0, 23.0, panel.y.label, TextStyle(place.label_size))
     draw_plot(pen, place)
 
 
-def draw_plot(pen: Pen, place: Place) -> None:
+def draw_plot(pen: Pen, place: PlotBox) -> None:
     """Draw the plot of a panel with axes, strips and tick labels."""
     panel = place.panel
     with pen.inside(place):
@@ -450,10 +460,10 @@ def draw_plot(pen: Pen, place: Place) -> None:
     middle = place.left + place.width / 2
     pen.text(middle, place.top + place.height / 2, panel.note, TextStyle(TEXT, anchor="middle", italic=True))
     for value, words in place.yticks:
-        pen.text(place.left - TICK_GAP, float(place.py(value)) + ENDING.baseline, words, ENDING)
+        pen.text(place.left - TICK_GAP, float(place.y_pixels(value)) + ENDING.baseline, words, ENDING)
     for value, words in place.xticks:
         for number, line in enumerate(words.split("\n")):
-            pen.text(float(place.px(value)), place.below + 14.5 + Spacing.TICK_LINE * number, line, CENTRED)
+            pen.text(float(place.x_pixels(value)), place.below + 14.5 + Spacing.TICK_LINE * number, line, CENTRED)
 
 
 def draw_key_row(pen: Pen, row: KeyRow) -> None:
@@ -481,16 +491,16 @@ def _box_path(x: float, y: float, width: float, height: float) -> FloatArray:
     return np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]])
 
 
-def _shade_box(shade: Shade, place: Place, start: float, end: float) -> FloatArray:
+def _shade_box(shade: Shade, place: PlotBox, start: float, end: float) -> FloatArray:
     """Return a stretch of x or y as a box within the plot."""
     if shade.along == "x":
-        x0, x1 = np.clip(place.px(np.array([start, end])), place.left, place.right).tolist()
+        x0, x1 = np.clip(place.x_pixels(np.array([start, end])), place.left, place.right).tolist()
         return _box_path(x0, place.top, x1 - x0, place.height)
-    bottom, top = np.clip(place.py(np.array([start, end])), place.top, place.bottom).tolist()
+    bottom, top = np.clip(place.y_pixels(np.array([start, end])), place.top, place.bottom).tolist()
     return _box_path(place.left, top, place.width, bottom - top)
 
 
-def _draw_grid(pen: Pen, place: Place) -> None:
+def _draw_grid(pen: Pen, place: PlotBox) -> None:
     """Draw lines at the ticks; the line at zero is darker."""
     for value, _ in place.yticks if place.panel.y.grid else ():
         pen.stroke([_line_across(place, value, "y")], Stroke("axis" if value == 0.0 else "grid", 0.7))
@@ -498,21 +508,21 @@ def _draw_grid(pen: Pen, place: Place) -> None:
         pen.stroke([_line_across(place, value, "x")], Stroke("grid", 0.7))
 
 
-def _line_across(place: Place, value: float, along: str) -> FloatArray:
+def _line_across(place: PlotBox, value: float, along: str) -> FloatArray:
     """Return the line across the plot at a value of x or y."""
     if along == "x":
-        return np.array([[float(place.px(value)), place.top], [float(place.px(value)), place.bottom]])
-    return np.array([[place.left, float(place.py(value))], [place.right, float(place.py(value))]])
+        return np.array([[float(place.x_pixels(value)), place.top], [float(place.x_pixels(value)), place.bottom]])
+    return np.array([[place.left, float(place.y_pixels(value))], [place.right, float(place.y_pixels(value))]])
 
 
-def _draw_layer(pen: Pen, layer: Layer, place: Place) -> None:
+def _draw_layer(pen: Pen, layer: Layer, place: PlotBox) -> None:
     match layer:
         case Line():
-            x, curves = place.px(layer.x), place.py(layer.y).reshape(-1, layer.y.shape[-1])
+            x, curves = place.x_pixels(layer.x), place.y_pixels(layer.y).reshape(-1, layer.y.shape[-1])
             pieces = [np.stack([x[a:b], y[a:b]], axis=1) for y in curves for a, b in known_runs(np.isfinite(y + x))]
             pen.stroke(pieces, Stroke(layer.color, layer.width, layer.dash, layer.opacity))
         case Area():
-            x, low, high = place.px(layer.x), place.py(layer.low), place.py(layer.high)
+            x, low, high = place.x_pixels(layer.x), place.y_pixels(layer.low), place.y_pixels(layer.high)
             pieces = [
                 np.concatenate([np.stack([x[a:b], low[a:b]], axis=1), np.stack([x[a:b], high[a:b]], axis=1)[::-1]])
                 for a, b in known_runs(np.isfinite(low + high))
@@ -521,10 +531,10 @@ def _draw_layer(pen: Pen, layer: Layer, place: Place) -> None:
         case Bars():
             _draw_bars(pen, layer, place)
         case Points():
-            points = np.stack([place.px(layer.x), place.py(layer.y)], axis=1)
+            points = np.stack([place.x_pixels(layer.x), place.y_pixels(layer.y)], axis=1)
             pen.dots(points[np.isfinite(points).all(axis=1)], layer.size, layer.color)
         case Outline():
-            points = np.stack([place.px(layer.points[:, 0]), place.py(layer.points[:, 1])], axis=1)
+            points = np.stack([place.x_pixels(layer.points[:, 0]), place.y_pixels(layer.points[:, 1])], axis=1)
             if layer.fill:
                 pen.fill([points], layer.fill, layer.opacity)
             pen.stroke([points], Stroke(layer.color, layer.width, layer.dash, layer.opacity), closed=True)
@@ -534,24 +544,24 @@ def _draw_layer(pen: Pen, layer: Layer, place: Place) -> None:
                 stroke = Stroke(layer.color, layer.width, layer.dash, layer.opacity)
                 pen.stroke([_line_across(place, layer.at, layer.along)], stroke)
         case Text():
-            at = float(place.px(layer.x)), float(place.py(layer.y))
+            at = float(place.x_pixels(layer.x)), float(place.y_pixels(layer.y))
             pen.text(*at, layer.words, TextStyle(hue=color(layer.color), anchor=layer.anchor))
         case Shade():
             pass  # behind the grid
 
 
-def _draw_bars(pen: Pen, bars: Bars, place: Place) -> None:
-    def points(at: list[float], height: list[float]) -> FloatArray:
+def _draw_bars(pen: Pen, bars: Bars, place: PlotBox) -> None:
+    def pixel_points(at: list[float], height: list[float]) -> FloatArray:
         x, y = (height, at) if bars.lying else (at, height)
-        return np.stack([place.px(np.array(x)), place.py(np.array(y))], axis=1)
+        return np.stack([place.x_pixels(np.array(x)), place.y_pixels(np.array(y))], axis=1)
 
     half = bars.width / 2.0
     boxes, whiskers = [], []
     for i in bars.drawn:
         at, base, top = float(bars.at[i]), float(bars.base[i]), float(bars.top[i])
-        boxes.append(points([at - half, at + half, at + half, at - half], [base, base, top, top]))
+        boxes.append(pixel_points([at - half, at + half, at + half, at - half], [base, base, top, top]))
         if bars.error is not None and np.isfinite(bars.error[i]):
-            whiskers.append(points([at, at], [top - bars.error[i], top + bars.error[i]]))
+            whiskers.append(pixel_points([at, at], [top - bars.error[i], top + bars.error[i]]))
     if bars.outline:
         pen.stroke(boxes, Stroke(bars.color, 1.0), closed=True)
     else:
@@ -559,7 +569,7 @@ def _draw_bars(pen: Pen, bars: Bars, place: Place) -> None:
     pen.stroke(whiskers, Stroke("ink", 0.9))
 
 
-def _draw_strip(pen: Pen, strip: Strip, place: Place, top: float) -> None:
+def _draw_strip(pen: Pen, strip: Strip, place: PlotBox, top: float) -> None:
     pen.fill([_box_path(place.left, top, place.width, STRIP_HEIGHT)], "grid")
     pen.text(place.left - TICK_GAP, top + 0.5 * STRIP_HEIGHT + ENDING.baseline, strip.label, ENDING)
     for span in strip.spans:

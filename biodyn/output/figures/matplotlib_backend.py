@@ -31,7 +31,7 @@ from biodyn.output.figures.description import (
     Shade,
     Text,
 )
-from biodyn.output.figures.drawing import STRIP_HEIGHT, KeyRow, Layout, Place, join_curves, known_runs, layout
+from biodyn.output.figures.drawing import STRIP_HEIGHT, KeyRow, Layout, PlotBox, join_curves, known_runs, lay_out_figure
 from biodyn.output.figures.style import AXIS, DPI, GRID, INK, MUTED, POINTS_A_PIXEL, SMALL, TEXT, WIDTH, WIDTH_IN, color
 
 #: Targets of drawing functions.
@@ -39,15 +39,15 @@ Axes: TypeAlias = axes.Axes
 _INCH = WIDTH_IN / WIDTH  # size of a pixel of the page
 
 
-def draw(figure: Figure) -> ShownFigure:
+def draw_with_matplotlib(figure: Figure) -> ShownFigure:
     """Return a matplotlib Figure with one pair of axes per panel and one artist per layer."""
-    placed = layout(figure)
+    placed = lay_out_figure(figure)
     drawing = ShownFigure(figsize=(placed.width * _INCH, placed.height * _INCH), dpi=DPI, facecolor="white")
     FigureCanvasAgg(drawing)
     for place in placed.places:
         _draw_panel(drawing, placed, place)
     for row in placed.rows:
-        _key_row(drawing, placed, row)
+        _add_key_row(drawing, placed, row)
     return drawing
 
 
@@ -71,7 +71,7 @@ def drawing_png(drawing: Drawing, dpi: int = DPI) -> bytes:
     return stream.getvalue()
 
 
-def _draw_panel(drawing: Drawing, placed: Layout, place: Place) -> None:
+def _draw_panel(drawing: Drawing, placed: Layout, place: PlotBox) -> None:
     panel = place.panel
     x, y = place.left / placed.width, 1.0 - place.bottom / placed.height
     ax = drawing.add_axes((x, y, place.width / placed.width, place.height / placed.height))
@@ -81,9 +81,9 @@ def _draw_panel(drawing: Drawing, placed: Layout, place: Place) -> None:
             artist.set_zorder((0.5 if isinstance(layer, Shade) else 2.0) + 0.001 * order)
     for number, strip in enumerate(panel.strips):
         top = place.strip_top(number)
-        _strip_part(ax, place, place.left, place.width, top, GRID)
+        _add_strip_part(ax, place, place.left, place.width, top, GRID)
         for span in strip.spans:
-            _strip_part(ax, place, *place.strip_span(span), top, color(span.color or strip.color))
+            _add_strip_part(ax, place, *place.strip_span(span), top, color(span.color or strip.color))
         _add_text(
             ax, place, place.left - 4.5, top + STRIP_HEIGHT / 2, strip.label, SMALL, ha="right", va="center_baseline"
         )
@@ -94,7 +94,7 @@ def _draw_panel(drawing: Drawing, placed: Layout, place: Place) -> None:
         _add_text(ax, place, x, y, panel.note, TEXT, ha="center", style="italic")
 
 
-def _format_axes(ax: Axes, place: Place) -> None:
+def _format_axes(ax: Axes, place: PlotBox) -> None:
     """Set limits, ticks, grid, title and labels at fixed positions; automatic positions would measure every text twice."""
     panel = place.panel
     for axis, described, limits, ticks, set_scale, set_limits in (
@@ -109,41 +109,43 @@ def _format_axes(ax: Axes, place: Place) -> None:
         axis.set_minor_locator(NullLocator())
         axis.set_minor_formatter(NullFormatter())
         if described.grid:
-            axis.grid(True, color=GRID, linewidth=_to_pt(0.7))
+            axis.grid(True, color=GRID, linewidth=_pixels_to_points(0.7))
     if panel.y.grid and any(value == 0.0 for value, _ in place.yticks):
-        _add(
+        _add_line(
             ax,
             Line2D(
                 [0.0, 1.0],
                 [0.0, 0.0],
                 transform=ax.get_yaxis_transform(),
                 color=AXIS,
-                linewidth=_to_pt(0.7),
+                linewidth=_pixels_to_points(0.7),
                 zorder=1.0,
             ),
         )
     ax.set_axisbelow(True)
-    ax.tick_params(labelsize=_to_pt(SMALL), colors=MUTED, left=False, bottom=False, pad=_to_pt(4.5))
+    ax.tick_params(
+        labelsize=_pixels_to_points(SMALL), colors=MUTED, left=False, bottom=False, pad=_pixels_to_points(4.5)
+    )
     ax.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set_color(AXIS)
-        ax.spines[side].set_linewidth(_to_pt(0.8))
+        ax.spines[side].set_linewidth(_pixels_to_points(0.8))
     for tick in ax.xaxis.get_major_ticks() if panel.strips else ():
         tick.label1.set_y(-(place.below - place.bottom) / place.height)
     above = 1.0 + place.title_above / place.height
     ax.set_title(
         panel.title,
-        fontsize=_to_pt(place.title_size),
+        fontsize=_pixels_to_points(place.title_size),
         color=INK,
         loc="left",
         y=above,
         pad=0,
         fontweight="bold",
     )
-    ax.set_ylabel(panel.y.label, fontsize=_to_pt(place.label_size), color=MUTED, va="baseline")
+    ax.set_ylabel(panel.y.label, fontsize=_pixels_to_points(place.label_size), color=MUTED, va="baseline")
     ax.yaxis.set_label_coords(-48.0 / place.width, 0.5)
-    ax.set_xlabel(panel.x.label, fontsize=_to_pt(TEXT), color=MUTED, va="baseline")
-    ax.xaxis.set_label_coords(0.5, (place.bottom - place.label_below) / place.height)
+    ax.set_xlabel(panel.x.label, fontsize=_pixels_to_points(TEXT), color=MUTED, va="baseline")
+    ax.xaxis.set_label_coords(0.5, (place.bottom - place.axis_label_baseline) / place.height)
 
 
 def add_artists(ax: Axes, layer: Layer) -> list:  # type: ignore[type-arg]  # artists have no common useful type
@@ -151,7 +153,7 @@ def add_artists(ax: Axes, layer: Layer) -> list:  # type: ignore[type-arg]  # ar
     match layer:
         case Line():
             pen = _line_style(layer.color, layer.width, layer.dash, layer.opacity)
-            return [_add(ax, Line2D(*join_curves(layer.x, layer.y), **pen))]
+            return [_add_line(ax, Line2D(*join_curves(layer.x, layer.y), **pen))]
         case Area():
             pieces = [
                 np.concatenate(
@@ -167,10 +169,10 @@ def add_artists(ax: Axes, layer: Layer) -> list:  # type: ignore[type-arg]  # ar
         case Bars():
             return _add_bars(ax, layer)
         case Points():
-            size = _to_pt(layer.size)
+            size = _pixels_to_points(layer.size)
             dots = Line2D(layer.x, layer.y, linestyle="none", marker="o", color=color(layer.color), markersize=size)
             dots.set_markeredgewidth(0.0)
-            return [_add(ax, dots)]
+            return [_add_line(ax, dots)]
         case Outline():
             pen = _line_style(layer.color, layer.width, layer.dash, layer.opacity)
             patch = Polygon(layer.points, closed=True, fill=bool(layer.fill), edgecolor=pen.pop("color"), **pen)
@@ -184,17 +186,17 @@ def add_artists(ax: Axes, layer: Layer) -> list:  # type: ignore[type-arg]  # ar
             pen = _line_style(layer.color, layer.width, layer.dash, layer.opacity)
             ends = ([layer.at, layer.at], [0.0, 1.0])
             if layer.along == "x":
-                return [_add(ax, Line2D(*ends, transform=ax.get_xaxis_transform(), **pen))]
-            return [_add(ax, Line2D(*ends[::-1], transform=ax.get_yaxis_transform(), **pen))]
+                return [_add_line(ax, Line2D(*ends, transform=ax.get_xaxis_transform(), **pen))]
+            return [_add_line(ax, Line2D(*ends[::-1], transform=ax.get_yaxis_transform(), **pen))]
         case Text():
             side = {"start": "left", "middle": "center", "end": "right"}[layer.anchor]
-            size = _to_pt(SMALL)
+            size = _pixels_to_points(SMALL)
             return [
                 ax.text(layer.x, layer.y, layer.words, fontsize=size, color=color(layer.color), ha=side, va="baseline")
             ]
 
 
-def _add(ax: Axes, line: Line2D) -> Line2D:
+def _add_line(ax: Axes, line: Line2D) -> Line2D:
     """Add a line without updating limits, which are known; the update would take a tenth of the drawing time."""
     ax.add_artist(line)
     return line
@@ -214,15 +216,15 @@ def _add_bars(ax: Axes, bars: Bars) -> list:  # type: ignore[type-arg]
     faces, edges = ("none", hue) if bars.outline else (hue, "none")
     drawn: list = [
         ax.add_collection(
-            PolyCollection(boxes, facecolors=faces, edgecolors=edges, linewidths=_to_pt(1.0)), autolim=False
+            PolyCollection(boxes, facecolors=faces, edgecolors=edges, linewidths=_pixels_to_points(1.0)), autolim=False
         )
     ]  # type: ignore[type-arg]
     if whiskers:
-        drawn.append(_add(ax, Line2D(*np.concatenate(whiskers).T, color=INK, linewidth=_to_pt(0.9))))
+        drawn.append(_add_line(ax, Line2D(*np.concatenate(whiskers).T, color=INK, linewidth=_pixels_to_points(0.9))))
     return drawn
 
 
-def _strip_part(ax: Axes, place: Place, left: float, width: float, top: float, hue: str) -> None:
+def _add_strip_part(ax: Axes, place: PlotBox, left: float, width: float, top: float, hue: str) -> None:
     x, y = (left - place.left) / place.width, (place.bottom - top - STRIP_HEIGHT) / place.height
     box = Rectangle(
         (x, y), width / place.width, STRIP_HEIGHT / place.height, transform=ax.transAxes, color=hue, linewidth=0
@@ -231,14 +233,14 @@ def _strip_part(ax: Axes, place: Place, left: float, width: float, top: float, h
     ax.add_patch(box)
 
 
-def _add_text(ax: Axes, place: Place, x: float, y: float, words: str, size: float, **style: str) -> None:
+def _add_text(ax: Axes, place: PlotBox, x: float, y: float, words: str, size: float, **style: str) -> None:
     """Add a text at a position in pixels of the page."""
     at = ((x - place.left) / place.width, (place.bottom - y) / place.height)
     style = {"va": "baseline", "color": MUTED, **style}
-    ax.text(*at, words, transform=ax.transAxes, fontsize=_to_pt(size), **style)  # type: ignore[arg-type]
+    ax.text(*at, words, transform=ax.transAxes, fontsize=_pixels_to_points(size), **style)  # type: ignore[arg-type]
 
 
-def _key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
+def _add_key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
     handles = [_legend_sample(key) for key, _ in row.keys]
     y = 1.0 - row.y / placed.height
     if row.title:
@@ -246,7 +248,7 @@ def _key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
             row.title_left / placed.width,
             y,
             row.title,
-            fontsize=_to_pt(TEXT),
+            fontsize=_pixels_to_points(TEXT),
             color=INK,
             fontweight="bold",
             va="center",
@@ -259,7 +261,7 @@ def _key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
         bbox_to_anchor=(anchor, y),
         ncols=len(handles),
         frameon=False,
-        fontsize=_to_pt(TEXT),
+        fontsize=_pixels_to_points(TEXT),
         labelcolor=INK,
         borderpad=0.0,
         borderaxespad=0.0,
@@ -270,42 +272,42 @@ def _key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
 
 
 def _legend_sample(key: Key) -> Line2D | Patch:
-    label = as_text(key.words)
+    label = escape_math_text(key.words)
     if key.kind == "line":
         pen = _line_style(key.color, key.width, key.dash, key.opacity)
         if key.point:
-            pen |= {"marker": "o", "markersize": _to_pt(5.0), "markeredgewidth": 0}
+            pen |= {"marker": "o", "markersize": _pixels_to_points(5.0), "markeredgewidth": 0}
         return Line2D([], [], label=label, **pen)
     hue = color(key.color)
     if key.kind == "outline":
-        return Patch(facecolor="none", edgecolor=hue, linewidth=_to_pt(1.0), label=label)
+        return Patch(facecolor="none", edgecolor=hue, linewidth=_pixels_to_points(1.0), label=label)
     return Patch(color=hue, alpha=key.opacity, linewidth=0, label=label)
 
 
-def as_text(words: str) -> str:
+def escape_math_text(words: str) -> str:
     """Return a text that matplotlib does not interpret as a formula, because file names may contain such characters."""
     return words.replace("$", r"\$")
 
 
 def _line_style(name: str, width: float, dash: Dash, opacity: float) -> dict:  # type: ignore[type-arg]
-    pen: dict = {"color": color(name), "linewidth": _to_pt(width), "alpha": opacity}  # type: ignore[type-arg]
+    pen: dict = {"color": color(name), "linewidth": _pixels_to_points(width), "alpha": opacity}  # type: ignore[type-arg]
     if dash:
         # matplotlib counts dashes in line widths, the page in pixels
         pen["linestyle"] = (0, tuple(part / width for part in dash))
     return pen
 
 
-def _to_pt(pixels: float) -> float:
+def _pixels_to_points(pixels: float) -> float:
     return pixels * POINTS_A_PIXEL
 
 
-def draw_into(ax: Axes, figure: Figure) -> Axes:
+def draw_into_axes(ax: Axes, figure: Figure) -> Axes:
     """Draw the only panel of a figure into matplotlib Axes, and return them.
 
     Size and fonts of the axes are unchanged. Artists have the labels of the legend for `ax.legend()`. Existing titles and
     axis labels are kept; limits are only extended.
     """
-    (place,) = layout(figure).places
+    (place,) = lay_out_figure(figure).places
     panel, drawn_before = place.panel, ax.has_data()
     xlim, ylim = place.xlim, place.ylim
     if drawn_before:
@@ -341,7 +343,7 @@ def _label_artist(made: Iterable[Artist], layer: Layer, keys: list[Key]) -> None
         if (line or area) and layer.color == key.color:  # type: ignore[union-attr]  # all three have one
             for artist in made:
                 artist.set_label(
-                    as_text(key.words if not key.words.startswith("_") else f" {key.words}")
+                    escape_math_text(key.words if not key.words.startswith("_") else f" {key.words}")
                 )  # "_" hides the label
             keys.remove(key)
             return

@@ -13,14 +13,14 @@ from biodyn.output.figures.description import Figure, Key, Panel
 from biodyn.output.figures.drawing import (
     SAMPLE,
     SMALL_TEXT,
-    Place,
+    PlotBox,
     Stroke,
     TextStyle,
     draw_figure,
     draw_small_panel,
-    layout,
+    lay_out_figure,
 )
-from biodyn.output.figures.style import FONT, TEXT, color, displayable_text, shorten
+from biodyn.output.figures.style import FONT, TEXT, color, displayable_text, shorten_text
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 def draw_in_pdf(pages: FPDF, figure: Figure, left: float, top: float, width: float, height: float) -> float:
     """Draw a figure within a width and height (mm), and return its height."""
-    placed = layout(figure)
+    placed = lay_out_figure(figure)
     scale = min(width / placed.width, height / placed.height)
     draw_figure(_PdfPen(pages, left + 0.5 * (width - scale * placed.width), top, scale), placed)
     return scale * placed.height
 
 
-def draw_small(pages: FPDF, panel: Panel, left: float, top: float, scale: float) -> None:
+def draw_small_panel_in_pdf(pages: FPDF, panel: Panel, left: float, top: float, scale: float) -> None:
     """Draw a panel of a grid, `SMALL_WIDTH` by `SMALL_HEIGHT` pixels of `scale` mm."""
     draw_small_panel(_PdfPen(pages, left, top, scale), panel)
 
 
-def draw_keys(pages: FPDF, keys: Sequence[Key], left: float, top: float, width: float, scale: float) -> float:
+def draw_legend_in_pdf(pages: FPDF, keys: Sequence[Key], left: float, top: float, width: float, scale: float) -> float:
     """Draw a legend, and return its height, mm."""
     room = width / scale - SAMPLE - 30.0
-    short = tuple(replace(key, words=shorten(displayable_text(key.words), room, TEXT)) for key in keys)
-    placed = layout(Figure("", (), short, width=width / scale))
+    short = tuple(replace(key, words=shorten_text(displayable_text(key.words), room, TEXT)) for key in keys)
+    placed = lay_out_figure(Figure("", (), short, width=width / scale))
     draw_figure(_PdfPen(pages, left, top, scale), placed)
     return scale * placed.height
 
@@ -54,8 +54,8 @@ class _PdfPen:
     def __init__(self, pages: FPDF, left: float, top: float, scale: float) -> None:
         self.pages, self.origin, self.scale = pages, (left, top), scale
 
-    def inside(self, place: Place) -> Any:
-        ((x, y),) = self._points(np.array([[place.left, place.top]]))
+    def inside(self, place: PlotBox) -> Any:
+        ((x, y),) = self._page_points(np.array([[place.left, place.top]]))
         return self.pages.rect_clip(x, y, self.scale * place.width, self.scale * place.height)
 
     def stroke(self, pieces: Sequence[FloatArray], stroke: Stroke, *, closed: bool = False) -> None:
@@ -69,16 +69,16 @@ class _PdfPen:
         ):
             for piece in pieces:
                 if len(piece) > 1:
-                    self.pages.polyline(self._points(piece), polygon=closed, style="D")
+                    self.pages.polyline(self._page_points(piece), polygon=closed, style="D")
 
     def fill(self, pieces: Sequence[FloatArray], name: str, opacity: float = 1.0, title: str = "") -> None:
         with self.pages.local_context(fill_color=color(name), fill_opacity=opacity):
             for piece in pieces:
-                self.pages.polyline(self._points(piece), polygon=True, style="F")
+                self.pages.polyline(self._page_points(piece), polygon=True, style="F")
 
     def dots(self, points: FloatArray, diameter: float, name: str) -> None:
         with self.pages.local_context(fill_color=color(name)):
-            for x, y in self._points(points):
+            for x, y in self._page_points(points):
                 self.pages.circle(x, y, 0.5 * self.scale * diameter, style="F")
 
     def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
@@ -87,7 +87,7 @@ class _PdfPen:
         pages, shown = self.pages, displayable_text(words)
         pages.set_font(FONT, "B" if style.bold else "", style.size * self.scale * 72.0 / 25.4)  # points
         pages.set_text_color(style.hue)
-        ((across, down),) = self._points(np.array([[x, y]]))
+        ((across, down),) = self._page_points(np.array([[x, y]]))
         start = across - pages.get_string_width(shown) * {"start": 0.0, "middle": 0.5, "end": 1.0}[style.anchor]
         if style.upright:
             with pages.rotation(90.0, across, down):
@@ -96,6 +96,6 @@ class _PdfPen:
             pages.text(start, down, shown)
         pages.set_text_color(0)
 
-    def _points(self, points: FloatArray) -> list[tuple[float, float]]:
+    def _page_points(self, points: FloatArray) -> list[tuple[float, float]]:
         """Convert pixels of the drawing to pairs in mm of the page."""
         return [(x, y) for x, y in (self.origin + self.scale * points).tolist()]

@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from biodyn.conventions import FloatArray
 from biodyn.output.figures.description import Figure
-from biodyn.output.figures.drawing import SMALL_TEXT, Place, Stroke, TextStyle, draw_figure, layout
+from biodyn.output.figures.drawing import SMALL_TEXT, PlotBox, Stroke, TextStyle, draw_figure, lay_out_figure
 from biodyn.output.figures.style import DPI, POINTS_A_PIXEL, WIDTH, WIDTH_IN, color, font_file
 
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
@@ -27,10 +27,10 @@ _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 
 def render_png(figure: Figure, dpi: int = DPI) -> bytes:
     """Draw a figure as PNG, `dpi` dots per inch of paper."""
-    placed = layout(figure)
+    placed = lay_out_figure(figure)
     pen = _PngPen(placed.width, placed.height, dpi)
     draw_figure(pen, placed)
-    return pen.encoded()
+    return pen.encode_png()
 
 
 class _PngPen:
@@ -45,30 +45,30 @@ class _PngPen:
         self.texts: list[tuple[float, float, str, TextStyle]] = []
 
     @contextmanager
-    def inside(self, place: Place) -> Iterator[None]:
+    def inside(self, place: PlotBox) -> Iterator[None]:
         corners = self._pixels(np.array([[place.left, place.bottom], [place.right, place.top]]))
         self.clip = Bbox.from_extents(*corners.ravel().tolist())
         yield
         self.clip = None
 
     def stroke(self, pieces: Sequence[FloatArray], stroke: Stroke, *, closed: bool = False) -> None:
-        gc = self._context(stroke.color, stroke.opacity)
+        gc = self._graphics_context(stroke.color, stroke.opacity)
         gc.set_linewidth(stroke.width * POINTS_A_PIXEL)
         gc.set_joinstyle("miter" if closed else "round")
         gc.set_capstyle("butt" if stroke.dash else "projecting")
         if stroke.dash:
             gc.set_dashes(0.0, [part * POINTS_A_PIXEL for part in stroke.dash])
         for piece in pieces:
-            self.renderer.draw_path(gc, self._path(piece, closed), IdentityTransform())
+            self.renderer.draw_path(gc, self._pixel_path(piece, closed), IdentityTransform())
 
     def fill(self, pieces: Sequence[FloatArray], name: str, opacity: float = 1.0, title: str = "") -> None:
-        gc = self._context(name, opacity)
+        gc = self._graphics_context(name, opacity)
         gc.set_linewidth(0.0)
         for piece in pieces:
-            self.renderer.draw_path(gc, self._path(piece, True), IdentityTransform(), _rgb_colour(name))
+            self.renderer.draw_path(gc, self._pixel_path(piece, True), IdentityTransform(), _rgb_colour(name))
 
     def dots(self, points: FloatArray, diameter: float, name: str) -> None:
-        gc = self._context(name)
+        gc = self._graphics_context(name)
         gc.set_linewidth(0.0)
         size = Affine2D().scale(0.5 * diameter * self.scale)
         self.renderer.draw_markers(
@@ -79,7 +79,7 @@ class _PngPen:
         if words:
             self.texts.append((self.scale * x, self.scale * y, words, style))
 
-    def encoded(self) -> bytes:
+    def encode_png(self) -> bytes:
         picture = Image.fromarray(np.ascontiguousarray(np.asarray(self.renderer.buffer_rgba())[..., :3]))
         pen = ImageDraw.Draw(picture)
         fonts: dict[tuple[str, float], ImageFont.FreeTypeFont] = {}
@@ -97,7 +97,7 @@ class _PngPen:
         picture.save(stream, format="PNG", compress_level=1, dpi=(self.dpi, self.dpi))
         return stream.getvalue()
 
-    def _context(self, name: str, opacity: float = 1.0) -> GraphicsContextBase:
+    def _graphics_context(self, name: str, opacity: float = 1.0) -> GraphicsContextBase:
         gc = self.renderer.new_gc()
         gc.set_foreground(color(name))
         gc.set_alpha(opacity)
@@ -109,7 +109,7 @@ class _PngPen:
         """Convert points of the page to pixels of the picture, y up."""
         return self.scale * points * (1.0, -1.0) + (0.0, self.height)
 
-    def _path(self, points: FloatArray, closed: bool) -> Path:
+    def _pixel_path(self, points: FloatArray, closed: bool) -> Path:
         pixels = self._pixels(points)
         return Path(np.concatenate([pixels, pixels[:1]]), closed=True) if closed else Path(pixels)
 

@@ -73,7 +73,7 @@ def report_setting(record: Mapping[str, Any], name: str) -> str:
     return str((record["settings"].get("report") or {}).get(name, ""))
 
 
-def with_side_colors(item: Any, colors: str) -> Any:
+def apply_side_colors(item: Any, colors: str) -> Any:
     """Return a page (text) or a description of a figure in the colours of the sides of the setting [report] colors."""
     if colors != "left_red_right_green":
         return item
@@ -82,19 +82,19 @@ def with_side_colors(item: Any, colors: str) -> Any:
             item = item.replace(COLORS[name], shown)
         return item
     if isinstance(item, tuple):
-        return tuple(with_side_colors(part, colors) if not isinstance(part, str) else part for part in item)
+        return tuple(apply_side_colors(part, colors) if not isinstance(part, str) else part for part in item)
     if not is_dataclass(item):
         return item
     values = {entry.name: getattr(item, entry.name) for entry in fields(item)}
     changed = {
-        name: _RED_GREEN.get(value, value) if isinstance(value, str) else with_side_colors(value, colors)
+        name: _RED_GREEN.get(value, value) if isinstance(value, str) else apply_side_colors(value, colors)
         for name, value in values.items()
         if name in ("color", "fill") or isinstance(value, tuple) or is_dataclass(value)
     }
     return replace(item, **changed)  # type: ignore[type-var]
 
 
-def shades(count: int) -> list[str]:
+def ordered_level_colors(count: int) -> list[str]:
     """Return colours from dark to light for the levels of an ordered factor."""
     last = len(_SHADES) - 1
     return [_SHADES[round(i * last / max(count - 1, 1))] for i in range(min(count, last + 1))] + [_SHADES[last]] * (
@@ -102,22 +102,22 @@ def shades(count: int) -> list[str]:
     )
 
 
-def words_width(words: str, size: float, bold: bool = False) -> float:
+def text_width(words: str, size: float, bold: bool = False) -> float:
     """Return an upper estimate of the width of a text in pixels."""
     return size * (1.18 if bold else 1.0) * sum(_LETTERS.get(letter, 0.7) for letter in words)
 
 
-def fitting_size(words: str, room: float, size: float, bold: bool = False, min_size: float = 8.5) -> float:
+def fitting_font_size(words: str, room: float, size: float, bold: bool = False, min_size: float = 8.5) -> float:
     """Return the font size at which a text fits into a width, at least the smallest legible size."""
-    wide = words_width(words, size, bold)
+    wide = text_width(words, size, bold)
     return size if wide <= room else max(size * room / wide, min_size)
 
 
-def shorten(words: str, room: float, size: float) -> str:
+def shorten_text(words: str, room: float, size: float) -> str:
     """Return a text shortened to a width, with an ellipsis."""
-    if words_width(words, size) <= room:
+    if text_width(words, size) <= room:
         return words
-    while words and words_width(f"{words}…", size) > room:
+    while words and text_width(f"{words}…", size) > room:
         words = words[:-1]
     return f"{words}…"
 

@@ -21,15 +21,15 @@ from biodyn.output.figures.drawing import (
     SMALL_HEIGHT,
     SMALL_TEXT,
     SMALL_WIDTH,
-    Place,
+    PlotBox,
     Stroke,
     TextStyle,
     draw_key_row,
     draw_panel,
     draw_sample,
     draw_small_panel,
-    layout,
-    small_plot,
+    lay_out_figure,
+    small_plot_edges,
 )
 from biodyn.output.figures.style import FONTS, MUTED, TEXT, WIDTH, color
 
@@ -40,7 +40,7 @@ def alt_text(figure: Figure, max_letters: int = 1500) -> str:
     length = 0
     panels = [panel for panel in figure.panels if panel is not None]
     for number, panel in enumerate(panels):
-        values = "; ".join(_extents(panel, figure.keys))
+        values = "; ".join(_extent_texts(panel, figure.keys))
         sentence = f"{panel.title}{f' ({panel.y.label})' if panel.y.label else ''}: {values or panel.note}."
         length += len(sentence)
         if length > max_letters:
@@ -50,15 +50,15 @@ def alt_text(figure: Figure, max_letters: int = 1500) -> str:
     return " ".join(sentences)
 
 
-def _extents(panel: Panel, keys: Sequence[Key], min_width: float = 1.5) -> Iterator[str]:
+def _extent_texts(panel: Panel, keys: Sequence[Key], min_width: float = 1.5) -> Iterator[str]:
     """Yield range or heights of each curve and row of bars; lines below `min_width` are single cycles."""
-    digits = _digits(panel)
+    digits = _decimal_places(panel)
     for layer in panel.layers:
         if isinstance(layer, Line) and layer.width >= min_width and np.isfinite(layer.y).any():
             low, high = float(np.nanmin(layer.y)), float(np.nanmax(layer.y))
-            yield f"{_key_words(keys, layer.color, layer.dash)}{_format_number(low, digits)} to {_format_number(high, digits)}"
+            yield f"{_key_text(keys, layer.color, layer.dash)}{_format_number(low, digits)} to {_format_number(high, digits)}"
         elif isinstance(layer, Bars) and not layer.outline and layer.drawn:
-            yield f"{_key_words(keys, layer.color, ())}{', '.join(_bar_heights(panel, layer, digits))}"
+            yield f"{_key_text(keys, layer.color, ())}{', '.join(_bar_heights(panel, layer, digits))}"
 
 
 def _bar_heights(panel: Panel, bars: Bars, digits: int) -> Iterator[str]:
@@ -71,13 +71,13 @@ def _bar_heights(panel: Panel, bars: Bars, digits: int) -> Iterator[str]:
         yield f"{label}{_format_number(float(bars.top[i]), digits)}"
 
 
-def _key_words(keys: Sequence[Key], color: str, dash: Dash) -> str:
+def _key_text(keys: Sequence[Key], color: str, dash: Dash) -> str:
     """Return the legend text of a line style, "" if it is not in the legend."""
     words = [key.words for key in keys if key.color == color and (not dash or key.dash == dash)]
     return f"{words[0]} " if words else ""
 
 
-def _digits(panel: Panel) -> int:
+def _decimal_places(panel: Panel) -> int:
     """Return the decimals with which the largest number of a panel has three digits."""
     tops = [
         layer.y if isinstance(layer, Line) else layer.top for layer in panel.layers if isinstance(layer, Line | Bars)
@@ -95,7 +95,7 @@ _ANCHORS = {"start": "", "middle": ' text-anchor="middle"', "end": ' text-anchor
 
 def render_svg(figure: Figure) -> Markup:
     """Draw a figure as an SVG element, with escaped text and an alternative text (`alt_text`) in `<desc>`."""
-    placed, words, pen = layout(figure), alt_text(figure), _SvgPen()
+    placed, words, pen = lay_out_figure(figure), alt_text(figure), _SvgPen()
     for place in placed.places:
         pen.parts.append("<g>")
         draw_panel(pen, place)
@@ -104,26 +104,28 @@ def render_svg(figure: Figure) -> Markup:
         draw_key_row(pen, row)
     width = f' style="max-width:{figure.width:.0f}px"' if figure.width < WIDTH else ""
     return Markup(
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart"{width} viewBox="0 0 {_px(placed.width)} {_px(placed.height)}" '
-        f'role="img" font-family="{escape(FONTS)}" font-size="{_px(TEXT)}" fill="{MUTED}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart"{width} '
+        f'viewBox="0 0 {_svg_units(placed.width)} {_svg_units(placed.height)}" '
+        f'role="img" font-family="{escape(FONTS)}" font-size="{_svg_units(TEXT)}" fill="{MUTED}">'
         f"<title>{escape(figure.title)}</title>{f'<desc>{escape(words)}</desc>' if words else ''}{pen}</svg>"
     )
 
 
-def small_svg(panel: Panel, words: str) -> Markup:
+def small_panel_svg(panel: Panel, words: str) -> Markup:
     """Draw one panel of a grid; `words`: alternative text."""
     pen = _SvgPen()
     draw_small_panel(pen, panel)
     return Markup(
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="panel" viewBox="0 0 {_px(SMALL_WIDTH)} {_px(SMALL_HEIGHT)}" '
-        f'role="img" aria-label="{escape(words)}" font-family="{escape(FONTS)}" font-size="{_px(TEXT)}" '
+        '<svg xmlns="http://www.w3.org/2000/svg" class="panel" '
+        f'viewBox="0 0 {_svg_units(SMALL_WIDTH)} {_svg_units(SMALL_HEIGHT)}" '
+        f'role="img" aria-label="{escape(words)}" font-family="{escape(FONTS)}" font-size="{_svg_units(TEXT)}" '
         f'fill="{MUTED}">{pen}</svg>'
     )
 
 
-def small_keys(keys: Sequence[Key]) -> Markup:
+def legend_markup(keys: Sequence[Key]) -> Markup:
     """Return the legend of a grid as text of the page with samples."""
-    box = f'class="sample" aria-hidden="true" width="{SAMPLE:g}" height="10" viewBox="0 0 {_px(SAMPLE)} 100"'
+    box = f'class="sample" aria-hidden="true" width="{SAMPLE:g}" height="10" viewBox="0 0 {_svg_units(SAMPLE)} 100"'
     drawn = []
     for key in keys:
         pen = _SvgPen()
@@ -132,7 +134,7 @@ def small_keys(keys: Sequence[Key]) -> Markup:
     return Markup(f'<p class="keys small">{" ".join(drawn)}</p>')
 
 
-def picture(png: bytes, words: str) -> Markup:
+def image_markup(png: bytes, words: str) -> Markup:
     """Return a PNG as an embedded element of a page; `words`: alternative text."""
     return Markup(f'<img alt="{escape(words)}" src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}">')
 
@@ -147,11 +149,11 @@ class _SvgPen:
         return "".join(self.parts)
 
     @contextmanager
-    def inside(self, place: Place) -> Iterator[None]:
-        if not place.clipped:
+    def inside(self, place: PlotBox) -> Iterator[None]:
+        if not place.is_clipped:
             yield
             return
-        x, y, width, height = (_px(value) for value in (place.left, place.top, place.width, place.height))
+        x, y, width, height = (_svg_units(value) for value in (place.left, place.top, place.width, place.height))
         box = f'x="{x}" y="{y}" width="{width}" height="{height}" viewBox="{x} {y} {width} {height}"'
         self.parts.append(f"<svg {box}>")
         yield
@@ -172,15 +174,19 @@ class _SvgPen:
             )
 
     def dots(self, points: FloatArray, diameter: float, name: str) -> None:
-        radius = f'r="{_px(diameter / 2)}" fill="{color(name)}"'
-        self.parts += [f'<circle cx="{_px(x)}" cy="{_px(y)}" {radius}/>' for x, y in points.tolist()]
+        radius = f'r="{_svg_units(diameter / 2)}" fill="{color(name)}"'
+        self.parts += [f'<circle cx="{_svg_units(x)}" cy="{_svg_units(y)}" {radius}/>' for x, y in points.tolist()]
 
     def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if not words:
             return
-        at = f'transform="translate({_px(x)} {_px(y)}) rotate(-90)"' if style.upright else f'x="{_px(x)}" y="{_px(y)}"'
+        at = (
+            f'transform="translate({_svg_units(x)} {_svg_units(y)}) rotate(-90)"'
+            if style.upright
+            else f'x="{_svg_units(x)}" y="{_svg_units(y)}"'
+        )
         attributes = _ANCHORS[style.anchor]
-        attributes += f' font-size="{_px(style.size)}"' if style.size != TEXT else ""
+        attributes += f' font-size="{_svg_units(style.size)}"' if style.size != TEXT else ""
         attributes += f' fill="{style.hue}"' if style.hue != MUTED else ""
         attributes += ' font-weight="600"' if style.bold else ' font-style="italic"' if style.italic else ""
         self.parts.append(f"<text {at}{attributes}>{escape(words)}</text>")
@@ -200,7 +206,7 @@ def _opacity_attribute(opacity: float) -> str:
     return f' opacity="{opacity:g}"' if opacity != 1.0 else ""
 
 
-def _px(pixels: float) -> int:
+def _svg_units(pixels: float) -> int:
     """Return pixels in whole units."""
     return round(10.0 * pixels)
 
@@ -209,12 +215,12 @@ def _px(pixels: float) -> int:
 Described = tuple[Panel, str]
 
 
-def standard_names() -> list[str]:
+def standard_page_variables() -> list[str]:
     """Return all variables of the standard page."""
     return [name for row in display_table()["standard"] for name in row["panels"] if name]
 
 
-def standard_rows(known: Collection[str]) -> list[tuple[str, str, list[str]]]:
+def standard_page_rows(known: Collection[str]) -> list[tuple[str, str, list[str]]]:
     """Return title, side ("motion" or "loads") and variables of the rows with `known` variables; "" leaves a position empty."""
     return [
         (str(row["title"]), str(row["side"]), [name if name in known else "" for name in row["panels"]])
@@ -227,32 +233,32 @@ def standard_grid(known: Collection[str], describe: Callable[[str], Described], 
     """Return the grid of the standard page; "" without `known` variables."""
     planes = ("sagittal", "frontal", "transverse")
     rows = [
-        _cursor_row(title, side, names, describe, [f"{title}, {plane} plane" for plane in planes])
-        for title, side, names in standard_rows(known)
+        _panel_row(title, side, names, describe, [f"{title}, {plane} plane" for plane in planes])
+        for title, side, names in standard_page_rows(known)
     ]
-    return _plot_edges(rows) + small_keys(keys) if rows else Markup()
+    return _wrap_grid_rows(rows) + legend_markup(keys) if rows else Markup()
 
 
 def further_grid(names: Sequence[str], describe: Callable[[str], Described]) -> Markup:
     """Return panels of further variables, three per row."""
-    rows = [_cursor_row("", "motion", names[i : i + 3], describe) for i in range(0, len(names), 3)]
-    return _plot_edges(rows) if rows else Markup()
+    rows = [_panel_row("", "motion", names[i : i + 3], describe) for i in range(0, len(names), 3)]
+    return _wrap_grid_rows(rows) if rows else Markup()
 
 
-def _plot_edges(rows: Sequence[Markup]) -> Markup:
+def _wrap_grid_rows(rows: Sequence[Markup]) -> Markup:
     """Return the rows, with the edges of the plots in units of the panels for the cursor."""
-    plot = " ".join(f"{10.0 * edge:.0f}" for edge in (SMALL_WIDTH, *small_plot()))
+    plot = " ".join(f"{10.0 * edge:.0f}" for edge in (SMALL_WIDTH, *small_plot_edges()))
     return Markup('<div class="standard-grid" data-plot="{}">{}</div>').format(plot, Markup("").join(rows))
 
 
-def _cursor_row(
+def _panel_row(
     title: str, side: str, names: Sequence[str], describe: Callable[[str], Described], absent: Sequence[str] = ()
 ) -> Markup:
     """Return a row of panels; `absent`: what an empty position would show, "" names in a row without it stay blank."""
     panel = Markup('<div class="cell" data-name="{}">{}</div>')
     empty = Markup('<div class="cell none"><p class="small"><b>{}</b><br><span class="quiet">{}</span></p></div>')
     cells = [
-        panel.format(name, small_svg(*describe(name)))
+        panel.format(name, small_panel_svg(*describe(name)))
         if name
         else empty.format(*((absent[i], "not a motion of the body model") if absent else ("", "")))
         for i, name in enumerate(names)

@@ -12,7 +12,7 @@ from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError
 from biodyn.output.figures.style import COLORS, LEVEL_COLORS, SIDE_COLORS
-from biodyn.output.report.page import Fact, Frame, frame_page, section
+from biodyn.output.report.page import Fact, Frame, render_page, render_section
 from biodyn.output.report.scene import (
     MOST_BYTES,
     SCENE_TEMPLATE,
@@ -21,12 +21,12 @@ from biodyn.output.report.scene import (
     scene_context,
     scene_values,
 )
-from biodyn.processing.contacts.loading import centre_of_pressure
+from biodyn.processing.contacts.plate_loads import centre_of_pressure
 from biodyn.variables import segment_title
 from biodyn.variables.cycle_parameters import nan_statistics
 
 
-def segment_of_markers(file: FileFacts) -> dict[str, str]:
+def segments_by_marker(file: FileFacts) -> dict[str, str]:
     """Return the segment of every marker by label, "" for unknown markers, in the order of the file."""
     mapping = file.mapping
     bodies = {} if isinstance(mapping, MarkerSetError) else {role.label: role.body for role in mapping.roles}
@@ -35,7 +35,7 @@ def segment_of_markers(file: FileFacts) -> dict[str, str]:
 
 def recording_scene(file: FileFacts) -> dict[str, Any] | None:
     """Return the values of the 3-D view of a recording, in World; None if no marker is ever visible."""
-    markers, bodies = file.recording.markers, segment_of_markers(file)
+    markers, bodies = file.recording.markers, segments_by_marker(file)
     positions = markers.positions
     visible = np.isfinite(positions[..., 0])
     if not visible.any():
@@ -104,7 +104,7 @@ def marker_motions(file: FileFacts) -> list[dict[str, Any]]:
     The jump is the second difference of three consecutive positions, which is small for smooth motion and large for swapped
     labels. The variation is the standard deviation of the distances to connected markers of the segment.
     """
-    markers, bodies = file.recording.markers, segment_of_markers(file)
+    markers, bodies = file.recording.markers, segments_by_marker(file)
     pairs = marker_links(markers.positions, list(bodies.values()))
     rows = []
     for number, (label, body) in enumerate(bodies.items()):
@@ -167,7 +167,9 @@ _DRAWN = (
 )
 
 
-def check_page(file: FileFacts, lines: Sequence[str], findings: Sequence[Diagnostic], program: str) -> str | None:
+def render_check_page(
+    file: FileFacts, lines: Sequence[str], findings: Sequence[Diagnostic], program: str
+) -> str | None:
     """Return the page of a recording with findings, 3-D view and markers; None if no marker is visible."""
     scene = recording_scene(file)
     if scene is None:
@@ -178,12 +180,14 @@ def check_page(file: FileFacts, lines: Sequence[str], findings: Sequence[Diagnos
     ordered = sorted(findings, key=lambda finding: severities.index(finding.severity))
     listing = '<ul class="small">{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul>'
     sections = [
-        section("findings", "Findings", '{% include "recording_findings.html.j2" %}', css="slim", findings=ordered),
-        section("scene", "The recording in 3-D", SCENE_TEMPLATE, css="scene beside", **context),
-        section(
+        render_section(
+            "findings", "Findings", '{% include "recording_findings.html.j2" %}', css="slim", findings=ordered
+        ),
+        render_section("scene", "The recording in 3-D", SCENE_TEMPLATE, css="scene beside", **context),
+        render_section(
             "markers", "Markers", '{% include "recording_markers.html.j2" %}', css="beside", rows=marker_motions(file)
         ),
-        section("contents", "Content of the file", listing, link="", lines=lines),
+        render_section("contents", "Content of the file", listing, link="", lines=lines),
     ]
     markers = recording.markers
     frame = Frame(
@@ -198,4 +202,4 @@ def check_page(file: FileFacts, lines: Sequence[str], findings: Sequence[Diagnos
         program=program,
         foot="This page needs no network.",
     )
-    return frame_page(frame, sections)
+    return render_page(frame, sections)

@@ -13,8 +13,8 @@ import jinja2
 from markupsafe import Markup
 
 from biodyn.conventions import CYCLE_POINTS
-from biodyn.library.load import load_table
 from biodyn.library.registry import Registry
+from biodyn.library.toml_files import load_table
 from biodyn.variables import Norms, segment_title
 
 HOME = "biodyn.output.report"
@@ -69,14 +69,14 @@ class Frame:
     script: str = ""
 
 
-def frame_page(frame: Frame, sections: Sequence[Section]) -> str:
+def render_page(frame: Frame, sections: Sequence[Section]) -> str:
     """Return a page: head, navigation, sections and foot."""
     template = page_environment().get_template("frame.html.j2")
     style = load_resource("style.css") + frame.style
     return template.render(frame=frame, sections=sections, style=style, folding=load_resource("folding.js"))
 
 
-def section(
+def render_section(
     name: str,
     title: str,
     template: str,
@@ -199,9 +199,9 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
     def of(self, page: Of, only: Collection[str] | None = None) -> list[Section]:
         """Return the sections of a page in order, or `only` the named ones."""
         reportlets = [reportlet for name, reportlet in self.items() if only is None or name in only]
-        return [section for reportlet in reportlets for section in self._rendered(reportlet, page)]
+        return [section for reportlet in reportlets for section in self._render_reportlet(reportlet, page)]
 
-    def _rendered(self, reportlet: Reportlet[Of], page: Of) -> Iterator[Section]:
+    def _render_reportlet(self, reportlet: Reportlet[Of], page: Of) -> Iterator[Section]:
         section, template, source = reportlet
         values = source(page)
         if values is None:
@@ -249,7 +249,7 @@ def methods_text(
     references |= {group.name: group.citation for group in norms} | dict(sources or {})
     cited: list[str] = []
 
-    def number(match: re.Match[str]) -> str:
+    def number_citations(match: re.Match[str]) -> str:
         keys = [key.strip() for key in match[1].split(",")]
         cited.extend(references[key] for key in keys if references[key] not in cited)
         return "[" + ", ".join(str(cited.index(references[key]) + 1) for key in keys) + "]"
@@ -262,21 +262,21 @@ def methods_text(
     paragraphs = []
     for part in text.split("## ")[1:]:
         heading, _, body = part.partition("\n")
-        numbered = re.sub(r"\[\[([^\[\]]+)\]\]", number, " ".join(body.split()))
+        numbered = re.sub(r"\[\[([^\[\]]+)\]\]", number_citations, " ".join(body.split()))
         paragraphs.append((heading.strip(), numbered))
     return Methods(tuple(paragraphs), tuple(cited))
 
 
 def _stated_constants() -> dict[str, float]:
     """Return the constants of the program that the methods state."""
-    from biodyn.estimation import noise_model, on_coordinates
+    from biodyn.estimation import coordinate_estimate, noise_model
 
     return {
         "cycle_points": CYCLE_POINTS,
         "moment_sd_nm": noise_model.MOMENT_SD_NM,
-        "marker_sd_m": on_coordinates.COORDINATE_MARKER_SD_M,
-        "coordinate_sd_rad": on_coordinates.COORDINATE_SD_RAD,
-        "coordinate_sd_m": on_coordinates.COORDINATE_SD_M,
-        "mass_sd_share": on_coordinates.MASS_SD_SHARE,
-        "centre_sd_m": on_coordinates.CENTRE_SD_M,
+        "marker_sd_m": coordinate_estimate.COORDINATE_MARKER_SD_M,
+        "coordinate_sd_rad": coordinate_estimate.COORDINATE_SD_RAD,
+        "coordinate_sd_m": coordinate_estimate.COORDINATE_SD_M,
+        "mass_sd_share": coordinate_estimate.MASS_SD_SHARE,
+        "centre_sd_m": coordinate_estimate.CENTRE_SD_M,
     }

@@ -12,28 +12,28 @@ from markupsafe import Markup, escape
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.diagnostics import Check, Verdict
 from biodyn.errors import ResultError
-from biodyn.library.load import suggest_name
+from biodyn.library.toml_files import suggest_name
 from biodyn.output.figures.curves import (
     COLUMNS,
     MEAN,
     CycleCurves,
-    bands_first,
     break_curve,
     cycle_figure,
     cycle_panel,
-    labels_below,
+    lowest_panel_labels,
     norm_keys,
     norm_layer,
     percent_axis,
+    sort_bands_first,
     value_axis,
 )
 from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Panel, Rule
-from biodyn.output.figures.style import LEVEL_COLORS, report_setting, with_side_colors
-from biodyn.output.figures.svg import render_svg, standard_names
-from biodyn.output.tables.lazy import CLINICAL, COORDINATES, Signs, TableAttributes, require_signs
-from biodyn.variables import PERCENT, NormCurve, Norms, choose_norms, is_known, load_norms, variable
+from biodyn.output.figures.style import LEVEL_COLORS, apply_side_colors, report_setting
+from biodyn.output.figures.svg import render_svg, standard_page_variables
+from biodyn.output.tables.table_access import CLINICAL, COORDINATES, Signs, TableAttributes, require_signs
+from biodyn.variables import PERCENT, NormCurve, Norms, choose_norms, is_known_variable, load_norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
-from biodyn.variables.meaning import nearest_variable
+from biodyn.variables.gait_variables import variable_name_hint
 from biodyn.variables.norms import read_walker
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class VariableNames(tuple[str, ...]):
 
     def __getattr__(self, name: str) -> str:
         if name not in self:
-            raise AttributeError(f"'{name}' is not a variable. {nearest_variable(name, self)}")
+            raise AttributeError(f"'{name}' is not a variable. {variable_name_hint(name, self)}")
         return name
 
     def __dir__(self) -> list[str]:
@@ -162,7 +162,8 @@ class PlottableResult(TableAttributes):
         """Return a matplotlib Figure: a figure of the report by name, or the gait cycles of variables.
 
         Parameters:
-            names: none for the panels of the report's standard page; "joint_torques"; or variables of the table `gait_cycles`,
+            names: none for the panels of the report's standard page; "joint_torques"; or variables of the table
+            `gait_cycles_table`,
                 one panel each: "knee_angle", "hip_flexion_moment".
             norms: norms behind variables: a name or TOML file, "auto" (norms of the report) or None.
             band: one standard deviation of the input errors around the mean, if computed.
@@ -174,7 +175,10 @@ class PlottableResult(TableAttributes):
         """
         require_signs(signs)
         if not names:
-            names = tuple(name for name in standard_names() if name in self.view.curves) or tuple(self.view.figures)[:1]
+            names = (
+                tuple(name for name in standard_page_variables() if name in self.view.curves)
+                or tuple(self.view.figures)[:1]
+            )
         if len(names) == 1 and names[0] in self.view.figures:
             if ax is not None or signs != CLINICAL:
                 raise ResultError(
@@ -188,7 +192,7 @@ class PlottableResult(TableAttributes):
         return _draw_figure(figure, ax)
 
     def cycles(self, *names: str, side: str | None = None, signs: Signs = COORDINATES) -> pd.DataFrame:
-        """Return the gait cycles of variables as a tidy table, in the signs of the table `gait_cycles`.
+        """Return the gait cycles of variables as a tidy table, in the signs of the table `gait_cycles_table`.
 
         Columns: cycle, side, percent, variable, value, unit; one row per point of a cycle, NaN if not valid. `attrs`: `units`
         and the meaning of `positive` values, by variable, and `signs`.
@@ -201,7 +205,9 @@ class PlottableResult(TableAttributes):
         variables = list(dict.fromkeys(table["variable"].astype(str)))
         for name in names:
             if name not in variables:
-                raise ResultError(f"'{name}' is not a variable of the gait cycles.", nearest_variable(name, variables))
+                raise ResultError(
+                    f"'{name}' is not a variable of the gait cycles.", variable_name_hint(name, variables)
+                )
         selected = names or variables
         rows = table["variable"].isin(selected) & table["side"].isin(side_list(side))
         cycles = table[rows].reset_index(drop=True)
@@ -218,7 +224,7 @@ class PlottableResult(TableAttributes):
         return {
             name: {
                 side: replace(
-                    curves, values=curves.values * variable(name).clinical(side)
+                    curves, values=curves.values * variable(name).clinical_factor(side)
                 )  # signs are their own inverse
                 for side, curves in sides.items()
             }
@@ -235,7 +241,7 @@ class PlottableResult(TableAttributes):
                 )
             if name not in view.curves:
                 known = [*view.figures, *view.curves]
-                raise ResultError(f"'{name}' is neither a figure nor a variable.", nearest_variable(str(name), known))
+                raise ResultError(f"'{name}' is neither a figure nor a variable.", variable_name_hint(str(name), known))
         shown_norms = self.norms_behind(norms, signs)
         title = ", ".join(variable(name).title for name in names)
         errors = view.bands if band else {}
@@ -245,7 +251,7 @@ class PlottableResult(TableAttributes):
         curves = self.curves_in(signs)
         panels = [
             cycle_panel(
-                variable(name).as_kept(),
+                variable(name).with_table_signs(),
                 curves[name],
                 view.foot_off_percent,
                 shown_norms,
@@ -259,7 +265,7 @@ class PlottableResult(TableAttributes):
 
     def _colored(self, figure: Figure) -> Figure:
         """Return a figure in the colours of the setting [report] colors."""
-        shown: Figure = with_side_colors(figure, report_setting({"settings": self.settings}, "colors"))
+        shown: Figure = apply_side_colors(figure, report_setting({"settings": self.settings}, "colors"))
         return shown
 
     def norms_behind(self, name: str | None, signs: Signs) -> tuple[Norms, ...]:
@@ -285,7 +291,7 @@ class PlottableResult(TableAttributes):
         """Return verdict, subject, the first causes of the verdict, and sagittal motion and moments of the leg."""
         angles = ("hip_flexion", "knee_angle", "ankle_angle")
         names = (*angles, *(f"{angle}_moment" for angle in angles))
-        names = tuple(name for name in names if is_known(name) and name in self.view.curves)
+        names = tuple(name for name in names if is_known_variable(name) and name in self.view.curves)
         figure = render_svg(self._colored(self._cycle_figure(names, "auto", True))) if names else Markup()
         heading, lines = self._html_lines()
         rows = "".join(f"<br>{escape(line)}" for line in lines)
@@ -305,9 +311,9 @@ class PlottableResult(TableAttributes):
 
 
 def _draw_figure(figure: Figure, ax: Axes | None) -> ShownFigure | Axes:
-    from biodyn.output.figures.matplotlib_backend import draw, draw_into
+    from biodyn.output.figures.matplotlib_backend import draw_into_axes, draw_with_matplotlib
 
-    return draw(figure) if ax is None else draw_into(ax, figure)
+    return draw_with_matplotlib(figure) if ax is None else draw_into_axes(ax, figure)
 
 
 def side_list(side: str | None) -> tuple[str, ...]:
@@ -351,7 +357,7 @@ def overlay(
 
     Parameters:
         results: of `run_trial`, `load` and the like, at most six. labels: their names, by default the names of their files.
-        names: variables of the table `gait_cycles`: "knee_angle", "hip_flexion_moment".
+        names: variables of the table `gait_cycles_table`: "knee_angle", "hip_flexion_moment".
         side: "right" or "left"; by default both.
         norms: a name or TOML file, "auto" (norms of the reports) or None. Only norms that all results share are drawn: they may
             depend on the speed.
@@ -362,7 +368,7 @@ def overlay(
     has, and for more than six results.
     """
     require_signs(signs)
-    labelled = _by_label(results, labels)
+    labelled = _results_by_label(results, labels)
     sides = side_list(side)
     curves = {label: result.curves_in(signs) for label, result in labelled.items()}
     known = list(dict.fromkeys(name for by_name in curves.values() for name in by_name))
@@ -372,11 +378,13 @@ def overlay(
     if ax is not None and len(names) * len(sides) != 1:
         raise ResultError("Axes take one variable of one side.", "Use side='r' or 'l', or draw without ax.")
     first, *others = [result.norms_behind(norms, signs) for result in labelled.values()]
-    shared = [group for group in first if all(any(_is_same(group, o, names) for o in theirs) for theirs in others)]
+    shared = [
+        group for group in first if all(any(_are_same_norms(group, o, names) for o in theirs) for theirs in others)
+    ]
     columns = len(sides) if len(sides) > 1 else min(COLUMNS, len(names))
     places = [(name, side) for name in names for side in sides]
     panels = []
-    for (name, on_side), label in zip(places, labels_below("gait cycle (%)", len(places), columns), strict=True):
+    for (name, on_side), label in zip(places, lowest_panel_labels("gait cycle (%)", len(places), columns), strict=True):
         known_norms = [group.curves[name] for group in shared if name in group.curves]
         drawn = [(by_name.get(name, {}).get(on_side), labelled[key].view) for key, by_name in curves.items()]
         panels.append(_overlay_panel(name, on_side, drawn, known_norms, signs, label))
@@ -388,7 +396,7 @@ def overlay(
     return _draw_figure(Figure(title, tuple(panels), tuple(keys), columns), ax)
 
 
-def _by_label(results: Sequence[PlottableResult], labels: Sequence[str] | None) -> dict[str, PlottableResult]:
+def _results_by_label(results: Sequence[PlottableResult], labels: Sequence[str] | None) -> dict[str, PlottableResult]:
     """Return the results by label; equal labels are numbered."""
     if isinstance(results, PlottableResult):
         results = [results]
@@ -412,7 +420,7 @@ def _by_label(results: Sequence[PlottableResult], labels: Sequence[str] | None) 
     return labelled
 
 
-def _is_same(norms: Norms, others: Norms, names: Sequence[str]) -> bool:
+def _are_same_norms(norms: Norms, others: Norms, names: Sequence[str]) -> bool:
     """True for norms of the same group with indistinguishable curves in a figure.
 
     Means may differ by a tenth of the half width of a band, about the width of a line: norms may depend on the speed.
@@ -439,8 +447,10 @@ def _overlay_panel(
     label: str,
 ) -> Panel:
     """Return the panel of a variable and side with mean and SD of each result."""
-    shown = variable(name) if signs == CLINICAL else variable(name).as_kept()
-    layers: list[Layer] = [norm_layer(shown.clinical(SIDES[0]) * curve.mean, curve.half_width) for curve in norms]
+    shown = variable(name) if signs == CLINICAL else variable(name).with_table_signs()
+    layers: list[Layer] = [
+        norm_layer(shown.clinical_factor(SIDES[0]) * curve.mean, curve.half_width) for curve in norms
+    ]
     units = set()
     for color, (curves, view) in zip(LEVEL_COLORS, drawn, strict=False):
         if curves is None or not len(curves.values):
@@ -460,7 +470,7 @@ def _overlay_panel(
         f"{shown.title}, {SIDE_NAMES[side]}",
         percent_axis(label),
         value_axis(shown, next(iter(units), shown.unit)),
-        bands_first(layers),
+        sort_bands_first(layers),
         corner=f"n: {', '.join(counts)}",
         note="" if units else "no valid cycle",
     )

@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.output.figures.style import AXIS, COLORS, INK, MUTED, SIDE_COLORS
 from biodyn.output.report.page import load_resource, script_json
-from biodyn.processing.dynamics.actuated import multibody_from_arrays
+from biodyn.processing.dynamics.actuated_motion import multibody_from_arrays
 from biodyn.rigid_body import Multibody, body_poses
 from biodyn.rigid_body.kinematics import StickFigure
 from biodyn.variables import segment_title
@@ -64,7 +64,7 @@ def scene_person(
         return None
     mb = multibody_from_arrays(arrays)
     time_s, q = arrays["time_s"], np.asarray(arrays["q"], dtype=np.float64)
-    shape = _Shape.of(mb, q[np.flatnonzero(np.isfinite(q).all(axis=1))[0]])
+    shape = _BodyShape.of(mb, q[np.flatnonzero(np.isfinite(q).all(axis=1))[0]])
     markers = len(arrays["marker_labels"]) if "markers_W" in arrays else 0
     bytes_per_frame = 2 * 3 * (shape.count + markers + 5) + 3 * markers + shape.figure_count
     every = max(1, -(-len(time_s) * bytes_per_frame // most_bytes))
@@ -83,9 +83,9 @@ def scene_person(
         "top": round(float(np.nanmax(points[..., 1])), 2),
         "points": encode_positions(points),
         "count": shape.count,
-        "spindles": shape.with_ghosts(shape.spindles, mb.body_names, unmeasured),
+        "spindles": shape.flag_unmeasured(shape.spindles, mb.body_names, unmeasured),
         "unmeasured": sorted(set(unmeasured) & set(mb.body_names)),
-        "bones": shape.with_ghosts(shape.bones, mb.body_names, unmeasured),
+        "bones": shape.flag_unmeasured(shape.bones, mb.body_names, unmeasured),
         "ghost": _band_widths(arrays, rows, shape),
         "markers": _marker_values(arrays, rows, R_W, p_W, centre) if markers else None,
         "plates": _plate_values(arrays, centre, contacts),
@@ -99,7 +99,7 @@ def scene_person(
 
 
 @dataclass(frozen=True)
-class _Shape:
+class _BodyShape:
     """Points, spindles and lines that represent a tree of bodies.
 
     Attributes:
@@ -123,7 +123,9 @@ class _Shape:
         """Number of points."""
         return self.figure_count + len(self.extra_m)
 
-    def with_ghosts(self, parts: list[list[int]], names: Sequence[str], unmeasured: Collection[str]) -> list[list[int]]:
+    def flag_unmeasured(
+        self, parts: list[list[int]], names: Sequence[str], unmeasured: Collection[str]
+    ) -> list[list[int]]:
         """Return spindles or bones with a further number, 1 for unmeasured bodies; `names` of all bodies of the tree."""
         bodies = self.figure.bodies.tolist()
         owners = [bodies[first] if first < len(bodies) else self.trunk for first, *_ in parts]
@@ -135,7 +137,7 @@ class _Shape:
         return np.concatenate([self.figure.points(R_W, p_W), more], axis=1)
 
     @classmethod
-    def of(cls, mb: Multibody, q: FloatArray) -> _Shape:
+    def of(cls, mb: Multibody, q: FloatArray) -> _BodyShape:
         """Return the shape of a tree in a posture (nq,), from masses and positions."""
         figure = StickFigure.from_posture(mb, q)
         joints = len(figure.bodies)
@@ -146,7 +148,7 @@ class _Shape:
             spindles.append([k, joints + k, _radius_mm(mb.bodies[body].mass_kg, length)])
             distant = [child for child in carried if np.linalg.norm(p_W[child] - p_W[k]) > _MIN_BONE_M]
             bones += [[k, child] for child in distant] if carried else [[k, joints + k]]
-        trunk, head = _headless_trunk(mb, figure, q)
+        trunk, head = _trunk_with_head(mb, figure, q)
         if not len(head):
             return cls(figure, 0, head, spindles, bones)
         shoulder, chin, crown = (2 * joints + i for i in range(3))
@@ -163,7 +165,7 @@ def _radius_mm(mass_kg: float, length_m: float, density_kg_m3: float = 1000.0, m
     return round(1000.0 * min(float(np.sqrt(mass_kg / (density_kg_m3 * np.pi * length_m))), max_radius_m))
 
 
-def _headless_trunk(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[int, FloatArray]:
+def _trunk_with_head(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[int, FloatArray]:
     """Return the body of trunk and head, and shoulder, chin and crown (3, 3) m on it; (0, 3) if the head is a separate body.
 
     The trunk is the heaviest body, with at least a quarter of the body mass. The height follows from the two longest links
@@ -218,7 +220,7 @@ def _cycle_times(tables: Mapping[str, pd.DataFrame]) -> list[list[Any]]:
     return cycles
 
 
-def _band_widths(arrays: Mapping[str, np.ndarray], rows: np.ndarray, shape: _Shape) -> str | None:
+def _band_widths(arrays: Mapping[str, np.ndarray], rows: np.ndarray, shape: _BodyShape) -> str | None:
     """Return half the width of the 95 % band of every joint and end, mm up to 255; None if it is unknown."""
     if "place_sd_m" not in arrays:
         return None
@@ -229,7 +231,7 @@ def _band_widths(arrays: Mapping[str, np.ndarray], rows: np.ndarray, shape: _Sha
     if shape.count > shape.figure_count:  # further points have the band of the end of the trunk
         end = len(shape.figure.bodies) + shape.figure.bodies.tolist().index(shape.trunk)
         bands = np.hstack([bands, np.repeat(bands[:, [end]], len(shape.extra_m), axis=1)])
-    return _base64(np.clip(np.round(1000.0 * 1.959964 * bands), 0, 255).astype("u1"))
+    return _encode_base64(np.clip(np.round(1000.0 * 1.959964 * bands), 0, 255).astype("u1"))
 
 
 def _marker_values(
@@ -241,7 +243,12 @@ def _marker_values(
     measured = np.asarray(arrays["markers_W"], dtype=np.float64)[rows]
     labels = [str(label) for label in arrays["marker_labels"]]
     apart = np.nan_to_num(np.clip(np.round(1000.0 * (fitted - measured)), -127, 127)).astype("<i1")
-    return {"labels": labels, "measured": encode_positions(measured - centre), "apart": _base64(apart), "links": []}
+    return {
+        "labels": labels,
+        "measured": encode_positions(measured - centre),
+        "apart": _encode_base64(apart),
+        "links": [],
+    }
 
 
 def _plate_values(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts: Any) -> list[dict[str, Any]]:
@@ -282,10 +289,10 @@ def encode_positions(values_m: FloatArray) -> str:
 def encode_integers(values: FloatArray) -> str:
     """Encode numbers as base64 of little-endian 16-bit integers; missing numbers and those beyond 32767 are -32768."""
     integers = np.where(np.abs(values) <= -_MISSING - 1, np.round(values), _MISSING)
-    return _base64(integers.astype("<i2"))
+    return _encode_base64(integers.astype("<i2"))
 
 
-def _base64(values: np.ndarray) -> str:
+def _encode_base64(values: np.ndarray) -> str:
     return base64.b64encode(values.tobytes()).decode("ascii")
 
 
@@ -321,7 +328,7 @@ def _person_svg(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[flo
     row = int(posed[np.argmin(np.abs(posed - len(points) // 2))])
     camera = _Camera.at(points[row, 0], float(person["top"]))
     parts = [
-        *_static_plates(person, camera),
+        *_draw_plates(person, camera),
         *_draw_body(person, points[row], camera),
         *(_draw_markers(person, row, camera) if dots else ()),
     ]
@@ -367,7 +374,7 @@ class _Camera:
         return [f'<path d="{data}" stroke="{color}" stroke-width="{width:.1f}" stroke-linecap="round"{more}/>']
 
 
-def _static_plates(scene: Mapping[str, Any], camera: _Camera) -> list[str]:
+def _draw_plates(scene: Mapping[str, Any], camera: _Camera) -> list[str]:
     parts = []
     for plate in scene["plates"]:
         corners = [camera.project(np.array(corner)) for corner in plate["corners"]]
@@ -431,7 +438,7 @@ SCENE_TEMPLATE = '{% include "scene.html.j2" %}'
 SEEN = "The body model in motion, measured points, force plates and ground reaction forces"
 
 
-def drawn_words(person: Mapping[str, Any], on_poses: bool, plates: int, filtered: bool | None) -> str:
+def scene_explanation(person: Mapping[str, Any], on_poses: bool, plates: int, filtered: bool | None) -> str:
     """Explain the marks; `plates`: number of plates of the recording; `filtered`: True for filtered points, None if mixed."""
     words = [
         "Arrows: ground reaction force (1 m = 1000 N) of the right and left foot; "

@@ -12,12 +12,12 @@ from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.figures.curves import CycleCurves, curves_by_variable
-from biodyn.output.figures.style import SIDE_COLORS, report_setting, with_side_colors
-from biodyn.output.figures.trial import TrialView, by_section
-from biodyn.output.report.numbers import parameter_label
-from biodyn.output.report.page import Data, Fact, Frame, Sections, frame_page
+from biodyn.output.figures.style import SIDE_COLORS, apply_side_colors, report_setting
+from biodyn.output.figures.trial import TrialView, group_by_section
+from biodyn.output.report.formatted_parameters import parameter_label
+from biodyn.output.report.page import Data, Fact, Frame, Sections, render_page
 from biodyn.output.report.scene import scene_person, scene_values
-from biodyn.processing.signals.prepare import is_butterworth_filtered
+from biodyn.processing.signals.signal_preparation import is_butterworth_filtered
 
 _FOOT = Markup(
     'This page needs no network; settings and every number are in <span class="mono">run.json</span> and '
@@ -54,7 +54,7 @@ class TrialPage:
         return self.view.tables
 
     @property
-    def is_on_poses(self) -> bool:
+    def uses_segment_poses(self) -> bool:
         """Return whether segment poses were measured instead of markers."""
         return _has_poses(self.record)
 
@@ -84,7 +84,7 @@ class TrialPage:
     @cached_property
     def figures_in(self) -> Mapping[str, list[str]]:
         """Return the names of the drawn figures by section, "" for figures with a separate section."""
-        return by_section(name for name in self.view.figures if name in self.figures)
+        return group_by_section(name for name in self.view.figures if name in self.figures)
 
     def context(self) -> Data:
         """Return the values for all sections: record, sides with names and colours, drawings and captions."""
@@ -101,7 +101,7 @@ class TrialPage:
 SECTIONS: Sections[TrialPage] = Sections("biodyn.output.report.sections")
 
 
-def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
+def render_trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
     """Return the page of a trial; `figures`: drawings by name (`view.figures_svg`)."""
     page = TrialPage(view, figures)
     record = view.record
@@ -113,7 +113,7 @@ def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
         program=record["versions"]["biodyn"],
         foot=_FOOT,
     )
-    return str(with_side_colors(frame_page(frame, SECTIONS.of(page)), report_setting(record, "colors")))
+    return str(apply_side_colors(render_page(frame, SECTIONS.of(page)), report_setting(record, "colors")))
 
 
 def head_facts(page: TrialPage) -> list[Fact]:
@@ -123,7 +123,7 @@ def head_facts(page: TrialPage) -> list[Fact]:
     return [
         *subject_facts(record),
         *activity,
-        *_walking_speed(page.tables["spatiotemporal"]),
+        *_walking_speed_facts(page.tables["spatiotemporal"]),
         Fact("Strides", ", ".join(f"{page.cycle_counts[side]} {SIDE_NAMES[side]}" for side in SIDES)),
         Fact("File", record["input"]["file"]),
     ]
@@ -136,7 +136,7 @@ def subject_facts(record: Mapping[str, Any]) -> list[Fact]:
     facts = [] if age is None else [Fact("Age", f"{age:.0f} years" if age >= 3 else f"{age:.1f} years")]
     facts += [Fact("Sex", sex)] if sex in ("male", "female") else []
     missing = [name for name, known in (("age", age is not None), ("sex", sex in ("male", "female"))) if not known]
-    facts += [replace(fact, note="") for fact in _body_text(subject)]
+    facts += [replace(fact, note="") for fact in _body_facts(subject)]
     lines = {**(settings.get("header") or {}), **(settings.get("subject") or {})}  # version 0.2 wrote [header]
     facts += [Fact(title, lines[name]) for name, title in _RECORD_LINES.items() if lines.get(name)]
     if missing:
@@ -154,13 +154,13 @@ def analysis_facts(page: TrialPage) -> list[Fact]:
     unknown = f", {len(markers['unknown'])} not in the set" if markers["unknown"] else ""
     return [
         Fact("Recording", f"{record['input']['duration_s']:.2f} s at {record['input']['rate_hz']:g} Hz"),
-        *_activity_text(record),
-        *_body_text(subject),
-        _measured_fact(record, f"{len(markers['fitted'])} fitted{unknown}"),
+        *_activity_facts(record),
+        *_body_facts(subject),
+        _measurement_fact(record, f"{len(markers['fitted'])} fitted{unknown}"),
         Fact(
             f"Filter ({_filtered_quantity(record)} / forces)",
-            f"{_smoothing_text(record)} / {_forces_filter(record)}",
-            _filter_words(record, page.is_on_model),
+            f"{_smoothing_text(record)} / {_force_filter_text(record)}",
+            _filter_text(record, page.is_on_model),
         ),
         Fact(
             "Body model" if page.is_on_model else "Skeleton",
@@ -168,11 +168,11 @@ def analysis_facts(page: TrialPage) -> list[Fact]:
             f"{record['model']['degrees_of_freedom']} degrees of freedom",
         ),
         _static_fact(static),
-        Fact("Force plates", plate_check_words(record)),
+        Fact("Force plates", plate_check_text(record)),
     ]
 
 
-def plate_check_words(record: Mapping[str, Any]) -> str:
+def plate_check_text(record: Mapping[str, Any]) -> str:
     """Return date, method and size of the last check of the force plates, or "not checked"."""
     check = record.get("plate_check")
     if not check:
@@ -188,7 +188,7 @@ def _filtered_quantity(record: Mapping[str, Any]) -> str:
     return "poses" if _has_poses(record) else "markers"
 
 
-def _filter_words(record: Mapping[str, Any], is_on_model: bool) -> str:
+def _filter_text(record: Mapping[str, Any], is_on_model: bool) -> str:
     """Return kind and order of the filter, and the reason for the method; coordinates of a model have OpenSim's filter."""
     filtered = is_butterworth_filtered(record)
     if is_on_model:
@@ -198,12 +198,12 @@ def _filter_words(record: Mapping[str, Any], is_on_model: bool) -> str:
     return f"{'' if filtered else 'forces: '}Butterworth, zero lag, order {order}{f'; {why}' if why else ''}"
 
 
-def _forces_filter(record: Mapping[str, Any]) -> str:
+def _force_filter_text(record: Mapping[str, Any]) -> str:
     given = record["static"].get("source") == "model" and not record["plates"]
     return "as given" if given else _format_hertz(record["force_cutoff_hz"])
 
 
-def _body_text(subject: Mapping[str, Any]) -> list[Fact]:
+def _body_facts(subject: Mapping[str, Any]) -> list[Fact]:
     """Return the mass and, if known, the height, with their sources."""
     facts = [Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject.get("mass_source", ""))]
     height = subject["height_m"]
@@ -216,7 +216,7 @@ def _has_poses(record: Mapping[str, Any]) -> bool:
     return bool(record["static"].get("source") == "poses")
 
 
-def _measured_fact(record: Mapping[str, Any], fitted: str) -> Fact:
+def _measurement_fact(record: Mapping[str, Any], fitted: str) -> Fact:
     """Return the marker set, or the system that measured the poses."""
     measured = record["marker_set"]
     if not measured["fitted"]:
@@ -238,7 +238,7 @@ def _static_fact(static: Mapping[str, Any]) -> Fact:
     return Fact("Static trial", "none", f"Calibrated from {static['from']}. {static['reason']}")
 
 
-def _activity_text(record: Mapping[str, Any]) -> list[Fact]:
+def _activity_facts(record: Mapping[str, Any]) -> list[Fact]:
     """Return the activity; empty for results of versions without it."""
     activity = record.get("activity")
     return [Fact("Activity", activity["kind"], activity["reason"])] if activity else []
@@ -256,7 +256,7 @@ def _smoothing_text(record: Mapping[str, Any]) -> str:
     return _format_hertz(cutoff_hz) + chosen
 
 
-def _walking_speed(spatiotemporal: pd.DataFrame) -> list[Fact]:
+def _walking_speed_facts(spatiotemporal: pd.DataFrame) -> list[Fact]:
     """Return the mean walking speed over all cycles of both sides."""
     values = spatiotemporal["speed_m_s"].dropna().to_numpy(dtype=float)
     label, unit = parameter_label("speed_m_s")

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from biodyn.errors import ResultError, printable
-from biodyn.library.load import load_table
+from biodyn.library.toml_files import load_table
 
 # -- names
 
@@ -81,7 +81,7 @@ def packed_table_path(name: str) -> str:
 IsWritten = Callable[[str], bool]
 
 
-def version_1() -> dict[str, Any]:
+def version_1_files() -> dict[str, Any]:
     """Return the files of biodyn 0.1.0, which wrote no manifest (`version_1.toml`); do not modify the value."""
     return load_table("results/version_1")
 
@@ -94,7 +94,7 @@ _EXPORTED = frozenset(
 
 
 def _version_1_files() -> frozenset[str]:
-    files = version_1()
+    files = version_1_files()
     names = {f"tables/{name}.csv" for name in (*files["tables"], *files["tables_on_request"])}
     names |= {f"figures/{name}.png" for name in files["figures"]}
     names |= {f"replay/{name}" for name in files["replay"]} | {f".{RECORD_NAME}.part"}
@@ -115,13 +115,13 @@ def _stays_inside(path: str) -> bool:
     return bool(parts) and not path.startswith("/") and ".." not in parts and "\\" not in path and "\0" not in path
 
 
-def raw_record(folder: Path, name: str = RECORD_NAME) -> Mapping[str, Any] | None:
+def read_raw_record(folder: Path, name: str = RECORD_NAME) -> Mapping[str, Any] | None:
     """Return the content of a record (`run.json`, `export.json`); None if it is missing or was not written by biodyn."""
     try:
         content = json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(content, dict) or "biodyn" not in as_mapping(content.get("versions")):
+    if not isinstance(content, dict) or "biodyn" not in mapping_or_empty(content.get("versions")):
         return None
     return content
 
@@ -132,20 +132,20 @@ def record_digest(record: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def model_record(folder: Path) -> Mapping[str, Any] | None:
+def read_model_record(folder: Path) -> Mapping[str, Any] | None:
     """Return `run.json` of a result with torques of an OpenSim model only; None for other folders."""
-    record = raw_record(folder)
+    record = read_raw_record(folder)
     return record if record is not None and record.get(KIND_ENTRY) == COORDINATES else None
 
 
-def as_mapping(value: Any) -> Mapping[str, Any]:
+def mapping_or_empty(value: Any) -> Mapping[str, Any]:
     """Return a mapping unchanged, and an empty one for other values."""
     return value if isinstance(value, Mapping) else {}
 
 
-def trial_files(folder: Path, record_name: str = RECORD_NAME) -> IsWritten:
+def trial_file_test(folder: Path, record_name: str = RECORD_NAME) -> IsWritten:
     """Return the test for files of a result or an export that biodyn wrote, from its manifest or the names of version 0.1.0."""
-    record = raw_record(folder, record_name)
+    record = read_raw_record(folder, record_name)
     listed = None if record is None else listed_files(record)
     if listed is None and record_name == RECORD_NAME:
         return _version_1_files().__contains__
@@ -168,13 +168,13 @@ def _is_own_name(path: str, record_name: str) -> bool:
     return is_known and folders in ([TABLES_FOLDER], [FIGURES_FOLDER], [REPLAY_FOLDER], [INPUTS_FOLDER])
 
 
-def walk_files(folder: Path) -> Iterator[str]:
+def iterate_files(folder: Path) -> Iterator[str]:
     """Yield every file and link below a folder, with '/', without following links; OSError for an unreadable folder."""
 
-    def refuse(error: OSError) -> None:
+    def raise_error(error: OSError) -> None:
         raise error
 
-    for parent, folders, names in os.walk(folder, onerror=refuse, followlinks=False):
+    for parent, folders, names in os.walk(folder, onerror=raise_error, followlinks=False):
         links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
         for name in sorted((*names, *links)):
             yield Path(parent, name).relative_to(folder).as_posix()
@@ -190,14 +190,14 @@ def foreign_files(folder: Path, is_written: IsWritten) -> list[str]:
 
     return [
         path
-        for path in walk_files(folder)
+        for path in iterate_files(folder)
         if not is_ignored(path) and (not is_written(path) or (folder / path).is_symlink())
     ]
 
 
 def _changed_files(folder: Path, record_name: str) -> list[str]:
     """Return the files of a result that changed since biodyn wrote them, except those that `biodyn report` makes again."""
-    manifest = listed_files(raw_record(folder, record_name) or {}) or {}
+    manifest = listed_files(read_raw_record(folder, record_name) or {}) or {}
     return [
         path
         for path, entry in manifest.items()
@@ -210,22 +210,22 @@ def _changed_files(folder: Path, record_name: str) -> list[str]:
 
 def _require_replaceable(folder: Path, record_name: str) -> None:
     """Raise ResultError if replacing a folder would lose files or changes of the user."""
-    foreign = foreign_files(folder, trial_files(folder, record_name))
+    foreign = foreign_files(folder, trial_file_test(folder, record_name))
     changed = foreign or _changed_files(folder, record_name)
     if changed:
         problem = "holds files that biodyn did not write" if foreign else "was changed after biodyn wrote it"
         raise ResultError(
-            f"'{folder}' {problem} ({path_list(changed)}) and is not replaced.",
+            f"'{folder}' {problem} ({path_list_text(changed)}) and is not replaced.",
             "Move these files to another folder, or choose another --out.",
         )
 
 
-def remove_written(folder: Path, is_written: IsWritten) -> None:
+def remove_written_files(folder: Path, is_written: IsWritten) -> None:
     """Remove the files that biodyn wrote, and folders that are empty afterwards."""
     if folder.is_symlink() or not folder.is_dir():
         return
     foreign = set(foreign_files(folder, is_written))
-    for path in list(walk_files(folder)):
+    for path in list(iterate_files(folder)):
         if path not in foreign and (is_written(path) or not foreign):
             (folder / path).unlink()
     for parent, folders, _ in os.walk(folder, topdown=False):
@@ -236,7 +236,7 @@ def remove_written(folder: Path, is_written: IsWritten) -> None:
         folder.rmdir()
 
 
-def path_list(paths: list[str]) -> str:
+def path_list_text(paths: list[str]) -> str:
     """Return the first three paths and the number of the others."""
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
     return ", ".join(f"'{printable(path)}'" for path in paths[:3]) + more
@@ -255,7 +255,7 @@ _GROUP = frozenset(
 )  # fmt: skip
 
 
-def group_files(folder: Path) -> IsWritten:
+def group_file_test(folder: Path) -> IsWritten:
     """Return the test for files of a folder of group results."""
     try:
         listed = json.loads((folder / GROUP_RECORD).read_text(encoding="utf-8"))["files"]
@@ -265,12 +265,12 @@ def group_files(folder: Path) -> IsWritten:
     return (_GROUP | names).__contains__
 
 
-def subject_pages(folder: Path) -> IsWritten:
+def subject_page_test(folder: Path) -> IsWritten:
     """Return the test for pages of biodyn in a folder, which have its name in the head."""
-    return lambda path: _is_page(folder / path)
+    return lambda path: _is_biodyn_page(folder / path)
 
 
-def _is_page(path: Path) -> bool:
+def _is_biodyn_page(path: Path) -> bool:
     if path.suffix != ".html" or path.is_symlink():
         return False
     try:
@@ -298,7 +298,7 @@ def short_name(name: str, max_bytes: int = 120) -> str:
 
 
 @contextmanager
-def being_written(folder: Path) -> Iterator[None]:
+def mark_unfinished(folder: Path) -> Iterator[None]:
     """Mark a folder as unfinished, with a lock held by this process."""
     mark = folder / MARK
     descriptor = os.open(mark, os.O_CREAT | os.O_RDWR, 0o644)
@@ -328,25 +328,25 @@ def _try_lock(descriptor: int) -> bool | None:
     return True
 
 
-def remove_unfinished(folder: Path) -> None:
+def remove_unfinished_folders(folder: Path) -> None:
     """Remove stale temporary folders of `folder`; folders of running processes are kept.
 
     If a run was killed between the two renames that replace a folder, the older folder is restored.
     """
     if folder.parent.is_dir():
-        _remove_stale(folder.parent, re.escape(short_name(folder.name)))
+        _remove_stale_folders(folder.parent, re.escape(short_name(folder.name)))
 
 
 def remove_all_unfinished(parent: Path, files: Iterable[str] = ()) -> None:
     """Remove stale temporary folders in `parent`, and temporary files of `files`."""
-    _remove_stale(parent, ".+")
+    _remove_stale_folders(parent, ".+")
     for name in files:
         for stale in (parent / f".{name}{UNFINISHED}", parent / f".{name}{UNFINISHED}.raw"):
             if stale.is_file() and not stale.is_symlink():
                 stale.unlink(missing_ok=True)
 
 
-def _remove_stale(parent: Path, name: str) -> None:
+def _remove_stale_folders(parent: Path, name: str) -> None:
     pattern = re.compile(rf"\.(?P<name>{name})\.{_RANDOM}(?P<kind>\.part|\.old)", re.DOTALL)
     for stale in sorted(parent.iterdir()):
         match = pattern.fullmatch(stale.name)
@@ -364,7 +364,7 @@ def _is_abandoned(folder: Path, max_age_s: float = 86_400.0) -> bool:
     """True for an unfinished folder that no process writes: unlocked, or without locks and older than a day."""
     mark = folder / MARK
     if not mark.is_file() or mark.is_symlink():
-        return _is_only_written(folder)
+        return _has_only_written_files(folder)
     descriptor = os.open(mark, os.O_RDWR)
     try:
         is_free = _try_lock(descriptor)
@@ -380,21 +380,21 @@ def _restore_or_remove(stale: Path, name: str) -> None:
         target = stale.parent / old.name
         if short_name(old.name) == name and not os.path.lexists(target):
             os.replace(old, target)
-        elif _is_only_written(old):
-            remove_written(old, lambda path: True)
+        elif _has_only_written_files(old):
+            remove_written_files(old, lambda path: True)
     with suppress(OSError):
         stale.rmdir()
 
 
-def _is_only_written(folder: Path) -> bool:
+def _has_only_written_files(folder: Path) -> bool:
     """True if all files have names of biodyn: of a trial, of group results, or of pages; and none is a link."""
-    is_trial_file = trial_files(folder)
+    is_trial_file = trial_file_test(folder)
 
     def is_written(path: str) -> bool:
-        return is_trial_file(path) or path in _GROUP or _is_page(folder / path)
+        return is_trial_file(path) or path in _GROUP or _is_biodyn_page(folder / path)
 
     return not foreign_files(folder, is_written) and not any(
-        (folder / path).is_symlink() for path in walk_files(folder)
+        (folder / path).is_symlink() for path in iterate_files(folder)
     )
 
 
@@ -407,7 +407,7 @@ LONGEST_PATH, LONGEST_NAME = 42, 32
 _DEVICE: Final = re.compile(r"(?i:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]|conin\$|conout\$) *(?:\..*)?")
 
 
-def is_device(name: str) -> bool:
+def is_device_name(name: str) -> bool:
     """True for a device name of Windows."""
     return _DEVICE.fullmatch(name) is not None
 
@@ -415,13 +415,13 @@ def is_device(name: str) -> bool:
 def portable_name(name: str) -> str:
     """Return a folder name that is valid on Windows: without trailing dots and spaces, and not a device name. May be empty."""
     trimmed = name.rstrip(". ")
-    if not is_device(trimmed):
+    if not is_device_name(trimmed):
         return trimmed
     stem, dot, rest = trimmed.partition(".")
     return f"{stem.rstrip()}_{dot}{rest}"
 
 
-def require_possible(folder: Path) -> None:
+def require_valid_path(folder: Path) -> None:
     """Raise ResultError if the operating system rejects a result in `folder`, for its name or the length of its paths.
 
     Long paths depend on the version and settings of the system and on the disk, and are tested in the nearest existing folder.
@@ -429,7 +429,7 @@ def require_possible(folder: Path) -> None:
     """
     if _WINDOWS:
         for part in folder.parts[bool(folder.anchor) :]:
-            if is_device(part) or set('<>:"|?*') & set(part):
+            if is_device_name(part) or set('<>:"|?*') & set(part):
                 raise ResultError(f"Windows does not allow a folder with the name '{part}'.", "Choose another --out.")
     target = Path(os.path.realpath(folder))
     temporary = target.parent / f".{short_name(target.name)}.{'x' * 8}{UNFINISHED}"  # tempfile adds 8 characters
@@ -437,7 +437,7 @@ def require_possible(folder: Path) -> None:
     if needed <= 200:
         return
     parent = next((parent for parent in target.parents if os.path.isdir(parent)), None)
-    refusal = None if parent is None else _path_error(parent, target.name, needed)
+    refusal = None if parent is None else _try_path_length(parent, target.name, needed)
     if refusal is not None:
         raise ResultError(
             f"'{_shorten_path(folder)}' cannot be written: the paths of its files would have {needed} characters, "
@@ -446,7 +446,7 @@ def require_possible(folder: Path) -> None:
         ) from refusal
 
 
-def _path_error(parent: Path, name: str, needed: int) -> OSError | None:
+def _try_path_length(parent: Path, name: str, needed: int) -> OSError | None:
     """Create and remove a file with a path of `needed` characters, and return the error, if any."""
     file_name = "x" * LONGEST_NAME
     try:
@@ -478,23 +478,23 @@ def _shorten_path(folder: Path, max_characters: int = 120) -> str:
 _RECORDS = ("trial.json", "run.json", "group.json")
 
 
-def require_free(folder: Path, force: bool, record_name: str = RECORD_NAME) -> None:
+def require_usable_folder(folder: Path, force: bool, record_name: str = RECORD_NAME) -> None:
     """Raise ResultError if `folder` cannot become a result folder, due to its name, length or content.
 
     An existing folder is replaced only with `force`, and only if it is empty or a result without files of the user.
     `record_name`: `EXPORT_RECORD` for a folder of exported files.
     """
-    require_possible(folder)
+    require_valid_path(folder)
     try:
-        remove_unfinished(without_links(folder))  # restores an older result first
-        _require_free(folder, force, record_name)
+        remove_unfinished_folders(resolve_links(folder))  # restores an older result first
+        _require_usable_content(folder, force, record_name)
     except OSError as error:  # for example a name that is too long
         raise _write_error(folder, error) from error
 
 
-def _require_free(folder: Path, force: bool, record_name: str) -> None:
+def _require_usable_content(folder: Path, force: bool, record_name: str) -> None:
     if not folder.exists():
-        parent = next((parent for parent in without_links(folder).parents if parent.exists()), None)
+        parent = next((parent for parent in resolve_links(folder).parents if parent.exists()), None)
         if parent is None or not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
             raise ResultError(f"'{folder}' cannot be written: '{parent}' is not writable.", "Choose another --out.")
         # detects full and locked disks
@@ -506,7 +506,7 @@ def _require_free(folder: Path, force: bool, record_name: str) -> None:
         if not any(folder.iterdir()):
             return
         is_result = record_name == RECORD_NAME
-        if raw_record(folder, record_name) is None:
+        if read_raw_record(folder, record_name) is None:
             problem = "is not a biodyn result" if is_result else "is not an export of biodyn"
             raise ResultError(f"'{folder}' exists, {problem}, and is not replaced.", "Choose another --out.")
         remove_all_unfinished(folder)  # left by a killed report or replay
@@ -528,12 +528,12 @@ def _write_error(folder: Path, error: OSError) -> ResultError:
     )
 
 
-def without_links(folder: Path) -> Path:
+def resolve_links(folder: Path) -> Path:
     """Return the absolute path with links resolved; the folder need not exist."""
     return Path(os.path.realpath(folder))
 
 
-def default_folder(walk: Path) -> Path:
+def default_result_folder(walk: Path) -> Path:
     """Return the default result folder of a walk: reports/<name of the walk>."""
     name = portable_name(walk.absolute().stem)
     return Path("reports") / (
@@ -547,12 +547,12 @@ def write_folder(folder: Path, force: bool = False, record_name: str = RECORD_NA
 
     After an error it is removed and an older result is unchanged. Raises ResultError as `require_free` does.
     """
-    require_possible(folder)  # the name as given: Windows resolves device names
-    folder = without_links(folder)  # the target of a link is replaced, not the link
-    require_free(folder, force, record_name)
-    with replace_folder(folder, partial(trial_files, record_name=record_name)) as temporary:
+    require_valid_path(folder)  # the name as given: Windows resolves device names
+    folder = resolve_links(folder)  # the target of a link is replaced, not the link
+    require_usable_folder(folder, force, record_name)
+    with replace_folder(folder, partial(trial_file_test, record_name=record_name)) as temporary:
         yield temporary
-        require_free(folder, force, record_name)  # another process may have written there meanwhile
+        require_usable_folder(folder, force, record_name)  # another process may have written there meanwhile
 
 
 @contextmanager
@@ -561,14 +561,14 @@ def replace_folder(folder: Path, written_in: Callable[[Path], IsWritten]) -> Ite
 
     `written_in`: returns the test for files of the older folder that biodyn wrote, which are removed. Other files stay.
     """
-    folder = without_links(folder)
+    folder = resolve_links(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = _sibling_path(folder, UNFINISHED)
     except OSError as error:
         raise _write_error(folder, error) from error
     try:
-        with being_written(temporary):
+        with mark_unfinished(temporary):
             yield temporary
         os.chmod(temporary, 0o755)  # mkdtemp makes it private
         _move_into_place(temporary, folder, written_in)
@@ -586,7 +586,7 @@ def update_folder(folder: Path) -> Iterator[Path]:
     remove_all_unfinished(folder)  # left by a killed update
     temporary = Path(tempfile.mkdtemp(prefix=f".{short_name(folder.name)}.", suffix=UNFINISHED, dir=folder))
     try:
-        with being_written(temporary):
+        with mark_unfinished(temporary):
             yield temporary
         files = sorted(path for path in temporary.rglob("*") if path.is_file())
         for path in files:
@@ -610,7 +610,7 @@ def _move_into_place(new: Path, folder: Path, written_in: Callable[[Path], IsWri
         raise ResultError(f"'{folder}' is a file, not a folder.", "Move it, or choose another --out.")
     is_written = written_in(folder)
     if foreign_files(folder, is_written):
-        _merge(new, folder, is_written)
+        _merge_folders(new, folder, is_written)
         return
     old = _sibling_path(folder, REPLACED)
     try:
@@ -625,20 +625,20 @@ def _move_into_place(new: Path, folder: Path, written_in: Callable[[Path], IsWri
         old.rmdir()
         raise
     # files that another process wrote meanwhile are restored
-    remove_written(old / folder.name, written_in(old / folder.name))
+    remove_written_files(old / folder.name, written_in(old / folder.name))
     if (old / folder.name).exists():
-        _merge(old / folder.name, folder, lambda path: False)
+        _merge_folders(old / folder.name, folder, lambda path: False)
     with suppress(OSError):
         old.rmdir()
 
 
-def _merge(new: Path, folder: Path, is_written: IsWritten) -> None:
+def _merge_folders(new: Path, folder: Path, is_written: IsWritten) -> None:
     """Move the files of `new` into `folder`; older files of biodyn are removed, other files keep their content.
 
     The record is removed first and moved last: a folder without a record counts as unfinished.
     """
     foreign = set(foreign_files(folder, is_written))
-    names = sorted(walk_files(new), key=lambda path: (path in _RECORDS, path))
+    names = sorted(iterate_files(new), key=lambda path: (path in _RECORDS, path))
     for path in _RECORDS:
         if path not in foreign:
             (folder / path).unlink(missing_ok=True)
@@ -647,7 +647,7 @@ def _merge(new: Path, folder: Path, is_written: IsWritten) -> None:
         _rename_conflict(folder, path, foreign)
         target.parent.mkdir(parents=True, exist_ok=True)
         os.replace(new / path, target)
-    for path in set(walk_files(folder)) - set(names) - foreign:
+    for path in set(iterate_files(folder)) - set(names) - foreign:
         if is_written(path):
             (folder / path).unlink(missing_ok=True)
     shutil.rmtree(new, ignore_errors=True)

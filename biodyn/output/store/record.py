@@ -18,19 +18,19 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.body import STEP
-from biodyn.checks.facts import residual_limits
+from biodyn.checks.trial_facts import residual_limits
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic, Verdict
 from biodyn.errors import InputFileError, printable
-from biodyn.library.load import UserFile, load_table
 from biodyn.library.tables import load_entry
+from biodyn.library.toml_files import UserFile, load_table
 from biodyn.model.from_library.hip_centre import hip_regression
 from biodyn.model.from_library.user_tables import user_table_name, user_table_path
 from biodyn.output.store.folder import INPUTS_FOLDER, RECORD_VERSION
-from biodyn.processing.calibration.standing import SOURCE_WORDS
-from biodyn.processing.calibration.subject_fit.result import CentreShift
+from biodyn.processing.calibration.standing_posture import SOURCE_WORDS
+from biodyn.processing.calibration.subject_fit.fit_result import CentreShift
 from biodyn.processing.signals.filtering import finite_rms
-from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.propagation_inputs import load_magnitudes
 from biodyn.variables.norms import Walker, norms_record
 from biodyn.version import VERSION
 
@@ -47,8 +47,8 @@ def user_file_records(files: Sequence[UserFile]) -> list[dict[str, str]]:
     return [
         {
             "role": file.role,
-            "name": clean_name(file.name),
-            "path": clean_name(str(file.path)),
+            "name": valid_file_name(file.name),
+            "path": valid_file_name(str(file.path)),
             "sha256": file.sha256,
             "copy": f"{INPUTS_FOLDER}/{name}",
         }
@@ -68,7 +68,7 @@ def copy_names(files: Sequence[UserFile], max_length: int = 80) -> list[str]:
     return names
 
 
-def clean_name(text: str) -> str:
+def valid_file_name(text: str) -> str:
     """Return a file name as valid text; undecodable bytes become escape sequences."""
     return os.fsencode(text).decode("utf-8", "backslashreplace")
 
@@ -111,14 +111,14 @@ def _file_hash(path: Path) -> str | None:
         return None
 
 
-def json_ready(value: Any) -> Any:
+def to_json_values(value: Any) -> Any:
     """Return nested values as plain JSON types; NaN and infinities become None."""
     if isinstance(value, Mapping):
-        return {printable(str(key)): json_ready(item) for key, item in value.items()}
+        return {printable(str(key)): to_json_values(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [json_ready(item) for item in value]
+        return [to_json_values(item) for item in value]
     if isinstance(value, np.ndarray):
-        return json_ready(value.tolist())
+        return to_json_values(value.tolist())
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, np.integer)):
@@ -228,7 +228,7 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     if fit is None:
         return None
 
-    def centre(shift: CentreShift) -> dict[str, Any]:
+    def centre_entry(shift: CentreShift) -> dict[str, Any]:
         return {"segment": shift.segment, **_millimetre_entries(shift, "shift_m sd_m prior_sd_m")}
 
     return {
@@ -252,8 +252,8 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         ],
         "frames": fit.frames,
         **_millimetre_entries(fit, "rms_before_m rms_after_m", "marker_"),
-        "joint_centres": [centre(shift) for shift in fit.centres],
-        "postures": [centre(shift) for shift in fit.postures],
+        "joint_centres": [centre_entry(shift) for shift in fit.centres],
+        "postures": [centre_entry(shift) for shift in fit.postures],
         "axes": [
             {
                 "segment": turn.segment,
@@ -294,7 +294,7 @@ def _list_citations(analysis: TrialAnalysis) -> dict[str, dict[str, str]]:
     citations = {}
     for kind, entry in entries.items():
         title, citation = str(entry["title"]), str(entry["citation"])
-        copy = copies.get(clean_name(str(user_table_path(getattr(chosen, kind)))))
+        copy = copies.get(valid_file_name(str(user_table_path(getattr(chosen, kind)))))
         if copy is not None:
             source = f"; source according to the table: {citation}" if citation else ""
             title = f"{title} (own table {copy['name']})"
@@ -360,7 +360,7 @@ def contacts_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
     ]
 
 
-def measured_share(analysis: TrialAnalysis) -> dict[str, float]:
+def measured_shares(analysis: TrialAnalysis) -> dict[str, float]:
     """Return the share of frames with measured ground contact by side."""
     measured = analysis.reaction.measured
     return {SIDE_NAMES[side]: float(np.mean(measured[side])) for side in SIDES if side in measured}
@@ -378,7 +378,7 @@ def consistency_record(analysis: TrialAnalysis) -> dict[str, Any]:
     return analysis.consistency.as_dict() | {"seconds": seconds, "share_of_trial": seconds / others if others else None}
 
 
-def verdict_of(analysis: TrialAnalysis) -> Verdict:
+def require_verdict(analysis: TrialAnalysis) -> Verdict:
     """Return the verdict; ValueError if the analysis was not checked."""
     if analysis.verdict is None:
         raise ValueError("an analysis has no record before its verdict: see checks.judge")
@@ -493,14 +493,16 @@ def _band_entries(
         if known.any():
             entries[name] = {
                 f"peak_{unit}": np.abs(values[known, column]).max(),
-                f"sd_rms_{unit}": _rms_entries(total[known, column]),
+                f"sd_rms_{unit}": _root_mean_square(total[known, column]),
                 f"sd_largest_{unit}": total[known, column].max(),
-                f"by_source_rms_{unit}": {source: _rms_entries(sd[known, column]) for source, sd in by_source.items()},
+                f"by_source_rms_{unit}": {
+                    source: _root_mean_square(sd[known, column]) for source, sd in by_source.items()
+                },
             }
     return entries
 
 
-def _rms_entries(values: FloatArray) -> float:
+def _root_mean_square(values: FloatArray) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
@@ -520,13 +522,13 @@ def walker_properties(analysis: TrialAnalysis) -> Walker:
 def program_versions() -> dict[str, str]:
     """Return the versions of this program, of its libraries and of Python, and the platform."""
 
-    def installed(package: str) -> str:
+    def installed_version(package: str) -> str:
         try:
             return metadata.version(package)
         except metadata.PackageNotFoundError:
             return "not installed as a package"
 
-    libraries = {name: installed(name) for name in ("numpy", "scipy", "numba", "pandas", "matplotlib")}
+    libraries = {name: installed_version(name) for name in ("numpy", "scipy", "numba", "pandas", "matplotlib")}
     platform_name = f"{sys.platform} {platform.machine()}"
     return {"biodyn": VERSION, **libraries, "python": platform.python_version(), "platform": platform_name}
 
@@ -534,8 +536,8 @@ def program_versions() -> dict[str, str]:
 #: Parts of the record in order, by name; each is made from an analysis that was checked.
 PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "record_version": lambda _: RECORD_VERSION,
-    "verdict": lambda analysis: verdict_of(analysis).status,
-    "verdict_checks": lambda analysis: [cause.as_cause_dict() for cause in verdict_of(analysis).ordered_causes],
+    "verdict": lambda analysis: require_verdict(analysis).status,
+    "verdict_checks": lambda analysis: [cause.as_cause_dict() for cause in require_verdict(analysis).ordered_causes],
     "versions": lambda _: program_versions(),
     "input": input_record,
     "static": static_record,
@@ -559,9 +561,9 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "plates": plates_record,
     "plate_check": plate_check_record,
     "contacts": contacts_record,
-    "measured_share": measured_share,
+    "measured_share": measured_shares,
     "residual_limits": lambda analysis: asdict(residual_limits(analysis.before_estimate)),
-    "checks": lambda analysis: [check.as_dict() for check in verdict_of(analysis).checks],
+    "checks": lambda analysis: [check.as_dict() for check in require_verdict(analysis).checks],
     "data_checks": lambda analysis: [check.as_data_dict() for check in analysis.data_checks],
     "proof": consistency_record,
     "uncertainty": uncertainty_record,
@@ -576,10 +578,10 @@ def run_record(analysis: TrialAnalysis) -> dict[str, Any]:
 
     `verdict`: pass, warn, fail or not_assessed; `verdict_checks`: the checks and findings that determine it.
     """
-    record = {name: json_ready(part(analysis)) for name, part in PARTS.items()}
+    record = {name: to_json_values(part(analysis)) for name, part in PARTS.items()}
     if analysis.imported is None:
         return record
-    imported = json_ready(analysis.imported.record)
+    imported = to_json_values(analysis.imported.record)
     return record | {
         name: {**record[name], **part} if isinstance(record.get(name), dict) else part
         for name, part in imported.items()

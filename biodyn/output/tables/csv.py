@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from biodyn.kernels import text as text_kernel
+from biodyn.kernels import table_text as text_kernel
 
 # 10 micrometres, 1e-5 degrees, 10 microseconds: below the accuracy of all data. Full precision is in result.npz.
 DECIMALS = 5
@@ -35,10 +35,10 @@ def original_text(cell: str) -> str:
 
 def read_csv(source: Any, **options: Any) -> pd.DataFrame:
     """Read a table written by `write_csv`, with its original texts; `options` of pandas."""
-    return with_original_texts(pd.read_csv(source, **options))
+    return restore_original_texts(pd.read_csv(source, **options))
 
 
-def with_original_texts(frame: pd.DataFrame) -> pd.DataFrame:
+def restore_original_texts(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table as read from a file, with the original texts and column names."""
     frame = frame.rename(columns={name: original_text(str(name)) for name in frame.columns})
     for name in frame.columns:
@@ -77,10 +77,10 @@ def write_rows(
     `max_cells` are converted at a time, which bounds the memory.
     """
     if header:
-        stream.write((",".join(_quote(spreadsheet_text(str(name))) for name in frame.columns) + "\n").encode())
+        stream.write((",".join(_quote_cell(spreadsheet_text(str(name))) for name in frame.columns) + "\n").encode())
     if not frame.shape[1]:
         return
-    rows = Rows(list(_group_columns(frame, coarser or {})), decimals)
+    rows = RowFormatter(list(_group_columns(frame, coarser or {})), decimals)
     count = max(1, max_cells // frame.shape[1])
     for start in range(0, len(frame), count):
         stream.write(rows.text(slice(start, min(start + count, len(frame)))))
@@ -122,14 +122,14 @@ def _codes_and_texts(values: pd.Series) -> tuple[np.ndarray, list[str]]:
 
 
 def _format_cell(value: Any) -> str:
-    return _quote(spreadsheet_text(value) if isinstance(value, str) else str(value))
+    return _quote_cell(spreadsheet_text(value) if isinstance(value, str) else str(value))
 
 
-def _quote(text: str) -> str:
+def _quote_cell(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if set('",\r\n') & set(text) else text
 
 
-class Rows:
+class RowFormatter:
     """Rows of a table as text, with at most `decimals` decimals: the shortest text that reads as the same rounded number."""
 
     def __init__(self, columns: Sequence[Columns], decimals: int) -> None:

@@ -14,7 +14,7 @@ from biodyn.conventions import AXES, CYCLE_POINTS, SIDES, FloatArray, IntArray
 from biodyn.output.tables.registry import table
 from biodyn.processing.gait import spatiotemporal as stride
 from biodyn.processing.gait.cycle_values import ground_peak_definitions, stance_peaks
-from biodyn.processing.gait.cycles import normalise
+from biodyn.processing.gait.cycles import normalise_to_cycle
 from biodyn.variables.cycle_parameters import (
     apply_operation,
     default_definitions,
@@ -28,14 +28,14 @@ _CONTACT_COLUMNS = ["plate", "side", "start_s", "end_s", "decision", "reason"]
 
 
 @table("events", place=80, description="Foot strikes and foot offs, with source and confidence.")
-def events(analysis: TrialAnalysis) -> pd.DataFrame:
+def events_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return foot strikes and foot offs with source and confidence."""
     rows = [(e.time_s, e.side, e.kind, e.source, e.confidence) for e in analysis.events]
     return pd.DataFrame(rows, columns=_EVENT_COLUMNS)
 
 
 @table("contacts", place=90, description="Contacts with force plates: foot, decision, reason and evidence.")
-def contacts(analysis: TrialAnalysis) -> pd.DataFrame:
+def contacts_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return every contact with a plate, the decision, and one column per kind of evidence."""
     evidence = list(dict.fromkeys(key for contact in analysis.contacts for key in contact.evidence))
     rows = [
@@ -54,7 +54,7 @@ def contacts(analysis: TrialAnalysis) -> pd.DataFrame:
 
 
 @table("gait_cycles", place=100, description="All variables over 0-100 % of each cycle, tidy.")
-def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
+def gait_cycles_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return angles, moments, powers and ground reaction over 0-100 % of each cycle, tidy; NaN if not valid.
 
     Variables of the side of the cycle and of the midline, named without side: coordinates in deg, those of the pelvis
@@ -80,17 +80,17 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
         side_codes += [SIDES.index(cycle.cycle.side)] * len(cycle.signals)
     value = np.concatenate(values) if values else np.empty(0)
 
-    def texts(codes: list[int], categories: Sequence[str]) -> pd.Categorical[str]:
+    def repeated_categories(codes: list[int], categories: Sequence[str]) -> pd.Categorical[str]:
         return pd.Categorical.from_codes(_repeat_for_points(codes, np.int16), categories=pd.Index(categories))
 
     return pd.DataFrame(
         {
             "cycle": _repeat_for_points(numbers, np.int64),
-            "side": texts(side_codes, SIDES),
+            "side": repeated_categories(side_codes, SIDES),
             "percent": np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS), len(numbers)),
-            "variable": texts(name_codes, list(names)),
+            "variable": repeated_categories(name_codes, list(names)),
             "value": value,
-            "unit": texts(unit_codes, list(units)),
+            "unit": repeated_categories(unit_codes, list(units)),
         }
     )
 
@@ -100,10 +100,10 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     place=110,
     description="Times, lengths and speeds of the steps, peaks of the ground reaction, one row per cycle.",
 )
-def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
+def spatiotemporal_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return times, parameters of the stride and peaks of the force of each cycle, with units in the names.
 
-    Peaks are taken at the sampling rate of the plates, low-pass filtered at 50 Hz (`ground_reaction_full_rate`).
+    Peaks are taken at the sampling rate of the plates, low-pass filtered at 50 Hz (`full_rate_ground_reaction_table`).
     """
     names = [peak.column_name for peak in ground_peak_definitions()]
     forces = stance_peaks(
@@ -140,7 +140,7 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
     request="Requires analog channels in volts that name a muscle and its side.",
     coarser={"envelope_mV": 5, "share_of_peak": 4},
 )
-def emg(analysis: TrialAnalysis) -> pd.DataFrame:
+def emg_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the EMG over 0-100 % of each gait cycle, tidy; NaN outside the recording.
 
     Columns: cycle, side, muscle, label (of the channel), percent, envelope_mV, share_of_peak (of the largest value of the
@@ -150,7 +150,7 @@ def emg(analysis: TrialAnalysis) -> pd.DataFrame:
     for signal in analysis.emg:
         cycles = [cycle for cycle, _ in analysis.strides if cycle.side == signal.side]
         both = np.stack([signal.envelope, signal.active.astype(np.float64)], axis=1)
-        curves = [normalise(both, signal.rate_hz, cycle.start_s, cycle.end_s) for cycle in cycles]
+        curves = [normalise_to_cycle(both, signal.rate_hz, cycle.start_s, cycle.end_s) for cycle in cycles]
         peak = max((float(np.nanmax(curve[:, 0], initial=0.0)) for curve in curves), default=0.0)
         for cycle, curve in zip(cycles, curves, strict=True):
             frames.append(
@@ -199,7 +199,7 @@ def _has_estimate(analysis: TrialAnalysis) -> bool:
     needs=_has_estimate,
     request=_REQUEST,
 )
-def residuals(analysis: TrialAnalysis) -> pd.DataFrame:
+def residuals_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return residual force and moment on the root in World axes, before (`raw_*`) and after the estimate (`left_*`)."""
     summary = analysis.estimate
     assert summary is not None  # `needs`
@@ -219,7 +219,7 @@ def residuals(analysis: TrialAnalysis) -> pd.DataFrame:
     needs=_has_estimate,
     request=_REQUEST,
 )
-def estimate(analysis: TrialAnalysis) -> pd.DataFrame:
+def estimate_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return RMS and largest correction of each coordinate, deg, RMS change of its torque, and RMS of its SD, Nm."""
     summary, bands = analysis.estimate, analysis.uncertainty
     assert summary is not None  # `needs`
@@ -239,7 +239,7 @@ def estimate(analysis: TrialAnalysis) -> pd.DataFrame:
     )
 
 
-def _has_plates(analysis: TrialAnalysis) -> bool:
+def _has_plate_errors(analysis: TrialAnalysis) -> bool:
     return analysis.estimate is not None and bool(analysis.estimate.plates.errors)
 
 
@@ -247,10 +247,10 @@ def _has_plates(analysis: TrialAnalysis) -> bool:
     "estimate_plates",
     place=123,
     description="Estimated errors of the force plates and their corrected parts: position, cm, gain, %, and rotation, deg.",
-    needs=_has_plates,
+    needs=_has_plate_errors,
     request=_REQUEST,
 )
-def estimate_plates(analysis: TrialAnalysis) -> pd.DataFrame:
+def plate_errors_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return offset along each laboratory axis, cm, gain error, %, and rotation, deg, of each plate: estimate, SD, corrected
     part."""
     assert analysis.estimate is not None  # `needs`

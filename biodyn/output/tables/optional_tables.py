@@ -12,14 +12,14 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.comparison.differences import UNEXPLAINED, Difference
 from biodyn.comparison.exchange import CAUSES
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
-from biodyn.model.from_osim.subject import ImportedModel
+from biodyn.model.from_osim.imported_model import ImportedModel
 from biodyn.output.tables.registry import table
-from biodyn.processing.dynamics.actuated import actuated_motion
-from biodyn.processing.gait.cycles import find_gait_cycles, normalise
+from biodyn.processing.dynamics.actuated_motion import actuated_motion
+from biodyn.processing.gait.cycles import find_gait_cycles, normalise_to_cycle
 from biodyn.processing.gait.spatiotemporal import cycle_signals
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
-from biodyn.verification.replay import Convergence, OpenLoop, Tracked
+from biodyn.verification.replay import Convergence, OpenLoopReplay, TrackedReplay
 
 
 @table(
@@ -28,7 +28,7 @@ from biodyn.verification.replay import Convergence, OpenLoop, Tracked
     description="Contributions of gravity, inertia, velocity and ground reaction to every joint torque, tidy.",
     coarser={"value": 4},  # same decimals as the joint moments
 )
-def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
+def joint_torque_parts_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return one row per frame, coordinate and contribution (gravity, inertia, velocity, ground), Nm; they sum to
     `joint_torques`.
 
@@ -36,7 +36,7 @@ def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
     """
     dynamics, coordinates, time_s = analysis.dynamics, analysis.model.coordinates, analysis.time_s
     contributions = torque_contributions(actuated_motion(analysis.fit, dynamics))
-    columns = _along_coordinates(analysis, contributions)
+    columns = _project_on_coordinates(analysis, contributions)
     # (coordinate, part, frame)
     values = np.stack([np.where(dynamics.torque_valid, columns[name], np.nan) for name in CONTRIBUTIONS])
     values = np.ascontiguousarray(values.transpose(2, 0, 1))
@@ -56,7 +56,7 @@ def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
     )
 
 
-def _along_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+def _project_on_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """Return contributions (T, C) along the free coordinates by name, from those (T, nv) along the joints of the tree."""
     model, imported = analysis.model, analysis.imported
     if imported is None or not isinstance(model, ImportedModel):
@@ -77,7 +77,7 @@ def _along_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatArray]
     request="Request it with the setting [uncertainty] compute = true.",
     decimals=3,  # 1 mNm, because a band is accurate to two digits at best and at least some tenths of Nm for legs
 )
-def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
+def joint_torques_sd_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the standard deviation of every torque, Nm: `<coordinate>_Nm_sd` for all sources, then one column per source.
 
     The table is empty without torques.
@@ -85,10 +85,10 @@ def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
     bands = analysis.uncertainty
     assert bands is not None  # `needs`
     names = [coordinate.name for coordinate in analysis.model.coordinates]
-    return _standard_deviations(analysis, names, "Nm", bands.total, bands.by_source)
+    return _standard_deviation_table(analysis, names, "Nm", bands.total, bands.by_source)
 
 
-def _standard_deviations(
+def _standard_deviation_table(
     analysis: TrialAnalysis, names: Sequence[str], unit: str, total: FloatArray, by_source: Mapping[str, FloatArray]
 ) -> pd.DataFrame:
     columns = ["time_s", *(f"{name}_{unit}_sd" for name in names)]
@@ -105,14 +105,14 @@ def _standard_deviations(
     request="Request it with the setting [uncertainty] compute = true; an OpenSim model has none.",
     decimals=3,
 )
-def joint_powers_sd(analysis: TrialAnalysis) -> pd.DataFrame:
+def joint_powers_sd_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the standard deviation of every power, W: `<joint>_W_sd` for all sources, then one column per source.
 
     Errors of torques and angular velocities are combined with their correlation.
     """
     bands = analysis.uncertainty
     assert bands is not None  # `needs`
-    return _standard_deviations(analysis, bands.joints, "W", bands.total_power, bands.power_by_source)
+    return _standard_deviation_table(analysis, bands.joints, "W", bands.total_power, bands.power_by_source)
 
 
 #: Factor and level of the main analysis.
@@ -124,7 +124,7 @@ _REQUEST = "Request it with 'biodyn run --vary FACTORS' or biodyn.vary_trial."
 # -- Sensitivity ----------------------------------------------------------------------------------------------------
 
 
-def _variations(analysis: TrialAnalysis) -> bool:
+def _has_variations(analysis: TrialAnalysis) -> bool:
     return bool(analysis.variations)
 
 
@@ -132,10 +132,10 @@ def _variations(analysis: TrialAnalysis) -> bool:
     "sensitivity",
     place=130,
     description="Mean moment curves with other settings, tidy.",
-    needs=_variations,
+    needs=_has_variations,
     request=_REQUEST,
 )
-def sensitivity(analysis: TrialAnalysis) -> pd.DataFrame:
+def sensitivity_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return mean moment curves over the gait cycle, Nm/kg: `factor`, `level`, `side`, `variable`, `percent`, `value`, `unit`.
 
     All curves use the cycles of the main analysis, whose curves are first, so that they differ only by the setting.
@@ -157,10 +157,10 @@ def sensitivity(analysis: TrialAnalysis) -> pd.DataFrame:
     "sensitivity_summary",
     place=140,
     description="Change of every moment curve with other settings.",
-    needs=_variations,
+    needs=_has_variations,
     request=_REQUEST,
 )
-def sensitivity_summary(analysis: TrialAnalysis) -> pd.DataFrame:
+def sensitivity_summary_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the change of every mean moment curve: peak (largest magnitude) and RMS, Nm/kg and per cent of the peak."""
     base = _mean_moment_curves(analysis, analysis)
     rows = []
@@ -205,14 +205,14 @@ def _mean_moment_curves(varied: TrialAnalysis, analysis: TrialAnalysis) -> dict[
         if not on_side or not signals:
             continue
         stack = np.column_stack([values for _, values in signals])
-        each = np.stack([normalise(stack, rate_hz, cycle.start_s, cycle.end_s) for cycle in on_side])
+        each = np.stack([normalise_to_cycle(stack, rate_hz, cycle.start_s, cycle.end_s) for cycle in on_side])
         for (name, _), mean in zip(signals, nan_statistics(each)[0].T, strict=True):
             if np.isfinite(mean).any():
                 curves[side, name] = mean
     return curves
 
 
-def ordered_causes_of(differences: Sequence[Difference]) -> list[str]:
+def ordered_causes(differences: Sequence[Difference]) -> list[str]:
     """Return the causes of the differences in the order of tables; unexplained last."""
     causes = {name for difference in differences for name in difference.shares} - {UNEXPLAINED}
     ordered = [name for name in CAUSES if name in causes]
@@ -223,7 +223,7 @@ def difference_table(differences: Sequence[Difference]) -> pd.DataFrame:
     """Return one row per difference: variable, unit, rms, mean (second minus first), size (RMS of the first),
     unexplained_rms (RMS of the unexplained part), and one column of per cents per cause.
     """
-    causes = ordered_causes_of(differences)
+    causes = ordered_causes(differences)
     return pd.DataFrame(
         [
             {
@@ -237,13 +237,13 @@ def difference_table(differences: Sequence[Difference]) -> pd.DataFrame:
                 "size": difference.size,
                 "unexplained_rms": difference.unexplained_rms,
             }
-            | {f"{cause.replace(' ', '_')}_pct": _per_cent(difference, cause) for cause in causes}
+            | {f"{cause.replace(' ', '_')}_pct": _share_percent(difference, cause) for cause in causes}
             for difference in differences
         ]
     )
 
 
-def _per_cent(difference: Difference, cause: str) -> float:
+def _share_percent(difference: Difference, cause: str) -> float:
     """Return the share of a cause; NaN without a difference."""
     return 100.0 * difference.shares.get(cause, 0.0) if difference.shares else float("nan")
 
@@ -252,7 +252,7 @@ def _per_cent(difference: Difference, cause: str) -> float:
 CONVERGENCE_DECIMALS = 15
 
 
-def replay_drift(cases: Mapping[str, OpenLoop], names: Mapping[int, str]) -> pd.DataFrame:
+def replay_drift_table(cases: Mapping[str, OpenLoopReplay], names: Mapping[int, str]) -> pd.DataFrame:
     """Return one row per case (walk, rest), kind of torques, window length and ground; see `verification.replay.DriftRow`."""
     rows = []
     for case, replayed in cases.items():
@@ -263,8 +263,8 @@ def replay_drift(cases: Mapping[str, OpenLoop], names: Mapping[int, str]) -> pd.
     return frame.rename(columns={"coordinate": "most_drifted", "within": "share_within_tolerance"})
 
 
-def replay_feedback(
-    tracked: Sequence[Tracked], time_s: FloatArray, q: FloatArray, coordinates: Mapping[str, tuple[int, int]]
+def replay_feedback_table(
+    tracked: Sequence[TrackedReplay], time_s: FloatArray, q: FloatArray, coordinates: Mapping[str, tuple[int, int]]
 ) -> pd.DataFrame:
     """Return one row per frame and coordinate: recorded torque, feedback torque added to it, angle error of the replay.
 
@@ -289,7 +289,7 @@ def replay_feedback(
     return table.astype({"coordinate": "category"})
 
 
-def replay_convergence(cases: Sequence[Convergence]) -> pd.DataFrame:
+def replay_convergence_table(cases: Sequence[Convergence]) -> pd.DataFrame:
     """Return one row per integrator and step (or tolerance): largest error at the end of a short window, evaluations, order."""
     rows = [
         {

@@ -69,11 +69,11 @@ def table(
     return add
 
 
-def tables_of(analysis: TrialAnalysis) -> dict[str, Table]:
+def available_tables(analysis: TrialAnalysis) -> dict[str, Table]:
     """Return the tables of an analysis by name, in order."""
     return {name: entry for name, entry in TABLES.items() if entry.of(analysis)}
 
 
-def made_table(analysis: TrialAnalysis, name: str) -> pd.DataFrame:
+def make_table(analysis: TrialAnalysis, name: str) -> pd.DataFrame:
     """Return a table of an analysis by name."""
     return TABLES[name].make(analysis)

@@ -12,8 +12,8 @@ from biodyn.conventions import AXES, SIDES, FloatArray, Side, with_side
 from biodyn.library.pose_systems import find_pose_system
 from biodyn.model.pose_axes import joint_angles_of_poses
 from biodyn.output.tables.registry import table
-from biodyn.processing.dynamics.imported import ModelMotion
-from biodyn.processing.dynamics.solve import FRAMES
+from biodyn.processing.dynamics.inverse_dynamics import FRAMES
+from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion
 from biodyn.processing.signals.filtering import finite_rms
 
 _QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
@@ -24,7 +24,7 @@ _QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
     place=10,
     description="Base angles and position, and the angle of every coordinate, over time: deg, m.",
 )
-def joint_angles(analysis: TrialAnalysis) -> pd.DataFrame:
+def joint_angles_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return base angles, deg, base position in World, m, and every free coordinate, deg; NaN if unsolved.
 
     For an imported model: its coordinates in its order and signs, deg and m.
@@ -49,7 +49,7 @@ def joint_angles(analysis: TrialAnalysis) -> pd.DataFrame:
     place=20,
     description="Torque of every coordinate (Nm) and base residual over time, with reasons for missing values.",
 )
-def joint_torques(analysis: TrialAnalysis) -> pd.DataFrame:
+def joint_torques_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the generalised torque of every free coordinate, Nm, positive if it accelerates the coordinate in positive
     direction.
 
@@ -92,7 +92,7 @@ def _imported_columns(
     description="Net moment and force at every joint centre in three frames, tidy.",
     coarser=dict.fromkeys("xyz", 4),
 )
-def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
+def joint_moments_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the net moment (Nm) and force (N) of the proximal on the distal segment at every joint centre, tidy.
 
     There is one row per frame, joint, axis system (proximal, distal, jcs) and quantity. x, y, z are along the axes of the
@@ -107,7 +107,7 @@ def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
     ]
     values = np.concatenate([block[4] for block in blocks]) if blocks else np.empty((0, 3))
 
-    def words(texts: list[str]) -> pd.Categorical[str]:
+    def repeated_categories(texts: list[str]) -> pd.Categorical[str]:
         distinct = list(dict.fromkeys(texts))
         codes = np.repeat(np.array([distinct.index(text) for text in texts], dtype=np.int16), len(time_s))
         return pd.Categorical.from_codes(codes, categories=pd.Index(distinct))
@@ -115,20 +115,20 @@ def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "time_s": np.tile(time_s, len(blocks)),
-            "joint": words([block[0] for block in blocks]),
-            "side": words([block[1] for block in blocks]),
-            "frame": words([block[2] for block in blocks]),
-            "quantity": words([block[3] for block in blocks]),
+            "joint": repeated_categories([block[0] for block in blocks]),
+            "side": repeated_categories([block[1] for block in blocks]),
+            "frame": repeated_categories([block[2] for block in blocks]),
+            "quantity": repeated_categories([block[3] for block in blocks]),
             "x": values[:, 0],
             "y": values[:, 1],
             "z": values[:, 2],
-            "unit": words([_QUANTITY_UNITS[block[3]] for block in blocks]),
+            "unit": repeated_categories([_QUANTITY_UNITS[block[3]] for block in blocks]),
         }
     )
 
 
 @table("joint_powers", place=50, description="Power of every joint over time, W.")
-def joint_powers(analysis: TrialAnalysis) -> pd.DataFrame:
+def joint_powers_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the power of the torques of every joint, W, positive if energy is generated."""
     columns = {"time_s": analysis.time_s}
     for load in analysis.dynamics.joints:
@@ -137,7 +137,7 @@ def joint_powers(analysis: TrialAnalysis) -> pd.DataFrame:
 
 
 @table("joint_power_parts", place=51, description="Power of every joint by plane over time, W.")
-def joint_power_parts(analysis: TrialAnalysis) -> pd.DataFrame:
+def joint_power_parts_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return torque times rate about the axes of every joint by plane, W; the parts sum to the power of the joint.
 
     A joint has the planes in which it rotates; translations of an imported model are `translation`.
@@ -154,7 +154,7 @@ def joint_power_parts(analysis: TrialAnalysis) -> pd.DataFrame:
     place=60,
     description="Force, centre of pressure and free moment of each foot over time, in World.",
 )
-def ground_reaction(analysis: TrialAnalysis) -> pd.DataFrame:
+def ground_reaction_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return force (N), centre of pressure (m) and vertical free moment (Nm) of each foot in World, with `measured` and
     `reason`.
 
@@ -183,7 +183,7 @@ def ground_reaction(analysis: TrialAnalysis) -> pd.DataFrame:
     request='Analyse a recording with foot contacts on force plates, without [output] tables = "packed".',
     when_packed=False,
 )
-def ground_reaction_full_rate(analysis: TrialAnalysis) -> pd.DataFrame:
+def full_rate_ground_reaction_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the samples of every measured contact of each foot, from which the peaks of `spatiotemporal` are determined.
 
     World axes, N, m, Nm; centre of pressure and free moment are missing below the contact threshold. The right foot is first,
@@ -194,10 +194,10 @@ def ground_reaction_full_rate(analysis: TrialAnalysis) -> pd.DataFrame:
     sides = [side for side in SIDES if side in forces.wrench]
     rows = [np.flatnonzero(forces.loaded[side]) for side in sides]
 
-    def joined(values: Mapping[Side, FloatArray]) -> FloatArray:
+    def join_stance_samples(values: Mapping[Side, FloatArray]) -> FloatArray:
         return np.concatenate([values[side][samples] for side, samples in zip(sides, rows, strict=True)])
 
-    force, point = joined(forces.wrench)[:, 3:], joined(forces.centre_of_pressure)
+    force, point = join_stance_samples(forces.wrench)[:, 3:], join_stance_samples(forces.centre_of_pressure)
     codes = np.repeat(np.arange(len(sides)), [len(samples) for samples in rows])
     return pd.DataFrame(
         {
@@ -205,13 +205,13 @@ def ground_reaction_full_rate(analysis: TrialAnalysis) -> pd.DataFrame:
             "side": pd.Categorical.from_codes(codes, categories=pd.Index(sides)),
             **{f"ground_force_{axis}_N": force[:, i] for i, axis in enumerate(AXES)},
             **{f"centre_of_pressure_{axis}_m": point[:, i] for i, axis in enumerate(AXES)},
-            "free_moment_Nm": joined(forces.free_moment),
+            "free_moment_Nm": join_stance_samples(forces.free_moment),
         }
     )
 
 
 @table("marker_errors", place=70, description="Distance of every marker from its position on the skeleton, m.")
-def marker_errors(analysis: TrialAnalysis) -> pd.DataFrame:
+def marker_errors_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the distance of every measured marker from the model marker, m, NaN if not seen; `rms` over the markers of the
     frame.
 
@@ -240,7 +240,7 @@ _REQUEST = "Analyse a recording of a markerless system, which has segment poses.
     needs=lambda analysis: analysis.static.source == "poses",
     request=_REQUEST,
 )
-def pose_angles(analysis: TrialAnalysis) -> pd.DataFrame:
+def pose_angles_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return three angles of every joint over time, deg: R_PB = Rz Rx Ry of the recorded matrices, neither filtered nor fitted.
 
     Columns have the names and signs of `joint_angles`, or are named by joint and axis if the skeleton has no such rotation.
@@ -260,7 +260,7 @@ def pose_angles(analysis: TrialAnalysis) -> pd.DataFrame:
     needs=lambda analysis: analysis.static.source == "poses",
     request=_REQUEST,
 )
-def pose_errors(analysis: TrialAnalysis) -> pd.DataFrame:
+def pose_errors_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the distance of each segment origin, m, and the angle between orientations, deg, over time; NaN if not seen."""
     misfit = analysis.pose_misfit
     assert misfit is not None  # `needs`

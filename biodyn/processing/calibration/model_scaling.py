@@ -48,7 +48,7 @@ class StandingMarkers:
         return float(np.nanmean(lengths)) if np.isfinite(lengths).any() else float("nan")
 
 
-def marker_places(model: OpenSimModel) -> dict[str, FloatArray]:
+def default_marker_positions(model: OpenSimModel) -> dict[str, FloatArray]:
     """Return the positions (3,) m of the markers of a model in ground, with all coordinates at their default values."""
     R, p = model.coupled.body_poses(model.default_configuration()[None])
     places = {}
@@ -62,7 +62,7 @@ def marker_places(model: OpenSimModel) -> dict[str, FloatArray]:
     return places
 
 
-def measured_factor(
+def measured_scale_factor(
     pairs: Sequence[tuple[str, str]], places: Mapping[str, FloatArray], standing: StandingMarkers
 ) -> float:
     """Return the mean ratio of recorded to modelled distance of the marker pairs; NaN if a marker is missing."""
@@ -75,7 +75,9 @@ def measured_factor(
     return float(np.mean(ratios)) if ratios else float("nan")
 
 
-def factors_by_body(model: OpenSimModel, standing: StandingMarkers) -> tuple[dict[str, float], float, tuple[str, ...]]:
+def scale_factors_by_body(
+    model: OpenSimModel, standing: StandingMarkers
+) -> tuple[dict[str, float], float, tuple[str, ...]]:
     """Return the scale factor of every body, the factor of the whole body, and the names of the bodies with measured factors.
 
     A body with markers in both files is scaled by the least-squares ratio of the distances between its markers, which do not

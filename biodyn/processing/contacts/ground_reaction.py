@@ -12,16 +12,21 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.contacts.balance import BodyBalance, body_weight_n, find_unmeasured_bearing, required_wrench
-from biodyn.processing.contacts.decide import decide_contacts
-from biodyn.processing.contacts.evidence import PlateContact
-from biodyn.processing.contacts.feet import FootOutline, foot_outline
-from biodyn.processing.contacts.loading import (
+from biodyn.processing.contacts.contact_decision import decide_contacts
+from biodyn.processing.contacts.contact_evidence import PlateContact
+from biodyn.processing.contacts.foot_motion import FootOutline, foot_outline
+from biodyn.processing.contacts.force_balance import (
+    BodyBalance,
+    body_weight_n,
+    mark_unmeasured_support,
+    required_wrench,
+)
+from biodyn.processing.contacts.plate_loads import (
     NOISE_FACTOR,
     PlateSignals,
     centre_of_pressure,
+    centre_of_pressure_at_height,
     find_loads,
-    pressure_at_height,
 )
 from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.processing.contacts.stances_off_plates import (
@@ -32,9 +37,13 @@ from biodyn.processing.contacts.stances_off_plates import (
     unknown_reasons,
     unmeasured_stances,
 )
-from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.processing.signals.prepare import TrialSignals, plates_like_markers, plates_unsmoothed
+from biodyn.processing.signals.signal_preparation import (
+    TrialSignals,
+    full_bandwidth_plate_wrenches,
+    plate_wrenches_at_marker_cutoff,
+)
 from biodyn.recording import Contact, GroundReaction, SharedLoad
 
 # Delay of kinematic stance after the strike: 40 ms in simulated walks.
@@ -59,14 +68,14 @@ class ContactDecisions:
         """The contacts for tables and reports."""
         return tuple(item.contact for item in self.items)
 
-    def with_filter_of(self, plates: Sequence[PlateSignals], rate_hz: float) -> tuple[PlateContact, ...]:
+    def items_filtered_like_plates(self, plates: Sequence[PlateSignals], rate_hz: float) -> tuple[PlateContact, ...]:
         """Return the items, with their shares of loads filtered like the wrenches of `plates`."""
         if tuple(plate.cutoff_hz for plate in plates) == self.cutoff_hz:
             return self.items
         return tuple(_filter_like_plate(item, plates[item.plate], rate_hz) for item in self.items)
 
 
-def make_decisions(
+def decisions_from_plates(
     plates: Sequence[PlateSignals],
     outlines_W: Mapping[Side, FloatArray],
     rate_hz: float,
@@ -79,7 +88,7 @@ def make_decisions(
     """Decide every contact.
 
     Args:
-        plates: signals of the plates, see `loading.PlateSignals`.
+        plates: signals of the plates, see `plate_loads.PlateSignals`.
         outlines_W: per side (T, K, 3) m, points around the sole of the shod or bare foot, NaN where unknown.
         rate_hz: marker rate.
         settings: the section [contacts].
@@ -90,7 +99,7 @@ def make_decisions(
     outlines = {side: foot_outline(outlines_W[side], rate_hz) for side in SIDES}
     items = decide_contacts(plates, outlines, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg, balance=balance)
     if balance is not None:
-        outlines = find_unmeasured_bearing(items, outlines, balance, rate_hz, smear_s)
+        outlines = mark_unmeasured_support(items, outlines, balance, rate_hz, smear_s)
     return ContactDecisions(tuple(items), outlines, tuple(plate.cutoff_hz for plate in plates))
 
 
@@ -121,7 +130,7 @@ def reaction_from_decisions(
             smear_s=smear_s,
         )
 
-    reaction = reaction_of(plates, decisions.with_filter_of(plates, rate_hz), smear_s)
+    reaction = reaction_of(plates, decisions.items_filtered_like_plates(plates, rate_hz), smear_s)
     full = [plate.at_full_bandwidth() for plate in plates]
     if full_bandwidth is None and full and all(plate.cutoff_hz for plate in full):
         items = [_filter_like_plate(item, full[item.plate], rate_hz) for item in decisions.items]
@@ -133,7 +142,7 @@ def _filter_like_plate(item: PlateContact, plate: PlateSignals, rate_hz: float) 
     """Return the contact with its share of the load filtered as the wrench of the plate."""
     if item.share is None:
         return item
-    wrench = plate.at_frames(item.share.raw, rate_hz, len(item.share.wrench))
+    wrench = plate.resample_to_frames(item.share.raw, rate_hz, len(item.share.wrench))
     return replace(item, share=replace(item.share, wrench=wrench))
 
 
@@ -162,13 +171,13 @@ def ground_reaction(
     tail = int(np.ceil(max(max_tail_smears * smear_s, min_tail_s) * rate_hz))
     wrench = {side: np.zeros((frames, 6)) for side in SIDES}
     surface = {side: np.zeros(frames) for side in SIDES}
-    spans = filter_supports(plates, contacts, frames, tail)
+    spans = wrench_frame_ranges(plates, contacts, frames, tail)
     for item, (first, stop) in zip(contacts, spans, strict=True):
         side = item.assigned_side
         if side is None:
             continue
         if item.share is not None:
-            first, stop, part = _shared_rows(item, item.share, frames, tail)
+            first, stop, part = _shared_wrench_frames(item, item.share, frames, tail)
         else:
             part = plates[item.plate].wrench[first:stop]
         wrench[side][first:stop] += part
@@ -197,7 +206,7 @@ def ground_reaction(
         wrench[side][~measured[side]] = np.nan
         with np.errstate(divide="ignore", invalid="ignore"):  # the height is undefined without force
             height = surface[side] / wrench[side][:, 4]
-        points[side], moments[side] = pressure_at_height(wrench[side], height, threshold_n)
+        points[side], moments[side] = centre_of_pressure_at_height(wrench[side], height, threshold_n)
     return GroundReaction(
         wrench=wrench,
         measured=measured,
@@ -211,14 +220,14 @@ def ground_reaction(
     )
 
 
-def _shared_rows(item: PlateContact, share: SharedLoad, frames: int, tail: int) -> tuple[int, int, FloatArray]:
+def _shared_wrench_frames(item: PlateContact, share: SharedLoad, frames: int, tail: int) -> tuple[int, int, FloatArray]:
     """Return the frames [first, stop) of the filtered share of a foot, limited by the cuts of the load, and its wrench."""
     first = item.first if item.cut_before else max(item.first - tail, share.first_frame)
     stop = item.stop if item.cut_after else min(item.stop + tail, share.first_frame + len(share.wrench), frames)
     return first, stop, share.wrench[first - share.first_frame : stop - share.first_frame]
 
 
-def filter_supports(
+def wrench_frame_ranges(
     plates: Sequence[PlateSignals], contacts: Sequence[PlateContact], frames: int, tail: int
 ) -> list[tuple[int, int]]:
     """Return for each contact the frames [first, stop) of its wrench, disjoint on each plate.
@@ -279,9 +288,12 @@ def contact_decisions(
     balance = None
     if fit is not None:
         balance = BodyBalance(
-            required_wrench(fit), plates_like_markers(signals), fit.model.mass_kg, mass_known=mass_kg is not None
+            required_wrench(fit),
+            plate_wrenches_at_marker_cutoff(signals),
+            fit.model.mass_kg,
+            mass_known=mass_kg is not None,
         )
-    return make_decisions(
+    return decisions_from_plates(
         _plate_signals(signals),
         soles_W,
         signals.markers.rate_hz,
@@ -305,7 +317,7 @@ def compute_reaction(
     """
     plates = _plate_signals(signals)
     if full_bandwidth is None:
-        full_hz, full = plates_unsmoothed(signals)
+        full_hz, full = full_bandwidth_plate_wrenches(signals)
         plates = [
             replace(plate, full=wrench, full_cutoff_hz=full_hz) for plate, wrench in zip(plates, full, strict=True)
         ]
@@ -380,7 +392,7 @@ def ground_reaction_from_forces(
         reason[side], measured[side] = words.tolist(), np.asarray(covered & ~bare)
         on_floor[side] = np.asarray(loaded | bare)
         height = np.where(np.isfinite(heights[side]), heights[side], np.nan_to_num(outline.height))
-        pressure[side], free[side] = pressure_at_height(wrench, height, threshold_n)
+        pressure[side], free[side] = centre_of_pressure_at_height(wrench, height, threshold_n)
     reaction = GroundReaction(
         wrench={side: np.where(measured[side][:, None], wrench, np.nan) for side, wrench in wrenches.items()},
         measured=measured,
@@ -420,8 +432,8 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
                 about=str(contact.plate),
             )
         )
-    notes += _other_supports(contacts, rate_hz)
-    notes += _noisy_plates(contacts)
+    notes += _unmeasured_support_findings(contacts, rate_hz)
+    notes += _noisy_plate_findings(contacts)
     missed = [max(c.evidence.get("start_missed_s", 0.0), c.evidence.get("end_missed_s", 0.0)) for c in contacts]
     if missed and max(missed) > reported_loss_s:
         numbers = sorted({c.plate for c, lost in zip(contacts, missed, strict=True) if lost > reported_loss_s})
@@ -442,7 +454,7 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
     return tuple(notes)
 
 
-def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnostic]:
+def _unmeasured_support_findings(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnostic]:
     """Return findings about contacts during which an unmeasured support carries a part of the body."""
     # Least missing vertical force as a fraction of body weight, three times that of correct contacts (`balance`).
     support_share = 0.15
@@ -470,7 +482,7 @@ def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnos
     return notes
 
 
-def _noisy_plates(contacts: Sequence[Contact]) -> list[Diagnostic]:
+def _noisy_plate_findings(contacts: Sequence[Contact]) -> list[Diagnostic]:
     """Return findings about plates with a contact threshold that noise raised."""
     notes = []
     plates = {contact.plate: contact.evidence for contact in contacts}

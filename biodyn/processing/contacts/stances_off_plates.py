@@ -9,15 +9,15 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDE_SIGN, SIDES, BoolArray, FloatArray, Side
 from biodyn.geometry.rotations import cross
-from biodyn.processing.contacts.evidence import (
+from biodyn.processing.contacts.contact_evidence import (
     MAX_SOLE_HEIGHT_M,
     MIN_SHARED_S,
     OUTLINE_ERROR_M,
     PlateContact,
-    height_over,
+    height_above_plate,
 )
-from biodyn.processing.contacts.feet import FootOutline
-from biodyn.processing.contacts.loading import PlateSignals
+from biodyn.processing.contacts.foot_motion import FootOutline
+from biodyn.processing.contacts.plate_loads import PlateSignals
 from biodyn.processing.signals.filtering import finite_stretches
 
 # Error of strikes and foot offs from the movement (docs/methods.md, section 6). The load is unknown within this time of them.
@@ -76,14 +76,14 @@ def unmeasured_stances(
 
     strikes_s: times (N,) s of the strikes of the foot from gait events.
     """
-    name, sole, delay_s = SIDE_NAMES[side], soles[side], _delay_s(contacts, soles, rate_hz)
+    name, sole, delay_s = SIDE_NAMES[side], soles[side], _stance_delay_s(contacts, soles, rate_hz)
     stances = [
         UnmeasuredStance(
             strike_frame(first, stop, strikes_s, delay_s, rate_hz),
             stop,
-            f"{name} foot {_place_of_stance(sole, plates, first, stop)}",
+            f"{name} foot {_stance_location(sole, plates, first, stop)}",
         )
-        for first, stop in finite_stretches(_standing_elsewhere(side, plates, contacts, sole, rate_hz))
+        for first, stop in finite_stretches(_unmeasured_standing_frames(side, plates, contacts, sole, rate_hz))
     ]
     for item in contacts:
         if item.contact.decision == "assigned" or side not in item.feet:
@@ -101,12 +101,8 @@ def unmeasured_stances(
     return stances
 
 
-def _standing_elsewhere(
-    side: Side,
-    plates: Sequence[PlateSignals],
-    contacts: Sequence[PlateContact],
-    sole: FootOutline,
-    rate_hz: float,
+def _unmeasured_standing_frames(
+    side: Side, plates: Sequence[PlateSignals], contacts: Sequence[PlateContact], sole: FootOutline, rate_hz: float
 ) -> BoolArray:
     """Return the frames (T,) in which the foot stands although no measured load carries it."""
     # Kinematic stance may extend this far beyond the contact times of a plate.
@@ -121,8 +117,8 @@ def _standing_elsewhere(
     # weight.
     over, on_empty = (np.zeros((frames, sole.low.shape[1]), dtype=bool) for _ in range(2))
     for n in sorted({item.plate for item in contacts if plates[item.plate].outlined}):
-        inside = np.asarray(sole.distance_to(plates[n].corners_W) < OUTLINE_ERROR_M)
-        height_m = np.abs(np.nan_to_num(height_over(plates[n], sole.outline_W), nan=np.inf))
+        inside = np.asarray(sole.distance_to_plate(plates[n].corners_W) < OUTLINE_ERROR_M)
+        height_m = np.abs(np.nan_to_num(height_above_plate(plates[n], sole.outline_W), nan=np.inf))
         level = np.asarray(height_m < MAX_SOLE_HEIGHT_M)
         over, on_empty = over | inside, on_empty | (inside & level[:, None])
     assigned |= (on_empty | ~sole.low).all(axis=1) & sole.low.any(axis=1)
@@ -187,7 +183,7 @@ def loaded_frames(side: Side, contacts: Sequence[PlateContact], frames: int) -> 
     return loaded
 
 
-def _delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline], rate_hz: float) -> float:
+def _stance_delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline], rate_hz: float) -> float:
     """Return the median delay of kinematic stance after the strikes on plates, s; 0 without any."""
     # Larger delays are of another event: a foot that slides onto the plate, or steps onto a second plate.
     largest_delay_s = 0.06
@@ -204,11 +200,11 @@ def _delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline]
     return float(np.median(known)) if known else 0.0
 
 
-def _place_of_stance(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
+def _stance_location(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
     for plate in plates:
-        if plate.outlined and np.mean(sole.distance_to(plate.corners_W)[(first + stop) // 2] < 0.0) > 0.5:
+        if plate.outlined and np.mean(sole.distance_to_plate(plate.corners_W)[(first + stop) // 2] < 0.0) > 0.5:
             middle = (first + stop) // 2
-            above_m = float(height_over(plate, sole.outline_W[middle : middle + 1])[0])
+            above_m = float(height_above_plate(plate, sole.outline_W[middle : middle + 1])[0])
             if abs(above_m) < MAX_SOLE_HEIGHT_M:
                 return f"on plate {plate.number}, {SILENT}"
             return f"on a surface {100 * above_m:.0f} cm above plate {plate.number}, which no plate measures"
@@ -238,7 +234,7 @@ def pre_strike_force(
     reach = int(np.ceil(reach_smears * smear_s * rate_hz))
     ahead_s = np.arange(-reach, 2) / rate_hz
     known = [
-        _in_foot_axes(plates[item.plate].wrench, item, span, soles[item.assigned_side], ahead_s, rate_hz)
+        _wrench_in_foot_axes(plates[item.plate].wrench, item, span, soles[item.assigned_side], ahead_s, rate_hz)
         for item, span in zip(contacts, spans, strict=True)
         if item.assigned_side is not None and not item.cut_before and item.share is None and item.first > 0
     ]
@@ -265,7 +261,7 @@ def pre_strike_force(
     return wrenches, sd
 
 
-def _in_foot_axes(
+def _wrench_in_foot_axes(
     wrench: FloatArray,
     item: PlateContact,
     span: tuple[int, int],

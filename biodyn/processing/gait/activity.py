@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
-from biodyn.processing.contacts.feet import FootOutline, GaitPoints, foot_outline
+from biodyn.processing.contacts.foot_motion import FootOutline, GaitPoints, foot_outline
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 
@@ -40,7 +40,7 @@ def visible_soles(soles_W: Mapping[Side, FloatArray], rate_hz: float) -> dict[Si
     return {side: foot_outline(sole, rate_hz) for side, sole in soles_W.items() if np.isfinite(sole).all((1, 2)).any()}
 
 
-def resting_height(foot: FootOutline) -> FloatArray:
+def surface_height_below_foot(foot: FootOutline) -> FloatArray:
     """Return the height (T,) m of the surface under a foot, interpolated between stances; NaN without a stance.
 
     The median over each stance is used, because a rigid sole is below the surface at toe-off, when the toes bend.
@@ -60,7 +60,7 @@ def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, r
     steps: list[FootStep] = []
     for side, foot in feet.items():
         centre = foot.outline_W.mean(axis=1) - np.arange(len(foot.known))[:, None] / rate_hz * floor_velocity_W
-        level = resting_height(foot)
+        level = surface_height_below_foot(foot)
         for first, stop in finite_stretches(foot.known & ~foot.bearing):
             begin, end = max(first - 1, 0), min(stop, len(foot.known) - 1)
             way = centre[end] - centre[begin]
@@ -106,7 +106,9 @@ def find_flights(
     air = moving.all(axis=0) | (moving.any(axis=0) & falls)
     for contact in contacts:
         air[max(round((contact.start_s - edge_s) * rate_hz), 0) : round((contact.end_s + edge_s) * rate_hz) + 1] = False
-    over_surface = np.stack([np.nan_to_num(foot.height - resting_height(foot), nan=np.inf) for foot in feet.values()])
+    over_surface = np.stack(
+        [np.nan_to_num(foot.height - surface_height_below_foot(foot), nan=np.inf) for foot in feet.values()]
+    )
     high = over_surface.min(axis=0) > least_height_m
     intervals_s = []
     for first, stop in finite_stretches(air & np.isfinite(acceleration)):

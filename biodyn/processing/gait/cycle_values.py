@@ -15,13 +15,13 @@ from typing import Literal
 import numpy as np
 
 from biodyn.conventions import AXES, SIDE_SIGN, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
-from biodyn.library.load import load_table
-from biodyn.processing.contacts.loading import FootForces
-from biodyn.processing.dynamics.solve import distal_feet
-from biodyn.processing.gait.cycles import GaitCycle, find_gait_cycles, normalise
+from biodyn.library.toml_files import load_table
+from biodyn.processing.contacts.plate_loads import FootForces
+from biodyn.processing.dynamics.inverse_dynamics import distal_feet
+from biodyn.processing.gait.cycles import GaitCycle, find_gait_cycles, normalise_to_cycle
 from biodyn.processing.gait.spatiotemporal import (
     CycleSignal,
-    WalkedTrial,
+    TrialMechanics,
     cycle_displacement,
     cycle_signals,
     progression_angle,
@@ -30,10 +30,7 @@ from biodyn.processing.signals.attitude import angles_from_heading, walking_head
 from biodyn.recording import GaitEvent, GroundReaction
 from biodyn.variables import CurveFault, curve_faults
 
-_FAULTS = {
-    "range": "beyond its physiological limits",
-    "jump": "jumps within 1 % of the cycle",
-}
+_FAULTS = {"range": "beyond its physiological limits", "jump": "jumps within 1 % of the cycle"}
 
 
 def find_excluded_curves(
@@ -107,7 +104,7 @@ class CycleValues:
         return self.curves[:, self.variables.index(variable)]
 
 
-def compute_cycle_values(walk: WalkedTrial, events: Sequence[GaitEvent], factor: float) -> tuple[CycleValues, ...]:
+def compute_cycle_values(walk: TrialMechanics, events: Sequence[GaitEvent], factor: float) -> tuple[CycleValues, ...]:
     """Return the curves of the cycles of both sides, the right side first, in order of time.
 
     Angles of the root and foot progression are relative to the walking direction of the cycle. factor: multiple of the
@@ -116,7 +113,7 @@ def compute_cycle_values(walk: WalkedTrial, events: Sequence[GaitEvent], factor:
     return tuple(_cycle_values_of_side(walk, find_gait_cycles(events), factor))
 
 
-def _cycle_values_of_side(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor: float) -> Iterator[CycleValues]:
+def _cycle_values_of_side(walk: TrialMechanics, cycles: Sequence[GaitCycle], factor: float) -> Iterator[CycleValues]:
     feet = distal_feet(walk.model, [side for side in walk.reaction.wrench if side in walk.model.sole_body])
     sides = {cycle.side for cycle in cycles}
     signals = {side: tuple(cycle_signals(walk, side)) for side in sides}
@@ -127,11 +124,13 @@ def _cycle_values_of_side(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor
     R_WB = walk.fit.body_pose(walk.model.skeleton.root.name)[0] if cycles else np.empty((0, 3, 3))
     for cycle in cycles:
         side_signals = signals[cycle.side]
-        curves = normalise(stacked[cycle.side], walk.rate_hz, cycle.start_s, cycle.end_s)
+        curves = normalise_to_cycle(stacked[cycle.side], walk.rate_hz, cycle.start_s, cycle.end_s)
         base = [column for column, signal in enumerate(side_signals) if signal.kind == "base"]
         curves[:, base] = np.rad2deg(_base_angles(walk, R_WB, cycle))[:, : len(base)]
         for column in (i for i, signal in enumerate(side_signals) if signal.kind == "heading"):
-            curves[:, column] = normalise(_foot_progression(walk, cycle), walk.rate_hz, cycle.start_s, cycle.end_s)
+            curves[:, column] = normalise_to_cycle(
+                _foot_progression(walk, cycle), walk.rate_hz, cycle.start_s, cycle.end_s
+            )
         ground = [column for column, signal in enumerate(side_signals) if signal.kind == "ground"]
         curves[:, ground] = _ground_force_curves(ground_forces[cycle.side], cycle, curves[:, ground])
         faults, reasons = find_excluded_curves(side_signals, curves, feet, cycle.side, factor)
@@ -139,7 +138,7 @@ def _cycle_values_of_side(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor
         yield CycleValues(cycle, side_signals, curves, faults, reasons)
 
 
-def _base_angles(walk: WalkedTrial, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:
+def _base_angles(walk: TrialMechanics, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:
     """Return the tilt, list and rotation (101, 3) rad of the root R_WB (T, 3, 3) relative to the walking direction of a cycle."""
     rate_hz = walk.rate_hz
     low, high = max(math.floor(cycle.start_s * rate_hz), 0), math.ceil(cycle.end_s * rate_hz) + 1
@@ -147,10 +146,10 @@ def _base_angles(walk: WalkedTrial, R_WB: FloatArray, cycle: GaitCycle) -> Float
         cycle_displacement(cycle, walk.points.pelvis, rate_hz, walk.points.floor_velocity), R_WB[low:high]
     )
     angles = angles_from_heading(R_WB, heading, rate_hz, around=slice(low, high))
-    return normalise(angles, rate_hz, cycle.start_s, cycle.end_s)
+    return normalise_to_cycle(angles, rate_hz, cycle.start_s, cycle.end_s)
 
 
-def _plate_rate_force(walk: WalkedTrial, side: Side) -> tuple[FloatArray, float] | None:
+def _plate_rate_force(walk: TrialMechanics, side: Side) -> tuple[FloatArray, float] | None:
     """Return the ground force (n, 3) on a foot in body weights at the rate of the plates, and this rate (Hz); None without
     plates."""
     forces = walk.plate_rate_forces
@@ -166,11 +165,11 @@ def _ground_force_curves(force: tuple[FloatArray, float] | None, cycle: GaitCycl
     """
     if force is None or not curves.size:
         return curves
-    samples = normalise(*force, cycle.start_s, cycle.end_s)
+    samples = normalise_to_cycle(*force, cycle.start_s, cycle.end_s)
     return np.where(np.isfinite(curves) & np.isfinite(samples), samples, curves)
 
 
-def _foot_progression(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:
+def _foot_progression(walk: TrialMechanics, cycle: GaitCycle) -> FloatArray:
     """Return the angle (T,) deg of the foot relative to the walking direction of one cycle."""
     points = walk.points
     return np.rad2deg(

@@ -67,9 +67,9 @@ def find_gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
                     number=number,
                     start_s=start.time_s,
                     end_s=end.time_s,
-                    off_s=_select_events(inside, side, "foot_off"),
-                    opposite_off_s=_select_events(inside, opposite, "foot_off"),
-                    opposite_strike_s=_select_events(inside, opposite, "foot_strike"),
+                    off_s=_unique_event_time(inside, side, "foot_off"),
+                    opposite_off_s=_unique_event_time(inside, opposite, "foot_off"),
+                    opposite_strike_s=_unique_event_time(inside, opposite, "foot_strike"),
                     confidence=min(start.confidence, end.confidence),
                 )
             )
@@ -77,7 +77,7 @@ def find_gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
     return tuple(cycles)
 
 
-def normalise(
+def normalise_to_cycle(
     signal: FloatArray, rate_hz: float, start_s: float, end_s: float, points: int = CYCLE_POINTS
 ) -> FloatArray:
     """Resample a signal (T,) or (T, k) over start_s..end_s to `points` equidistant rows, (points,) or (points, k).
@@ -99,13 +99,13 @@ def normalise(
             rows = np.flatnonzero((at >= frames[0] - 1e-6) & (at <= frames[-1] + 1e-6))
             if len(rows) and len(frames) > 1:
                 samples = columns[low + first : low + stop][:, members]
-                result[np.ix_(rows, members)] = _interpolate(samples, at[rows] - frames[0])
+                result[np.ix_(rows, members)] = _interpolate_cubic_spline(samples, at[rows] - frames[0])
             elif len(rows):
                 result[np.ix_(rows, members)] = columns[low + first, members]
     return result.reshape((points, *signal.shape[1:]))
 
 
-def _interpolate(samples: FloatArray, at: FloatArray) -> FloatArray:
+def _interpolate_cubic_spline(samples: FloatArray, at: FloatArray) -> FloatArray:
     """Return the values (N, k) at positions (N,) of the not-a-knot cubic spline through samples (T, k) at 0, 1, 2 ...
 
     The result equals `scipy.interpolate.CubicSpline` and takes a third of its time, because equal steps need no divisions.
@@ -132,6 +132,6 @@ def _interpolate(samples: FloatArray, at: FloatArray) -> FloatArray:
     return np.asarray(samples[at_left] + begin * s + (rise - begin - bend) * z + bend * (z * s))
 
 
-def _select_events(events: Sequence[GaitEvent], side: Side, kind: str) -> float:
+def _unique_event_time(events: Sequence[GaitEvent], side: Side, kind: str) -> float:
     times = [event.time_s for event in events if event.side == side and event.kind == kind]
     return times[0] if len(times) == 1 else math.nan

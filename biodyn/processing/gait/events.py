@@ -17,9 +17,9 @@ from scipy.special import stdtr
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side, other_side
 from biodyn.diagnostics import Diagnostic
-from biodyn.library.load import load_table
-from biodyn.processing.contacts.decide import MATCHES_S
-from biodyn.processing.gait.movement_events import KINDS, MIN_STRIDE_S, probability_close, usual_stride_s
+from biodyn.library.toml_files import load_table
+from biodyn.processing.contacts.contact_decision import MATCHES_S
+from biodyn.processing.gait.movement_events import KINDS, MIN_STRIDE_S, probability_near, usual_stride_s
 from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, EventKind, EventSource, GaitEvent
@@ -88,7 +88,7 @@ def _inconsistency_note(
     }
     guess = min(off_s, key=lambda name: off_s[name])
     is_explained = math.isfinite(off_s[guess])
-    factor = _time_stretch(wrong, measured, off_s[guess])
+    factor = _frame_rate_ratio(wrong, measured, off_s[guess])
     if math.isfinite(factor):
         return Diagnostic(
             "frame-rate-doubtful",
@@ -123,7 +123,7 @@ def _median_distance_s(events: Sequence[GaitEvent], measured: Sequence[GaitEvent
     return float(np.median(near_s)) if len(near_s) >= max(fewest, most * len(events)) else math.inf
 
 
-def _time_stretch(stored: Sequence[GaitEvent], measured: Sequence[GaitEvent], rival_s: float) -> float:
+def _frame_rate_ratio(stored: Sequence[GaitEvent], measured: Sequence[GaitEvent], rival_s: float) -> float:
     """Return the ratio of stored to measured times caused by a wrong frame rate; NaN unless it explains nearly all events.
 
     The number of the file's first frame adds an offset to all times. rival_s: median time difference after the alternative
@@ -184,11 +184,11 @@ def gait_events(
         notes = (*notes, _no_events_note(settings.events))
     if not steps:  # without steps, no event is missing between the events of a file
         notes = tuple(note for note in notes if note.code != _MISSING)
-    events, unused = _with_corrections(events, settings, (len(pelvis_W) - 1) / rate_hz)
+    events, unused = _apply_corrections(events, settings, (len(pelvis_W) - 1) / rate_hz)
     return events, (*notes, *unused)
 
 
-def _with_corrections(
+def _apply_corrections(
     events: Sequence[GaitEvent], settings: GaitSettings, last_s: float
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Apply the user's corrections; return the events sorted by time, and a finding about each correction without an event.
@@ -206,7 +206,7 @@ def _with_corrections(
     for entry in settings.override:
         event = nearest_event(entry.side, entry.event, entry.from_s)
         if event is None or (entry.to_s is not None and entry.to_s > last_s):
-            notes.append(_unused_correction("gait.override", entry.side, entry.event, entry.from_s))
+            notes.append(_unused_correction_finding("gait.override", entry.side, entry.event, entry.from_s))
             continue
         corrected.remove(event)
         if entry.to_s is not None:
@@ -223,13 +223,13 @@ def _with_corrections(
             None,
         )
         if end is None:
-            notes.append(_unused_correction("gait.leave_out", omitted.side, "foot_strike", omitted.start_s))
+            notes.append(_unused_correction_finding("gait.leave_out", omitted.side, "foot_strike", omitted.start_s))
         else:
             corrected[corrected.index(end)] = replace(end, cycle_left_out=True)
     return tuple(corrected), tuple(notes)
 
 
-def _unused_correction(entry: str, side: str, kind: str, time_s: float) -> Diagnostic:
+def _unused_correction_finding(entry: str, side: str, kind: str, time_s: float) -> Diagnostic:
     return Diagnostic(
         "data-not-used",
         "warning",
@@ -307,7 +307,9 @@ def strikes_from_movement(
         duration_s, frame_s: duration of the recording, and frame interval.
     """
     strikes = [event for event in kinematic if event.kind == "foot_strike"]
-    shift_s = _bias_s(_delays_s(strikes, plate_events(contacts, duration_s, frame_s)), "kinematic", "foot_strike")
+    shift_s = _event_bias_s(
+        _delays_to_plate_events_s(strikes, plate_events(contacts, duration_s, frame_s)), "kinematic", "foot_strike"
+    )
     sure = [event for event in strikes if event.confidence >= _SURE]
     return {side: np.array([event.time_s - shift_s for event in sure if event.side == side]) for side in SIDES}
 
@@ -332,14 +334,16 @@ def merge_events(
     notes: list[Diagnostic] = []
     of_file = [event for event in rated if event.source == "file"]
     if source in ("auto", "file"):
-        chosen = _first_source([[event for event in rated if event.source == name] for name in ("plate", "kinematic")])
+        chosen = _combine_by_source_priority(
+            [[event for event in rated if event.source == name] for name in ("plate", "kinematic")]
+        )
         measured = [
             event
             for side in SIDES
             for event in _enforce_alternation([e for e in chosen if e.side == side], side, ())[0]
         ]
         stored, wrong = consistent_events(of_file, measured, usual_stride_s(measured), SAME_EVENT_S, source == "file")
-        chosen = stored if source == "file" else _first_source([chosen, stored])
+        chosen = stored if source == "file" else _combine_by_source_priority([chosen, stored])
         notes += wrong
     else:
         chosen = [event for event in rated if event.source == source]
@@ -356,7 +360,7 @@ def merge_events(
     return tuple(merged), tuple(notes)
 
 
-def _first_source(sources: Sequence[Sequence[GaitEvent]]) -> list[GaitEvent]:
+def _combine_by_source_priority(sources: Sequence[Sequence[GaitEvent]]) -> list[GaitEvent]:
     """Combine the events of several sources; an event in several of them is taken from the first."""
     chosen: list[GaitEvent] = []
     for events in sources:
@@ -367,7 +371,7 @@ def _first_source(sources: Sequence[Sequence[GaitEvent]]) -> list[GaitEvent]:
 def _plate_event(time_s: float, side: Side, kind: EventKind, missed_s: float) -> GaitEvent:
     # The event is extrapolated if the stored force was set to zero; its uncertainty is about the size of the shift.
     error_s = math.hypot(load_table("gait/events")["plate"][kind]["error_s"], missed_s)
-    return GaitEvent(time_s, side, kind, "plate", probability_close(error_s))
+    return GaitEvent(time_s, side, kind, "plate", probability_near(error_s))
 
 
 def _rate_confidence(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
@@ -378,9 +382,9 @@ def _rate_confidence(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
     for source in sources:
         for kind in KINDS:
             rated_events = [event for event in candidates if event.source == source and event.kind == kind]
-            late = _delays_s(rated_events, plate)
+            late = _delays_to_plate_events_s(rated_events, plate)
             # Events of the file are not shifted; kinematic events are a proxy.
-            shift = _bias_s(late, source, kind) if source == "kinematic" else 0.0
+            shift = _event_bias_s(late, source, kind) if source == "kinematic" else 0.0
             rated_events = [replace(event, time_s=event.time_s - shift) for event in rated_events]
             if late or source == "file":  # without plate events, kinematic events keep their confidence
                 confidence = _event_confidence(source, kind, [value - shift for value in late])
@@ -389,12 +393,12 @@ def _rate_confidence(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
     return rated
 
 
-def _delays_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[float]:
+def _delays_to_plate_events_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[float]:
     """Return the delays (s) of events relative to the same events of the plates."""
     return [event.time_s - truth.time_s for truth in plate for event in events if event.apart_s(truth) < SAME_EVENT_S]
 
 
-def _bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> float:
+def _event_bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> float:
     """Return the bias (s) from differences to the plate events of a trial; 0 if none exist.
 
     Differences larger than those between people have another cause (e.g. a first step). They affect the confidence, not the
@@ -412,7 +416,7 @@ def _event_confidence(source: EventSource, kind: EventKind, seen_s: Sequence[flo
     table = load_table("gait/events")
     known = table[source][kind]
     if not seen_s:
-        return probability_close(known["error_s"], known.get("bias_s", 0.0))
+        return probability_near(known["error_s"], known.get("bias_s", 0.0))
     weight = float(table["kinematic"]["own_weight"])
     count = weight + len(seen_s)
     variance = (weight * known["repeat_s"] ** 2 + sum(value**2 for value in seen_s)) / count

@@ -25,14 +25,14 @@ import numpy as np
 from scipy.special import stdtr
 
 from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side
-from biodyn.library.load import load_table
-from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.library.toml_files import load_table
+from biodyn.processing.contacts.foot_motion import GaitPoints
 from biodyn.processing.gait.activity import Direction, travel_velocity, visible_soles
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import EventKind, GaitEvent
 
 
-def probability_close(error_s: float, bias_s: float = 0.0) -> float:
+def probability_near(error_s: float, bias_s: float = 0.0) -> float:
     """Return the probability that an event with a bias and an SD (s, Student t with `tail_df`) is within `close_s` of the
     truth."""
     table = load_table("gait/events")
@@ -57,10 +57,10 @@ def distinct_peaks(x: FloatArray, prominence: float, distance: float) -> IntArra
             selected[np.abs(peaks - peaks[index]) < math.ceil(distance)] = False
             selected[index] = True
     peaks = peaks[selected]
-    return peaks[[_prominence(x, int(peak)) >= prominence for peak in peaks]]
+    return peaks[[_peak_prominence(x, int(peak)) >= prominence for peak in peaks]]
 
 
-def _prominence(x: FloatArray, peak: int) -> float:
+def _peak_prominence(x: FloatArray, peak: int) -> float:
     """Return the height of a maximum above the higher of its two neighbouring minima."""
     higher = np.flatnonzero(x > x[peak])
     place = int(np.searchsorted(higher, peak))
@@ -178,17 +178,14 @@ def refine_strikes(
         if event.kind == "foot_strike":
             time_s, sd_s = contact_transition(log_odds[event.side], rate_hz, event.time_s, odds.half_s)
         if math.isfinite(time_s):
-            sure = probability_close(math.hypot(sd_s, odds.spread_s))
+            sure = probability_near(math.hypot(sd_s, odds.spread_s))
             event = replace(event, time_s=time_s, confidence=sure)
         events.append(event)
     return events
 
 
-def events_at_foot_marks(
-    expected: Sequence[GaitEvent],
-    heel_W: Mapping[Side, FloatArray],
-    toe_W: Mapping[Side, FloatArray],
-    rate_hz: float,
+def refine_events_from_kinematics(
+    expected: Sequence[GaitEvent], heel_W: Mapping[Side, FloatArray], toe_W: Mapping[Side, FloatArray], rate_hz: float
 ) -> list[GaitEvent]:
     """Shift the events to the kinematic marks of the feet and set their confidence; events without a mark are unchanged.
 
@@ -200,12 +197,14 @@ def events_at_foot_marks(
         if event.kind == "foot_strike":
             marked_s = _peak_time_near(falls[event.side], event.time_s, rate_hz)
         else:
-            marked_s = _toe_mark_time(event, toe_W[event.side], rate_hz)
+            marked_s = _toe_acceleration_peak_time(event, toe_W[event.side], rate_hz)
         events.append(replace(event, time_s=marked_s) if math.isfinite(marked_s) else event)
     return events
 
 
-def refine_offs(expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray], rate_hz: float) -> list[GaitEvent]:
+def refine_foot_offs(
+    expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray], rate_hz: float
+) -> list[GaitEvent]:
     """Return the events with each foot off at the weighted mean of its expected time and the mark of the toe.
 
     toe_W: positions (T, 3) m by side, filtered at 6 Hz. The confidence decreases with the difference between the two times.
@@ -216,16 +215,16 @@ def refine_offs(expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray],
     events = []
     for event in expected:
         if event.kind == "foot_off":
-            apart_s = _toe_mark_time(event, toe_W[event.side], rate_hz) - event.time_s
+            apart_s = _toe_acceleration_peak_time(event, toe_W[event.side], rate_hz) - event.time_s
             if math.isfinite(apart_s):
                 # the variance between two estimates with these weights
                 error_s = math.sqrt(float(table["error_s"]) ** 2 + share * (1.0 - share) * apart_s**2)
-                event = replace(event, time_s=event.time_s + share * apart_s, confidence=probability_close(error_s))
+                event = replace(event, time_s=event.time_s + share * apart_s, confidence=probability_near(error_s))
         events.append(event)
     return events
 
 
-def _toe_mark_time(event: GaitEvent, toe_W: FloatArray, rate_hz: float) -> float:
+def _toe_acceleration_peak_time(event: GaitEvent, toe_W: FloatArray, rate_hz: float) -> float:
     """Return the time (s) of the largest upward acceleration of the toe near a foot off; NaN without a maximum."""
     late_s = float(load_table("gait/events")["marked"]["foot_off"]["late_s"])
     pulled = _time_derivative(_time_derivative(toe_W[:, 1], rate_hz), rate_hz)
@@ -254,7 +253,7 @@ def _peak_time_near(signal: FloatArray, about_s: float, rate_hz: float) -> float
     return float((first + best + 0.5 * (before[best] - after[best]) / bend) / rate_hz)
 
 
-def leading_points(
+def event_points_for_direction(
     direction: Direction,
     heel_W: Mapping[Side, FloatArray],
     toe_W: Mapping[Side, FloatArray],
@@ -304,7 +303,9 @@ def select_stance_changes(
         before = _frame_window(event.time_s - stand_s, event.time_s + error_s, rate_hz)
         after = _frame_window(event.time_s - error_s, event.time_s + stand_s, rate_hz)
         air, ground = (before, after) if strike else (after, before)
-        if _any_or_unknown(~foot.bearing, foot.known, air) and _any_or_unknown(foot.bearing, foot.known, ground):
+        if _is_condition_met_or_unknown(~foot.bearing, foot.known, air) and _is_condition_met_or_unknown(
+            foot.bearing, foot.known, ground
+        ):
             checked.append(event)
     return checked
 
@@ -313,7 +314,7 @@ def _frame_window(begin_s: float, end_s: float, rate_hz: float) -> tuple[int, in
     return round(begin_s * rate_hz), round(end_s * rate_hz) + 1
 
 
-def _any_or_unknown(wanted: BoolArray, known: BoolArray, window: tuple[int, int]) -> bool:
+def _is_condition_met_or_unknown(wanted: BoolArray, known: BoolArray, window: tuple[int, int]) -> bool:
     """Return True if a frame of the window fulfils the condition, or if the window is not known entirely."""
     first, stop = window
     if first < 0 or stop > len(known) or not known[first:stop].all():
@@ -332,7 +333,7 @@ def movement_events(
     """Return the strikes and offs of both feet, sorted by side, not by time.
 
     Args:
-        points: points for steps (`GaitPoints.of_steps`). Stance is not checked for a foot without a sole.
+        points: points for steps (`GaitPoints.filter_for_steps`). Stance is not checked for a foot without a sole.
         rate_hz: marker rate.
         direction: direction of the steps relative to the pelvis (`activity`); "" = no steps and no events.
         walking: False in running and on stairs.
@@ -340,18 +341,18 @@ def movement_events(
     if not direction:
         return []
     heel_W, toe_W, floor = points.heel, points.toe, points.floor_velocity
-    ahead = leading_points(direction, heel_W, toe_W, points.pelvis, points.forward, floor, rate_hz)
-    events = expected_events(kinematic_events(*ahead, rate_hz))
+    ahead = event_points_for_direction(direction, heel_W, toe_W, points.pelvis, points.forward, floor, rate_hz)
+    events = correct_mean_delays(foot_excursion_events(*ahead, rate_hz))
     if direction == "forwards":
         # the odds were estimated from walking trials
         if walking:
-            events = refine_strikes(refine_offs(events, toe_W, rate_hz), heel_W, toe_W, floor, rate_hz)
+            events = refine_strikes(refine_foot_offs(events, toe_W, rate_hz), heel_W, toe_W, floor, rate_hz)
         else:
-            events = events_at_foot_marks(events, heel_W, toe_W, rate_hz)
+            events = refine_events_from_kinematics(events, heel_W, toe_W, rate_hz)
     return select_stance_changes(events, points.sole, rate_hz)
 
 
-def kinematic_events(
+def foot_excursion_events(
     heel_W: Mapping[Side, FloatArray],
     toe_W: Mapping[Side, FloatArray],
     pelvis_W: FloatArray,
@@ -376,8 +377,8 @@ def kinematic_events(
     return events
 
 
-def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
-    """Shift the extremes of `kinematic_events` to the expected times of the events and set their confidence.
+def correct_mean_delays(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
+    """Shift the extremes of `foot_excursion_events` to the expected times of the events and set their confidence.
 
     The mean delays, as fractions of the stride (`library/gait/events.toml`), are subtracted.
     """
@@ -386,7 +387,7 @@ def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
         replace(
             event,
             time_s=event.time_s - known[event.kind]["late_strides"] * stride_s,
-            confidence=probability_close(known[event.kind]["error_s"], known[event.kind]["bias_s"]),
+            confidence=probability_near(known[event.kind]["error_s"], known[event.kind]["bias_s"]),
         )
         for event in extremes
     ]

@@ -18,11 +18,11 @@ from biodyn.conventions import AXES, SIDE_SIGN, SIDES, STANDARD_GRAVITY_M_S2, Fl
 from biodyn.geometry.rotations import cross
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.skeleton import SkeletonDefinition
-from biodyn.processing.contacts.feet import GaitPoints
-from biodyn.processing.contacts.loading import FootForces
-from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.contacts.foot_motion import GaitPoints
+from biodyn.processing.contacts.plate_loads import FootForces
+from biodyn.processing.dynamics.inverse_dynamics import Dynamics
 from biodyn.processing.gait.cycles import GaitCycle
-from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.recording import GroundReaction
 
 # Part of stance with a flat foot, in which its direction is measured.
@@ -139,7 +139,7 @@ def summarise_parameters(parameters: Sequence[StrideParameters]) -> dict[str, Pa
     return summary
 
 
-def compute_parameters(
+def compute_spatiotemporal_parameters(
     cycles: Sequence[GaitCycle],
     heel_W: Mapping[Side, FloatArray],
     toe_W: Mapping[Side, FloatArray],
@@ -149,8 +149,8 @@ def compute_parameters(
 ) -> tuple[tuple[StrideParameters, ...], dict[Side, dict[str, ParameterSummary]]]:
     """Return the parameters of every cycle, in the order of `cycles`, and their summary for each side.
 
-    On a treadmill `floor_velocity_W` (3,) m/s is the belt velocity (`feet.floor_velocity`), so that lengths and the direction
-    of progression are relative to the belt.
+    On a treadmill `floor_velocity_W` (3,) m/s is the belt velocity (`foot_motion.floor_velocity`), so that lengths and the
+    direction of progression are relative to the belt.
     """
     travelled = np.arange(len(pelvis_W))[:, None] / rate_hz * np.asarray(floor_velocity_W, dtype=np.float64)
     heel_W = {side: points - travelled for side, points in heel_W.items()}
@@ -245,7 +245,7 @@ def _toe_out_angle(
 
 
 @dataclass(frozen=True)
-class WalkedTrial:
+class TrialMechanics:
     """Input of the variables: motion, ground reaction and torques of one trial.
 
     Attributes:
@@ -271,7 +271,7 @@ class CycleSignal:
     """Time series of one variable of the gait cycle, and the quantities on which it depends.
 
     Attributes:
-        variable, unit: name and unit as in the table `gait_cycles`. values: (T,), NaN where not valid.
+        variable, unit: name and unit as in the table `gait_cycles_table`. values: (T,), NaN where not valid.
         kind: "angle" depends on the pose; "base" and "heading" also on the walking direction of the cycle (`values` are
             relative to World X); "load" also on the contacts of the feet distal to the segment; "ground" on the contact of the
             foot.
@@ -286,7 +286,7 @@ class CycleSignal:
     coordinate: int = -1
 
 
-def cycle_signals(walk: WalkedTrial, side: Side) -> Iterator[CycleSignal]:
+def cycle_signals(walk: TrialMechanics, side: Side) -> Iterator[CycleSignal]:
     """Yield the variables of one side and of the midline."""
     model, dynamics, mass = walk.model, walk.dynamics, walk.mass_kg
     root = model.skeleton.root

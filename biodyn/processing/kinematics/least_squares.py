@@ -10,29 +10,29 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.geometry.rotations import cardan_zxy, from_cardan_zxy
+from biodyn.geometry.rotations import cardan_zxy, matrices_from_cardan_zxy
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import (
     LEAST_LEVER_M,
-    poorly_determined,
+    poorly_determined_frames,
     sensitivity_by_frame,
     undetermined_coordinates,
     undetermined_root,
 )
 from biodyn.model.skeleton import BodyDefinition
-from biodyn.processing.kinematics.fit import Fit, fit_from_solution
 from biodyn.processing.kinematics.settings import InverseKinematicsSettings
+from biodyn.processing.kinematics.skeleton_fit import Fit, fit_from_solution
 from biodyn.processing.kinematics.visibility import (
     ROOT_Q,
     ROOT_V,
     VISIBILITY_RAMP_S,
+    add_jump_frames,
     bridge_prior,
-    include_jumps,
-    long_stretches,
+    long_unobserved_stretches,
     root_bridge_prior,
     visibility_weights,
 )
-from biodyn.processing.signals.prepare import TrialSignals
+from biodyn.processing.signals.signal_preparation import TrialSignals
 from biodyn.rigid_body import InverseKinematics, body_poses, inverse_kinematics
 from biodyn.rigid_body.marker_fit import UNDETERMINED
 
@@ -94,7 +94,7 @@ def _frames_with_open_root(
         return nowhere, nowhere
     solved = np.isfinite(q).all(axis=1)
     is_open = undetermined_root(model, q, seen, max(round(_JUDGED_EVERY_S * rate_hz), 1))
-    long = long_stretches((is_open | ~solved)[:, None], round(longest_bridge_s * rate_hz))[:, 0]
+    long = long_unobserved_stretches((is_open | ~solved)[:, None], round(longest_bridge_s * rate_hz))[:, 0]
     return is_open & ~long, is_open & long
 
 
@@ -124,7 +124,7 @@ def _bridge_gaps(
     # This depends on the posture, not on gaps, which fade and are bridged.
     whole = sensitivity_by_frame(model, solution.q, np.ones_like(visible), step)
     unseen = whole < LEAST_LEVER_M if visible.all() else undetermined_coordinates(model, solution.q, visible, step)
-    bad = include_jumps(model, solution.q, poorly_determined(model, whole), rate_hz)
+    bad = add_jump_frames(model, solution.q, poorly_determined_frames(model, whole), rate_hz)
     if not (unseen.any() or bad.any() or root_open.any()):
         return solution, np.zeros((len(ramp), len(model.coordinates)), dtype=bool)
     # A coordinate that the posture makes unobservable (straight elbow) affects no marker; it is bridged and never lost.
@@ -132,7 +132,7 @@ def _bridge_gaps(
     if unseen.any():
         hidden = unseen & ~(whole < LEAST_LEVER_M)
         unsolved = np.asarray(np.isnan(solution.q).any(axis=1))  # unknown, as at the ends of the trial
-        lost = hidden & long_stretches(hidden | unsolved[:, None], round(longest_bridge_s * rate_hz))
+        lost = hidden & long_unobserved_stretches(hidden | unsolved[:, None], round(longest_bridge_s * rate_hz))
     bridges, q_prior = bridge_prior(model, solution.q, unseen, bad, ramp_frames, rate_hz)
     # A bridged coordinate is regularised toward its bridge only, which is the fit itself where markers determine it.
     others = [c for c in model.coordinates if not bridges[c.v_index]]
@@ -233,10 +233,10 @@ def _assumed_attitude(definition: BodyDefinition, stride_r: FloatArray) -> Float
     stride = -stride_r if definition.side == "l" else stride_r
     tilt, list_, turn = motion.attitude_rad
     angles = np.stack([tilt + motion.swing * stride, np.full(len(stride), list_), np.full(len(stride), turn)], axis=1)
-    return from_cardan_zxy(angles)
+    return matrices_from_cardan_zxy(angles)
 
 
 def _rotations_about_vertical(angle: FloatArray) -> FloatArray:
     """Return the rotations (K, 3, 3) about World's Y."""
     zero = np.zeros_like(angle)
-    return from_cardan_zxy(np.stack([zero, zero, angle], axis=1))
+    return matrices_from_cardan_zxy(np.stack([zero, zero, angle], axis=1))

@@ -18,7 +18,7 @@ from biodyn.errors import ModelError
 from biodyn.geometry.points import all_finite
 from biodyn.processing.kinematics.visibility import undetermined_coordinates, undetermined_rotations, visibility_weights
 from biodyn.processing.signals.filtering import finite_rms
-from biodyn.rigid_body.coupling.coupled import FollowedMarkers, fit_coordinates
+from biodyn.rigid_body.coupling.coupled_multibody import FollowedMarkers, fit_coordinates
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNSEEN, InverseKinematics
 from biodyn.rigid_body.osim.model import Coordinate, OpenSimModel
 
@@ -27,7 +27,7 @@ OWN_MARKERS_M = 1e-6
 
 
 @dataclass(frozen=True)
-class Tasks:
+class TrackingTasks:
     """Tracking tasks.
 
     Attributes:
@@ -73,12 +73,12 @@ class ModelFit:
         return float(finite_rms(self.solution.marker_error.reshape(-1)))
 
 
-def fit_model(
+def fit_to_markers(
     model: OpenSimModel,
     labels: Sequence[str],
     p_WM: FloatArray,
     time_s: FloatArray,
-    tasks: Tasks | None = None,
+    tasks: TrackingTasks | None = None,
     report: bool = True,
 ) -> ModelFit:
     """Fit the coordinates of a model to recorded markers.
@@ -87,7 +87,7 @@ def fit_model(
     report: False omits the findings about the fit. Raises ModelError if model, recording and tasks have fewer than three common
     markers, or fewer than three with a weight above 0.
     """
-    tasks = tasks or Tasks()
+    tasks = tasks or TrackingTasks()
     chosen, notes = _match_markers(model, labels, tasks)
     places = {marker.name: marker for marker in model.markers}
     weights = np.array([1.0 if tasks.markers is None else tasks.markers[name] for name in chosen])
@@ -129,20 +129,22 @@ def fit_model(
     lost = undetermined_rotations(coupled, followed, solution.q, free_to_move, pulls, turns, rate_hz)
     known = (solution.status != UNSEEN) & ~lost
     if known.any():
-        q[known] = _all_coordinates(model, names, solution.q[known])
+        q[known] = _insert_given_coordinates(model, names, solution.q[known])
     unclear = tuple(names[k] for k in at)
     notes += [*more, *(_fit_findings(solution, unclear, lost) if report else ())]
     return ModelFit(q, tuple(chosen), weights, solution, tuple(notes), unclear, followed, pulls, recorded)
 
 
-def _all_coordinates(model: OpenSimModel, names: Sequence[str], q: FloatArray) -> FloatArray:
+def _insert_given_coordinates(model: OpenSimModel, names: Sequence[str], q: FloatArray) -> FloatArray:
     everything = np.empty((len(q), len(model.coordinates)))
     at = [k for k, coordinate in enumerate(model.coordinates) if coordinate.name in names]
     everything[:, at] = q
-    return model.with_couplings(everything)
+    return model.apply_couplings(everything)
 
 
-def _match_markers(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple[list[str], list[Diagnostic]]:
+def _match_markers(
+    model: OpenSimModel, labels: Sequence[str], tasks: TrackingTasks
+) -> tuple[list[str], list[Diagnostic]]:
     """Return the markers common to model, recording and tasks, in the order of the model, and findings about unused tasks."""
     on_model = {marker.name: marker for marker in model.markers}
     wanted = set(on_model) if tasks.markers is None else set(tasks.markers)
@@ -189,7 +191,7 @@ def _coordinate_limits(free: Sequence[Coordinate], time_s: FloatArray) -> tuple[
 
 
 def _coordinate_tasks(
-    free: Sequence[Coordinate], given: BoolArray, tasks: Tasks, frames: int
+    free: Sequence[Coordinate], given: BoolArray, tasks: TrackingTasks, frames: int
 ) -> tuple[FloatArray, FloatArray, list[Diagnostic]]:
     """Return weights (n,) and targets (1 or T, n) of the coordinate tasks, and findings about unused ones."""
     long = any(isinstance(target, np.ndarray) for _, target in tasks.coordinates.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from biodyn.library.section import Field, Section
+from biodyn.library.settings_section import Field, Section
 
 
 class InverseKinematicsSettings(Section):

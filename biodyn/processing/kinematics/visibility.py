@@ -14,11 +14,11 @@ from biodyn.geometry.rotations import continuous_quaternions
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.observability import LEAST_LEVER_M, evaluate_in_blocks
-from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import NEIGHBOURS
 from biodyn.recording import Markers
-from biodyn.rigid_body.coupling.coupled import CoupledMultibody, FollowedMarkers
+from biodyn.rigid_body.coupling.coupled_multibody import CoupledMultibody, FollowedMarkers
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, UNDETERMINED, InverseKinematics
 
 #: Weight of a bridge: that of a marker of weight 1 at a lever arm of 10 cm, small compared to well placed markers.
@@ -58,7 +58,7 @@ def _frames_since_gap(seen: BoolArray, gone: FloatArray) -> FloatArray:
     return np.where(last < 0, np.inf, at[:, None] - last + gone[last])
 
 
-def include_jumps(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz: float) -> BoolArray:
+def add_jump_frames(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz: float) -> BoolArray:
     """Add to the poorly determined frames `bad` (T, C) those in which the coordinate jumps, and the frames between two jumps.
 
     After a jump a coordinate may appear well determined: with a hip rotated by 40 degrees the knee bends in another plane, and
@@ -155,7 +155,7 @@ def _fade_edges(bad: BoolArray, frames: int) -> FloatArray:
     return np.asarray(0.5 + 0.5 * np.cos(np.pi * phase))
 
 
-def long_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:
+def long_unobserved_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:
     """Return the stretches of `unseen` (T, C) that are longer than `longest_frames` or at an end of the trial."""
     lost = np.zeros_like(unseen)
     for column in np.flatnonzero(unseen.any(axis=0)):
@@ -170,11 +170,7 @@ _JUDGED_EVERY_S: Final = 0.04
 
 
 def undetermined_coordinates(
-    coupled: CoupledMultibody,
-    markers: FollowedMarkers,
-    solution: InverseKinematics,
-    free: BoolArray,
-    pulls: FloatArray,
+    coupled: CoupledMultibody, markers: FollowedMarkers, solution: InverseKinematics, free: BoolArray, pulls: FloatArray
 ) -> tuple[int, ...]:
     """Return the indices of the coordinates that are undetermined in some UNDETERMINED frame of the fit, at least one.
 
@@ -188,7 +184,7 @@ def undetermined_coordinates(
     for t, J in zip(looked_at, markers.jacobians(coupled, solution.q[looked_at])[..., free], strict=True):
         H = np.einsum("m,mik,mil->kl", markers.weights[t], J, J)
         H += np.diag(pulls[free]) * markers.weights[t].sum()
-        indices |= set(np.flatnonzero(free)[_least_determined(H)].tolist())
+        indices |= set(np.flatnonzero(free)[_least_determined_coordinates(H)].tolist())
     return tuple(sorted(indices))
 
 
@@ -213,7 +209,7 @@ def undetermined_rotations(
         return np.zeros(len(q), dtype=np.bool_)
     weights = np.minimum(markers.weights.max(axis=0), 1.0)
 
-    def judge(q: FloatArray, visible: BoolArray) -> FloatArray:
+    def rotation_lever_arms(q: FloatArray, visible: BoolArray) -> FloatArray:
         J = markers.jacobians(coupled, q)[..., free]
         levers = []
         for shown in (visible, np.ones_like(visible)):
@@ -223,11 +219,11 @@ def undetermined_rotations(
             levers.append(1.0 / np.sqrt(worst))
         return np.stack(levers, axis=1)
 
-    lever = evaluate_in_blocks(judge, q, visible, max(round(_JUDGED_EVERY_S * rate_hz), 1))
+    lever = evaluate_in_blocks(rotation_lever_arms, q, visible, max(round(_JUDGED_EVERY_S * rate_hz), 1))
     return np.asarray((lever[:, 0] < LEAST_LEVER_M) & ~(lever[:, 1] < LEAST_LEVER_M))
 
 
-def _least_determined(H: FloatArray) -> BoolArray:
+def _least_determined_coordinates(H: FloatArray) -> BoolArray:
     """Return the coordinates (n,) whose curvature (matrix H) vanishes if the others adapt, or else the one with the least
     curvature.
 

@@ -11,7 +11,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
-from biodyn.geometry.rotations import continuous_quaternions, cross, rotate
+from biodyn.geometry.rotations import continuous_quaternions, cross, rotate_by_quaternions
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording.motion import Motion
 
@@ -56,10 +56,10 @@ class ConfigurationSpline:
                 vdot[:, column : column + 3] = 2.0 * _product_vector(conjugate, qddot[:, part])
                 if kind == "free":
                     velocity, acceleration = slice(first, first + 3), slice(column + 3, column + 6)
-                    v_B = rotate(conjugate, qdot[:, velocity])
+                    v_B = rotate_by_quaternions(conjugate, qdot[:, velocity])
                     v[:, acceleration] = v_B
                     # Derivative of the components R^T pdot: the spatial acceleration (RBDA 2.11), not R^T pddot.
-                    vdot[:, acceleration] = rotate(conjugate, qddot[:, velocity]) - cross(omega_B, v_B)
+                    vdot[:, acceleration] = rotate_by_quaternions(conjugate, qddot[:, velocity]) - cross(omega_B, v_B)
             column += _WIDTHS[kind][1]
         return q, v, vdot
 
@@ -96,7 +96,7 @@ def motion_from_configuration(
     """
     time_s = np.asarray(time_s, dtype=np.float64)
     q = np.array(q, dtype=np.float64)
-    width, speeds = _check_layout(q_kinds)
+    width, speeds = _layout_sizes(q_kinds)
     if q.ndim != 2 or q.shape[1] != width or time_s.shape != q.shape[:1]:
         raise BiodynError(
             f"Expected q of {width} coordinates at {time_s.size} times, found an array of shape {q.shape}."
@@ -114,7 +114,7 @@ def motion_from_configuration(
     return Motion(time_s=time_s, q=q, v=v, vdot=vdot)
 
 
-def _check_layout(kinds: Sequence[tuple[CoordinateKind, int]]) -> tuple[int, int]:
+def _layout_sizes(kinds: Sequence[tuple[CoordinateKind, int]]) -> tuple[int, int]:
     """Return (nq, nv) of a layout; BiodynError if it has a gap or overlaps."""
     width = speeds = 0
     for kind, first in kinds:
@@ -157,7 +157,7 @@ def spline_derivatives(
     """
     when = time_s if at_s is None else at_s
     if cutoff_hz > 0.0:
-        time_s, values = _lowpass(*_pad_ends(time_s, values), cutoff_hz)
+        time_s, values = _apply_lowpass(*_pad_ends(time_s, values), cutoff_hz)
     spline = _natural_spline(time_s, values)
     return spline(when), spline(when, nu=1), spline(when, nu=2)
 
@@ -186,7 +186,7 @@ def _pad_ends(time_s: FloatArray, values: FloatArray) -> tuple[FloatArray, Float
     )
 
 
-def _lowpass(time_s: FloatArray, values: FloatArray, cutoff_hz: float) -> tuple[FloatArray, FloatArray]:
+def _apply_lowpass(time_s: FloatArray, values: FloatArray, cutoff_hz: float) -> tuple[FloatArray, FloatArray]:
     order = 3
     from scipy.signal import butter, lfilter, lfilter_zi  # imported here, because the import takes 0.4 s
 

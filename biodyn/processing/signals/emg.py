@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, Side
-from biodyn.library.load import load_table
+from biodyn.library.toml_files import load_table
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches
 from biodyn.recording import AnalogSignals
 
@@ -55,7 +55,7 @@ def muscle_activity(signals: AnalogSignals) -> tuple[MuscleActivity, ...]:
     omitted.
     """
     volts = [i for i, unit in enumerate(signals.units) if unit.strip().lower() in _VOLTS]
-    read = {i: parts for i in volts if (parts := side_and_name(signals.labels[i])) is not None}
+    read = {i: parts for i in volts if (parts := parse_channel_label(signals.labels[i])) is not None}
     sure = {i for i, (_, name, says) in read.items() if says or (len(name) > 2 and name in muscle_names())}
     if not sure or signals.rate_hz < 4.0 * _ACTIVITY_HZ:
         return ()
@@ -64,7 +64,7 @@ def muscle_activity(signals: AnalogSignals) -> tuple[MuscleActivity, ...]:
         values = signals.values[:, i]
         if (i in sure or name.isalpha()) and np.isfinite(values).all() and np.ptp(values) > 0.0:
             millivolts = _VOLTS[signals.units[i].strip().lower()] * values
-            burst = band_passed(millivolts, signals.rate_hz)
+            burst = filter_emg_band(millivolts, signals.rate_hz)
             muscle = muscle_names().get(name, name)
             envelope = linear_envelope(burst, signals.rate_hz)
             result.append(
@@ -82,7 +82,7 @@ def muscle_names() -> dict[str, str]:
     return {spelling: muscle for muscle, spellings in table.items() for spelling in spellings}
 
 
-def side_and_name(label: str) -> tuple[Side, str, bool] | None:
+def parse_channel_label(label: str) -> tuple[Side, str, bool] | None:
     """Return side, name in capitals, and whether the label contains "EMG"; None for a label without a side.
 
     The side is a word (right, left) or a letter at the beginning or end of the label: RVAS, TA_L, "EMG left soleus".
@@ -103,7 +103,7 @@ def side_and_name(label: str) -> tuple[Side, str, bool] | None:
     return None
 
 
-def band_passed(values: FloatArray, rate_hz: float) -> FloatArray:
+def filter_emg_band(values: FloatArray, rate_hz: float) -> FloatArray:
     """Return the channel (Ta,) without offset and movement artefacts: zero-lag Butterworth filter of order 4 with band
     `BAND_HZ`."""
     from scipy.signal import butter, sosfiltfilt  # imported here, because the import takes 0.4 s

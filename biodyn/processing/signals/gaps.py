@@ -96,11 +96,7 @@ class GapFilling:
 
 
 def fill_gaps(
-    p_WM: FloatArray,
-    rate_hz: float,
-    groups: Sequence[tuple[int, ...]],
-    spline_gap_s: float,
-    rigid_gap_s: float,
+    p_WM: FloatArray, rate_hz: float, groups: Sequence[tuple[int, ...]], spline_gap_s: float, rigid_gap_s: float
 ) -> GapFilling:
     """Fill short gaps by a spline and medium gaps from the other markers of the segment; long gaps stay open.
 
@@ -123,7 +119,7 @@ def fill_gaps(
     record: list[Gap] = []
     for gap in open_gaps:
         if gap.method == "left" and gap.last - gap.first + 1 <= round(rigid_gap_s * rate_hz):
-            path = _rigid_path(base, gap, mates.get(gap.marker, []))
+            path = _path_from_segment_pose(base, gap, mates.get(gap.marker, []))
             if path is not None:
                 splined[gap.first : gap.last + 1, gap.marker] = path
                 gap = Gap(gap.marker, gap.first, gap.last, "rigid")
@@ -151,7 +147,7 @@ def _fill_by_splines(positions: FloatArray, seen: BoolArray, limit: int) -> tupl
     return filled, gaps
 
 
-def _rigid_path(positions: FloatArray, gap: Gap, mates: Sequence[int]) -> FloatArray | None:
+def _path_from_segment_pose(positions: FloatArray, gap: Gap, mates: Sequence[int]) -> FloatArray | None:
     """Return the path (n, 3) m of a marker through a gap from the pose of its segment; None where the pose is unknown."""
     min_spread_m = 0.01
     frames = len(positions)

@@ -46,7 +46,7 @@ def remove_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]
     if len(channels) < _WINDOW:
         return plate, ()
     hit = np.zeros(channels.shape, dtype=np.bool_)
-    for column in _may_have_spikes(channels):
+    for column in _columns_with_possible_spikes(channels):
         hit[:, column] = _find_spikes(channels[:, column])
     fast_hz = 900.0  # five samples are 5 ms
     if plate.rate_hz >= fast_hz:
@@ -77,7 +77,7 @@ def remove_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]
     return replace(plate, channels=corrected), (note,)
 
 
-def _may_have_spikes(channels: FloatArray) -> list[int]:
+def _columns_with_possible_spikes(channels: FloatArray) -> list[int]:
     """Return the columns with steps large enough for a spike; the others need no search.
 
     A spike differs by s times the range R of all other samples, with s at least `_SPIKE_SHARE`, and rises within two steps, of
@@ -128,7 +128,7 @@ def _find_short_jumps(channel: FloatArray) -> BoolArray:
     return hit
 
 
-def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Diagnostic, ...]:
+def channel_findings(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Diagnostic, ...]:
     """Return findings about channels that are constant while the plate is loaded, and about saturated ones (`cut`).
 
     largest_n: largest component of the force, N. If the vertical channel is constant, the horizontal channels show the load.
@@ -314,10 +314,12 @@ def find_offset(
     nothing = np.zeros(plate.channels.shape)
     unloaded = np.zeros(len(up), dtype=bool)
     if clear is not None:
-        unloaded = _unloaded_by_feet(up, plate.rate_hz, _to_samples(clear, len(up), plate.rate_hz / marker_rate_hz))
+        unloaded = _unloaded_samples_by_feet(
+            up, plate.rate_hz, _resample_frame_mask(clear, len(up), plate.rate_hz / marker_rate_hz)
+        )
     zero_source: ZeroSource = "feet"
     if not unloaded.any():
-        unloaded, zero_source, notes = _unloaded_by_force(plate, up, marker_rate_hz)
+        unloaded, zero_source, notes = _unloaded_samples_by_force(plate, up, marker_rate_hz)
     finite = np.isfinite(plate.channels)
     # exclude missing samples from the mean of a channel
     unloaded = unloaded & finite[:, finite.any(axis=0)].all(axis=1)
@@ -325,10 +327,10 @@ def find_offset(
         return nothing, PlateZero("unknown"), notes
     time = np.arange(len(up)) / max(len(up) - 1, 1) - 0.5  # time from -1/2 to 1/2 over the recording
     drifts = zero_source == "feet" and _has_drift(up, unloaded, time, plate.rate_hz)
-    offset = _unloaded_line(plate.channels, unloaded, time, drifts)
+    offset = _fit_unloaded_line(plate.channels, unloaded, time, drifts)
     if plate.type == 1:
         offset[:, 3:5] = 0.0  # centre-of-pressure channels have no offset
-    line = _unloaded_line(up[:, None], unloaded, time, drifts)[:, 0]
+    line = _fit_unloaded_line(up[:, None], unloaded, time, drifts)[:, 0]
     zero = PlateZero(
         zero_source,
         offset_n=float(np.mean(line)),
@@ -339,7 +341,7 @@ def find_offset(
     return offset, zero, notes
 
 
-def offset_notes(number: int, zero: PlateZero, feet_known: bool, largest_n: float) -> tuple[Diagnostic, ...]:
+def channel_offset_findings(number: int, zero: PlateZero, feet_known: bool, largest_n: float) -> tuple[Diagnostic, ...]:
     """Return findings about a removed offset, or an unknown one of a loaded plate (up to `largest_n`, N)."""
     reported_n = 2.0
     if zero.source == "unknown":
@@ -367,7 +369,7 @@ def offset_notes(number: int, zero: PlateZero, feet_known: bool, largest_n: floa
     )
 
 
-def _to_samples(frames: BoolArray, count: int, ratio: float) -> BoolArray:
+def _resample_frame_mask(frames: BoolArray, count: int, ratio: float) -> BoolArray:
     """Resample a mask of marker frames to the analog samples; a sample is True if both neighbouring frames are."""
     if not len(frames):
         return np.zeros(count, dtype=bool)
@@ -377,7 +379,7 @@ def _to_samples(frames: BoolArray, count: int, ratio: float) -> BoolArray:
     return np.asarray(frames[before] & frames[after])
 
 
-def _unloaded_by_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolArray:
+def _unloaded_samples_by_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolArray:
     """Return the samples of blocks without a foot above the plate whose level is constant or on a straight line."""
     shortest_beside_s = 0.1  # sufficient if the feet are known to be elsewhere
     # 80 % of the block means of an unloaded plate are within this distance of a straight line.
@@ -388,7 +390,7 @@ def _unloaded_by_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolA
     if len(rows) * _BLOCK_S < shortest_beside_s:
         return none
     level = means[rows]
-    deviation = level - _robust_line(rows.astype(np.float64), level, len(means))
+    deviation = level - _fit_robust_line(rows.astype(np.float64), level, len(means))
     low, high = np.percentile(deviation, [10.0, 90.0])
     if high - low > level_spread_n:
         return none  # loaded by a hand, a stick or a person without markers
@@ -398,7 +400,7 @@ def _unloaded_by_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolA
     return _block_samples(rows[np.abs(deviation - np.median(deviation)) <= tolerance], size, len(up))
 
 
-def _robust_line(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
+def _fit_robust_line(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
     """Return the line through the medians of the first and last third if they are far apart in time, else the median of all."""
     if len(x) < 6 or x[-1] - x[0] < _CLEAR_SPAN * count:
         return np.full(len(y), np.median(y))
@@ -409,7 +411,7 @@ def _robust_line(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
     return line
 
 
-def _unloaded_line(values: FloatArray, unloaded: BoolArray, time: FloatArray, drifts: bool) -> FloatArray:
+def _fit_unloaded_line(values: FloatArray, unloaded: BoolArray, time: FloatArray, drifts: bool) -> FloatArray:
     """Return the mean of the unloaded samples of values (T, C), or the straight line through them, as (T, C)."""
     mean = values[unloaded].mean(axis=0)
     if not drifts:
@@ -438,11 +440,11 @@ def _has_drift(up: FloatArray, unloaded: BoolArray, time: FloatArray, rate_hz: f
     return bool(clear and abs(slope) > max(least_drift_n, drift_errors * error))
 
 
-def _unloaded_by_force(
+def _unloaded_samples_by_force(
     plate: ForcePlate, up: FloatArray, marker_rate_hz: float
 ) -> tuple[BoolArray, ZeroSource, tuple[Diagnostic, ...]]:
     """Return the unloaded samples, their source, and a finding if the frames stated in the file are loaded."""
-    unloaded = _lowest_level(up, plate.rate_hz)
+    unloaded = _samples_at_lowest_level(up, plate.rate_hz)
     named = _samples_named_in_file(plate, up, marker_rate_hz)
     if not named.any():
         return unloaded, "force", ()
@@ -468,7 +470,7 @@ def _unloaded_by_force(
     return unloaded, "force", (note,)
 
 
-def _lowest_level(up: FloatArray, rate_hz: float) -> BoolArray:
+def _samples_at_lowest_level(up: FloatArray, rate_hz: float) -> BoolArray:
     """Return the samples in which the plate is unloaded according to the force alone; all False if none exist.
 
     These are blocks with almost no variation at the level nearest to zero force, if their total duration is sufficient.

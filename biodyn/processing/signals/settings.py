@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from biodyn.errors import printable
-from biodyn.library.load import suggest_name
-from biodyn.library.section import Field, Section, field_validator
+from biodyn.library.settings_section import Field, Section, field_validator
+from biodyn.library.toml_files import suggest_name
 from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.processing.signals.smoothing.spline import LOWEST_AUTOMATIC_HZ
 

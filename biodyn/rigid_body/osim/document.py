@@ -26,11 +26,11 @@ _DOTTED: Final = re.compile(rb"(</?)([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)")
 _STRAY: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
-class _TooMuch(Exception):
+class _SizeLimitExceeded(Exception):
     """Raised if the file is deeper or longer than any real model."""
 
 
-class _Bounded(ET.TreeBuilder):
+class _BoundedTreeBuilder(ET.TreeBuilder):
     """Tree builder that limits the depth and the number of elements."""
 
     def __init__(self) -> None:
@@ -42,9 +42,9 @@ class _Bounded(ET.TreeBuilder):
         self._level += 1
         self._count += 1
         if self._level > MOST_LEVELS:
-            raise _TooMuch(f"its elements are nested more than {MOST_LEVELS} deep")
+            raise _SizeLimitExceeded(f"its elements are nested more than {MOST_LEVELS} deep")
         if self._count > MOST_ELEMENTS:
-            raise _TooMuch(f"it has more than {MOST_ELEMENTS} elements")
+            raise _SizeLimitExceeded(f"it has more than {MOST_ELEMENTS} elements")
         return super().start(tag, attrs)
 
     def end(self, tag: Any, /) -> Any:
@@ -102,12 +102,12 @@ def _clean_xml(content: bytes) -> bytes:
 
 
 def _parse_xml(content: bytes, name: str) -> ET.Element:
-    parser = XMLParser(target=_Bounded(), forbid_dtd=True)
+    parser = XMLParser(target=_BoundedTreeBuilder(), forbid_dtd=True)
     try:
         parser.feed(content)
         root: ET.Element = parser.close()
-    except (_TooMuch, DefusedXmlException) as error:
-        what = str(error) if isinstance(error, _TooMuch) else "it declares entities or a document type"
+    except (_SizeLimitExceeded, DefusedXmlException) as error:
+        what = str(error) if isinstance(error, _SizeLimitExceeded) else "it declares entities or a document type"
         raise ModelError(f"'{name}' is not read, because {what}, unlike any OpenSim model.") from error
     except (ET.ParseError, ValueError, LookupError) as error:
         raise ModelError(
@@ -129,12 +129,12 @@ _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _SHOWN = 60
 
 
-def name_of(element: ET.Element) -> str:
+def element_name(element: ET.Element) -> str:
     """Return the name attribute of the element; older versions leave it empty."""
     return element.get("name", "").strip()
 
 
-def text_of(parent: ET.Element, *tags: str, otherwise: str = "") -> str:
+def element_text(parent: ET.Element, *tags: str, otherwise: str = "") -> str:
     """Return the text of the first of the tags that the element contains."""
     for tag in tags:
         child = parent.find(tag)
@@ -157,11 +157,15 @@ def read_numbers(
     try:
         values = np.array([float(word) for word in text.replace(",", " ").split()])
     except ValueError as error:
-        raise ModelError(f"<{tag}> of {_describe(parent)} contains '{excerpt(text)}' instead of numbers.") from error
+        raise ModelError(
+            f"<{tag}> of {_describe_element(parent)} contains '{excerpt(text)}' instead of numbers."
+        ) from error
     if count is not None and values.shape != (count,):
-        raise ModelError(f"<{tag}> of {_describe(parent)} must have {count} numbers, found '{excerpt(text)}'.")
+        raise ModelError(f"<{tag}> of {_describe_element(parent)} must have {count} numbers, found '{excerpt(text)}'.")
     if not np.isfinite(values).all():
-        raise ModelError(f"<{tag}> of {_describe(parent)} contains a number that is not finite: '{excerpt(text)}'.")
+        raise ModelError(
+            f"<{tag}> of {_describe_element(parent)} contains a number that is not finite: '{excerpt(text)}'."
+        )
     return values
 
 
@@ -172,9 +176,9 @@ def read_number(parent: ET.Element, tag: str, otherwise: float) -> float:
 
 def read_flag(parent: ET.Element, tag: str, otherwise: bool = False) -> bool:
     """Return whether the text of the tag is true; raise ModelError if it is neither true nor false."""
-    text = text_of(parent, tag).lower()
+    text = element_text(parent, tag).lower()
     if text and text not in _TRUTH:
-        raise ModelError(f"<{tag}> of {_describe(parent)} must be true or false, found '{excerpt(text)}'.")
+        raise ModelError(f"<{tag}> of {_describe_element(parent)} must be true or false, found '{excerpt(text)}'.")
     return _TRUTH[text] if text else otherwise
 
 
@@ -183,7 +187,7 @@ def excerpt(text: str) -> str:
     return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())[:_SHOWN]
 
 
-def members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
+def set_members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
     """Iterate over the objects of the first of the given sets that exists, e.g. <BodySet><objects>, in all versions of the
     format."""
     for tag in sets:
@@ -195,6 +199,6 @@ def members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
         return
 
 
-def _describe(element: ET.Element) -> str:
-    name = name_of(element)
+def _describe_element(element: ET.Element) -> str:
+    name = element_name(element)
     return f"{element.tag} '{name}'" if name else f"<{element.tag}>"

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
-from biodyn.rigid_body.coupling.functions import (
+from biodyn.rigid_body.coupling.coordinate_functions import (
     Function,
     Linear,
     Polynomial,
@@ -21,7 +21,7 @@ from biodyn.rigid_body.coupling.functions import (
     scale_function,
 )
 from biodyn.rigid_body.multibody import Vector3, unit_axis
-from biodyn.rigid_body.osim.document import members, name_of, read_number, read_numbers, text_of
+from biodyn.rigid_body.osim.document import element_name, element_text, read_number, read_numbers, set_members
 
 
 def _linear_function(element: ET.Element) -> Function:
@@ -75,7 +75,7 @@ _ZERO: Final = np.zeros(3)
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class BodyFrame:
     """A frame on a body: x_B = R x + p. body: None = ground."""
 
     body: str | None
@@ -89,17 +89,19 @@ class JointElement:
 
     element: ET.Element
     name: str
-    parent: Frame
-    child: Frame
+    parent: BodyFrame
+    child: BodyFrame
 
     @property
     def coordinate_elements(self) -> list[ET.Element]:
         """Coordinate elements of the joint, in file order."""
-        return [entry for entry in members(self.element, "coordinates", "CoordinateSet") if entry.tag == "Coordinate"]
+        return [
+            entry for entry in set_members(self.element, "coordinates", "CoordinateSet") if entry.tag == "Coordinate"
+        ]
 
 
 @dataclass(frozen=True, eq=False)
-class Mass:
+class MassProperties:
     """Mass (kg), centre (3,) m and inertia (3, 3) about the centre in body axes, kg m^2."""
 
     mass_kg: float
@@ -107,16 +109,16 @@ class Mass:
     inertia: FloatArray
 
 
-def read_masses(model: ET.Element) -> dict[str, Mass]:
+def read_masses(model: ET.Element) -> dict[str, MassProperties]:
     """Return the mass properties of every body except ground, in file order; raise ModelError for duplicate names."""
-    found: dict[str, Mass] = {}
-    for body in members(model, "BodySet"):
-        name = name_of(body)
+    found: dict[str, MassProperties] = {}
+    for body in set_members(model, "BodySet"):
+        name = element_name(body)
         if body.tag not in ("Body", "SimbodyBody", "SimmBody") or name.lower() == GROUND:
             continue
         if name in found:
             raise ModelError(f"Two bodies are named '{name}'.")
-        found[name] = Mass(
+        found[name] = MassProperties(
             read_number(body, "mass", 0.0), read_numbers(body, "mass_center", 3, _ZERO), read_inertia(body)
         )
     if not found:
@@ -139,12 +141,12 @@ def iterate_joints(model: ET.Element) -> Iterator[JointElement]:
 
     Raises ModelError for a frame that does not exist, or for frames with circular references.
     """
-    bodies = {name_of(body) for body in members(model, "BodySet")}
+    bodies = {element_name(body) for body in set_members(model, "BodySet")}
     shared = _offset_frames(model)
-    if any(True for _ in members(model, "JointSet")):
-        for joint in members(model, "JointSet"):
+    if any(True for _ in set_members(model, "JointSet")):
+        for joint in set_members(model, "JointSet"):
             offsets = {**shared, **_offset_frames(joint)}
-            name = name_of(joint)
+            name = element_name(joint)
             parent, child = (
                 _resolve_frame(_socket_path(joint, which), offsets, bodies, f"joint '{name}'")
                 for which in ("parent_frame", "child_frame")
@@ -159,22 +161,22 @@ def iterate_joints(model: ET.Element) -> Iterator[JointElement]:
             )
         yield JointElement(
             joint,
-            name_of(joint),
-            _frame_on_body(parent_name, joint, "location_in_parent", "orientation_in_parent"),
-            _frame_on_body(child_name, joint, "location", "orientation"),
+            element_name(joint),
+            _read_body_frame(parent_name, joint, "location_in_parent", "orientation_in_parent"),
+            _read_body_frame(child_name, joint, "location", "orientation"),
         )
 
 
 def _joints_of_bodies(model: ET.Element) -> Iterator[tuple[ET.Element, str | None, str]]:
     """Iterate over the joints in the elements of their child bodies: element, parent body (None = ground) and child body."""
-    for body in members(model, "BodySet"):
+    for body in set_members(model, "BodySet"):
         holder = body.find("Joint")
         for joint in () if holder is None else holder:
-            parent = text_of(joint, "parent_body")
-            yield joint, None if parent.lower() == GROUND else parent, name_of(body)
+            parent = element_text(joint, "parent_body")
+            yield joint, None if parent.lower() == GROUND else parent, element_name(body)
 
 
-def coordinates_down_the_tree(model: ET.Element) -> tuple[str, ...]:
+def coordinates_in_tree_order(model: ET.Element) -> tuple[str, ...]:
     """Return the coordinates joint by joint from ground outwards, depth first."""
     carried: dict[str | None, list[JointElement]] = {}
     for joint in iterate_joints(model):
@@ -183,35 +185,35 @@ def coordinates_down_the_tree(model: ET.Element) -> tuple[str, ...]:
     waiting = carried.pop(None, [])[::-1]
     while waiting:
         joint = waiting.pop()
-        names += [name_of(entry) for entry in joint.coordinate_elements]
+        names += [element_name(entry) for entry in joint.coordinate_elements]
         waiting += carried.pop(joint.child.body, [])[::-1] if joint.child.body is not None else []
     return tuple(names)
 
 
-def iterate_markers(model: ET.Element) -> Iterator[tuple[str, Frame]]:
+def iterate_markers(model: ET.Element) -> Iterator[tuple[str, BodyFrame]]:
     """Iterate over the markers: name, and frame with its body and its position `p` on the body."""
-    bodies, offsets = {name_of(body) for body in members(model, "BodySet")}, _offset_frames(model)
-    for element in members(model, "MarkerSet"):
+    bodies, offsets = {element_name(body) for body in set_members(model, "BodySet")}, _offset_frames(model)
+    for element in set_members(model, "MarkerSet"):
         if element.tag == "Marker":
-            path = _socket_path(element, "parent_frame") or text_of(element, "body")
-            frame = _resolve_frame(path, offsets, bodies, f"marker '{name_of(element)}'")
+            path = _socket_path(element, "parent_frame") or element_text(element, "body")
+            frame = _resolve_frame(path, offsets, bodies, f"marker '{element_name(element)}'")
             p = frame.p + frame.R @ read_numbers(element, "location", 3, _ZERO)
-            yield name_of(element), Frame(frame.body, frame.R, p)
+            yield element_name(element), BodyFrame(frame.body, frame.R, p)
 
 
-def iterate_offsets(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | None]]:
+def iterate_attached_elements(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | None]]:
     """Iterate over the elements attached to a body: the element, the tag of its position, and the body (None = ground).
 
     These are markers, offset frames of joints and model (4.x), and joint positions on parent and child (older versions).
     """
-    bodies, shared = {name_of(body) for body in members(model, "BodySet")}, _offset_frames(model)
+    bodies, shared = {element_name(body) for body in set_members(model, "BodySet")}, _offset_frames(model)
     for frame in shared.values():
         yield frame, "translation", _resolve_frame(_socket_path(frame, "parent"), shared, bodies, "a frame").body
-    for element in members(model, "MarkerSet"):
+    for element in set_members(model, "MarkerSet"):
         if element.tag == "Marker":
-            path = _socket_path(element, "parent_frame") or text_of(element, "body")
-            yield element, "location", _resolve_frame(path, shared, bodies, f"marker '{name_of(element)}'").body
-    for joint in members(model, "JointSet"):
+            path = _socket_path(element, "parent_frame") or element_text(element, "body")
+            yield element, "location", _resolve_frame(path, shared, bodies, f"marker '{element_name(element)}'").body
+    for joint in set_members(model, "JointSet"):
         offsets = _offset_frames(joint)
         for frame in offsets.values():
             carrier = _resolve_frame(_socket_path(frame, "parent"), {**shared, **offsets}, bodies, "a joint").body
@@ -221,8 +223,8 @@ def iterate_offsets(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | 
         yield joint, "location", child
 
 
-def _frame_on_body(body: str | None, element: ET.Element, place: str, turn: str) -> Frame:
-    return Frame(
+def _read_body_frame(body: str | None, element: ET.Element, place: str, turn: str) -> BodyFrame:
+    return BodyFrame(
         body, _body_fixed_rotation(read_numbers(element, turn, 3, _ZERO)), read_numbers(element, place, 3, _ZERO)
     )
 
@@ -238,22 +240,22 @@ def _offset_frames(holder: ET.Element) -> dict[str, ET.Element]:
     for tag in ("frames", "components", "ComponentSet"):
         container = holder.find(tag)
         for frame in () if container is None else container.iter("PhysicalOffsetFrame"):
-            found[name_of(frame)] = frame
+            found[element_name(frame)] = frame
     return found
 
 
 def _socket_path(element: ET.Element, which: str) -> str:
     """Return the path in a socket (4.x) or in a connector of the first 4.x files."""
-    path = text_of(element, f"socket_{which}", f"socket_{which}_connectee_name")
+    path = element_text(element, f"socket_{which}", f"socket_{which}_connectee_name")
     if path:
         return path
     for connector in element.iter():
-        if connector.tag.startswith("Connector") and name_of(connector) == which:
-            return text_of(connector, "connectee_name")
+        if connector.tag.startswith("Connector") and element_name(connector) == which:
+            return element_text(connector, "connectee_name")
     return ""
 
 
-def _resolve_frame(path: str, offsets: dict[str, ET.Element], bodies: set[str], where: str) -> Frame:
+def _resolve_frame(path: str, offsets: dict[str, ET.Element], bodies: set[str], where: str) -> BodyFrame:
     """Return the frame that a path such as /bodyset/pelvis or pelvis_offset refers to."""
     R, p = np.eye(3), np.zeros(3)
     seen: list[str] = []
@@ -263,15 +265,15 @@ def _resolve_frame(path: str, offsets: dict[str, ET.Element], bodies: set[str], 
             raise ModelError(f"The frames of {where} have circular references: {' -> '.join([*seen, name])}.")
         seen.append(name)
         frame = offsets[name]
-        outer = _frame_on_body(None, frame, "translation", "orientation")
+        outer = _read_body_frame(None, frame, "translation", "orientation")
         R, p = outer.R @ R, outer.p + outer.R @ p
         path = _socket_path(frame, "parent")
         name = path.strip().rstrip("/").split("/")[-1]
     if name.lower() == GROUND:
-        return Frame(None, R, p)
+        return BodyFrame(None, R, p)
     if name not in bodies:
         raise ModelError(f"The frame '{path or '(none)'}' of {where} is not on a body of the model.")
-    return Frame(name, R, p)
+    return BodyFrame(name, R, p)
 
 
 _X: Final[Vector3] = (1.0, 0.0, 0.0)
@@ -287,14 +289,7 @@ _STEPS: Final[dict[str, tuple[tuple[str, Vector3, int], ...]]] = {
     "GimbalJoint": ((_TURN, _X, 0), (_TURN, _Y, 1), (_TURN, _Z, 2)),
     "BallJoint": ((_TURN, _X, 0), (_TURN, _Y, 1), (_TURN, _Z, 2)),
     "PlanarJoint": ((_SLIDE, _X, 1), (_SLIDE, _Y, 2), (_TURN, _Z, 0)),
-    "FreeJoint": (
-        (_SLIDE, _X, 3),
-        (_SLIDE, _Y, 4),
-        (_SLIDE, _Z, 5),
-        (_TURN, _X, 0),
-        (_TURN, _Y, 1),
-        (_TURN, _Z, 2),
-    ),
+    "FreeJoint": ((_SLIDE, _X, 3), (_SLIDE, _Y, 4), (_SLIDE, _Z, 5), (_TURN, _X, 0), (_TURN, _Y, 1), (_TURN, _Z, 2)),
 }
 #: Kinds of joints whose rotational speeds are the angular velocity in the axes of the parent.
 _ANGULAR_VELOCITY: Final = frozenset({"BallJoint", "FreeJoint"})
@@ -302,7 +297,7 @@ KNOWN: Final = (*_STEPS, "CustomJoint")
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class AxisStep:
     """One axis: its kind (revolute or prismatic), its direction, and the function of coordinates that drives it."""
 
     kind: str
@@ -318,7 +313,7 @@ class Step:
         return None
 
 
-def joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
+def joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[AxisStep]:
     """Return the steps of a joint; `coordinates` are the names of its coordinates in file order.
 
     Raises ModelError for an unsupported kind, a wrong number of coordinates, a coordinate of another joint, or a function with
@@ -328,13 +323,13 @@ def joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
         return _custom_joint_steps(joint, coordinates)
     if joint.tag not in KNOWN:
         raise ModelError(
-            f"Joint '{name_of(joint)}' is a {joint.tag}, which is not supported.",
+            f"Joint '{element_name(joint)}' is a {joint.tag}, which is not supported.",
             f"Supported kinds: {', '.join(KNOWN)}.",
         )
     needed = len(_STEPS[joint.tag])
     if len(coordinates) != needed:
-        raise ModelError(f"{joint.tag} '{name_of(joint)}' needs {needed} coordinates, found {len(coordinates)}.")
-    return [Step(kind, axis, Linear((1.0,)), (coordinates[which],)) for kind, axis, which in _STEPS[joint.tag]]
+        raise ModelError(f"{joint.tag} '{element_name(joint)}' needs {needed} coordinates, found {len(coordinates)}.")
+    return [AxisStep(kind, axis, Linear((1.0,)), (coordinates[which],)) for kind, axis, which in _STEPS[joint.tag]]
 
 
 def angular_velocity_coordinates(joint: ET.Element, coordinates: Sequence[str]) -> tuple[str, ...]:
@@ -346,34 +341,36 @@ def custom_joint_axes(joint: ET.Element) -> tuple[list[ET.Element], list[ET.Elem
     """Return the axes of the rotations and of the translations of a custom joint, in the order of the file."""
     transform = joint.find("SpatialTransform")
     if transform is None:  # version 1.9: a set of any number of axes, each with a tag for its kind
-        axes = list(members(joint, "TransformAxisSet"))
-        turns = [axis for axis in axes if text_of(axis, "is_rotation").lower() == "true"]
+        axes = list(set_members(joint, "TransformAxisSet"))
+        turns = [axis for axis in axes if element_text(axis, "is_rotation").lower() == "true"]
         return turns, [axis for axis in axes if axis not in turns]
     axes = [axis for axis in transform if axis.tag == "TransformAxis"]
     if len(axes) > 6:
-        raise ModelError(f"The spatial transform of joint '{name_of(joint)}' has {len(axes)} axes instead of six.")
-    turns = [axis for axis in axes if name_of(axis).startswith("rotation")]
-    slides = [axis for axis in axes if name_of(axis).startswith("translation")]
+        raise ModelError(f"The spatial transform of joint '{element_name(joint)}' has {len(axes)} axes instead of six.")
+    turns = [axis for axis in axes if element_name(axis).startswith("rotation")]
+    slides = [axis for axis in axes if element_name(axis).startswith("translation")]
     return (turns, slides) if len(turns) + len(slides) == len(axes) else (axes[:3], axes[3:])
 
 
-def _custom_joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
+def _custom_joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[AxisStep]:
     """Return the steps of a spatial transform: translations in the parent frame, then three successive rotations."""
     turns, slides = custom_joint_axes(joint)
-    steps = [_axis_step(_SLIDE, axis, joint) for axis in slides] + [_axis_step(_TURN, axis, joint) for axis in turns]
+    steps = [_read_axis_step(_SLIDE, axis, joint) for axis in slides] + [
+        _read_axis_step(_TURN, axis, joint) for axis in turns
+    ]
     for step in steps:
         foreign = [name for name in step.coordinates if name not in coordinates]
         if foreign:
             raise ModelError(
-                f"Joint '{name_of(joint)}' depends on '{foreign[0]}', which is not one of its coordinates."
+                f"Joint '{element_name(joint)}' depends on '{foreign[0]}', which is not one of its coordinates."
             )
     return steps
 
 
-def _axis_step(kind: str, axis: ET.Element, joint: ET.Element) -> Step:
-    where = f"an axis of joint '{name_of(joint)}'"
+def _read_axis_step(kind: str, axis: ET.Element, joint: ET.Element) -> AxisStep:
+    where = f"an axis of joint '{element_name(joint)}'"
     direction = unit_axis(tuple(read_numbers(axis, "axis", 3)), where)
-    names = tuple(text_of(axis, "coordinates", "coordinate").split())
+    names = tuple(element_text(axis, "coordinates", "coordinate").split())
     inside = axis.find("function")
     described = [
         child for child in (axis if inside is None else inside) if is_function(child) or _has_function_tag(child)
@@ -381,12 +378,12 @@ def _axis_step(kind: str, axis: ET.Element, joint: ET.Element) -> Step:
     # without a function, the coordinate is the value of the axis (version 1.9)
     function = read_function(described[0]) if described else Linear((1.0,) if names else ())
     if isinstance(function, Linear) and not any(function.slopes):
-        return Step(kind, direction, Linear((), function.offset), ())
+        return AxisStep(kind, direction, Linear((), function.offset), ())
     if function.arguments != len(names):
         raise ModelError(
             f"The function of {where} has {function.arguments} arguments, but {len(names)} coordinates are listed."
         )
-    return Step(kind, direction, function, names)
+    return AxisStep(kind, direction, function, names)
 
 
 def _has_function_tag(element: ET.Element) -> bool:

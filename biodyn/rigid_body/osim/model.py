@@ -15,23 +15,23 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
 from biodyn.geometry.rotations import axis_angle
-from biodyn.rigid_body.coupling.coupled import CoupledMultibody
-from biodyn.rigid_body.coupling.functions import CoordinateMap, Function, Linear, Term, scale_function
+from biodyn.rigid_body.coupling.coordinate_functions import CoordinateMap, Function, Linear, Term, scale_function
+from biodyn.rigid_body.coupling.coupled_multibody import CoupledMultibody
 from biodyn.rigid_body.multibody import INERTIA_TOLERANCE, Body, Joint, Multibody
 from biodyn.rigid_body.osim.document import (
-    members,
-    name_of,
+    element_name,
+    element_text,
     read_document,
     read_flag,
     read_number,
     read_numbers,
-    text_of,
+    set_members,
 )
 from biodyn.rigid_body.osim.joints import (
-    Frame,
+    AxisStep,
+    BodyFrame,
     JointElement,
-    Mass,
-    Step,
+    MassProperties,
     angular_velocity_coordinates,
     is_function,
     iterate_joints,
@@ -111,23 +111,23 @@ class OpenSimModel:
     def default_configuration(self) -> FloatArray:
         """Return q (n,) with every coordinate at its default value and the couplings satisfied."""
         q = np.array([[entry.default for entry in self.coordinates]])
-        return self.with_couplings(q)[0]
+        return self.apply_couplings(q)[0]
 
-    def with_couplings(self, q: FloatArray) -> FloatArray:
+    def apply_couplings(self, q: FloatArray) -> FloatArray:
         """Return q (T, n) with the coupled coordinates computed from the others."""
-        names, free = [entry.name for entry in self.coordinates], self._free()
-        return self._tied().at(q[:, [names.index(name) for name in free]]).z if self.couplings else q
+        names, free = [entry.name for entry in self.coordinates], self._free_names()
+        return self._coupling_map().at(q[:, [names.index(name) for name in free]]).z if self.couplings else q
 
     def independent(self) -> tuple[tuple[str, ...], CoupledMultibody]:
         """Return the independent coordinates, and the multibody driven by these coordinates alone."""
-        return self._free(), self.coupled.with_layer(self._tied()) if self.couplings else self.coupled
+        return self._free_names(), self.coupled.with_layer(self._coupling_map()) if self.couplings else self.coupled
 
-    def _free(self) -> tuple[str, ...]:
+    def _free_names(self) -> tuple[str, ...]:
         tied = {coupling.dependent for coupling in self.couplings}
         return tuple(entry.name for entry in self.coordinates if entry.name not in tied)
 
-    def _tied(self) -> CoordinateMap:
-        free = self._free()
+    def _coupling_map(self) -> CoordinateMap:
+        free = self._free_names()
         by_name = {coupling.dependent: coupling for coupling in self.couplings}
         same = tuple((k, free.index(entry.name)) for k, entry in enumerate(self.coordinates) if entry.name in free)
         terms = tuple(
@@ -144,53 +144,53 @@ def from_osim(path: str | Path) -> OpenSimModel:
     Muscles, geometry, contact and controllers are ignored (`notes` counts them). Raises ModelError if the file is not an
     OpenSim file, if joints or functions are not supported, if the bodies are not a tree, or if a mass belongs to no body.
     """
-    return model_of(model_document(path)[0])
+    return build_model(read_model_document(path)[0])
 
 
-def model_document(path: str | Path) -> tuple[ET.Element, str]:
+def read_model_document(path: str | Path) -> tuple[ET.Element, str]:
     """Return the <Model> element of an .osim file and the file's version; ModelError as for `from_osim`."""
     root = read_document(path)
-    return model_element(root, Path(path).name), root.get("Version", "")
+    return find_model_element(root, Path(path).name), root.get("Version", "")
 
 
-def model_element(root: ET.Element, name: str) -> ET.Element:
+def find_model_element(root: ET.Element, name: str) -> ET.Element:
     """Return the <Model> of an OpenSim document called `name` in errors; ModelError if it contains none."""
     model = root.find("Model")
     if model is None:
-        raise ModelError(f"'{name}' is an OpenSim file but contains no <Model>: {_holds(root)}.")
+        raise ModelError(f"'{name}' is an OpenSim file but contains no <Model>: {_describe_children(root)}.")
     return model
 
 
-def model_of(model: ET.Element) -> OpenSimModel:
+def build_model(model: ET.Element) -> OpenSimModel:
     """Return the model of a <Model> element; ModelError as for `from_osim`."""
     elements = list(iterate_joints(model))
     body_masses = read_masses(model)
-    coordinates, steps, turning = _coordinates_and_steps(elements)
-    bodies, sources = _bodies(elements, steps, body_masses)
+    coordinates, steps, turning = _read_coordinates_and_steps(elements)
+    bodies, sources = _build_bodies(elements, steps, body_masses)
     gravity = read_numbers(model, "gravity", 3, _GRAVITY)
     multibody = Multibody(bodies, (float(gravity[0]), float(gravity[1]), float(gravity[2])))
     names = [coordinate.name for coordinate in coordinates]
-    couplings, notes = _couplings(model, names)
+    couplings, notes = _read_couplings(model, names)
     return OpenSimModel(
-        name=name_of(model),
+        name=element_name(model),
         coordinates=coordinates,
-        coupled=CoupledMultibody(multibody, (_layer(multibody, names, sources, turning),)),
-        markers=_markers(model),
+        coupled=CoupledMultibody(multibody, (_build_coordinate_layer(multibody, names, sources, turning),)),
+        markers=_read_markers(model),
         couplings=couplings,
-        notes=(*notes, *_unphysical(body_masses), *_passed_over(model)),
+        notes=(*notes, *_unphysical_inertia_findings(body_masses), *_unused_element_findings(model)),
     )
 
 
-def _holds(root: ET.Element) -> str:
+def _describe_children(root: ET.Element) -> str:
     return ", ".join(f"<{child.tag}>" for child in list(root)[:3]) or "nothing"
 
 
-def _coordinates_and_steps(
+def _read_coordinates_and_steps(
     elements: Sequence[JointElement],
-) -> tuple[tuple[Coordinate, ...], dict[str, list[Step]], tuple[str, ...]]:
+) -> tuple[tuple[Coordinate, ...], dict[str, list[AxisStep]], tuple[str, ...]]:
     """Return the coordinates, the joint steps of each body, and the first coordinate of each angular velocity."""
     coordinates: list[Coordinate] = []
-    steps: dict[str, list[Step]] = {}
+    steps: dict[str, list[AxisStep]] = {}
     turning: list[str] = []
     for joint in elements:
         child = joint.child.body
@@ -200,22 +200,22 @@ def _coordinates_and_steps(
             raise ModelError(f"Body '{child}' is the child of two joints; models with closed chains are not supported.")
         if read_flag(joint.element, "reverse"):
             raise ModelError(f"Joint '{joint.name}' is reversed (<reverse>), which is not supported.")
-        names = [name_of(entry) for entry in joint.coordinate_elements]
+        names = [element_name(entry) for entry in joint.coordinate_elements]
         steps[child] = joint_steps(joint.element, names)
         turning += angular_velocity_coordinates(joint.element, names)[:1]
         moves = {name: step.kind for step in steps[child] for name in step.coordinates if step.kind == "revolute"}
         for entry in joint.coordinate_elements:
-            if name_of(entry) in {known.name for known in coordinates}:
-                raise ModelError(f"Two coordinates are named '{name_of(entry)}'.")
-            coordinates.append(_coordinate(entry, joint, name_of(entry) in moves))
+            if element_name(entry) in {known.name for known in coordinates}:
+                raise ModelError(f"Two coordinates are named '{element_name(entry)}'.")
+            coordinates.append(_read_coordinate(entry, joint, element_name(entry) in moves))
     return tuple(coordinates), steps, tuple(turning)
 
 
-def _coordinate(element: ET.Element, joint: JointElement, turns: bool) -> Coordinate:
-    motion = text_of(element, "motion_type").lower()
+def _read_coordinate(element: ET.Element, joint: JointElement, turns: bool) -> Coordinate:
+    motion = element_text(element, "motion_type").lower()
     lower, upper = read_numbers(element, "range", 2, np.array([-np.pi, np.pi] if turns else [-np.inf, np.inf]))
     return Coordinate(
-        name=name_of(element),
+        name=element_name(element),
         joint=joint.name,
         to_ground=joint.parent.body is None,
         rotational=turns if motion not in ("rotational", "translational") else motion == "rotational",
@@ -225,11 +225,11 @@ def _coordinate(element: ET.Element, joint: JointElement, turns: bool) -> Coordi
         clamped=read_flag(element, "clamped"),
         locked=read_flag(element, "locked"),
         prescribed=read_flag(element, "prescribed"),
-        prescription=_prescription(element),
+        prescription=_read_prescription(element),
     )
 
 
-def _prescription(element: ET.Element) -> Function | None:
+def _read_prescription(element: ET.Element) -> Function | None:
     """Return the function of time of a prescribed coordinate; None if none exists or if its kind is not supported."""
     holder = element.find("prescribed_function")
     if not read_flag(element, "prescribed") or holder is None:
@@ -238,9 +238,9 @@ def _prescription(element: ET.Element) -> Function | None:
     return None if inside is None else read_function(inside)
 
 
-def _bodies(
-    elements: Sequence[JointElement], steps: dict[str, list[Step]], body_masses: dict[str, Mass]
-) -> tuple[tuple[Body, ...], dict[str, Step]]:
+def _build_bodies(
+    elements: Sequence[JointElement], steps: dict[str, list[AxisStep]], body_masses: dict[str, MassProperties]
+) -> tuple[tuple[Body, ...], dict[str, AxisStep]]:
     """Return the bodies with their intermediate axes, and the step that moves each one-axis body."""
     carried = {joint.child.body: joint for joint in elements}
     loose = [name for name in body_masses if name not in carried]
@@ -250,26 +250,28 @@ def _bodies(
             "OpenSim would leave it free; add a FreeJoint to ground.",
         )
     bodies: list[Body] = []
-    sources: dict[str, Step] = {}
+    sources: dict[str, AxisStep] = {}
     for child, joint in carried.items():
         if child not in body_masses:
             raise ModelError(f"The child '{child}' of joint '{joint.name}' is not a body of the model.")
-        holder, frame = joint.parent.body, Frame(None, joint.parent.R, joint.parent.p)
+        holder, frame = joint.parent.body, BodyFrame(None, joint.parent.R, joint.parent.p)
         for k, step in enumerate(steps[str(child)]):
             constant = step.constant
             if constant is not None:
-                frame = _after(frame, step, constant)
+                frame = _frame_after_constant_step(frame, step, constant)
                 continue
             name = f"{child}/{joint.name}/{k}"
             bodies.append(Body(name, holder, Joint(step.kind, step.axis), frame.R, frame.p))
             sources[name] = step
-            holder, frame = name, Frame(None, np.eye(3), np.zeros(3))
+            holder, frame = name, BodyFrame(None, np.eye(3), np.zeros(3))
         back = joint.child.R.T
-        bodies.append(_with_mass(str(child), holder, frame, back, -back @ joint.child.p, body_masses[str(child)]))
-    return _joined(bodies, sources)
+        bodies.append(
+            _make_welded_body(str(child), holder, frame, back, -back @ joint.child.p, body_masses[str(child)])
+        )
+    return _merge_bodies_with_last_axes(bodies, sources)
 
 
-def _after(frame: Frame, step: Step, value: float) -> Frame:
+def _frame_after_constant_step(frame: BodyFrame, step: AxisStep, value: float) -> BodyFrame:
     """Return the frame after a step with a constant value."""
     axis = np.array(step.axis)
     if step.kind == "prismatic":
@@ -277,17 +279,21 @@ def _after(frame: Frame, step: Step, value: float) -> Frame:
     return replace(frame, R=frame.R @ axis_angle(axis, value))
 
 
-def _with_mass(name: str, holder: str | None, frame: Frame, R: FloatArray, p: FloatArray, mass: Mass) -> Body:
+def _make_welded_body(
+    name: str, holder: str | None, frame: BodyFrame, R: FloatArray, p: FloatArray, mass: MassProperties
+) -> Body:
     """Return the body, welded to its last axis."""
     inertia = mass.inertia if mass.mass_kg > 0.0 else np.zeros((3, 3))
     place = frame.p + frame.R @ p
     return Body(name, holder, Joint("weld"), frame.R @ R, place, mass.mass_kg, mass.com_m, inertia, any_inertia=True)
 
 
-def _joined(bodies: Sequence[Body], sources: dict[str, Step]) -> tuple[tuple[Body, ...], dict[str, Step]]:
+def _merge_bodies_with_last_axes(
+    bodies: Sequence[Body], sources: dict[str, AxisStep]
+) -> tuple[tuple[Body, ...], dict[str, AxisStep]]:
     """Merge each body with its last axis if their frames coincide, so that the tree has one link less."""
     by_name = {body.name: body for body in bodies}
-    taken: dict[str, Step] = {}
+    taken: dict[str, AxisStep] = {}
     dropped: set[str] = set()
     made: dict[str, Body] = {}
     for body in bodies:
@@ -303,8 +309,8 @@ def _joined(bodies: Sequence[Body], sources: dict[str, Step]) -> tuple[tuple[Bod
     return tuple(body for name, body in made.items() if name not in dropped), {**remaining, **taken}
 
 
-def _layer(
-    multibody: Multibody, names: Sequence[str], sources: dict[str, Step], turning: Sequence[str]
+def _build_coordinate_layer(
+    multibody: Multibody, names: Sequence[str], sources: dict[str, AxisStep], turning: Sequence[str]
 ) -> CoordinateMap:
     same, terms = [], []
     for body, step in sources.items():
@@ -318,17 +324,17 @@ def _layer(
     return CoordinateMap(len(names), multibody.nv, tuple(same), tuple(terms), firsts)
 
 
-def _markers(model: ET.Element) -> tuple[Marker, ...]:
+def _read_markers(model: ET.Element) -> tuple[Marker, ...]:
     return tuple(
         Marker(name, place.body, (float(place.p[0]), float(place.p[1]), float(place.p[2])))
         for name, place in iterate_markers(model)
     )
 
 
-def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling, ...], list[Diagnostic]]:
+def _read_couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling, ...], list[Diagnostic]]:
     """Return the enforced coordinate couplings, and findings about other constraints."""
     couplings, notes = [], []
-    for element in members(model, "ConstraintSet"):
+    for element in set_members(model, "ConstraintSet"):
         off = read_flag(element, "isDisabled") or not read_flag(element, "isEnforced", True)
         if off:
             continue
@@ -337,21 +343,21 @@ def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling,
                 Diagnostic(
                     "osim-not-used",
                     "warning",
-                    f"The {element.tag} '{name_of(element)}' is not enforced. Inverse dynamics includes its force "
+                    f"The {element.tag} '{element_name(element)}' is not enforced. Inverse dynamics includes its force "
                     "in the joint torques, as in OpenSim, and inverse kinematics ignores it.",
-                    about=name_of(element),
+                    about=element_name(element),
                 )
             )
             continue
         inside = element.find("coupled_coordinates_function")
-        dependent = text_of(element, "dependent_coordinate_name")
-        sources = tuple(text_of(element, "independent_coordinate_names").split())
+        dependent = element_text(element, "dependent_coordinate_name")
+        sources = tuple(element_text(element, "independent_coordinate_names").split())
         unknown = [name for name in (dependent, *sources) if name not in names]
         if inside is None or not len(inside) or unknown:
             raise ModelError(
-                f"The coupling '{name_of(element)}' refers to '{unknown[0]}', which is not a coordinate."
+                f"The coupling '{element_name(element)}' refers to '{unknown[0]}', which is not a coordinate."
                 if unknown
-                else f"The coupling '{name_of(element)}' contains no function."
+                else f"The coupling '{element_name(element)}' contains no function."
             )
         function = scale_function(read_function(inside[0]), read_number(element, "scale_factor", 1.0))
         couplings.append(Coupling(dependent, sources, function))
@@ -364,7 +370,7 @@ def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling,
     return tuple(couplings), notes
 
 
-def _unphysical(body_masses: dict[str, Mass]) -> list[Diagnostic]:
+def _unphysical_inertia_findings(body_masses: dict[str, MassProperties]) -> list[Diagnostic]:
     """Return a finding about bodies with physically impossible inertias, which are used unchanged."""
     beyond = []
     for name, mass in body_masses.items():
@@ -381,7 +387,7 @@ def _unphysical(body_masses: dict[str, Mass]) -> list[Diagnostic]:
     return [Diagnostic("osim-not-used", "info", message)]
 
 
-def _passed_over(model: ET.Element) -> list[Diagnostic]:
+def _unused_element_findings(model: ET.Element) -> list[Diagnostic]:
     """Return a finding with the number of unused elements of the model."""
     notes = []
     for tag, words in (
@@ -389,7 +395,7 @@ def _passed_over(model: ET.Element) -> list[Diagnostic]:
         ("ContactGeometrySet", "contact shapes, because measured ground forces are used"),
         ("ControllerSet", "controllers"),
     ):
-        kinds = Counter(element.tag for element in members(model, tag) if element.tag not in ("objects", "groups"))
+        kinds = Counter(element.tag for element in set_members(model, tag) if element.tag not in ("objects", "groups"))
         if kinds:
             listed = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(3))
             notes.append(

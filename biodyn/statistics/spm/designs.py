@@ -15,19 +15,19 @@ from scipy.linalg import helmert
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import StatisticsError
-from biodyn.statistics.spm.linear_model import StatisticField, checked_curves, encode_labels, linear_field, welch_field
+from biodyn.statistics.spm.linear_model import StatisticField, encode_labels, linear_field, validate_curves, welch_field
 
 Labels = Sequence[object] | ArrayLike
 
 
 def one_sample_t(curves: ArrayLike) -> StatisticField:
     """Test whether the mean of curves (J, Q) differs from zero."""
-    return _test_against_zero("one-sample t test", checked_curves(curves))
+    return _test_against_zero("one-sample t test", validate_curves(curves))
 
 
 def paired_t(first: ArrayLike, second: ArrayLike) -> StatisticField:
     """Test whether first - second differs from zero; row j of both (J, Q) is the same subject."""
-    a, b = checked_curves(first, "first"), checked_curves(second, "second")
+    a, b = validate_curves(first, "first"), validate_curves(second, "second")
     if a.shape != b.shape:
         raise StatisticsError(f"A paired test needs equal shapes, found {a.shape} and {b.shape}.")
     return _test_against_zero("paired t test", a - b)
@@ -39,7 +39,7 @@ def two_sample_t(first: ArrayLike, second: ArrayLike, equal_variance: bool = Tru
     With `equal_variance` the variance is pooled (Student); without, each group has its own (Welch 1947), which is the
     safe choice for groups of different size.
     """
-    a, b = checked_curves(first, "first"), checked_curves(second, "second")
+    a, b = validate_curves(first, "first"), validate_curves(second, "second")
     if a.shape[1] != b.shape[1]:
         raise StatisticsError(f"Groups must have the same number of nodes, found {a.shape[1]} and {b.shape[1]}.")
     curves, group = np.vstack([a, b]), np.repeat([0, 1], [len(a), len(b)])
@@ -54,7 +54,7 @@ def regression(curves: ArrayLike, predictor: ArrayLike) -> StatisticField:
 
     `effect` is the slope, in units of the curves per unit of the predictor.
     """
-    y = checked_curves(curves)
+    y = validate_curves(curves)
     x = np.asarray(predictor, dtype=float)
     if x.shape != (y.shape[0],):
         raise StatisticsError(f"predictor: expected one number per curve ({y.shape[0]}), found shape {x.shape}.")
@@ -63,7 +63,7 @@ def regression(curves: ArrayLike, predictor: ArrayLike) -> StatisticField:
 
 def anova(curves: ArrayLike, groups: Labels) -> StatisticField:
     """Test whether the means of independent groups differ (one-way, F); group labels (J,), groups of any size."""
-    y = checked_curves(curves)
+    y = validate_curves(curves)
     code, levels = encode_labels(groups, y.shape[0], "groups")
     return linear_field(
         "one-way analysis of variance", y, _indicator_columns(code), _difference_contrasts(len(levels)), "f"
@@ -78,7 +78,7 @@ def anova_repeated(
     One curve per subject and condition. The degrees of freedom are corrected for differences between conditions that vary
     unequally (Greenhouse & Geisser), which requires every condition of every subject, unless sphericity is assumed.
     """
-    y = checked_curves(curves)
+    y = validate_curves(curves)
     condition, levels = encode_labels(conditions, y.shape[0], "conditions")
     subject, names = encode_labels(subjects, y.shape[0], "subjects")
     cells = np.column_stack([subject, condition])

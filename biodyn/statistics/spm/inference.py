@@ -107,7 +107,7 @@ def _edge_extension(excess: FloatArray, node: int, step: int) -> float:
     return float(excess[node] / (excess[node] - excess[beyond]))
 
 
-def largest_mass(fields: FloatArray, gaps: FloatArray, threshold: float, two_tailed: bool) -> FloatArray:
+def largest_cluster_mass(fields: FloatArray, gaps: FloatArray, threshold: float, two_tailed: bool) -> FloatArray:
     """Return the mass (N,) of the largest cluster of each field (N, nodes), zero if nothing exceeds the threshold.
 
     The mass is that of `find_clusters`, computed for thousands of fields at once.
@@ -159,7 +159,7 @@ def random_field_inference(field: StatisticField, alpha: float = 0.05, two_taile
 
     A two-tailed t uses alpha / 2 on each side and twice the one-sided p. F has one tail.
     """
-    tails = _tail_settings(field, alpha, two_tailed)
+    tails = _tail_count(field, alpha, two_tailed)
     null = field.null_distribution
     threshold = null.threshold(alpha / tails)
     clusters = tuple(
@@ -187,7 +187,7 @@ def permutation_inference(
     Raises:
         StatisticsError: there are too few arrangements to reach alpha.
     """
-    tails = _tail_settings(field, alpha, two_tailed)
+    tails = _tail_count(field, alpha, two_tailed)
     exchange = field.statistic.exchange
     possible = arrangement_count(exchange)
     exhaustive = possible <= permutations
@@ -205,16 +205,16 @@ def permutation_inference(
     maxima = np.abs(fields).max(axis=1) if tails == 2 else fields.max(axis=1)
     threshold = float(np.sort(maxima)[::-1][math.floor(alpha * count + 1e-9)])
     gaps = (np.diff(np.flatnonzero(field.nodes)) == 1).astype(float)
-    largest = largest_mass(fields, gaps, threshold, tails == 2)
+    largest = largest_cluster_mass(fields, gaps, threshold, tails == 2)
     clusters = tuple(
-        replace(cluster, p=_permutation_p(largest, cluster.mass))
+        replace(cluster, p=_permutation_p_value(largest, cluster.mass))
         for cluster in find_clusters(field.z, threshold, tails == 2)
     )
-    p = _permutation_p(maxima, _extreme_value(field.z[field.nodes], tails == 2))
+    p = _permutation_p_value(maxima, _extreme_value(field.z[field.nodes], tails == 2))
     return SpmResult(field, "permutation", threshold, p, clusters, field.diagnostics, maxima)
 
 
-def _tail_settings(field: StatisticField, alpha: float, two_tailed: bool) -> int:
+def _tail_count(field: StatisticField, alpha: float, two_tailed: bool) -> int:
     max_alpha = 0.25
     if not 0.0 < alpha <= max_alpha:
         raise StatisticsError(f"alpha must be above 0 and at most {max_alpha:g}, found {alpha:g}.")
@@ -225,7 +225,7 @@ def _extreme_value(z: FloatArray, two_tailed: bool) -> float:
     return float(np.abs(z).max() if two_tailed else z.max())
 
 
-def _permutation_p(drawn: FloatArray, observed: float) -> float:
+def _permutation_p_value(drawn: FloatArray, observed: float) -> float:
     # the observed arrangement is recomputed with round-off and must be counted
     return float(np.mean(drawn >= observed - 1e-9 * max(1.0, abs(observed))))
 

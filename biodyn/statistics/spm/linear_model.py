@@ -27,7 +27,7 @@ from biodyn.errors import StatisticsError
 
 
 @dataclass(frozen=True)
-class Exchange:
+class Exchangeability:
     """Exchangeability of curves under the null hypothesis.
 
     Attributes:
@@ -88,7 +88,7 @@ class StatisticField:
 # -- Arrangements of exchanged curves -------------------------------------------------------------------------------
 
 
-def arrangement_count(exchange: Exchange) -> int:
+def arrangement_count(exchange: Exchangeability) -> int:
     """Return the number of distinct arrangements: 2^J signs, or the product over blocks of J_b! / prod(alike!)."""
     if exchange.kind == "signs":
         return 1 << len(exchange.blocks)
@@ -99,7 +99,7 @@ def arrangement_count(exchange: Exchange) -> int:
     return count
 
 
-def all_arrangements(exchange: Exchange) -> Arrangements:
+def all_arrangements(exchange: Exchangeability) -> Arrangements:
     """Return every distinct arrangement once."""
     curves = len(exchange.blocks)
     if exchange.kind == "signs":
@@ -114,7 +114,7 @@ def all_arrangements(exchange: Exchange) -> Arrangements:
     return Arrangements(rows, np.ones(rows.shape))
 
 
-def random_arrangements(exchange: Exchange, count: int, rng: np.random.Generator) -> Arrangements:
+def random_arrangements(exchange: Exchangeability, count: int, rng: np.random.Generator) -> Arrangements:
     """Return the observed arrangement and count - 1 random ones.
 
     The observed one is part of the null distribution; otherwise p could be zero (Phipson & Smyth 2010, Stat Appl Genet
@@ -222,7 +222,7 @@ class RandomField:
         return min(-math.expm1(-self.expected_clusters(u) * wider), self.maximum_probability(u))
 
 
-def checked_curves(curves: ArrayLike, name: str = "curves") -> FloatArray:
+def validate_curves(curves: ArrayLike, name: str = "curves") -> FloatArray:
     """Return curves as float (J, Q): J curves of Q equidistant nodes; NaN is allowed, infinity is not.
 
     Raises:
@@ -377,7 +377,7 @@ class LinearStatistic:
     effect: FloatArray
     error_df: int
     response: FloatArray
-    exchange: Exchange
+    exchange: Exchangeability
 
     def statistic_fields(self, arrangements: Arrangements) -> FloatArray:
         """Return the statistic (N, nodes)."""
@@ -452,7 +452,7 @@ def linear_field(
     fwhm = estimate_fwhm(residuals, nodes)
     alike = np.unique(matrix, axis=0, return_inverse=True)[1].reshape(-1)
     within = np.zeros(matrix.shape[0], dtype=np.int64) if blocks is None else blocks
-    exchanged = Exchange(exchange, within, alike.astype(np.int64))
+    exchanged = Exchangeability(exchange, within, alike.astype(np.int64))
     return StatisticField(
         test=name,
         kind=kind,
@@ -492,7 +492,7 @@ class WelchStatistic:
 
     response: FloatArray
     group: IntArray
-    exchange: Exchange
+    exchange: Exchangeability
 
     def statistic_fields(self, arrangements: Arrangements) -> FloatArray:
         """Return t (N, nodes)."""
@@ -547,7 +547,7 @@ def welch_field(name: str, curves: FloatArray, group: IntArray) -> StatisticFiel
         fwhm=fwhm,
         resels=resel_counts(nodes, fwhm),
         statistic=WelchStatistic(
-            valid - valid.mean(axis=0), group, Exchange("rows", np.zeros(len(group), dtype=np.int64), group)
+            valid - valid.mean(axis=0), group, Exchangeability("rows", np.zeros(len(group), dtype=np.int64), group)
         ),
         diagnostics=diagnostics,
     )

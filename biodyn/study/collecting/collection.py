@@ -38,10 +38,17 @@ from biodyn.study.collecting.cycles import (
     summary_row,
     write_summary,
 )
-from biodyn.study.collecting.read import DATA_SET_NAME, data_set_path
+from biodyn.study.collecting.data_set_reader import DATA_SET_NAME, data_set_path
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import TrialRecord, counted, excluded_trials, exclusion_finding, read_record, trial_failed
 from biodyn.study.running.task import program_version
+from biodyn.study.trial_record import (
+    TrialRecord,
+    count_with_noun,
+    excluded_trials,
+    exclusion_finding,
+    has_failed_checks,
+    read_trial_record,
+)
 from biodyn.trial.export.sheets import text_cell
 
 TEXT_NAME = "study.csv"
@@ -55,7 +62,7 @@ TrialRows = tuple[PlannedTrial, pa.Table]
 
 
 @dataclass(frozen=True)
-class CollectedStudy:
+class CollectionSummary:
     """Summary of a collected data set.
 
     Attributes:
@@ -71,19 +78,19 @@ class CollectedStudy:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def collect(plan: StudyPlan, out: Path, *, include_failed: bool = False) -> CollectedStudy:
+def collect_results(plan: StudyPlan, out: Path, *, include_failed: bool = False) -> CollectionSummary:
     """Collect the results of the trials in `out/trials` into the data set and the summary.
 
     Equal trials give equal bytes. Files are renamed when all are complete; older files are kept until then. Rows of trials that
     failed their checks have a reason instead of values, unless `include_failed`. Only one row group (`ROW_GROUP_ROWS`) is in
     memory, whatever the number of trials.
     """
-    source = _Source(plan, out, include_failed)
+    source = _TrialRowReader(plan, out, include_failed)
     rows = 0
-    with written_together(out, (DATA_SET_NAME, TEXT_NAME, SUMMARY_NAME)) as parts:
+    with write_files_together(out, (DATA_SET_NAME, TEXT_NAME, SUMMARY_NAME)) as parts:
         with ExitStack() as opened:
-            data_set = opened.enter_context(closing(DataSetFile(parts[DATA_SET_NAME], program_version())))
-            text = opened.enter_context(closing(TextFile(parts[TEXT_NAME])))
+            data_set = opened.enter_context(closing(ParquetDataSetFile(parts[DATA_SET_NAME], program_version())))
+            text = opened.enter_context(closing(CsvDataSetFile(parts[TEXT_NAME])))
             for table in row_groups(source.trials()):
                 data_set.add(table)
                 rows += table.num_rows
@@ -95,15 +102,15 @@ def collect(plan: StudyPlan, out: Path, *, include_failed: bool = False) -> Coll
     notes = list(source.notes)
     excluded = exclusion_finding(source.excluded, len(plan.trials))
     notes += [excluded] if excluded else []
-    notes += [_excluded_values_note(source)] if source.impossible_cycles else []
+    notes += [_excluded_values_finding(source)] if source.impossible_cycles else []
     if rows > MOST_TEXT_ROWS:
-        notes.append(_not_written_note(TEXT_NAME, rows))
-    files = tuple(_files(out, len(plan.trials), rows))
-    return CollectedStudy(source.with_cycles, rows, files, tuple(notes))
+        notes.append(_omitted_table_finding(TEXT_NAME, rows))
+    files = tuple(_file_entries(out, len(plan.trials), rows))
+    return CollectionSummary(source.with_cycles, rows, files, tuple(notes))
 
 
 @contextmanager
-def written_together(out: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:
+def write_files_together(out: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:
     """Yield temporary paths by final name; they are renamed at the end, and old files that were not rewritten are removed.
 
     On an error they are removed and older files are kept. Raises ResultError if they cannot be written.
@@ -131,7 +138,7 @@ def written_together(out: Path, names: Sequence[str]) -> Iterator[dict[str, Path
 # -- trials
 
 
-class _Source:
+class _TrialRowReader:
     """Reads the rows of the trials in the order of the plan, and writes the summary."""
 
     def __init__(self, plan: StudyPlan, out: Path, include_failed: bool) -> None:
@@ -147,12 +154,12 @@ class _Source:
         """Yield every trial with a result; failed trials are only in the summary."""
         for trial in self._plan.trials:
             folder, rows = self._out / trial.folder, None
-            record = read_record(folder)
+            record = read_trial_record(folder)
             if record is not None and not record.failed:
                 try:
                     rows = read_cycle_table(folder)
                 except ResultError as error:
-                    record = self._unreadable(f"{trial.subject}, {trial.trial}", record, error)
+                    record = self._mark_as_unreadable(f"{trial.subject}, {trial.trial}", record, error)
             excluded = "" if record is None else self._left_out.get((trial.subject, trial.trial), "")
             self.summary.append(summary_row(trial, record, excluded))
             metrics = {} if record is None else record.metrics
@@ -163,24 +170,26 @@ class _Source:
                 continue
             if excluded:
                 self.excluded[(trial.subject, trial.trial)] = excluded
-                if record is not None and trial_failed(record):  # values of a trial with another activity are valid
-                    rows = without_values(rows, excluded)
+                if record is not None and has_failed_checks(
+                    record
+                ):  # values of a trial with another activity are valid
+                    rows = replace_values_by_reason(rows, excluded)
             self.with_cycles += rows.num_rows > 0
             yield trial, rows
 
-    def _unreadable(self, who: str, record: TrialRecord, error: ResultError) -> TrialRecord:
+    def _mark_as_unreadable(self, who: str, record: TrialRecord, error: ResultError) -> TrialRecord:
         self.notes.append(Diagnostic("trial-unreadable", "error", f"{who}: {error.message}", hint=error.hint))
         return replace(
             record, status="failed", error=type(error).__name__, reason=error.message, hint=error.hint, metrics={}
         )
 
 
-def without_values(rows: pa.Table, reason: str) -> pa.Table:
+def replace_values_by_reason(rows: pa.Table, reason: str) -> pa.Table:
     """Return the rows of an excluded trial, with the reason instead of values."""
     missing = {
         "value": pa.nulls(rows.num_rows, pa.float64()),
         "valid": pa.array(np.zeros(rows.num_rows, dtype=bool)),
-        "reason": _constant(reason, rows.num_rows),
+        "reason": _constant_column(reason, rows.num_rows),
     }
     columns = {name: missing.get(name, rows[name]) for name in rows.column_names}
     return pa.table(columns, schema=rows.schema)
@@ -192,26 +201,26 @@ def row_groups(trials: Iterable[TrialRows], rows: int = ROW_GROUP_ROWS) -> Itera
     subject, count = "", 0
     for trial, table in trials:
         if waiting and (count >= rows or trial.subject != subject):
-            yield _joined(waiting)
+            yield _concatenate_tables(waiting)
             waiting, count = [], 0
         if table.num_rows:
-            waiting.append(with_labels(trial, table))
+            waiting.append(add_labels(trial, table))
             subject, count = trial.subject, count + table.num_rows
     if waiting:
-        yield _joined(waiting)
+        yield _concatenate_tables(waiting)
 
 
-def with_labels(trial: PlannedTrial, rows: pa.Table) -> pa.Table:
+def add_labels(trial: PlannedTrial, rows: pa.Table) -> pa.Table:
     """Return the rows of a trial with the labels of the plan (`DATA_SET_SCHEMA`)."""
-    labels = {name: _constant(getattr(trial, name), rows.num_rows) for name in LABELS}
+    labels = {name: _constant_column(getattr(trial, name), rows.num_rows) for name in LABELS}
     return pa.table({**labels, **{name: rows[name] for name in rows.column_names}}, schema=DATA_SET_SCHEMA)
 
 
-def _constant(word: str, rows: int) -> pa.DictionaryArray:
+def _constant_column(word: str, rows: int) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array([word], pa.string()))
 
 
-def _joined(tables: Sequence[pa.Table]) -> pa.Table:
+def _concatenate_tables(tables: Sequence[pa.Table]) -> pa.Table:
     """Return one table in which each text column has one dictionary."""
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
@@ -219,15 +228,11 @@ def _joined(tables: Sequence[pa.Table]) -> pa.Table:
 # -- files
 
 
-class DataSetFile:
+class ParquetDataSetFile:
     """Writer of study.parquet; each call of `add` writes one row group."""
 
     def __init__(self, path: Path, version: str) -> None:
-        metadata = {
-            "biodyn_version": version,
-            "biodyn_schema_version": str(SCHEMA_VERSION),
-            "biodyn_units": UNITS_NOTE,
-        }
+        metadata = {"biodyn_version": version, "biodyn_schema_version": str(SCHEMA_VERSION), "biodyn_units": UNITS_NOTE}
         # plain encoding and snappy compression are supported by every reader of Parquet
         self._writer = pq.ParquetWriter(
             path,
@@ -246,7 +251,7 @@ class DataSetFile:
         self._writer.close()
 
 
-class TextFile:
+class CsvDataSetFile:
     """Writer of study.csv: UTF-8, a header line, empty cells for missing values and empty texts.
 
     Numbers have enough digits to restore the same value.
@@ -262,7 +267,7 @@ class TextFile:
         rows_per_part = 100_000
         for begin in range(0, table.num_rows, rows_per_part):
             part = table.slice(begin, rows_per_part).combine_chunks()
-            lines = pc.binary_join_element_wise(*(text_cells(column) for column in part.columns), ",")
+            lines = pc.binary_join_element_wise(*(csv_cells(column) for column in part.columns), ",")
             self._stream.write("\n".join(lines.to_pylist()) + "\n")
 
     def close(self) -> None:
@@ -270,15 +275,15 @@ class TextFile:
         self._stream.close()
 
 
-def text_cells(column: pa.ChunkedArray) -> pa.Array:
+def csv_cells(column: pa.ChunkedArray) -> pa.Array:
     """Return a column as CSV cells (RFC 4180) that spreadsheet programs do not interpret as formulas."""
     values = column.combine_chunks()
     if not pa.types.is_dictionary(values.type):
         return pc.fill_null(pc.cast(values, pa.string()), "")
-    return pa.array([quoted(word) for word in values.dictionary.to_pylist()], pa.string()).take(values.indices)
+    return pa.array([quote_csv_cell(word) for word in values.dictionary.to_pylist()], pa.string()).take(values.indices)
 
 
-def quoted(word: str) -> str:
+def quote_csv_cell(word: str) -> str:
     """Return a text as a CSV cell."""
     word = spreadsheet_text(word)
     return '"' + word.replace('"', '""') + '"' if frozenset('",\r\n') & set(word) else word
@@ -287,19 +292,19 @@ def quoted(word: str) -> str:
 # -- findings
 
 
-def _excluded_values_note(source: _Source) -> Diagnostic:
+def _excluded_values_finding(source: _TrialRowReader) -> Diagnostic:
     return Diagnostic(
         "cycle-impossible",
         "warning",
-        f"Values beyond physiological limits: in {counted(source.impossible_cycles, 'cycle')} of "
-        f"{counted(source.impossible_trials, 'trial')}. These values and those that depend on them are invalid and "
+        f"Values beyond physiological limits: in {count_with_noun(source.impossible_cycles, 'cycle')} of "
+        f"{count_with_noun(source.impossible_trials, 'trial')}. These values and those that depend on them are invalid and "
         f"excluded from all group results.",
         value=float(source.impossible_cycles),
         hint="study.parquet states the reason in each row; the findings of the trials list the values.",
     )
 
 
-def _not_written_note(name: str, rows: int) -> Diagnostic:
+def _omitted_table_finding(name: str, rows: int) -> Diagnostic:
     return Diagnostic(
         "study-table-left-out",
         "info",
@@ -310,7 +315,7 @@ def _not_written_note(name: str, rows: int) -> Diagnostic:
     )
 
 
-def _files(out: Path, trials: int, rows: int) -> Iterator[dict[str, Any]]:
+def _file_entries(out: Path, trials: int, rows: int) -> Iterator[dict[str, Any]]:
     yield {"name": DATA_SET_NAME, "rows": rows, "content": "every value of every gait cycle, tidy"}
     if (out / TEXT_NAME).exists():
         yield {"name": TEXT_NAME, "rows": rows, "content": "the same data as text"}
@@ -321,7 +326,7 @@ WIDE_NAME = "study_wide.csv"
 XLSX_NAME = "study.xlsx"
 
 
-def export(plan: StudyPlan, out: Path) -> tuple[Diagnostic, ...]:
+def export_tables(plan: StudyPlan, out: Path) -> tuple[Diagnostic, ...]:
     """Write study_wide.csv and study.xlsx from the outputs of `collect` and the group analysis; return findings.
 
     Equal tables give equal bytes. The files are renamed when both are complete.
@@ -329,11 +334,11 @@ def export(plan: StudyPlan, out: Path) -> tuple[Diagnostic, ...]:
     data_set = data_set_path(out)
     rows = pq.read_metadata(data_set).num_rows
     notes: list[Diagnostic] = []
-    with written_together(out, (WIDE_NAME, XLSX_NAME)) as parts:
+    with write_files_together(out, (WIDE_NAME, XLSX_NAME)) as parts:
         if rows <= MOST_TEXT_ROWS:
-            write_wide(data_set, parts[WIDE_NAME])
+            write_wide_csv(data_set, parts[WIDE_NAME])
         else:
-            notes.append(_not_written_note(WIDE_NAME, rows))
+            notes.append(_omitted_table_finding(WIDE_NAME, rows))
         sentences = write_xlsx(out, parts[XLSX_NAME], plan.name, program_version())
         notes += [Diagnostic("study-table-left-out", "info", sentence) for sentence in sentences]
     return tuple(notes)
@@ -345,7 +350,7 @@ KEYS = (*LABELS, "cycle", "side", "variable", "unit")
 WIDE_COLUMNS: Final = (*KEYS, *(f"p{percent:03d}" for percent in range(CYCLE_POINTS)))
 
 
-def write_wide(data_set: Path, path: Path) -> None:
+def write_wide_csv(data_set: Path, path: Path) -> None:
     """Write every curve of a data set as one line of CSV (empty cells for missing values)."""
     with pq.ParquetFile(data_set) as file, path.open("w", encoding="utf-8", newline="") as stream:
         stream.write(",".join(WIDE_COLUMNS) + "\n")
@@ -366,7 +371,7 @@ def curve_lines(table: pa.Table) -> list[str]:
     texts = pc.fill_null(pc.cast(pa.array(rounded, from_pandas=True), pa.string()), "")
     offsets = pa.array(np.arange(0, len(texts) + 1, CYCLE_POINTS, dtype=np.int32))
     values = pc.binary_join(pa.ListArray.from_arrays(offsets, texts), ",")
-    lines: list[str] = pc.binary_join_element_wise(*map(text_cells, heads.columns), values, ",").to_pylist()
+    lines: list[str] = pc.binary_join_element_wise(*map(csv_cells, heads.columns), values, ",").to_pylist()
     return lines
 
 
@@ -415,7 +420,7 @@ class Sheet:
     count: int
 
     @property
-    def too_large(self) -> str:
+    def size_problem(self) -> str:
         """Return the reason why the table is too large for a sheet; "" if it is not."""
         if self.count + 1 > MAX_ROWS or len(self.columns) > MAX_COLUMNS:
             size = f"{self.count:,} rows and {len(self.columns):,} columns"
@@ -436,8 +441,8 @@ def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ..
     readme = book.create_sheet("README")
     left_out: list[str] = []
     written: list[str] = []
-    for sheet in _sheets(out):
-        why = sheet.too_large
+    for sheet in _read_sheets(out):
+        why = sheet.size_problem
         if why:
             left_out.append(f"Sheet '{sheet.name}' was omitted: {why}. Its data are in {_SHEETS[sheet.name][0]}.")
             continue
@@ -448,23 +453,23 @@ def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ..
         for row in sheet.rows:
             page.append([_excel_cell(page, value) for value in row])
     readme.column_dimensions["A"].width = 24
-    for line in _readme(study, version, written, left_out):
+    for line in _readme_lines(study, version, written, left_out):
         readme.append([_excel_cell(readme, value) for value in line])
     raw = path.with_name(f"{path.name}.raw")
     try:
         book.save(raw)
-        _without_times(raw, path)
+        _copy_without_timestamps(raw, path)
     finally:
         raw.unlink(missing_ok=True)
     return tuple(left_out)
 
 
-def _sheets(out: Path) -> Iterator[Sheet]:
+def _read_sheets(out: Path) -> Iterator[Sheet]:
     for name, (file, _) in _SHEETS.items():
         if not (out / file).is_file():
             continue
         if file.endswith(".parquet"):
-            yield _subject_curves(name, out / file)
+            yield _subject_curve_sheet(name, out / file)
         else:
             frame = _read_csv(out / file)
             yield Sheet(name, tuple(frame.columns), frame.itertuples(index=False, name=None), len(frame))
@@ -477,13 +482,13 @@ def _read_csv(path: Path) -> pd.DataFrame:
     return read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
 
 
-def _subject_curves(name: str, path: Path) -> Sheet:
+def _subject_curve_sheet(name: str, path: Path) -> Sheet:
     """Return the sheet of mean curves with one column per percent; one row group is read at a time."""
     keys = ("subject", "session", "condition", "group", "side", "variable", "unit")
     file = pq.ParquetFile(path)
     columns = (*keys, *(f"p{percent:03d}" for percent in range(101)))
 
-    def rows() -> Iterator[Sequence[Any]]:
+    def iterate_rows() -> Iterator[Sequence[Any]]:
         for number in range(file.num_row_groups):
             table = file.read_row_group(number)
             heads = table.select(list(keys)).take(np.arange(0, table.num_rows, CYCLE_POINTS)).to_pylist()
@@ -491,7 +496,7 @@ def _subject_curves(name: str, path: Path) -> Sheet:
             for head, mean in zip(heads, means, strict=True):
                 yield [*(head[key] for key in keys), *mean.tolist()]
 
-    return Sheet(name, columns, rows(), file.metadata.num_rows // CYCLE_POINTS)
+    return Sheet(name, columns, iterate_rows(), file.metadata.num_rows // CYCLE_POINTS)
 
 
 def _excel_cell(page: Any, value: Any, bold: bool = False) -> Any:
@@ -503,7 +508,9 @@ def _excel_cell(page: Any, value: Any, bold: bool = False) -> Any:
     return text_cell(page, value, bold) if isinstance(value, str) else value
 
 
-def _readme(study: str, version: str, written: Sequence[str], left_out: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _readme_lines(
+    study: str, version: str, written: Sequence[str], left_out: Sequence[str]
+) -> Iterator[tuple[str, str]]:
     yield "study", study
     yield "made by", f"biodyn {version}"
     yield "units", UNITS_NOTE
@@ -516,7 +523,7 @@ def _readme(study: str, version: str, written: Sequence[str], left_out: Sequence
         yield "left out", sentence
 
 
-def _without_times(source: Path, target: Path) -> None:
+def _copy_without_timestamps(source: Path, target: Path) -> None:
     """Copy a workbook without its time of writing, so that equal tables give equal bytes."""
     modified = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
     stamp = _EPOCH.strftime("%Y-%m-%dT%H:%M:%SZ").encode()

@@ -16,21 +16,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.facts import residual_limits
+from biodyn.checks.trial_facts import residual_limits
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, WHOLE_CYCLE, IntArray, Side
 from biodyn.errors import ResultError, printable
-from biodyn.library.load import load_table
+from biodyn.library.toml_files import load_table
 from biodyn.output.store.folder import RECORD_NAME, listed_files
-from biodyn.output.store.read import read_record
+from biodyn.output.store.result_reader import read_record
 from biodyn.output.tables.csv import spreadsheet_text
 from biodyn.output.tables.gait import trial_parameters
-from biodyn.processing.dynamics.solve import distal_feet, frames_lost_distally
+from biodyn.processing.dynamics.inverse_dynamics import distal_feet, frames_lost_distally
 from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.spatiotemporal import CycleSignal
 from biodyn.processing.signals.filtering import finite_rms
 from biodyn.recording import GroundReaction
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.record import CYCLES_NAME, STRIDES_NAME, TrialRecord, read_strides
+from biodyn.study.trial_record import CYCLES_NAME, STRIDES_NAME, TrialRecord, read_strides
 from biodyn.trial.result import TrialResult
 
 # -- columns of the data set
@@ -45,7 +45,7 @@ LABELS: Final = ("subject", "session", "condition", "group", "site", "trial")
 #: Labels that data sets of earlier versions lack: "" in all of their rows.
 LATER_LABELS: Final = ("site",)
 
-#: The rows of `TrialResult.gait_cycles`, then whether the value is known, and the reason if it is not.
+#: The rows of `TrialResult.gait_cycles_table`, then whether the value is known, and the reason if it is not.
 CYCLE_FIELDS: Final = (
     pa.field("cycle", pa.int32(), nullable=False),
     pa.field("side", WORD, nullable=False),
@@ -95,7 +95,7 @@ def cycle_table(result: TrialResult) -> pa.Table:
     analysis = result.analysis
     reasons = FrameReasons(analysis)
     rate_hz = analysis.recording.markers.rate_hz
-    codes = [cycle_reasons(reasons, cycle, rate_hz).T.reshape(-1) for cycle in analysis.cycles]
+    codes = [cycle_reason_codes(reasons, cycle, rate_hz).T.reshape(-1) for cycle in analysis.cycles]
     frame = result.gait_cycles
     value = pa.array(frame["value"].to_numpy(dtype=np.float64), from_pandas=True)
     of_rows = np.concatenate([np.empty(0, dtype=np.int64), *codes])
@@ -149,26 +149,26 @@ class FrameReasons:
         # A load does not depend on its own coordinate but on all distal ones.
         key = (signal.kind, signal.body, signal.coordinate if signal.kind == "angle" else -1)
         if key not in self._kept:
-            self._kept[key] = self._load(signal.body) if signal.kind == "load" else self._angle(signal)
+            self._kept[key] = self._load_codes(signal.body) if signal.kind == "load" else self._angle_codes(signal)
         return self._kept[key]
 
-    def _angle(self, signal: CycleSignal) -> IntArray:
+    def _angle_codes(self, signal: CycleSignal) -> IntArray:
         fit = self._analysis.fit
         unseen = ~fit.solved
         if signal.coordinate >= 0:
             unseen = unseen | fit.lost[:, signal.coordinate]
         return np.where(unseen, self.code(_UNSEEN), 0)
 
-    def _load(self, body: str) -> IntArray:
+    def _load_codes(self, body: str) -> IntArray:
         fit = self._analysis.fit
         codes = np.zeros(self._frames, dtype=np.int64)
         for side in self._feet[body]:
-            codes = self._both(codes, self._loads[side])
+            codes = self._combine_codes(codes, self._loads[side])
         codes[~fit.reliable] = self.code(_NO_ACCELERATION)
         codes[~fit.solved | frames_lost_distally(fit, body)] = self.code(_UNSEEN)
         return codes
 
-    def _both(self, first: IntArray, second: IntArray) -> IntArray:
+    def _combine_codes(self, first: IntArray, second: IntArray) -> IntArray:
         """Return the codes of the combined reasons."""
         codes = np.where(first > 0, first, second)
         two = (first > 0) & (second > 0)
@@ -192,7 +192,7 @@ class FrameReasons:
         return self.words.index(text)
 
 
-def cycle_reasons(reasons: FrameReasons, values: CycleValues, rate_hz: float) -> IntArray:
+def cycle_reason_codes(reasons: FrameReasons, values: CycleValues, rate_hz: float) -> IntArray:
     """Return the codes (CYCLE_POINTS, k) of k signals over one cycle, 0 for known values.
 
     A point between two frames is known if both frames are. Non-physiological values have their own reason.
@@ -238,7 +238,7 @@ def read_cycle_table(folder: Path) -> pa.Table:
         ResultError: the cycles, the record or the strides of the trial are missing, damaged or of another version. All three
             are checked here, so that damage excludes only this trial from group analysis and report.
     """
-    record = _usable_record(folder)
+    record = _read_valid_record(folder)
     try:
         content = (folder / CYCLES_NAME).read_bytes()
         digest = (listed_files(record) or {}).get(CYCLES_NAME, {}).get("sha256")
@@ -255,27 +255,27 @@ def read_cycle_table(folder: Path) -> pa.Table:
     return table
 
 
-def _usable_record(folder: Path) -> Mapping[str, Any]:
+def _read_valid_record(folder: Path) -> Mapping[str, Any]:
     try:
         record = read_record(folder)
     except ResultError as error:
-        raise _damaged(folder, error.message) from error
-    imported = _entry(record, ("static", "source")) == "model"
+        raise _damage_error(folder, error.message) from error
+    imported = _nested_entry(record, ("static", "source")) == "model"
     for path, kind in _READ.items():
-        if not (imported and path in _NOT_IMPORTED) and not isinstance(_entry(record, path), kind):
-            raise _damaged(folder, f"'{RECORD_NAME}' of trial '{folder.name}' has no '{'.'.join(path)}'.")
+        if not (imported and path in _NOT_IMPORTED) and not isinstance(_nested_entry(record, path), kind):
+            raise _damage_error(folder, f"'{RECORD_NAME}' of trial '{folder.name}' has no '{'.'.join(path)}'.")
     read_strides(folder / STRIDES_NAME)
     return record
 
 
-def _entry(record: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+def _nested_entry(record: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     value: Any = record
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
 
 
-def _damaged(folder: Path, message: str) -> ResultError:
+def _damage_error(folder: Path, message: str) -> ResultError:
     text = message.replace(f"{folder}/", "").replace(str(folder), folder.name)
     return ResultError(text, f"Remove the folder '{folder.name}' and run the study again.")
 
@@ -311,32 +311,26 @@ def metric_columns() -> tuple[str, ...]:
     ).split()
     sided = [f"{kind}_{SIDE_NAMES[side]}" for kind in _CYCLE_COUNTS for side in SIDES]
     findings = "gaps_filled gaps_left longest_gap_s errors warnings checks_failed checks_warn first_error first_warning"
-    return (
-        *fixed,
-        *sided,
-        *findings.split(),
-        *_stride_means(),
-        *_peak_columns(),
-    )
+    return (*fixed, *sided, *findings.split(), *_stride_means(), *_peak_columns())
 
 
 def summary_metrics(result: TrialResult) -> dict[str, Metric]:
     """Return the metrics of a trial by column (`metric_columns`) as JSON values, None if unknown."""
     metrics: dict[str, Any] = {
-        **_recorded(result.analysis),
-        **_fit(result.analysis),
-        **_residual(result.analysis),
-        **_contacts(result.analysis),
-        **_cycles(result.analysis),
-        **_gaps(result.analysis),
-        **_findings(result),
-        **_strides(result),
-        **_peaks(result),
+        **_recording_metrics(result.analysis),
+        **_marker_error_metrics(result.analysis),
+        **_residual_metrics(result.analysis),
+        **_contact_counts(result.analysis),
+        **_cycle_counts(result.analysis),
+        **_gap_metrics(result.analysis),
+        **_finding_metrics(result),
+        **_stride_metrics(result),
+        **_peak_metrics(result),
     }
     return {name: _json_value(metrics[name]) for name in metric_columns()}
 
 
-def _recorded(analysis: TrialAnalysis) -> dict[str, Any]:
+def _recording_metrics(analysis: TrialAnalysis) -> dict[str, Any]:
     subject, markers = analysis.subject, analysis.recording.markers
     return {
         "activity": analysis.activity.kind,
@@ -362,7 +356,7 @@ def _static_file(analysis: TrialAnalysis) -> str | None:
     return None if scaled_by is None else str(scaled_by["name"])
 
 
-def _fit(analysis: TrialAnalysis) -> dict[str, Any]:
+def _marker_error_metrics(analysis: TrialAnalysis) -> dict[str, Any]:
     fit = analysis.before_estimate.fit  # errors assessed by the marker check
     labels, error = fit.labels, fit.marker_error
     if analysis.pose_misfit is not None:
@@ -377,7 +371,7 @@ def _fit(analysis: TrialAnalysis) -> dict[str, Any]:
     }
 
 
-def _residual(analysis: TrialAnalysis) -> dict[str, Any]:
+def _residual_metrics(analysis: TrialAnalysis) -> dict[str, Any]:
     analysis = analysis.before_estimate  # the raw residual, which the checks assess
     limits = residual_limits(analysis)
     dynamics = analysis.dynamics
@@ -395,12 +389,12 @@ def _residual(analysis: TrialAnalysis) -> dict[str, Any]:
     return metrics
 
 
-def _contacts(analysis: TrialAnalysis) -> dict[str, Any]:
+def _contact_counts(analysis: TrialAnalysis) -> dict[str, Any]:
     decisions: list[str] = [contact.decision for contact in analysis.contacts]
     return {f"contacts_{decision}": decisions.count(decision) for decision in DECISIONS}
 
 
-def _cycles(analysis: TrialAnalysis) -> dict[str, Any]:
+def _cycle_counts(analysis: TrialAnalysis) -> dict[str, Any]:
     """Return the numbers of all cycles by side, of cycles with known loads of the leg, and of non-physiological cycles."""
     reaction, model = analysis.reaction, analysis.model
     below = distal_feet(model, [side for side in reaction.wrench if side in model.sole_body])
@@ -415,7 +409,7 @@ def _cycles(analysis: TrialAnalysis) -> dict[str, Any]:
     return count
 
 
-def _gaps(analysis: TrialAnalysis) -> dict[str, Any]:
+def _gap_metrics(analysis: TrialAnalysis) -> dict[str, Any]:
     lengths = [gap.last - gap.first + 1 for gap in analysis.gaps]
     return {
         "gaps_filled": sum(gap.method in _FILLED for gap in analysis.gaps),
@@ -424,7 +418,7 @@ def _gaps(analysis: TrialAnalysis) -> dict[str, Any]:
     }
 
 
-def _findings(result: TrialResult) -> dict[str, Any]:
+def _finding_metrics(result: TrialResult) -> dict[str, Any]:
     messages = {s: [d.message for d in result.diagnostics if d.severity == s] for s in ("error", "warning")}
     checks = result.verdict.checks
     return {
@@ -437,12 +431,12 @@ def _findings(result: TrialResult) -> dict[str, Any]:
     }
 
 
-def _strides(result: TrialResult) -> dict[str, Any]:
+def _stride_metrics(result: TrialResult) -> dict[str, Any]:
     table = result.spatiotemporal
-    return {name: _mean(table[name].to_numpy(dtype=np.float64)) for name in _stride_means()}
+    return {name: _finite_mean(table[name].to_numpy(dtype=np.float64)) for name in _stride_means()}
 
 
-def _peaks(result: TrialResult) -> dict[str, Any]:
+def _peak_metrics(result: TrialResult) -> dict[str, Any]:
     columns = _peak_columns()
     wanted = [parameter for parameter, _ in columns.values()]
     table = trial_parameters(result.gait_cycles, result.spatiotemporal, wanted)
@@ -450,7 +444,7 @@ def _peaks(result: TrialResult) -> dict[str, Any]:
     return {column: float(means.get(key, np.nan)) for column, key in columns.items()}
 
 
-def _mean(values: np.ndarray) -> float:
+def _finite_mean(values: np.ndarray) -> float:
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else np.nan
 

@@ -11,11 +11,18 @@ Every recording of the folder is listed in the plan, unused files with the reaso
 
 from biodyn.study.discovery.definition import (
     StudyDefinition,
+    draft_definition_text,
     plan_lines,
     read_definition,
-    starting_toml,
     write_definition,
 )
-from biodyn.study.discovery.discover import discover
+from biodyn.study.discovery.trial_discovery import discover_trials
 
-__all__ = ["StudyDefinition", "discover", "plan_lines", "read_definition", "starting_toml", "write_definition"]
+__all__ = [
+    "StudyDefinition",
+    "discover_trials",
+    "draft_definition_text",
+    "plan_lines",
+    "read_definition",
+    "write_definition",
+]

@@ -19,16 +19,16 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from biodyn.errors import SettingsError, StudyError, printable
-from biodyn.library.load import read_user_toml, relative_to_file
-from biodyn.library.section import settings_error
+from biodyn.library.settings_section import settings_error
+from biodyn.library.toml_files import read_user_toml, resolve_table_name
 from biodyn.model.from_library.user_tables import load_user_tables
 from biodyn.output.store.folder import portable_name
 from biodyn.session.inventory import SUFFIXES
-from biodyn.session.words import plain_text
+from biodyn.session.name_tokens import plain_text
 from biodyn.settings import Settings, map_table_paths, merge_tables
 from biodyn.study.options import AnalysisOptions, OutputOptions
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import counted
+from biodyn.study.trial_record import count_with_noun
 
 LAYOUT_FIELDS = ("subject", "session", "condition", "group", "trial", "any")
 
@@ -47,16 +47,16 @@ def path_matches(pattern: str, path: Path) -> bool:
     pattern = plain_text(pattern).removeprefix("./")
     if pattern == text:
         return True
-    return _matches(pattern, text if "/" in pattern else text.rpartition("/")[2])
+    return _text_matches(pattern, text if "/" in pattern else text.rpartition("/")[2])
 
 
 def name_matches(pattern: str, name: str) -> bool:
     """Return whether a pattern equals or matches the name, ignoring case."""
     text, pattern = plain_text(name), plain_text(pattern)
-    return pattern.casefold() == text.casefold() or _matches(pattern, text)
+    return pattern.casefold() == text.casefold() or _text_matches(pattern, text)
 
 
-def _matches(pattern: str, text: str) -> bool:
+def _text_matches(pattern: str, text: str) -> bool:
     """Return whether the whole text matches a pattern, in time proportional to the product of their lengths.
 
     The set of reachable positions is updated part by part, because regular expressions with many '*' can be extremely slow.
@@ -76,7 +76,7 @@ def _matches(pattern: str, text: str) -> bool:
                 if i in places and letter != "/":
                     places.add(i + 1)
         elif part == "?" or part.startswith("["):
-            one = _letter(part)
+            one = _character_pattern(part)
             places = {i + 1 for i in places if one.match(text, i)}
         else:
             places = {i + len(part) for i in places if text.startswith(part, i)}
@@ -84,7 +84,7 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 @cache
-def _letter(part: str) -> re.Pattern[str]:
+def _character_pattern(part: str) -> re.Pattern[str]:
     """Return the regular expression of one character: '?' or '[...]'."""
     inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
     text = "[^/]" if part == "?" else f"[^{inner[1:]}/]" if inner.startswith("!") and len(inner) > 1 else f"[{inner}]"
@@ -119,7 +119,7 @@ def layout_matcher(layout: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
-def nearest(wanted: str, known: Iterable[str]) -> str:
+def similarity_hint(wanted: str, known: Iterable[str]) -> str:
     """Return a hint with the most similar known text, or with some of them if none is similar."""
     texts = sorted(set(known))
     if not texts:
@@ -184,7 +184,7 @@ def unique_names(wanted: Mapping[T, Sequence[str]]) -> dict[T, str]:
     return chosen
 
 
-def natural_key(text: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
+def natural_sort_key(text: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
     """Return a sort key with numeric order of numbers: walk, walk2, walk10; only identical texts have equal keys."""
     parts = re.findall(r"[0-9]+|[^0-9]+", text)
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts), text
@@ -199,15 +199,15 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
-class _WithSettings(_Section):
+class _SettingsSection(_Section):
     settings: dict[str, Any] = Field(default_factory=dict, description="trial settings of these trials")
 
 
-class _WithConditions(_WithSettings):
+class _ConditionsSection(_SettingsSection):
     conditions: dict[str, str] = Field(default_factory=dict, description="detected condition, or a pattern -> its name")
 
 
-class _TrialFacts(_WithSettings):
+class _TrialFacts(_SettingsSection):
     mass_kg: Kilograms | None = Field(
         default=None, description="body mass, kg; omitted = as stored in the files, else measured"
     )
@@ -219,7 +219,7 @@ class _TrialFacts(_WithSettings):
     )
 
 
-class SubjectEntry(_WithConditions, _TrialFacts):
+class SubjectEntry(_ConditionsSection, _TrialFacts):
     """`[subjects.<name>]`: facts of one subject."""
 
     group: str | None = Field(default=None, description="group in the comparisons")
@@ -261,7 +261,7 @@ class RunningOptions(_Section):
     )
 
 
-class StudyDefinition(_WithConditions):
+class StudyDefinition(_ConditionsSection):
     """The content of study.toml; default values without a file."""
 
     name: Text | None = Field(default=None, description="name of the study; omitted = name of its folder")
@@ -283,7 +283,7 @@ class StudyDefinition(_WithConditions):
     analysis: AnalysisOptions = AnalysisOptions()
 
     @property
-    def on_model(self) -> bool:
+    def uses_opensim_model(self) -> bool:
         """Return whether any trial uses an OpenSim model."""
         tables = [self.settings, *(entry.settings for entry in self.subjects.values())]
         tables += [entry.settings for entry in self.trials.values()]
@@ -299,16 +299,16 @@ def read_definition(path: str | Path) -> StudyDefinition:
     """Read a study.toml; SettingsError states the invalid entry."""
     path = Path(path)
     file = read_user_toml(path, "study file", SettingsError, "Write one with 'biodyn study FOLDER --init'.")
-    content = all_table_paths(file.content, lambda name: relative_to_file(name, file.path))
+    content = map_all_table_paths(file.content, lambda name: resolve_table_name(name, file.path))
     try:
         definition = StudyDefinition.model_validate(content)
     except ValidationError as error:
         raise settings_error(error, StudyDefinition, f"'{path}'") from error
-    _check_settings(definition, path)
+    _require_valid_settings(definition, path)
     return definition
 
 
-def all_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+def map_all_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
     """Return the content of a study.toml, valid or not, with every path of a user table changed."""
     content = dict(content)
     if isinstance(content.get("settings"), dict):
@@ -325,7 +325,7 @@ def all_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) ->
     return content
 
 
-def _check_settings(definition: StudyDefinition, path: Path) -> None:
+def _require_valid_settings(definition: StudyDefinition, path: Path) -> None:
     """Raise SettingsError for invalid trial settings or tables, once before the trials run."""
     tables = [("settings", definition.settings)]
     tables += [(f"subjects.{name}.settings", entry.settings) for name, entry in definition.subjects.items()]
@@ -392,7 +392,7 @@ def write_definition(plan: StudyPlan) -> Path:
     path = plan.root / DEFINITION_NAME
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(starting_toml(plan))
+            file.write(draft_definition_text(plan))
     except FileExistsError as error:
         raise StudyError(f"'{path}' exists already.", "Edit it, or move it first.") from error
     except OSError as error:
@@ -400,39 +400,42 @@ def write_definition(plan: StudyPlan) -> Path:
     return path
 
 
-def starting_toml(plan: StudyPlan) -> str:
+def draft_definition_text(plan: StudyPlan) -> str:
     """Return the text of a study.toml with comments that gives the same plan."""
     trials = plan.trials
     example = trials[0] if trials else None
     return "\n".join(
         [
             _HEAD,
-            f"name = {_quoted(plan.name)}\n",
+            f"name = {_toml_string(plan.name)}\n",
             _FILES,
             _SETTINGS,
-            *_conditions(trials),
-            *_groups(trials),
-            *_subjects(plan),
+            *_condition_lines(trials),
+            *_group_lines(trials),
+            *_subject_lines(plan),
             _REST.format(
-                example=_quoted(path_text(example.path))[1:-1] if example else "P01/walk03.c3d",
-                static=_quoted(path_text(example.static))[1:-1] if example and example.static else "P01/static.c3d",
+                example=_toml_string(path_text(example.path))[1:-1] if example else "P01/walk03.c3d",
+                static=_toml_string(path_text(example.static))[1:-1]
+                if example and example.static
+                else "P01/static.c3d",
             ),
         ]
     )
 
 
-def _conditions(trials: Sequence[PlannedTrial]) -> list[str]:
+def _condition_lines(trials: Sequence[PlannedTrial]) -> list[str]:
     counts = Counter(trial.condition for trial in trials if trial.condition)
     if not counts:
         return ["# [conditions]          # detected condition or pattern = name\n"]
     lines = ["# Detected condition or pattern = name; conditions with the same name are merged.", "[conditions]"]
     lines += [
-        f"{_quoted(name)} = {_quoted(name)}  # {counted(count, 'trial')}" for name, count in sorted(counts.items())
+        f"{_toml_string(name)} = {_toml_string(name)}  # {count_with_noun(count, 'trial')}"
+        for name, count in sorted(counts.items())
     ]
     return ["\n".join(lines) + "\n"]
 
 
-def _groups(trials: Sequence[PlannedTrial]) -> list[str]:
+def _group_lines(trials: Sequence[PlannedTrial]) -> list[str]:
     members: dict[str, list[str]] = {}
     for trial in trials:
         if trial.group and trial.subject not in members.setdefault(trial.group, []):
@@ -440,17 +443,19 @@ def _groups(trials: Sequence[PlannedTrial]) -> list[str]:
     lines = ["# Subjects of each group, by name or pattern."]
     if members:
         lines += ["[groups]"]
-        lines += [f"{_quoted(g)} = [{', '.join(map(_quoted, names))}]" for g, names in sorted(members.items())]
+        lines += [
+            f"{_toml_string(g)} = [{', '.join(map(_toml_string, names))}]" for g, names in sorted(members.items())
+        ]
     else:
         subjects = list(dict.fromkeys(trial.subject for trial in trials)) or ["P01", "P02"]
         half = (len(subjects) + 1) // 2
         lines += ["# [groups]"]
         for name, some in (("patients", subjects[:half]), ("controls", subjects[half:])):
-            lines += [f"# {name} = [{', '.join(map(_quoted, some))}]"]
+            lines += [f"# {name} = [{', '.join(map(_toml_string, some))}]"]
     return ["\n".join(lines) + "\n"]
 
 
-def _subjects(plan: StudyPlan) -> list[str]:
+def _subject_lines(plan: StudyPlan) -> list[str]:
     stored = {file.path: file.facts.mass_kg for file in plan.files if file.facts is not None}
     blocks = []
     for subject in dict.fromkeys(trial.subject for trial in plan.trials):
@@ -461,11 +466,11 @@ def _subjects(plan: StudyPlan) -> list[str]:
         )
         statics = dict.fromkeys(path for trial in own for path in (trial.statics or (trial.static,)))
         lines = [
-            f"[subjects.{_quoted(subject)}]  # {counted(len(own), 'trial')}",
+            f"[subjects.{_toml_string(subject)}]  # {count_with_noun(len(own), 'trial')}",
             f"# mass_kg = {stated}",
             "# height_m = 1.75  # instead of the stored height, or one estimated from the segments",
             *(
-                f"# static = {_quoted(path_text(static))}"
+                f"# static = {_toml_string(path_text(static))}"
                 if static is not None
                 else "# static: searched by the analysis"
                 for static in statics
@@ -475,7 +480,7 @@ def _subjects(plan: StudyPlan) -> list[str]:
     return blocks
 
 
-def _quoted(text: str) -> str:
+def _toml_string(text: str) -> str:
     """Return a TOML basic string."""
     return json.dumps(plain_text(text), ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -488,9 +493,9 @@ _MEASURED = "-"
 def plan_lines(plan: StudyPlan) -> list[str]:
     """Return the plan as lines of text: counts, table of trials, and all files that are not used."""
     max_width = 48
-    lines = [_counts(plan), ""]
+    lines = [_count_line(plan), ""]
     stored = {file.path: file.facts.mass_kg for file in plan.files if file.facts is not None}
-    rows = [_row(trial, stored.get(trial.path)) for trial in plan.trials]
+    rows = [_trial_row(trial, stored.get(trial.path)) for trial in plan.trials]
     shown = [i for i, name in enumerate(_HEADINGS) if name in _ALWAYS or any(row[i] for row in rows)]
     widths = {i: min(max_width, max(len(text) for text in (_HEADINGS[i], *(row[i] for row in rows)))) for i in shown}
     for row in (_HEADINGS, *rows) if rows else ():
@@ -518,30 +523,30 @@ def plan_lines(plan: StudyPlan) -> list[str]:
     return lines
 
 
-def _counts(plan: StudyPlan) -> str:
+def _count_line(plan: StudyPlan) -> str:
     subjects = {trial.subject for trial in plan.trials}
     sessions = {(trial.subject, trial.session) for trial in plan.trials if trial.session}
     conditions = {trial.condition for trial in plan.trials if trial.condition}
     roles = Counter(file.role for file in plan.files)
     searched = sum(trial.static is None for trial in plan.trials)
     parts = [
-        counted(
+        count_with_noun(
             len(plan.files), "C3D file" if all(f.path.suffix.lower() == ".c3d" for f in plan.files) else "recording"
         ),
-        counted(len(plan.trials), "trial"),
-        counted(len(subjects), "subject"),
-        *([counted(len(sessions), "session")] if sessions else []),
-        *([counted(len(conditions), "condition")] if conditions else []),
-        counted(roles["static"], "static trial"),
-        *([counted(roles["functional"], "functional trial")] if roles["functional"] else []),
+        count_with_noun(len(plan.trials), "trial"),
+        count_with_noun(len(subjects), "subject"),
+        *([count_with_noun(len(sessions), "session")] if sessions else []),
+        *([count_with_noun(len(conditions), "condition")] if conditions else []),
+        count_with_noun(roles["static"], "static trial"),
+        *([count_with_noun(roles["functional"], "functional trial")] if roles["functional"] else []),
         f"{roles['other'] + roles['excluded']} left out",
         *([f"{roles['unreadable']} cannot be read"] if roles["unreadable"] else []),
-        *([f"static trial searched later for {counted(searched, 'trial')}"] if searched else []),
+        *([f"static trial searched later for {count_with_noun(searched, 'trial')}"] if searched else []),
     ]
     return f"Study {printable(plan.name)}: {', '.join(parts)}."
 
 
-def _row(trial: PlannedTrial, stored_kg: float | None) -> Sequence[str]:
+def _trial_row(trial: PlannedTrial, stored_kg: float | None) -> Sequence[str]:
     static = f"one of {len(trial.statics)}" if trial.statics else "searched later"
     static = static if trial.static is None else printable(str(trial.static))
     mass_kg = stored_kg if trial.mass_kg is None else trial.mass_kg

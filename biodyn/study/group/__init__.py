@@ -24,7 +24,7 @@ __all__ = ["AnalysisOptions", "analyse_study"]
 
 
 def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = None) -> GroupResults:
-    """Analyse the collected data set of a study and write OUT/group; see `analyse.analyse_study`."""
+    """Analyse the collected data set of a study and write OUT/group; see `group_analysis.analyse_study`."""
     # imported here because reading study.toml needs no statistics
     from biodyn.study.group import analyse
 

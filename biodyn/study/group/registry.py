@@ -22,12 +22,12 @@ from biodyn.errors import ResultError, StatisticsError
 from biodyn.library.registry import Registry
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.output.store.folder import GROUP_RECORD
-from biodyn.output.store.read import read_record
+from biodyn.output.store.result_reader import read_record
 from biodyn.output.tables.csv import write_rows
 from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
 from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial
-from biodyn.variables import NormChoice, Walker, choose_norms, same_side
+from biodyn.variables import NormChoice, Walker, choose_norms, side_sign_factors
 from biodyn.variables.norms import AUTO, ENTRY, read_walker
 
 FOLDER_NAME = "group"
@@ -80,7 +80,7 @@ def write_record(results: GroupResults, folder: Path) -> None:
     (folder / GROUP_RECORD).write_text(text + "\n", encoding="utf-8")
 
 
-def joined_finding(code: str, messages: Sequence[tuple[str, str]], unit: str) -> Diagnostic:
+def merged_finding(code: str, messages: Sequence[tuple[str, str]], unit: str) -> Diagnostic:
     """Return one finding for all tests or models (name, message): the first in full, some others by name."""
     max_named = 5
     name, message = messages[0]
@@ -90,14 +90,14 @@ def joined_finding(code: str, messages: Sequence[tuple[str, str]], unit: str) ->
     return Diagnostic(code, "info", f"{name}: {message}{likewise}", value=float(len(messages)), unit=unit)
 
 
-def reason_of(error: Exception) -> str:
+def failure_reason(error: Exception) -> str:
     """Return the reason why a test could not be computed, as a sentence."""
     if isinstance(error, StatisticsError):
         return error.message
     return f"Its equations have no solution ({error})."
 
 
-def joined_notes(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def merged_notes(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return one line for all names (name, sentence) with the same sentence."""
     names: dict[str, list[str]] = {}
     for name, sentence in sentences:
@@ -113,7 +113,7 @@ STATISTICS_DECIMALS = 10
 
 
 @contextmanager
-def csv_file(path: Path, columns: list[str]) -> Iterator[Callable[[pd.DataFrame], None]]:
+def open_csv_appender(path: Path, columns: list[str]) -> Iterator[Callable[[pd.DataFrame], None]]:
     """Yield a function that appends a table to a CSV file; without tables the file has only its header."""
     with path.open("wb") as stream:
         write_rows(pd.DataFrame(columns=columns), stream, header=True)
@@ -121,7 +121,7 @@ def csv_file(path: Path, columns: list[str]) -> Iterator[Callable[[pd.DataFrame]
 
 
 @contextmanager
-def parquet_file(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+def open_parquet_appender(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
     """Yield a function that appends a table to a Parquet file as a row group."""
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         yield lambda table: writer.write_table(table.cast(schema))
@@ -131,7 +131,7 @@ MEAN_OF_SIDES = "mean"
 
 
 @dataclass(frozen=True)
-class Cell:
+class SubjectMean:
     """Means over the cycles of a subject in one session, condition, group and side.
 
     Attributes:
@@ -162,7 +162,7 @@ class Observations:
         self.definitions = tuple(definitions)
         self.variables = tuple(variables)
         self._sides = tuple(sides)  # sides that are included in the means of trials
-        self.cells: list[Cell] = []
+        self.cells: list[SubjectMean] = []
         self.trials: list[TrialMean] = []
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
@@ -172,7 +172,7 @@ class Observations:
             means = data.selected(mean_curve.mean, self.variables)
             session, condition, group, side = mean_curve.key
             self.cells.append(
-                Cell(
+                SubjectMean(
                     data.subject, session, condition, group, side,
                     mean_and_sd(parameters[rows])[0], means, len(rows),
                 )
@@ -191,13 +191,13 @@ class Observations:
                 mean = mean_and_sd(np.stack(means))[0]
                 self.trials.append((data.subject, first["condition"], first["group"], mean))
 
-    def per_subject(self, side: str) -> list[Cell]:
+    def subject_means(self, side: str) -> list[SubjectMean]:
         """Return one cell per subject, condition and group: the mean over sessions of one side or of both ("mean").
 
         For the mean of both sides, mirrored variables are reversed on the left side.
         """
         wanted = SIDES if side == MEAN_OF_SIDES else (side,)
-        by_person: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
+        by_person: dict[tuple[str, str, str], dict[str, list[SubjectMean]]] = {}
         for cell in self.cells:
             if cell.side in wanted:
                 key = (cell.subject, cell.condition, cell.group)
@@ -206,11 +206,11 @@ class Observations:
         for (subject, condition, group), sides in by_person.items():
             parameters, curves = [], []
             for cell_side, cells in sides.items():
-                turn = same_side(self.variables, cell_side)[:, None] if side == MEAN_OF_SIDES else 1.0
+                turn = side_sign_factors(self.variables, cell_side)[:, None] if side == MEAN_OF_SIDES else 1.0
                 parameters.append(mean_and_sd(np.stack([cell.parameters for cell in cells]))[0])
                 curves.append(mean_and_sd(np.stack([cell.curves for cell in cells]))[0] * turn)
             result.append(
-                Cell(
+                SubjectMean(
                     subject, "", condition, group, side,
                     mean_and_sd(np.stack(parameters))[0], mean_and_sd(np.stack(curves))[0],
                     sum(cell.cycles for cells in sides.values() for cell in cells),
@@ -226,7 +226,7 @@ class Observations:
         for cell in self.cells:
             row = rows.setdefault((cell.subject, cell.group), {})
             words = [cell.session] * sessions + [cell.condition, cell.side]
-            tail = "".join(f"_{_word(text)}" for text in words if text)
+            tail = "".join(f"_{_identifier_text(text)}" for text in words if text)
             for number, definition in enumerate(self.definitions):
                 columns[(number, tail)] = None
                 row[definition.name + tail] = float(cell.parameters[number])
@@ -238,14 +238,14 @@ class Observations:
         return table.loc[:, [*table.columns[:2], *(name for name in names if table[name].notna().any())]]
 
 
-def _word(text: str) -> str:
+def _identifier_text(text: str) -> str:
     return re.sub(r"\W+", "_", text).strip("_")
 
 
 # -- People and norms -----------------------------------------------------------------------------------------------
 
 
-def walkers_of(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
+def read_walkers(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
     """Return the properties of every subject of a study, averaged over the trials with a result."""
     by_subject: dict[str, list[Walker]] = {}
     for trial in trials:
@@ -257,10 +257,10 @@ def walkers_of(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
             continue
         speed = record[ENTRY]["speed"]["m_s"]
         by_subject.setdefault(trial.subject, []).append(read_walker(record, np.nan if speed is None else speed))
-    return tuple(mean_of_person(walkers) for walkers in by_subject.values())
+    return tuple(mean_over_trials(walkers) for walkers in by_subject.values())
 
 
-def mean_of_person(walkers: Sequence[Walker]) -> Walker:
+def mean_over_trials(walkers: Sequence[Walker]) -> Walker:
     """Return the mean over the trials of a subject, only walking trials if there are any; unknown values are ignored."""
     walking = [walker for walker in walkers if walker.activity == "walking"] or walkers
     ages = [walker.age_years for walker in walking if walker.age_years is not None]
@@ -285,10 +285,10 @@ def norms_setting(options: AnalysisOptions, trials: Sequence[PlannedTrial]) -> s
 
 def mean_walker(walkers: Sequence[Walker]) -> Walker | None:
     """Return the mean over subjects; None for an empty list."""
-    return mean_of_person(walkers) if walkers else None
+    return mean_over_trials(walkers) if walkers else None
 
 
-def norms_of_people(setting: str, walkers: Sequence[Walker]) -> NormChoice:
+def choose_study_norms(setting: str, walkers: Sequence[Walker]) -> NormChoice:
     """Return the norms for the curves of a study; none if its subjects are both children and adults."""
     person = mean_walker(walkers)
     if person is None:
@@ -340,7 +340,7 @@ class GroupData:
 
 
 @dataclass(frozen=True)
-class Found:
+class StatisticOutput:
     """Output of a statistic: tables by file name in OUT/group, sentences by the same names, and findings."""
 
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
@@ -354,7 +354,7 @@ class Statistic(Protocol):
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
         """Add the cycles of one subject, its mean curves, and its parameters (cycles, P)."""
 
-    def found(self, data: GroupData) -> Found:
+    def found(self, data: GroupData) -> StatisticOutput:
         """Return the tables after all subjects were added."""
 
 
@@ -367,7 +367,7 @@ STATISTICS: Registry[Start] = Registry("biodyn.study.group.statistics", "group s
 class _MeanStatistic:
     """A statistic that uses only the means of the subjects."""
 
-    def __init__(self, found: Callable[[GroupData], Found]) -> None:
+    def __init__(self, found: Callable[[GroupData], StatisticOutput]) -> None:
         self.found = found
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
@@ -376,10 +376,10 @@ class _MeanStatistic:
 
 def group_statistic(
     name: str, *, place: float
-) -> Callable[[Callable[[GroupData], Found]], Callable[[GroupData], Found]]:
+) -> Callable[[Callable[[GroupData], StatisticOutput]], Callable[[GroupData], StatisticOutput]]:
     """Register a function of the subjects' means as a group statistic; `place` determines the order."""
 
-    def register(compute: Callable[[GroupData], Found]) -> Callable[[GroupData], Found]:
+    def register(compute: Callable[[GroupData], StatisticOutput]) -> Callable[[GroupData], StatisticOutput]:
         STATISTICS.add(name, lambda definitions, options: _MeanStatistic(compute), place)
         return compute
 

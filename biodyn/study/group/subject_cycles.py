@@ -13,7 +13,7 @@ import pyarrow as pa
 from biodyn.conventions import CYCLE_POINTS, BoolArray, FloatArray, IntArray, Side
 from biodyn.errors import ResultError
 from biodyn.statistics.gait_measures import find_typical_cycle
-from biodyn.study.options import group_table
+from biodyn.study.options import load_study_table
 from biodyn.variables import PERCENT, Norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 
@@ -95,7 +95,7 @@ def subject_cycles(frame: pd.DataFrame) -> SubjectCycles:
     subjects = frame["subject"].unique()
     if len(subjects) != 1:
         raise ResultError(f"Expected the cycles of one subject, found {len(subjects)}.")
-    frame = _ordered_by_curve(frame)
+    frame = _sort_by_curve(frame)
     firsts = np.arange(0, len(frame), CYCLE_POINTS)
     heads = frame[[*CYCLE_KEYS, "variable", "unit"]].iloc[firsts].reset_index(drop=True)
     trial, side = (pd.factorize(heads[name])[0].astype(np.int64) for name in ("trial", "side"))
@@ -113,29 +113,28 @@ def subject_cycles(frame: pd.DataFrame) -> SubjectCycles:
     return SubjectCycles(str(subjects[0]), cycles, tuple(str(name) for name in names), units, values)
 
 
-def _ordered_by_curve(frame: pd.DataFrame) -> pd.DataFrame:
+def _sort_by_curve(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with the 101 rows of every curve consecutive; sorted only if they are not."""
-    if _are_blocks(frame):
+    if _has_complete_curves(frame):
         return frame
     frame = frame.sort_values(["trial", "side", "cycle", "variable", "percent"], kind="stable")
-    if not _are_blocks(frame):
+    if not _has_complete_curves(frame):
         raise ResultError(
-            "A curve of the data set is not given at 0, 1 ... 100 % of the cycle.",
-            "Collect the study's results again.",
+            "A curve of the data set is not given at 0, 1 ... 100 % of the cycle.", "Collect the study's results again."
         )
     return frame
 
 
-def _are_blocks(frame: pd.DataFrame) -> bool:
+def _has_complete_curves(frame: pd.DataFrame) -> bool:
     if len(frame) % CYCLE_POINTS:
         return False
     percent = frame["percent"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
     if not np.array_equal(percent, np.broadcast_to(PERCENT, percent.shape)):
         return False
-    return all(_constant(frame[name]) for name in ("trial", "side", "cycle", "variable"))
+    return all(_is_constant_per_curve(frame[name]) for name in ("trial", "side", "cycle", "variable"))
 
 
-def _constant(column: pd.Series) -> bool:
+def _is_constant_per_curve(column: pd.Series) -> bool:
     codes = column.cat.codes if isinstance(column.dtype, pd.CategoricalDtype) else column
     blocks = codes.to_numpy().reshape(-1, CYCLE_POINTS)
     same: BoolArray = blocks == blocks[:, :1]
@@ -148,7 +147,7 @@ def _constant(column: pd.Series) -> bool:
 CYCLE_COLUMNS = [*CYCLE_KEYS, "representative", "outlier", "distance", "limit", "variables"]
 
 
-def cycle_table(data: SubjectCycles, variables: Sequence[str], warned: Collection[str] = ()) -> pd.DataFrame:
+def cycle_distance_table(data: SubjectCycles, variables: Sequence[str], warned: Collection[str] = ()) -> pd.DataFrame:
     """Return one row per cycle: `CYCLE_KEYS`, representative, outlier, distance to the median cycle, its limit, number of
     variables.
 
@@ -164,7 +163,7 @@ def cycle_table(data: SubjectCycles, variables: Sequence[str], warned: Collectio
     judged = np.full(count, "", dtype=object)
     passed = ~data.cycles["trial"].isin(list(warned)).to_numpy(dtype=bool)
     place = np.array([data.variables.index(name) for name in known], dtype=np.int64)
-    size_of: dict[str, float] = group_table("analysis")["representative"]["sizes"]
+    size_of: dict[str, float] = load_study_table("analysis")["representative"]["sizes"]
     sizes = [size_of.get(data.units[name], 1.0) for name in known]
     for _, rows in data.cells():
         complete: BoolArray = np.asarray(
@@ -205,7 +204,7 @@ def representative_walks(table: pd.DataFrame, warned: Collection[str] = ()) -> d
     return walk_of
 
 
-def outliers(table: pd.DataFrame) -> BoolArray:
+def outlier_flags(table: pd.DataFrame) -> BoolArray:
     """Return (N,) whether each cycle of `cycle_table` is an outlier."""
     return table["outlier"].to_numpy(dtype=bool)
 
@@ -262,13 +261,13 @@ def subject_curve_table(data: SubjectCycles, curves: Sequence[MeanCurves]) -> pa
     count = len(curves)
     units = [data.units[name] for name in data.variables]
     columns = {
-        "subject": _repeated([data.subject], count * block),
+        "subject": _repeated_arrow_column([data.subject], count * block),
         **{
-            name: _repeated([mean_curve.key[i] for mean_curve in curves], block)
+            name: _repeated_arrow_column([mean_curve.key[i] for mean_curve in curves], block)
             for i, name in enumerate(("session", "condition", "group", "side"))
         },
-        "variable": _repeated(list(data.variables) * count, CYCLE_POINTS),
-        "unit": _repeated(units * count, CYCLE_POINTS),
+        "variable": _repeated_arrow_column(list(data.variables) * count, CYCLE_POINTS),
+        "unit": _repeated_arrow_column(units * count, CYCLE_POINTS),
         "percent": pa.array(np.tile(PERCENT, count * len(data.variables)).astype(np.float32)),
     }
     for name in ("mean", "sd", "cycles"):
@@ -277,7 +276,7 @@ def subject_curve_table(data: SubjectCycles, curves: Sequence[MeanCurves]) -> pa
     return pa.table([columns[name] for name in SUBJECT_CURVE_SCHEMA.names], schema=SUBJECT_CURVE_SCHEMA)
 
 
-def _repeated(words: Sequence[str], times: int) -> pa.DictionaryArray:
+def _repeated_arrow_column(words: Sequence[str], times: int) -> pa.DictionaryArray:
     """Return each word repeated `times` times, as a dictionary column."""
     levels = list(dict.fromkeys(words))
     number = {word: i for i, word in enumerate(levels)}
@@ -326,7 +325,7 @@ class GroupCurves:
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves]) -> None:
         """Add the mean over the sessions of a subject."""
-        for (condition, group, side), means in over_sessions(curves).items():
+        for (condition, group, side), means in means_over_sessions(curves).items():
             for number, name in enumerate(data.variables):
                 self._running.setdefault((group, condition, side, name), RunningMean.of_shape((CYCLE_POINTS,))).add(
                     means[number]
@@ -344,20 +343,20 @@ class GroupCurves:
         )
         words = {name: [key[i] for key in keys] for i, name in enumerate(("group", "condition", "side", "variable"))}
         words["unit"] = [self._units[key[3]] for key in keys]
-        table: dict[str, Any] = {name: repeated(column, CYCLE_POINTS) for name, column in words.items()}
+        table: dict[str, Any] = {name: repeated_categories(column, CYCLE_POINTS) for name, column in words.items()}
         table["percent"] = np.tile(PERCENT, len(keys))
         group = RunningMean(count, mean, squares)
         table |= {"mean": group.means, "sd": group.sds, "subjects": count}
         return pd.DataFrame({name: table[name] for name in GROUP_CURVE_COLUMNS})
 
 
-def repeated(words: Sequence[str], times: int) -> pd.Categorical:
+def repeated_categories(words: Sequence[str], times: int) -> pd.Categorical:
     """Return each word repeated `times` times, as categories, which are fast to write."""
     codes, levels = pd.factorize(np.array(words, dtype=object))
     return pd.Categorical.from_codes(np.repeat(codes, times), categories=pd.Index(levels))
 
 
-def over_sessions(curves: Iterable[MeanCurves]) -> dict[tuple[str, str, str], FloatArray]:
+def means_over_sessions(curves: Iterable[MeanCurves]) -> dict[tuple[str, str, str], FloatArray]:
     """Return the means (V, 101) over the sessions of one subject, with equal weights, by (condition, group, side)."""
     by_cell: dict[tuple[str, str, str], list[FloatArray]] = {}
     for mean_curve in curves:

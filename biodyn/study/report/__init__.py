@@ -4,8 +4,8 @@ Input: the output folder of a study (summary, records of the trials, group table
 `subjects/<subject>.html`; equal results give equal bytes. Trials and subjects are read once, one at a time.
 
 Read `source.py` (the files) and `pages.py` (the content of each page), then `sections/`: a section is a template and the
-function that fills it. `aggregate.py` counts and averages over trials and subjects; `figures.py` describes figures;
-`papers.py` writes the PDF. Frame and sections are shared with the page of a trial: `output/report/page.py`.
+function that fills it. `aggregation.py` counts and averages over trials and subjects; `figures.py` describes figures;
+`pdf_reports.py` writes the PDF. Frame and sections are shared with the page of a trial: `output/report/page.py`.
 """
 
 from biodyn.study.report.pages import write_study_report

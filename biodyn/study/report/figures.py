@@ -16,30 +16,38 @@ from biodyn.errors import ResultError
 from biodyn.output.figures.curves import (
     FOOT_OFF_KEY,
     SINGLE,
-    bands_first,
     break_curve,
     display_table,
     foot_off_layer,
-    labels_below,
+    lowest_panel_labels,
     norm_key,
     norm_layer,
     percent_axis,
+    sort_bands_first,
     value_axis,
 )
 from biodyn.output.figures.description import Area, Axis, Bars, Figure, Key, Layer, Line, Panel, Rule, Span, Strip
 from biodyn.output.figures.style import DASHED, LEVEL_COLORS
 from biodyn.output.figures.svg import render_svg
 from biodyn.output.figures.trial import TrialView
-from biodyn.output.report.compare_page import multi_trial_scene
+from biodyn.output.report.comparison_page import multi_trial_scene
 from biodyn.output.report.scene import MOST_BYTES
-from biodyn.output.store.read import StoredResult
+from biodyn.output.store.result_reader import StoredResult
 from biodyn.study.collecting.cycles import DECISIONS
 from biodyn.study.group.registry import MEAN_OF_SIDES
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
 from biodyn.study.group.statistics.session_means import SCORE
-from biodyn.study.record import counted
-from biodyn.study.report.aggregate import Cell, CurveMeans
-from biodyn.study.report.source import Names, StudySource, Trial, level_words, parts_of, probability, rows_of
+from biodyn.study.report.aggregation import Cell, CurveMeans
+from biodyn.study.report.source import (
+    DisplayNames,
+    StudySource,
+    Trial,
+    iterate_groups,
+    iterate_rows,
+    level_label,
+    p_value_text,
+)
+from biodyn.study.trial_record import count_with_noun
 from biodyn.variables import PERCENT, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 
@@ -50,7 +58,7 @@ _OUTLIER = (3.0, 2.0)
 
 
 @dataclass(frozen=True)
-class Norm:
+class NormBand:
     """Norms in the shown sign: mean and half width of the band (101,) by variable, None if unknown."""
 
     words: str
@@ -62,24 +70,24 @@ class Norm:
         return any(sd is not None for _, sd in self.curves.values())
 
 
-def norms_of(table: pd.DataFrame) -> tuple[Norm, ...]:
+def norm_bands_from_table(table: pd.DataFrame) -> tuple[NormBand, ...]:
     """Return the bands of normative_bands.csv in the shown sign of a right side."""
     norms = []
     width = "half_width" if "half_width" in table else "sd"
     for name in dict.fromkeys(table["norms"]) if len(table) else ():
         curves = {}
         rows_of_norm = table[(table["norms"] == name) & (table["side"] == SIDES[0])]
-        for (key,), rows in parts_of(rows_of_norm, "variable"):
+        for (key,), rows in iterate_groups(rows_of_norm, "variable"):
             mean, half = rows["mean"].to_numpy(float), rows[width].to_numpy(float)
-            sign = variable(str(key)).clinical(SIDES[0])
+            sign = variable(str(key)).clinical_factor(SIDES[0])
             curves[str(key)] = (sign * mean, half if np.isfinite(half).any() else None)
         words = str(rows_of_norm["shown_as"].iloc[0]) if "shown_as" in rows_of_norm else str(name)
-        norms.append(Norm(words, curves))
+        norms.append(NormBand(words, curves))
     return tuple(norms)
 
 
 @dataclass(frozen=True)
-class View:
+class ComparisonView:
     """Curves in one figure: the levels of one factor within one level of the other.
 
     Attributes:
@@ -91,39 +99,41 @@ class View:
     tests: pd.DataFrame
 
 
-def views(cells: Sequence[Cell], tests: pd.DataFrame) -> list[View]:
+def comparison_views(cells: Sequence[Cell], tests: pd.DataFrame) -> list[ComparisonView]:
     """Return the views: one for all cells, or, with several conditions and groups, one per factor and level of the other
     factor."""
     conditions = list(dict.fromkeys(condition for condition, _ in cells))
     groups = list(dict.fromkeys(group for _, group in cells))
     if len(conditions) == 1 or len(groups) == 1:
         by_group = len(groups) > 1
-        words = [level_words(c[1], "group") if by_group else level_words(c[0], "condition") for c in cells]
+        words = [level_label(c[1], "group") if by_group else level_label(c[0], "condition") for c in cells]
         title = "Groups" if by_group else "Conditions" if len(conditions) > 1 else ""
-        return [View(title, tuple(zip(words, cells, strict=True)), tests)]
+        return [ComparisonView(title, tuple(zip(words, cells, strict=True)), tests)]
     drawn = []
     for group in groups:
-        members = tuple((level_words(c[0], "condition"), c) for c in cells if c[1] == group)
-        title = f"Conditions in group {level_words(group, 'group')}"
-        drawn.append(View(title, members, _within(tests, ("condition",), group)))
+        members = tuple((level_label(c[0], "condition"), c) for c in cells if c[1] == group)
+        title = f"Conditions in group {level_label(group, 'group')}"
+        drawn.append(ComparisonView(title, members, _select_tests(tests, ("condition",), group)))
     for condition in conditions:
-        members = tuple((level_words(c[1], "group"), c) for c in cells if c[0] == condition)
-        title = f"Groups in condition {level_words(condition, 'condition')}"
-        drawn.append(View(title, members, _within(tests, ("group", "predictor"), condition)))
+        members = tuple((level_label(c[1], "group"), c) for c in cells if c[0] == condition)
+        title = f"Groups in condition {level_label(condition, 'condition')}"
+        drawn.append(ComparisonView(title, members, _select_tests(tests, ("group", "predictor"), condition)))
     return [view for view in drawn if len(view.cells) > 1]
 
 
-def _within(tests: pd.DataFrame, factors: Sequence[str], level: str) -> pd.DataFrame:
+def _select_tests(tests: pd.DataFrame, factors: Sequence[str], level: str) -> pd.DataFrame:
     if not len(tests):
         return tests
     return tests[tests["factor"].isin(factors) & (tests["within"] == level)]
 
 
-def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Sequence[Norm], alt: str) -> Figure:
+def group_figure(
+    means: CurveMeans, view: ComparisonView, names: Sequence[str], norms: Sequence[NormBand], alt: str
+) -> Figure:
     """Return the figure with mean and SD between subjects of every level, and tests below each panel; a single level: both
     sides."""
-    present = present_in(means, view, names)
-    labels = labels_below("gait cycle (%)", len(present))
+    present = available_variables(means, view, names)
+    labels = lowest_panel_labels("gait cycle (%)", len(present))
     panels = tuple(group_panel(means, view, name, norms, label) for name, label in zip(present, labels, strict=True))
     keys = group_keys(means, view, present, norms)
     if any(panel.strips for panel in panels):
@@ -131,12 +141,14 @@ def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Seq
     return Figure(alt, panels, tuple(keys))
 
 
-def present_in(means: CurveMeans, view: View, names: Sequence[str]) -> list[str]:
+def available_variables(means: CurveMeans, view: ComparisonView, names: Sequence[str]) -> list[str]:
     """Return the variables available in a level of the view."""
     return [name for name in names if any(means.curve(cell, side, name) for _, cell, side in _lines_with_keys(view))]
 
 
-def group_panel(means: CurveMeans, view: View, name: str, norms: Sequence[Norm], label: str = "") -> Panel:
+def group_panel(
+    means: CurveMeans, view: ComparisonView, name: str, norms: Sequence[NormBand], label: str = ""
+) -> Panel:
     """Return the panel with mean and SD between subjects of one variable at every level, and its tests below."""
     layers, counts = norm_layers(norms, name), []
     for line, cell, side in _lines_with_keys(view):
@@ -152,13 +164,13 @@ def group_panel(means: CurveMeans, view: View, name: str, norms: Sequence[Norm],
         shown.title,
         percent_axis(label),
         value_axis(shown, means.units[name]),
-        bands_first(layers),
-        _strips(view.tests, name),
+        sort_bands_first(layers),
+        _test_strips(view.tests, name),
         f"n {', '.join(map(str, counts))}" if counts else "",
     )
 
 
-def group_keys(means: CurveMeans, view: View, names: Sequence[str], norms: Sequence[Norm]) -> list[Key]:
+def group_keys(means: CurveMeans, view: ComparisonView, names: Sequence[str], norms: Sequence[NormBand]) -> list[Key]:
     """Return the legend of panels of these variables: levels, spread, norms."""
     drawn = _lines_with_keys(view)
     curves = [means.curve(cell, side, name) for name in names for _, cell, side in drawn]
@@ -168,7 +180,7 @@ def group_keys(means: CurveMeans, view: View, names: Sequence[str], norms: Seque
     return [*keys, *norm_keys(norms, names)]
 
 
-def _lines_with_keys(view: View) -> list[tuple[Key, Cell, str]]:
+def _lines_with_keys(view: ComparisonView) -> list[tuple[Key, Cell, str]]:
     """Return every line with its entry in the legend."""
     further_dash = (6.0, 3.0)  # dash patterns of levels beyond the number of colours
     if len(view.cells) == 1:
@@ -181,27 +193,27 @@ def _lines_with_keys(view: View) -> list[tuple[Key, Cell, str]]:
     ]
 
 
-def norm_layers(norms: Sequence[Norm], name: str) -> list[Layer]:
+def norm_layers(norms: Sequence[NormBand], name: str) -> list[Layer]:
     """Return the curves of the norms of a variable."""
     return [norm_layer(*norm.curves[name]) for norm in norms if name in norm.curves]
 
 
-def norm_keys(norms: Sequence[Norm], names: Sequence[str]) -> list[Key]:
+def norm_keys(norms: Sequence[NormBand], names: Sequence[str]) -> list[Key]:
     """Return legend entries of norms that are available for one of the variables."""
     return [norm_key(norm.words, norm.filled) for norm in norms if any(name in norm.curves for name in names)]
 
 
-def _strips(tests: pd.DataFrame, name: str) -> tuple[Strip, ...]:
+def _test_strips(tests: pd.DataFrame, name: str) -> tuple[Strip, ...]:
     """Return one strip per test of the variable, with the letters of the table below the figure."""
     if not len(tests):
         return ()
     letters = test_letters(tests)
     strips = []
-    for key, rows in parts_of(tests[tests["variable"] == name], *TEST_KEY):
+    for key, rows in iterate_groups(tests[tests["variable"] == name], *TEST_KEY):
         clusters = rows[rows["start_percent"].notna()]
         spans = tuple(
-            Span(float(row.start_percent), float(row.end_percent), f"{row.comparison}: p {probability(row.p_cluster)}")
-            for row in rows_of(clusters)
+            Span(float(row.start_percent), float(row.end_percent), f"{row.comparison}: p {p_value_text(row.p_cluster)}")
+            for row in iterate_rows(clusters)
         )
         strips.append(Strip(letters[key], "ink", spans))
     return tuple(strips)
@@ -224,7 +236,7 @@ class SideCycles:
 
 
 def subject_panel(
-    name: str, cycles: Mapping[str, SideCycles], place: int, unit: str, norms: Sequence[Norm], axes: str = ""
+    name: str, cycles: Mapping[str, SideCycles], place: int, unit: str, norms: Sequence[NormBand], axes: str = ""
 ) -> tuple[Panel, str]:
     """Return the panel of a variable: thin cycles, dashed outliers, thick mean with SD band, bold representative cycle.
 
@@ -238,7 +250,7 @@ def subject_panel(
     axis = value_axis(shown, unit)
     words = [f"{shown.title}, {axis.label}"]
     for side, side_cycles in cycles.items():
-        values = side_cycles.values[:, place] * shown.clinical(side)
+        values = side_cycles.values[:, place] * shown.clinical_factor(side)
         known = np.isfinite(values).any(axis=1)
         if not known.any():
             words.append(f"{SIDE_NAMES[side]}: no valid cycle")
@@ -261,11 +273,11 @@ def subject_panel(
     marks = [layer for side, side_cycles in cycles.items() for layer in foot_off_layer(side, side_cycles.foot_off)]
     layers = [*norm_layers(norms, name), *marks, *thin, *bold]
     return Panel(
-        shown.title, percent_axis(), axis, bands_first(layers), note="" if bold else "no valid cycle"
+        shown.title, percent_axis(), axis, sort_bands_first(layers), note="" if bold else "no valid cycle"
     ), "; ".join(words)
 
 
-def subject_keys(cycles: Mapping[str, SideCycles], norms: Sequence[Norm], names: Sequence[str]) -> list[Key]:
+def subject_keys(cycles: Mapping[str, SideCycles], norms: Sequence[NormBand], names: Sequence[str]) -> list[Key]:
     """Return the legend of panels of these variables."""
     keys = [Key(f"mean, {SIDE_NAMES[side]}", SIDE_NAMES[side]) for side in cycles]
     several = [side_cycles for side_cycles in cycles.values() if len(side_cycles.values) > 1]
@@ -290,15 +302,17 @@ _BINS = 24
 def quality_figure(trials: Sequence[Trial], marker_limit_mm: float) -> Markup:
     """Return the distributions over the trials with a result; `marker_limit_mm`: limit of the marker RMS."""
     done = [trial for trial in trials if trial.done]
-    markers = _known([trial.number("marker_rms_mm") for trial in done])
-    panels = [_histogram("Marker tracking error", "RMS of the trial, mm", markers, (), marker_limit_mm)]
+    markers = _finite_values([trial.number("marker_rms_mm") for trial in done])
+    panels = [_histogram_panel("Marker tracking error", "RMS of the trial, mm", markers, (), marker_limit_mm)]
     for kind, unit in (("force", "N"), ("moment", "Nm")):
         share = np.array([trial.number(f"residual_{kind}_rms_percent_of_limit") for trial in done])
         mean = np.array([trial.number(f"residual_{kind}_rms_{unit}") for trial in done])
         peak = np.array([trial.number(f"residual_{kind}_peak_{unit}") for trial in done])
         with np.errstate(invalid="ignore", divide="ignore"):
             peaks = np.where(mean > 0, share * peak / mean, np.nan)
-        panels.append(_histogram(f"Residual {kind}", "% of its limit", _known(share), _known(peaks), 100.0))
+        panels.append(
+            _histogram_panel(f"Residual {kind}", "% of its limit", _finite_values(share), _finite_values(peaks), 100.0)
+        )
     panels.append(_contact_panel(done))
     panels.append(_cycle_panel("All cycles", "cycles", done))
     panels.append(_cycle_panel("Cycles with all moments", "kinetic_cycles", done))
@@ -309,12 +323,12 @@ def quality_figure(trials: Sequence[Trial], marker_limit_mm: float) -> Markup:
     return render_svg(Figure("Quality over all trials", tuple(panels), tuple(keys), height=125.0))
 
 
-def _known(values: Sequence[float] | FloatArray) -> FloatArray:
+def _finite_values(values: Sequence[float] | FloatArray) -> FloatArray:
     array = np.asarray(values, dtype=np.float64)
     return array[np.isfinite(array)]
 
 
-def _histogram(
+def _histogram_panel(
     title: str, xlabel: str, filled: FloatArray, outlined: FloatArray | Sequence[float], limit: float
 ) -> Panel:
     other = np.asarray(outlined, dtype=np.float64)
@@ -343,7 +357,7 @@ def _count_axis(what: str) -> Axis:
 
 
 def _contact_panel(done: Sequence[Trial]) -> Panel:
-    counts = [sum(_known([trial.number(f"contacts_{name}") for trial in done])) for name in DECISIONS]
+    counts = [sum(_finite_values([trial.number(f"contacts_{name}") for trial in done])) for name in DECISIONS]
     bars = tuple(
         Bars(np.array([float(i)]), np.zeros(1), np.array([count], dtype=float), 0.6, name)
         for i, (count, name) in enumerate(zip(counts, DECISIONS, strict=True))
@@ -354,7 +368,9 @@ def _contact_panel(done: Sequence[Trial]) -> Panel:
 
 def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
     max_cycles = 8  # larger numbers are counted together
-    counts = {side: _known([trial.number(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done]) for side in SIDES}
+    counts = {
+        side: _finite_values([trial.number(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done]) for side in SIDES
+    }
     most = int(min(max((side_counts.max(initial=0.0) for side_counts in counts.values()), default=0.0), max_cycles))
     places = np.arange(most + 1, dtype=np.float64)
     bars = tuple(
@@ -372,7 +388,7 @@ def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
 
 
 def profile_figure(
-    scores: pd.DataFrame, cells: Sequence[Cell], names: Names, means: pd.DataFrame | None = None
+    scores: pd.DataFrame, cells: Sequence[Cell], names: DisplayNames, means: pd.DataFrame | None = None
 ) -> Figure:
     """Return the Movement Analysis Profile (Baker et al. 2009): the scores and the Gait Profile Score; one panel per cell.
 
@@ -402,11 +418,13 @@ def profile_figure(
             if known is None:
                 bars.append(own_bars)
             else:
-                bars += _with_errors(own_bars, shown, known[(known["condition"] == cell[0]) & (known["side"] == side)])
+                bars += _add_error_bars(
+                    own_bars, shown, known[(known["condition"] == cell[0]) & (known["side"] == side)]
+                )
         words = [*(label.replace(" ", "\n") for label in labels), "GPS\nof a side", "GPS"]
         x = Axis(limits=(-0.6, len(words) - 0.4), ticks=tuple((float(i), label) for i, label in enumerate(words)))
-        title = cell_words(cell, cells) or "All"
-        title += f", {counted(cell_scores['subject'].nunique(), 'subject')}" if several else ""
+        title = cell_label(cell, cells) or "All"
+        title += f", {count_with_noun(cell_scores['subject'].nunique(), 'subject')}" if several else ""
         reference = (
             f" from {scores['reference'].iloc[0]}" if "reference" in scores and scores["reference"].iloc[0] else ""
         )
@@ -424,14 +442,14 @@ def profile_figure(
     return Figure("Movement analysis profile", tuple(panels), tuple(keys), 1, 130.0)
 
 
-def cell_words(cell: Cell, cells: Sequence[Cell]) -> str:
+def cell_label(cell: Cell, cells: Sequence[Cell]) -> str:
     """Return a condition and group in words, without parts that are equal in all cells."""
     several = [len({other[i] for other in cells}) > 1 for i in (0, 1)]
-    words = [level_words(cell[i], factor) for i, factor in enumerate(("condition", "group")) if several[i]]
+    words = [level_label(cell[i], factor) for i, factor in enumerate(("condition", "group")) if several[i]]
     return ", ".join(words)
 
 
-def _with_errors(bars: Bars, columns: Sequence[str], means: pd.DataFrame) -> list[Bars]:
+def _add_error_bars(bars: Bars, columns: Sequence[str], means: pd.DataFrame) -> list[Bars]:
     """Return the bars with whiskers of one SEM, and above each a narrow box with the height of the minimal detectable change."""
     scores = means[means["kind"] == SCORE].drop_duplicates("name").set_index("name").reindex(list(columns))
     sem, mdc = scores["sem"].to_numpy(float), scores["mdc95"].to_numpy(float)
@@ -454,7 +472,7 @@ def _profile_bars(
 MOST_WALKS: Final = 4
 
 
-def stored_view(source: StudySource, trial: Trial) -> TrialView:
+def read_trial_view(source: StudySource, trial: Trial) -> TrialView:
     """Return the data of a stored result for a 3-D view; ResultError if it is incomplete."""
     result = StoredResult(source.out / trial.folder)
     return TrialView(result.record, result.tables, result.arrays)
@@ -482,7 +500,7 @@ def walks_scene(walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int
     left_out = []
     for name, source, trial in walks:
         try:
-            trial_views[name] = stored_view(source, trial)
+            trial_views[name] = read_trial_view(source, trial)
         except ResultError as error:
             # paths relative to the study folder, so that equal results give equal pages
             left_out.append(f" Not shown: {name}. {error}".replace(f"{source.out}{os.sep}", ""))

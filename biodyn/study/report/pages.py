@@ -15,17 +15,17 @@ import pandas as pd
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, BoolArray
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import ResultError
-from biodyn.output.figures.curves import unit_words
-from biodyn.output.figures.style import with_side_colors
-from biodyn.output.figures.svg import standard_names
-from biodyn.output.report.compare_page import CURVES_TEMPLATE, MeanCurve, Means, pair_curves
-from biodyn.output.report.page import Data, Fact, Frame, Section, Sections, frame_page, load_resource, section
-from biodyn.output.report.paper import PaperHead, is_own_paper
+from biodyn.output.figures.curves import unit_label
+from biodyn.output.figures.style import apply_side_colors
+from biodyn.output.figures.svg import standard_page_variables
+from biodyn.output.report.comparison_page import CURVES_TEMPLATE, MeanCurve, Means, paired_curve_values
+from biodyn.output.report.page import Data, Fact, Frame, Section, Sections, load_resource, render_page, render_section
+from biodyn.output.report.pdf_report import Letterhead, is_biodyn_pdf
 from biodyn.output.report.scene import MOST_BYTES, SCENE_TEMPLATE
 from biodyn.output.report.trial_page import subject_facts
-from biodyn.output.store.folder import PAPER_NAME, replace_folder, subject_pages
-from biodyn.study.collecting.read import iterate_subjects
-from biodyn.study.collecting.read import subjects as subjects_with_cycles
+from biodyn.output.store.folder import PAPER_NAME, replace_folder, subject_page_test
+from biodyn.study.collecting.data_set_reader import iterate_subjects
+from biodyn.study.collecting.data_set_reader import read_subject_names as subjects_with_cycles
 from biodyn.study.group.registry import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_walker
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.group.statistics.session_means import SCORE
@@ -37,21 +37,30 @@ from biodyn.study.group.subject_cycles import (
     subject_cycles,
 )
 from biodyn.study.options import AnalysisOptions, recorded_options
-from biodyn.study.record import STRIDES_NAME, counted, read_strides, without_trials
-from biodyn.study.report.aggregate import PACKAGE, CurveMeans, Findings, RunFacts, outcome, parameter_means
+from biodyn.study.report.aggregation import PACKAGE, CurveMeans, Findings, RunFacts, outcome_sentence, parameter_means
 from biodyn.study.report.figures import (
-    Norm,
-    View,
+    ComparisonView,
+    NormBand,
+    comparison_views,
     display_figures,
+    norm_bands_from_table,
     norm_keys,
     norm_layers,
-    norms_of,
     session_scene,
     typical_walk,
-    views,
     walks_scene,
 )
-from biodyn.study.report.source import Names, StudySource, Table, Trial, number, rows_of, spread, table
+from biodyn.study.report.source import (
+    DisplayNames,
+    StudySource,
+    Table,
+    Trial,
+    iterate_rows,
+    make_table,
+    mean_sd_text,
+    number_text,
+)
+from biodyn.study.trial_record import STRIDES_NAME, count_with_noun, read_strides, remove_trials
 from biodyn.variables import Walker, variable
 from biodyn.variables.norms import read_walker
 
@@ -76,8 +85,8 @@ class StudyPage:
     facts: RunFacts
     curves: CurveMeans
     parameters: pd.DataFrame
-    norms: tuple[Norm, ...]
-    names: Names
+    norms: tuple[NormBand, ...]
+    names: DisplayNames
 
     @cached_property
     def options(self) -> AnalysisOptions:
@@ -85,10 +94,10 @@ class StudyPage:
         return recorded_options(self.source.group["options"])
 
     @cached_property
-    def views(self) -> list[View]:
+    def views(self) -> list[ComparisonView]:
         """Comparisons of curves in the order of the page; empty if no trial has a gait cycle."""
         cells = self.curves.cells
-        return list(views(cells, self.table("spm"))) if cells else []
+        return list(comparison_views(cells, self.table("spm"))) if cells else []
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table of the group results; without columns if it was not written."""
@@ -96,7 +105,7 @@ class StudyPage:
 
     def notes(self, *sections: str) -> list[str]:
         """Return the notes of the group results on these sections, with titles instead of names of variables."""
-        return [self.names.spoken(note) for note in self.source.notes(*sections)]
+        return [self.names.replace_identifiers(note) for note in self.source.notes(*sections)]
 
     def context(self) -> Data:
         """Return the values for all sections."""
@@ -107,13 +116,13 @@ class StudyPage:
 STUDY_SECTIONS: Sections[StudyPage] = Sections("biodyn.study.report.sections", (PACKAGE,), MACROS)
 
 
-def study_page(page: StudyPage) -> str:
+def render_study_page(page: StudyPage) -> str:
     """Return the page of the whole study."""
-    name, line = page.source.record["name"], outcome(page.source.trials)
-    return _framed(page.source, f"{name} – study report", name, line, study_facts(page), STUDY_SECTIONS.of(page))
+    name, line = page.source.record["name"], outcome_sentence(page.source.trials)
+    return _render_frame(page.source, f"{name} – study report", name, line, study_facts(page), STUDY_SECTIONS.of(page))
 
 
-def _framed(
+def _render_frame(
     source: StudySource, title: str, heading: str, line: str, facts: Sequence[Fact], sections: Sequence[Section]
 ) -> str:
     """Return a page; `line`: outcome in the head, "" for the page of a subject."""
@@ -129,7 +138,7 @@ def _framed(
         style=load_resource("study.css", PACKAGE),
         script=load_resource("sorting.js", PACKAGE),
     )
-    return str(with_side_colors(frame_page(frame, sections), source.report_setting("colors")))
+    return str(apply_side_colors(render_page(frame, sections), source.report_setting("colors")))
 
 
 def study_facts(page: StudyPage) -> list[Fact]:
@@ -170,8 +179,8 @@ class SubjectPage:
     trials: Sequence[Trial]
     data: SubjectCycles | None
     tables: Mapping[str, pd.DataFrame]
-    norms: Sequence[Norm]
-    names: Names
+    norms: Sequence[NormBand]
+    names: DisplayNames
     source: StudySource
     base: str = "../"
     reports: frozenset[str] = frozenset()
@@ -197,13 +206,13 @@ class SubjectPage:
 SUBJECT_SECTIONS: Sections[SubjectPage] = Sections("biodyn.study.report.sections", (PACKAGE,), MACROS)
 
 
-def subject_page(page: SubjectPage) -> str:
+def render_subject_page(page: SubjectPage) -> str:
     """Return the page of a subject."""
     title = f"{page.subject} – {page.source.record['name']}"
-    return _framed(page.source, title, page.subject, "", facts(page.trials), SUBJECT_SECTIONS.of(page))
+    return _render_frame(page.source, title, page.subject, "", trial_facts(page.trials), SUBJECT_SECTIONS.of(page))
 
 
-def facts(trials: Sequence[Trial]) -> list[Fact]:
+def trial_facts(trials: Sequence[Trial]) -> list[Fact]:
     """Return the facts in the head of the page of a subject."""
     facts_shown = [Fact("Trials", f"{sum(trial.done for trial in trials)} of {len(trials)} analysed")]
     group = next((trial.group for trial in trials if trial.group), "")
@@ -225,7 +234,10 @@ def facts(trials: Sequence[Trial]) -> list[Fact]:
     if np.isfinite(speed).any():
         known = speed[np.isfinite(speed)]
         facts_shown.append(
-            Fact("Walking speed", f"{spread(known.mean(), known.std(ddof=1) if len(known) > 1 else np.nan, '')} m/s")
+            Fact(
+                "Walking speed",
+                f"{mean_sd_text(known.mean(), known.std(ddof=1) if len(known) > 1 else np.nan, '')} m/s",
+            )
         )
     return facts_shown
 
@@ -233,11 +245,11 @@ def facts(trials: Sequence[Trial]) -> list[Fact]:
 _OF_STUDY = ("warnings", "repeatability", "left-out", "methods", "files")
 
 
-def session_page(page: StudyPage, person: SubjectPage) -> str:
+def render_session_page(page: StudyPage, person: SubjectPage) -> str:
     """Return the page of a session."""
     name, sections = page.source.record["name"], [*SUBJECT_SECTIONS.of(person), *STUDY_SECTIONS.of(page, _OF_STUDY)]
     head = session_facts(page, person)
-    return _framed(page.source, f"{name} – session report", name, session_outcome(person), head, sections)
+    return _render_frame(page.source, f"{name} – session report", name, session_outcome(person), head, sections)
 
 
 def session_facts(page: StudyPage, person: SubjectPage) -> list[Fact]:
@@ -245,7 +257,7 @@ def session_facts(page: StudyPage, person: SubjectPage) -> list[Fact]:
     done = [trial for trial in person.trials if trial.done]
     subject = subject_facts(page.source.run_record(done[0])) if done else []
     labels = {fact.label for fact in subject}
-    return [*subject, *(fact for fact in facts(person.trials) if fact.label not in labels)]
+    return [*subject, *(fact for fact in trial_facts(person.trials) if fact.label not in labels)]
 
 
 def session_outcome(person: SubjectPage) -> str:
@@ -255,7 +267,7 @@ def session_outcome(person: SubjectPage) -> str:
     failed = sum(not trial.done for trial in person.trials)
     words += [f"{failed} without result"] if failed else []
     count = len(person.trials)
-    return f"{counted(count, 'walk')}: {', '.join(words)}."
+    return f"{count_with_noun(count, 'walk')}: {', '.join(words)}."
 
 
 _TABLE = (
@@ -266,7 +278,7 @@ _TABLE = (
 )
 
 
-def change_page(change: SessionChange) -> str:
+def render_change_page(change: SessionChange) -> str:
     """Return the page of the change between two sessions."""
     scores = change.table[change.table["kind"] == SCORE]
     scores = scores.sort_values("name", key=lambda names: names != "gps", kind="stable")  # the summary first
@@ -274,18 +286,20 @@ def change_page(change: SessionChange) -> str:
     before, after = change.names
     sections = [
         _table_section("scores", "Gait scores", "Scores", scores, change.notes),
-        *_curves_and_scene(change),
+        *_curve_and_scene_sections(change),
         _table_section("parameters", "Parameters", "Parameters", others),
     ]
     head = [Fact("Before", before), Fact("After", after)]
-    return _framed(change.after, f"{before} and {after} – change", f"{before} → {after}", _line(change), head, sections)
+    return _render_frame(
+        change.after, f"{before} and {after} – change", f"{before} → {after}", _change_summary(change), head, sections
+    )
 
 
 def _table_section(name: str, title: str, link: str, rows: pd.DataFrame, notes: Sequence[str] = ()) -> Section:
-    return section(name, title, _TABLE, link=link, packages=(PACKAGE,), rows=changes_table(rows), notes=notes)
+    return render_section(name, title, _TABLE, link=link, packages=(PACKAGE,), rows=changes_table(rows), notes=notes)
 
 
-def _line(change: SessionChange) -> str:
+def _change_summary(change: SessionChange) -> str:
     known = change.table[change.table["beyond_mdc95"] != ""]
     beyond = int((known["beyond_mdc95"] == "yes").sum())
     return f"{beyond} of {len(known)} numbers changed by more than MDC95."
@@ -295,18 +309,19 @@ def changes_table(changes: pd.DataFrame) -> Table:
     """Return values before and after, change, and minimal detectable change; bold if the change is larger."""
     rows: list[tuple[str, ...]] = []
     strong: list[int] = []
-    for r in rows_of(changes):
+    for r in iterate_rows(changes):
         if r.beyond_mdc95 == "yes":
             strong.append(len(rows))
         rows.append(
-            (r.title, r.condition, SIDE_NAMES.get(r.side, r.side), unit_words(r.unit), number(r.before, r.unit),
-             number(r.after, r.unit), number(r.change, r.unit), number(r.mdc95, r.unit), number(r.published, r.unit))
+            (r.title, r.condition, SIDE_NAMES.get(r.side, r.side), unit_label(r.unit), number_text(r.before, r.unit),
+             number_text(r.after, r.unit), number_text(r.change, r.unit),
+             number_text(r.mdc95, r.unit), number_text(r.published, r.unit))
         )  # fmt: skip
     heads = ("number", "condition", "side", "unit", "#before", "#after", "#change", "#MDC95", "#important (published)")
-    return table(heads, rows, strong)
+    return make_table(heads, rows, strong)
 
 
-def _curves_and_scene(change: SessionChange) -> Iterator[Section]:
+def _curve_and_scene_sections(change: SessionChange) -> Iterator[Section]:
     """Yield a 3-D view with one walk of each session, and the curves of both sessions, if available."""
     walks = [
         (name, source, typical_walk(source))
@@ -314,27 +329,27 @@ def _curves_and_scene(change: SessionChange) -> Iterator[Section]:
     ]
     scene = walks_scene([(name, source, walk) for name, source, walk in walks if walk is not None], 2 * MOST_BYTES)
     if scene is not None:
-        yield section("scene", "Before and after in 3-D", SCENE_TEMPLATE, link="3-D", css="scene", **scene)
+        yield render_section("scene", "Before and after in 3-D", SCENE_TEMPLATE, link="3-D", css="scene", **scene)
     cycles = [] if scene is None else scene["scene"]["persons"][0]["cycles"]
-    norms = norms_of(change.after.table("normative_bands"))
-    curves = pair_curves(
+    norms = norm_bands_from_table(change.after.table("normative_bands"))
+    curves = paired_curve_values(
         change.names,
-        (session_means(change.before), session_means(change.after)),
+        (read_session_means(change.before), read_session_means(change.after)),
         cycles,
         lambda name: norm_layers(norms, name),
-        norm_keys(norms, standard_names()),
+        norm_keys(norms, standard_page_variables()),
     )
     if curves is not None:
-        yield section("curves", "Curves over the gait cycle", CURVES_TEMPLATE, link="Curves", **curves)
+        yield render_section("curves", "Curves over the gait cycle", CURVES_TEMPLATE, link="Curves", **curves)
 
 
-def session_means(source: StudySource) -> Means:
+def read_session_means(source: StudySource) -> Means:
     """Return mean and SD over the cycles of the first condition by variable and side, in the clinical sign."""
     frame = pd.read_parquet(source.out / FOLDER_NAME / SUBJECT_CURVES_NAME)
     curves: dict[str, dict[str, MeanCurve]] = {}
     for (name, side), rows in frame.groupby(["variable", "side"], sort=False, observed=True):
         first = rows.iloc[:CYCLE_POINTS]
-        sign = variable(str(name)).clinical(str(side))
+        sign = variable(str(name)).clinical_factor(str(side))
         mean, sd = sign * first["mean"].to_numpy(float), first["sd"].to_numpy(float)
         curves.setdefault(str(name), {})[str(side)] = MeanCurve(mean, sd, str(first["unit"].iloc[0]))
     return curves
@@ -343,7 +358,7 @@ def session_means(source: StudySource) -> Means:
 REPORT_NAME, SUBJECTS_NAME = "report.html", "subjects"
 
 
-def write_study_report(out: Path, paper: PaperHead | None = None) -> Path:
+def write_study_report(out: Path, paper: Letterhead | None = None) -> Path:
     """Write OUT/report.html and OUT/subjects/<subject>.html from the results in OUT; return the path of report.html.
 
     The report of a session is the page of its person. `paper`: letterhead of OUT/report.pdf; without one no PDF is written,
@@ -353,29 +368,29 @@ def write_study_report(out: Path, paper: PaperHead | None = None) -> Path:
 
     Raises ResultError if OUT has no finished study, or a report.pdf that biodyn did not write.
     """
-    from biodyn.study.report.papers import session_paper, study_paper  # which import this module
+    from biodyn.study.report.pdf_reports import session_pdf, study_pdf  # which import this module
 
     source = StudySource(Path(out))
-    _require_own(source.out / PAPER_NAME, paper)
-    page = _gather(source)
+    _require_own_pdf(source.out / PAPER_NAME, paper)
+    page = _collect_page_data(source)
     if source.one_session:
-        people = list(_people(page))
-        text = session_page(page, people[0])
-        pages = None if paper is None else session_paper(page, people[0], paper)
+        people = list(_iterate_subject_pages(page))
+        text = render_session_page(page, people[0])
+        pages = None if paper is None else session_pdf(page, people[0], paper)
     else:
-        with replace_folder(source.out / SUBJECTS_NAME, subject_pages) as folder:
-            for person in _people(page):
-                (folder / f"{person.subject}.html").write_text(subject_page(person), encoding="utf-8")
-        text = study_page(page)
-        pages = None if paper is None else study_paper(page, paper)
+        with replace_folder(source.out / SUBJECTS_NAME, subject_page_test) as folder:
+            for person in _iterate_subject_pages(page):
+                (folder / f"{person.subject}.html").write_text(render_subject_page(person), encoding="utf-8")
+        text = render_study_page(page)
+        pages = None if paper is None else study_pdf(page, paper)
     if pages is not None:
-        _replace(source.out / PAPER_NAME, pages)
-    elif is_own_paper(source.out / PAPER_NAME):
+        _write_atomically(source.out / PAPER_NAME, pages)
+    elif is_biodyn_pdf(source.out / PAPER_NAME):
         (source.out / PAPER_NAME).unlink()
-    return _replace(source.out / REPORT_NAME, text.encode())
+    return _write_atomically(source.out / REPORT_NAME, text.encode())
 
 
-def _replace(page: Path, content: bytes) -> Path:
+def _write_atomically(page: Path, content: bytes) -> Path:
     """Write a file atomically."""
     part = page.with_name(f".{page.name}.part")
     part.write_bytes(content)
@@ -383,12 +398,12 @@ def _replace(page: Path, content: bytes) -> Path:
     return page
 
 
-def _require_own(page: Path, paper: PaperHead | None) -> None:
-    if paper is not None and page.exists() and not is_own_paper(page):
+def _require_own_pdf(page: Path, paper: Letterhead | None) -> None:
+    if paper is not None and page.exists() and not is_biodyn_pdf(page):
         raise ResultError(f"'{page}' was not written by biodyn and is not replaced.", "Move it to another folder.")
 
 
-def _gather(source: StudySource) -> StudyPage:
+def _collect_page_data(source: StudySource) -> StudyPage:
     findings, facts = Findings(), RunFacts()
     for trial in source.trials:
         if trial.done:
@@ -399,31 +414,31 @@ def _gather(source: StudySource) -> StudyPage:
     parameters = parameter_means(
         source.out / "group" / "parameters.csv", source.table("cycles"), options["outliers"] == "leave_out"
     )
-    variables = [str(name) for figure in display_figures() for name in figure["panels"]] + standard_names()
-    names = Names({entry["name"]: (entry["title"], entry["unit"]) for entry in source.group["parameters"]})
+    variables = [str(name) for figure in display_figures() for name in figure["panels"]] + standard_page_variables()
+    names = DisplayNames({entry["name"]: (entry["title"], entry["unit"]) for entry in source.group["parameters"]})
     curves = CurveMeans(tuple(dict.fromkeys(variables)))
-    norms = norms_of(source.table("normative_bands"))
+    norms = norm_bands_from_table(source.table("normative_bands"))
     return StudyPage(source, findings, facts, curves, parameters, norms, names)
 
 
-def _people(page: StudyPage) -> Iterator[SubjectPage]:
+def _iterate_subject_pages(page: StudyPage) -> Iterator[SubjectPage]:
     """Yield the page of each subject in order, and add the subject to the group means."""
     source = page.source
-    rows = {name: _by_subject(page.table(name)) for name in ("cycles", "symmetry", "gait_scores")}
-    rows["parameters"] = _by_subject(page.parameters)
+    rows = {name: _rows_by_subject(page.table(name)) for name in ("cycles", "symmetry", "gait_scores")}
+    rows["parameters"] = _rows_by_subject(page.parameters)
     leave_out = source.group["options"]["outliers"] == "leave_out"
     notes = page.notes("gait_scores")
     with_cycles, frames = set(subjects_with_cycles(source.out)), iterate_subjects(source.out, CYCLE_VALUES)
     for subject, trials in source.subjects.items():
         tables = {name: rows_of_subject(subject) for name, rows_of_subject in rows.items()}
-        data = with_strides(source, next(frames)) if subject in with_cycles else None
+        data = cycles_with_strides(source, next(frames)) if subject in with_cycles else None
         if data is not None:
             if data.subject != subject:
                 raise ResultError(
                     f"The data set and the summary have different orders: '{data.subject}', '{subject}'.",
                     "Run the study again: trials that are done are kept.",
                 )
-            odd = _flags(data, tables["cycles"]) if leave_out else None
+            odd = _outlier_flags(data, tables["cycles"]) if leave_out else None
             page.curves.add(data, mean_curves(data, odd))
         if subject.startswith(".") or set(subject) & set(
             "/\\\0"
@@ -435,22 +450,22 @@ def _people(page: StudyPage) -> Iterator[SubjectPage]:
         base = "" if source.one_session else "../"
         yield SubjectPage(
             subject, trials, data, tables, page.norms, page.names, source, base, reports, notes,
-            walker=_walker(source, trials), norm_setting=str(source.group["options"]["norms"]),
+            walker=_mean_walker(source, trials), norm_setting=str(source.group["options"]["norms"]),
             means=page.table(SESSION_MEANS), mean_notes=source.notes(SESSION_MEANS),
             scene=session_scene(source, trials) if source.one_session else None,
         )  # fmt: skip
 
 
-def _walker(source: StudySource, trials: Sequence[Trial]) -> Walker | None:
+def _mean_walker(source: StudySource, trials: Sequence[Trial]) -> Walker | None:
     """Return the mean over the included walks of a person, or None."""
     counted = [trial for trial in trials if trial.done and not trial.excluded]
     return mean_walker([read_walker(source.run_record(trial), trial.number("speed_m_s")) for trial in counted])
 
 
-def with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:
+def cycles_with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:
     """Return the cycles of a subject that are in the group results, or None."""
     excluded = [trial.trial for trial in source.subjects[str(frame["subject"].iloc[0])] if trial.excluded]
-    frame = without_trials(frame, excluded)
+    frame = remove_trials(frame, excluded)
     if not len(frame):
         return None
     data = subject_cycles(frame)
@@ -463,13 +478,13 @@ def with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | No
     return data.with_strides(strides)
 
 
-def _by_subject(table: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
+def _rows_by_subject(table: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
     places = table.groupby("subject", sort=False).indices if len(table) else {}
     return lambda subject: table.iloc[places[subject]] if subject in places else table.iloc[:0]
 
 
-def _flags(data: SubjectCycles, cycles: pd.DataFrame) -> BoolArray:
+def _outlier_flags(data: SubjectCycles, cycles: pd.DataFrame) -> BoolArray:
     """Return (N,) whether each cycle of the data is an outlier."""
-    odd = {(r.trial, int(r.cycle), r.side) for r in rows_of(cycles[cycles["outlier"]])}
+    odd = {(r.trial, int(r.cycle), r.side) for r in iterate_rows(cycles[cycles["outlier"]])}
     keys = zip(data.cycles["trial"], data.cycles["cycle"], data.cycles["side"], strict=True)
     return np.array([(trial, int(cycle), side) in odd for trial, cycle, side in keys], dtype=bool)

@@ -23,9 +23,9 @@ from biodyn.output.store.folder import KIND_ENTRY, RECORD_NAME, REPORT_NAME
 from biodyn.output.tables.csv import original_text, read_csv
 from biodyn.study.collecting.cycles import LABELS, NOT_RUN, SUMMARY_NAME
 from biodyn.study.group.registry import FOLDER_NAME, MEAN_OF_SIDES
-from biodyn.study.record import FAILED
 from biodyn.study.result import SESSION, STUDY_RECORD_NAME
-from biodyn.variables import is_known, variable
+from biodyn.study.trial_record import FAILED
+from biodyn.variables import is_known_variable, variable
 
 #: Text columns, even if their values look like numbers.
 _WORDS = frozenset(
@@ -103,7 +103,7 @@ class StudySource:
     @cached_property
     def record(self) -> Mapping[str, Any]:
         """Return the values of study.json."""
-        return self._json(self.out / STUDY_RECORD_NAME)
+        return self._read_json(self.out / STUDY_RECORD_NAME)
 
     @property
     def one_session(self) -> bool:
@@ -113,7 +113,7 @@ class StudySource:
     @cached_property
     def group(self) -> Mapping[str, Any]:
         """Return the values of group.json: options, parameters, notes, diagnostics."""
-        return self._json(self.out / FOLDER_NAME / "group.json")
+        return self._read_json(self.out / FOLDER_NAME / "group.json")
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
@@ -123,9 +123,9 @@ class StudySource:
                 rows = [
                     {name: original_text(text or "") for name, text in row.items()} for row in csv.DictReader(stream)
                 ]
-                return tuple(self._with_report(_trial(row, self.one_session)) for row in rows)
+                return tuple(self._add_report_path(_trial_from_row(row, self.one_session)) for row in rows)
         except FileNotFoundError as error:
-            raise _unfinished(self.out) from error
+            raise _unfinished_study_error(self.out) from error
 
     @cached_property
     def subjects(self) -> Mapping[str, Sequence[Trial]]:
@@ -135,14 +135,14 @@ class StudySource:
             by_subject.setdefault(trial.subject, []).append(trial)
         return by_subject
 
-    def _with_report(self, trial: Trial) -> Trial:
+    def _add_report_path(self, trial: Trial) -> Trial:
         """Return the trial with the path of its report if there is one."""
         page = f"{trial.folder}/{REPORT_NAME}"
         return replace(trial, report=quote(page)) if trial.done and (self.out / page).is_file() else trial
 
     def run_record(self, trial: Trial) -> Mapping[str, Any]:
         """Return the values of run.json of a trial."""
-        return self._json(self.out / trial.folder / RECORD_NAME)
+        return self._read_json(self.out / trial.folder / RECORD_NAME)
 
     def report_setting(self, name: str) -> str:
         """An entry of [report] in the settings of the first analysed trial; "" where there is none."""
@@ -160,11 +160,11 @@ class StudySource:
         """Return the sentences of the group results on some sections, without duplicates."""
         return list(dict.fromkeys(note for section in sections for note in self.group["notes"].get(section, ())))
 
-    def _json(self, path: Path) -> Mapping[str, Any]:
+    def _read_json(self, path: Path) -> Mapping[str, Any]:
         try:
             content: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
-            raise _unfinished(self.out) from error
+            raise _unfinished_study_error(self.out) from error
         return content
 
 
@@ -179,7 +179,7 @@ def read_table(path: Path) -> pd.DataFrame:
     return read_csv(path, dtype=kinds, keep_default_na=False, na_values=numeric_missing)
 
 
-def _trial(row: Mapping[str, str], one_session: bool) -> Trial:
+def _trial_from_row(row: Mapping[str, str], one_session: bool) -> Trial:
     fixed = (*LABELS, "file", "status", "error", "reason", "hint", "excluded")
     metrics = {name: text for name, text in row.items() if name not in fixed and text}
     page = "" if one_session else subject_link(row["subject"])
@@ -187,16 +187,16 @@ def _trial(row: Mapping[str, str], one_session: bool) -> Trial:
     return Trial(**{name: row.get(name, "") for name in fixed}, metrics=metrics, page=page)
 
 
-def _unfinished(out: Path) -> ResultError:
+def _unfinished_study_error(out: Path) -> ResultError:
     return ResultError(f"'{out}' contains no finished study.", "Run 'biodyn study FOLDER --out DIR' to its end.")
 
 
-def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
+def iterate_rows(frame: pd.DataFrame) -> Iterator[Any]:
     """Yield the rows as named tuples."""
     yield from frame.itertuples()
 
 
-def parts_of(frame: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, pd.DataFrame]]:
+def iterate_groups(frame: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, pd.DataFrame]]:
     """Yield (values, rows) for all rows with equal values of the columns, in order of first appearance."""
     yield from frame.groupby(list(columns), sort=False)
 
@@ -235,7 +235,7 @@ class Table:
 TitledTable = tuple[str, Table]
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Value]], strong: Iterable[int] = ()) -> Table:
+def make_table(heads: Sequence[str], rows: Iterable[Sequence[Value]], strong: Iterable[int] = ()) -> Table:
     """Return a table without empty columns."""
     cells = [tuple(row) for row in rows]
     columns = [i for i in range(len(heads)) if not cells or any(str(row[i]) not in ("", "–") for row in cells)]
@@ -244,7 +244,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Value]], strong: Iterabl
     )
 
 
-def link(address: str, words: str) -> Markup:
+def html_link(address: str, words: str) -> Markup:
     """Return a link within the output folder."""
     return Markup(f'<a href="{escape(address)}">{escape(words)}</a>')
 
@@ -253,59 +253,59 @@ MISSING = "–"
 _IDENTIFIER = re.compile(r"\b[a-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b")
 
 
-def number(value: float, unit: str = "") -> str:
+def number_text(value: float, unit: str = "") -> str:
     """Return a value with the number of digits of its unit; a dash if it is missing."""
     if value is None or not np.isfinite(value):
         return MISSING
-    digits = _digits(unit, abs(value))
+    digits = _decimal_places(unit, abs(value))
     text = f"{value:.{digits}f}"
     return text.replace("-", "−") if float(text) else text.replace("-", "")
 
 
-def spread(mean: float, sd: float, unit: str) -> str:
+def mean_sd_text(mean: float, sd: float, unit: str) -> str:
     """Return mean ± SD as text."""
     if not np.isfinite(mean):
         return MISSING
-    text = f" ± {sd:.{_digits(unit, abs(mean))}f}" if np.isfinite(sd) else ""
-    return number(mean, unit) + text
+    text = f" ± {sd:.{_decimal_places(unit, abs(mean))}f}" if np.isfinite(sd) else ""
+    return number_text(mean, unit) + text
 
 
-def probability(p: float) -> str:
+def p_value_text(p: float) -> str:
     """Return a p value with three digits, or "< 0.001"."""
     if not np.isfinite(p):
         return MISSING
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _digits(unit: str, size: float) -> int:
+def _decimal_places(unit: str, size: float) -> int:
     return 1 if unit in ("deg", "%", "steps/min") else 3 if size < 0.1 else 2
 
 
-def side_words(side: str) -> str:
+def side_label(side: str) -> str:
     """Return "right", "left", or both in words."""
     return "both sides" if side == MEAN_OF_SIDES else SIDE_NAMES.get(side, side)  # type: ignore[call-overload, no-any-return]
 
 
-def versus(comparison: str) -> str:
+def comparison_text(comparison: str) -> str:
     """Return a comparison with a typographic minus sign."""
     return comparison.replace(" - ", " − ")
 
 
-def condition_words(rows: pd.DataFrame) -> dict[str, str]:
+def condition_labels(rows: pd.DataFrame) -> dict[str, str]:
     """Return the conditions in words; empty if there is one condition without a name."""
     conditions = list(dict.fromkeys(rows["condition"]))
     return {
-        condition: level_words(condition, "condition") if len(conditions) > 1 else condition for condition in conditions
+        condition: level_label(condition, "condition") if len(conditions) > 1 else condition for condition in conditions
     }
 
 
-def level_words(level: str, factor: str) -> str:
+def level_label(level: str, factor: str) -> str:
     """Return a condition or group, or a text if it has no name."""
     return level or f"(no {factor})"
 
 
 @dataclass(frozen=True)
-class Names:
+class DisplayNames:
     """Titles of the variables and parameters of a study; `parameters`: title and unit by name."""
 
     parameters: Mapping[str, tuple[str, str]]
@@ -316,9 +316,9 @@ class Names:
             return self.parameters[name][0]
         return variable(name).title
 
-    def spoken(self, sentence: str) -> str:
+    def replace_identifiers(self, sentence: str) -> str:
         """Return a sentence in which names of tables are replaced by titles."""
-        return _IDENTIFIER.sub(lambda match: self._word(match[0]), sentence)
+        return _IDENTIFIER.sub(lambda match: self._display_name(match[0]), sentence)
 
-    def _word(self, name: str) -> str:
-        return self.title(name) if name in self.parameters or is_known(name) else name
+    def _display_name(self, name: str) -> str:
+        return self.title(name) if name in self.parameters or is_known_variable(name) else name

@@ -17,9 +17,9 @@ import filelock
 from pydantic import TypeAdapter
 
 from biodyn.errors import StudyError
-from biodyn.output.store.folder import RECORD_NAME, remove_unfinished, replace_folder, trial_files
+from biodyn.output.store.folder import RECORD_NAME, remove_unfinished_folders, replace_folder, trial_file_test
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.record import CYCLES_NAME, FAILED, Status, TrialRecord, read_record, write_record
+from biodyn.study.trial_record import CYCLES_NAME, FAILED, Status, TrialRecord, read_trial_record, write_trial_record
 from biodyn.version import VERSION
 
 TRACEBACK_NAME = "error.txt"
@@ -52,7 +52,7 @@ class Task:
     retry: bool = False
     reports: str = "none"
 
-    def wants_report(self, status: Status) -> bool:
+    def requires_report(self, status: Status) -> bool:
         """Return whether a trial with this status gets a report."""
         return (self.reports == "all" and status != FAILED) or (self.reports == "warn" and status in ("warn", "fail"))
 
@@ -65,17 +65,17 @@ class Task:
 _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
 
-def as_json(task: Task) -> bytes:
+def task_to_json(task: Task) -> bytes:
     """Return a task for a trial process as one line of JSON; undecodable file names are preserved."""
     return json.dumps(_TASK.dump_python(task), default=os.fspath).encode("ascii")
 
 
-def from_json(line: bytes | str) -> Task:
-    """Return the task from a line written by `as_json`."""
+def task_from_json(line: bytes | str) -> Task:
+    """Return the task from a line written by `task_to_json`."""
     return _TASK.validate_python(json.loads(line))
 
 
-def limited(key: str, limits: Limits) -> str:
+def limited_key(key: str, limits: Limits) -> str:
     """Return the key of a trial that exceeded its limits; it includes the limits."""
     return f"{key} within {limits.time_s:g} s, {limits.memory_mb} MB"
 
@@ -96,33 +96,33 @@ class Outcome:
         return self.status == FAILED
 
 
-def outcome_of(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> Outcome:
+def task_outcome(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> Outcome:
     """Return the outcome of a record."""
     return Outcome(trial.subject, trial.trial, record.status, record.reason, kept)
 
 
-def without_report(previous: Outcome, reason: str) -> Outcome:
+def outcome_without_report(previous: Outcome, reason: str) -> Outcome:
     """Return the outcome of a kept result without its report, which could not be written."""
     return replace(previous, reason=f"{previous.reason} Its report was not written: {reason}".strip())
 
 
 def kept_record(task: Task, key: str) -> TrialRecord | None:
     """Return the record of an earlier run with this key and complete files, or None."""
-    record = read_record(task.folder)
-    if record is None or record.key not in (key, limited(key, task.limits)) or (record.failed and task.retry):
+    record = read_trial_record(task.folder)
+    if record is None or record.key not in (key, limited_key(key, task.limits)) or (record.failed and task.retry):
         return None
     if not record.failed and not all((task.folder / name).is_file() for name in (RECORD_NAME, CYCLES_NAME)):
         return None
     return record
 
 
-def write_failed(folder: Path, record: TrialRecord, trace: str = "") -> None:
+def write_failure(folder: Path, record: TrialRecord, trace: str = "") -> None:
     """Write the record of a failure into the result folder of the trial."""
-    remove_unfinished(folder)
-    with replace_folder(folder, trial_files) as place:
+    remove_unfinished_folders(folder)
+    with replace_folder(folder, trial_file_test) as place:
         if trace:
             (place / TRACEBACK_NAME).write_text(trace, encoding="utf-8")
-        write_record(record, place)
+        write_trial_record(record, place)
 
 
 _PROGRAM_FILES = (".py", ".toml", ".j2")
@@ -144,7 +144,7 @@ _PATIENCE_S = 10.0  # time after which processes of a killed run have ended, s
 
 
 @contextmanager
-def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
+def lock_output_folder(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
     """Hold the lock of an output folder; yields the descriptors for its trial processes to inherit.
 
     The lock file is kept and states the `owner` of the folder. If this process is killed, the lock is held until its trial
@@ -153,7 +153,7 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
     """
     held: list[int] = []
 
-    def acquired(descriptor: int) -> None:
+    def write_owner(descriptor: int) -> None:
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
         os.write(descriptor, os.fsencode(f"{owner}\n"))  # the name of a folder may not be valid Unicode
@@ -161,7 +161,7 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
 
     path = out / LOCK_NAME
     lock = filelock.FileLock(
-        path, timeout=_PATIENCE_S, mode=0o644, fallback_to_soft=False, preserve_lock_file=True, on_acquired=acquired
+        path, timeout=_PATIENCE_S, mode=0o644, fallback_to_soft=False, preserve_lock_file=True, on_acquired=write_owner
     )
     try:
         lock.acquire()
@@ -177,7 +177,7 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
         lock.release()
 
 
-def require_there(out: Path) -> None:
+def require_output_folder(out: Path) -> None:
     """Raise StudyError if the output folder of a run no longer exists, so that nothing is written in its place."""
     if not (out / LOCK_NAME).exists():
         raise StudyError(
@@ -186,7 +186,7 @@ def require_there(out: Path) -> None:
         )
 
 
-def owner_of(out: Path) -> str | None:
+def read_owner(out: Path) -> str | None:
     """Return the owner of an output folder; "" if unknown, None if it has no study."""
     path = out / LOCK_NAME
     if not path.is_file():

@@ -21,29 +21,29 @@ from typing import Any
 def main() -> None:
     gc_threshold = 100_000  # garbage is collected after each trial
     memory_mb, parent = int(sys.argv[1]), int(sys.argv[2])
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
 
-    def say(**message: Any) -> None:
+    def send_message(**message: Any) -> None:
         answers.write(json.dumps(message) + "\n")
         answers.flush()
 
     try:
         from biodyn.errors import BiodynError
-        from biodyn.rigid_body import compilation_note, warm_up
-        from biodyn.study.running.perform import RecordingCache, perform
-        from biodyn.study.running.task import from_json
+        from biodyn.rigid_body import compilation_note, compile_kernels
+        from biodyn.study.running.task import task_from_json
+        from biodyn.study.running.trial_analysis import RecordingCache, perform_task
 
         _limit_memory(memory_mb)
         note = compilation_note()
         if note:
-            say(note=note)
-        warm_up()
+            send_message(note=note)
+        compile_kernels()
     except Exception as error:  # reported to the parent, which ends the study
-        say(
+        send_message(
             fatal=f"A trial process cannot start: {type(error).__name__}: {error}.",
             hint="Try 'biodyn run' on one trial.",
         )
@@ -51,24 +51,24 @@ def main() -> None:
     recordings = RecordingCache()
     gc.freeze()  # objects of libraries and kernels are permanent; scanning them repeatedly would take 5 % of a trial
     gc.set_threshold(gc_threshold, 20, 20)
-    say(ready=True)
+    send_message(ready=True)
     for line in sys.stdin:
         try:
-            outcome = perform(from_json(line), recordings, lambda key: say(key=key))
+            outcome = perform_task(task_from_json(line), recordings, lambda key: send_message(key=key))
         except BiodynError as error:  # errors that affect every trial
-            say(fatal=error.message, hint=error.hint)
+            send_message(fatal=error.message, hint=error.hint)
         except OSError as error:
             where = f": '{error.filename}'" if error.filename else ""
-            say(
+            send_message(
                 fatal=f"Results cannot be written: {error.strerror}{where}.",
                 hint="Free disk space and run the study again.",
             )
         else:
-            say(outcome=asdict(outcome))
+            send_message(outcome=asdict(outcome))
         gc.collect()
 
 
-def _end_with(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     """End this process when its parent has ended (not on Windows)."""
     poll_interval_s = 0.5
     while sys.platform == "win32" or os.getppid() == parent:

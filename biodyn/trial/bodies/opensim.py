@@ -10,53 +10,58 @@ from typing import Any, Final
 import numpy as np
 
 from biodyn.analysis import ImportedModelData, StaticFacts, SubjectFacts, TrialAnalysis
-from biodyn.checks import examine, judge
+from biodyn.checks import add_verdict, check_recording
 from biodyn.checks.body import STEP as PROOF_STEP
-from biodyn.checks.estimators.plate_faults import corners_in_order
-from biodyn.checks.facts import body_against_plates
+from biodyn.checks.estimators.plate_faults import correct_corner_order
+from biodyn.checks.trial_facts import collect_trial_evidence
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError, SettingsError
 from biodyn.geometry.rotations import axis_angle
 from biodyn.io import file_sha256
-from biodyn.io.reading import NO_FORCES
-from biodyn.model.from_osim.subject import ImportedModel, imported_model
+from biodyn.io.recording_reader import NO_FORCES
+from biodyn.model.from_osim.imported_model import ImportedModel, imported_model
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.output.store.folder import TIMINGS_ENTRY
-from biodyn.processing.calibration.subject import known_age, leg_length
-from biodyn.processing.contacts.feet import GaitPoints, gait_points
+from biodyn.processing.calibration.subject_measurements import known_age, leg_length
+from biodyn.processing.contacts.foot_motion import GaitPoints, gait_points
 from biodyn.processing.contacts.ground_reaction import ground_reaction_from_forces
-from biodyn.processing.dynamics.imported import ModelMotion, imported_dynamics, imported_fit
+from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion, fit_from_model_motion, solve_model_dynamics
 from biodyn.processing.gait.activity import Activity, recognise_activity
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.gait.movement_events import movement_events
-from biodyn.processing.kinematics.fit import base_angles
 from biodyn.processing.kinematics.opensim_inverse_kinematics import OWN_MARKERS_M
-from biodyn.processing.signals.orientation import find_world, is_z_up
-from biodyn.processing.signals.plates import plate_wrench
-from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_plates
+from biodyn.processing.kinematics.skeleton_fit import base_angles
+from biodyn.processing.signals.plate_wrenches import plate_wrench
+from biodyn.processing.signals.signal_preparation import TrialSignals, prepare_signals, replace_wrenches
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH, ESTIMATE
+from biodyn.processing.signals.world_frame import find_world, is_plate_z_up
 from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings
 from biodyn.threads import limit_to_one_thread
 from biodyn.trial.bodies.opensim_loads import Loads
 from biodyn.trial.bodies.opensim_motion import (
     MOST_ROWS,
-    follow_markers,
-    followed_torques,
-    forces_unusable,
+    coordinate_torques,
+    find_adjacent_force_file,
+    fit_model_to_markers,
     holds_coordinates,
-    loads_beside,
-    run_coordinates,
+    torques_of_fitted_model,
+    unusable_forces_note,
 )
 from biodyn.trial.bodies.opensim_result import CoordinateResult
-from biodyn.trial.clock import Clock
-from biodyn.trial.files import NO_STATIC
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.result import TrialResult
-from biodyn.uncertainty.bands import TorqueUncertainty
-from biodyn.uncertainty.imported import ImportedInputs, imported_bands, recompute_draw, unchanged_draw
-from biodyn.uncertainty.inputs import TrialInputs, stride_time
+from biodyn.trial.step_timing import StepClock
+from biodyn.trial.trial_files import NO_STATIC
+from biodyn.uncertainty.monte_carlo_bands import (
+    ImportedInputs,
+    monte_carlo_torque_bands,
+    recompute_draw,
+    unchanged_draw,
+)
+from biodyn.uncertainty.propagation_inputs import TrialInputs, stride_time
+from biodyn.uncertainty.torque_bands import TorqueUncertainty
 
 #: Settings that apply to such a trial: entries, or whole sections.
 FOLLOWED = (
@@ -81,7 +86,7 @@ class ModelResult(TrialResult):
 
     own: CoordinateResult | None = None
 
-    def _used(self) -> list[str]:
+    def _input_lines(self) -> list[str]:
         """Return lines on the model, its motion and its loads."""
         activity = self.analysis.activity
         return [*([] if self.own is None else self.own.summary()), f"Activity: {activity.kind}: {activity.reason}"]
@@ -97,10 +102,11 @@ def run_on_model(
     the settings in `FOLLOWED` apply; `signals.method` is "estimate" or "auto".
 
     Returns only the torques if rows are not uniform in time, there are more than `MOST_ROWS` rows, or several bodies are
-    attached to ground. Raises InputFileError, ModelError and SettingsError as `follow_markers` and `run_coordinates` do.
+    attached to ground. Raises InputFileError, ModelError and SettingsError as `fit_model_to_markers` and
+    `coordinate_torques` do.
     """
     settings, model = request.settings, Path(str(request.settings.model.osim))
-    clock = Clock(progress)
+    clock = StepClock(progress)
     coordinates = holds_coordinates(request.path)
     static = None if str(request.static_path) == NO_STATIC else request.static_path
     sizes = (static, request.scale_setup, settings.subject.mass_kg)
@@ -109,23 +115,23 @@ def run_on_model(
     cutoff_hz = None if isinstance(cutoff, str) else cutoff
     estimate = settings.signals.method == ESTIMATE
 
-    def whole(torques: CoordinateResult) -> ModelResult | None:
+    def complete_torques(torques: CoordinateResult) -> ModelResult | None:
         return complete_result(torques, settings, model, settings.subject.height_m, clock)
 
     if coordinates:
         clock.begin("estimate" if estimate else "inverse dynamics")
         torques = _torques_of_coordinates(request.path, model, request.forces, cutoff_hz, estimate)
-        result = whole(torques)
+        result = complete_torques(torques)
     else:
         inputs = (request.path, model, request.forces, request.ik_setup, *sizes, cutoff_hz, settings)
-        followed = follow_markers(*inputs, clock.begin, request.plate_calibration)
-        torques = followed_torques(followed, estimate, clock.begin)
-        result = whole(torques)
-        plates, corner_notes = ((), ()) if result is None else plates_in_order(result.analysis)
+        followed = fit_model_to_markers(*inputs, clock.begin, request.plate_calibration)
+        torques = torques_of_fitted_model(followed, estimate, clock.begin)
+        result = complete_torques(torques)
+        plates, corner_notes = ((), ()) if result is None else order_plate_corners(result.analysis)
         if corner_notes:
-            torques = followed_torques(followed.with_plates(plates), estimate, clock.begin)
+            torques = torques_of_fitted_model(followed.with_plates(plates), estimate, clock.begin)
             torques = replace(torques, notes=(*torques.notes, *corner_notes))
-            result = whole(torques)
+            result = complete_torques(torques)
     clock.end()
     if result is None:
         return replace(torques, timings=clock.seconds)
@@ -155,25 +161,21 @@ def _require_supported(request: TrialRequest, scales_coordinates: bool) -> None:
 
 
 def _torques_of_coordinates(
-    motion: Path,
-    model: Path,
-    forces: str | Path | None,
-    cutoff_hz: float | None,
-    estimate: bool,
+    motion: Path, model: Path, forces: str | Path | None, cutoff_hz: float | None, estimate: bool
 ) -> CoordinateResult:
     """Return the torques of coordinates with the given forces, or with the forces in a file next to the motion."""
-    loads, notes = (forces, []) if forces is not None else loads_beside(motion)
+    loads, notes = (forces, []) if forces is not None else find_adjacent_force_file(motion)
     try:
-        torques = run_coordinates(motion, model, loads, cutoff_hz, estimate)
+        torques = coordinate_torques(motion, model, loads, cutoff_hz, estimate)
     except ModelError as error:  # forces found next to the motion, on bodies that this model does not have
         if forces is not None or loads is None:
             raise
-        notes = [forces_unusable(motion, error)]
-        torques = run_coordinates(motion, model, NO_FORCES, cutoff_hz, estimate)
+        notes = [unusable_forces_note(motion, error)]
+        torques = coordinate_torques(motion, model, NO_FORCES, cutoff_hz, estimate)
     return replace(torques, notes=(*notes, *torques.notes))
 
 
-def whole_result(request: TrialRequest, progress: Callable[[str], None] | None = None) -> ModelResult:
+def run_complete_analysis(request: TrialRequest, progress: Callable[[str], None] | None = None) -> ModelResult:
     """Run a trial on an OpenSim model; ModelError if only its torques can be computed."""
     result = run_on_model(request, progress)
     if not isinstance(result, ModelResult):
@@ -192,7 +194,7 @@ def complete_result(
     settings: Settings,
     model_path: Path,
     height_m: float | None = None,
-    clock: Clock | None = None,
+    clock: StepClock | None = None,
 ) -> ModelResult | None:
     """Complete the analysis of a trial on a model with known torques; None if only the torques can be computed.
 
@@ -204,7 +206,7 @@ def complete_result(
     model = imported_model(own.model, fit.labels if fit else (), fit.weights.tolist() if fit else ())
     if model is None or not model.coordinates or model.mass_kg <= 0.0:
         return None  # a complete analysis needs several bodies with mass
-    clock = clock or Clock()
+    clock = clock or StepClock()
     clock.begin("joint loads")
     method = BUTTERWORTH if own.estimated is None else ESTIMATE
     filters = settings.signals.model_copy(update={"cutoff_hz": own.cutoff_hz, "method": method})
@@ -213,7 +215,7 @@ def complete_result(
     motion = own.motion(R_WG)
     edge_s = 0.5 / own.cutoff_hz if own.cutoff_hz else 0.0
     labels, solution = ((), None) if fit is None else (fit.labels, fit.solution)
-    body_fit = imported_fit(model, motion, source.recording.markers.time_s, edge_s, labels, solution)
+    body_fit = fit_from_model_motion(model, motion, source.recording.markers.time_s, edge_s, labels, solution)
     recording = source.recording.rotated(R_WG)
     mapping = _marker_mapping(model, recording)
     signals = prepare_signals(replace(recording, plates=()), mapping, settings.signals)
@@ -221,17 +223,17 @@ def complete_result(
     if on_plates is not None:
         signals = replace(signals, raw_plates=on_plates.signals.raw_plates, plates=on_plates.signals.plates)
     points = gait_points(body_fit, tuple(side for side in SIDES if side in model.sole_body), recording.markers.rate_hz)
-    wrenches_G = source.loads.of_all(own.q)
+    wrenches_G = source.loads.all_wrenches(own.q)
     wrenches = np.concatenate([wrenches_G[..., :3] @ R_WG.T, wrenches_G[..., 3:] @ R_WG.T], axis=2)
     if on_plates is not None:
         contacts, reaction = on_plates.contacts, on_plates.reaction
     else:
-        contacts, reaction = _given_ground(own, source.loads, model, points, wrenches, signals, settings)
+        contacts, reaction = _contacts_from_given_loads(own, source.loads, model, points, wrenches, signals, settings)
     activity, events, notes = _find_events(points, contacts, recording, settings, own.cutoff_hz)
     covered = source.loads.covered
     covered = covered if covered.ndim == 2 else np.repeat(covered[:, None], len(motion.names), axis=1)
     bodies = [model.multibody.body_index(own.model.multibody.body_names[body]) for body in source.loads.bodies]
-    dynamics = imported_dynamics(body_fit, motion, reaction, wrenches, bodies, covered)
+    dynamics = solve_model_dynamics(body_fit, motion, reaction, wrenches, bodies, covered)
     inputs = TrialInputs(
         fit=body_fit,
         dynamics=dynamics,
@@ -248,7 +250,7 @@ def complete_result(
         settings=settings,
         subject=_subject_facts(source.recording, model.mass_kg, height_m, settings),
         R_WL=R_WG @ source.R_GL,
-        world_reason=_world_words(R_WG),
+        world_reason=_world_description(R_WG),
         mapping=mapping,
         gaps=signals.gaps,
         model=model,
@@ -261,7 +263,7 @@ def complete_result(
         dynamics=dynamics,
         events=events,
         activity=activity,
-        diagnostics=(*own.findings, *notes, *_reversed_note(model)),
+        diagnostics=(*own.findings, *notes, *_reversed_coordinates_note(model)),
         timings={},
         propagation=inputs,
         imported=ImportedModelData(
@@ -271,7 +273,7 @@ def complete_result(
     clock.begin("uncertainty")
     bands = _torque_bands(own, model, motion, inputs, np.nan_to_num(wrenches_G), settings)
     clock.begin("checks")
-    return ModelResult(judge(examine(replace(analysis, uncertainty=bands))), own=own)
+    return ModelResult(add_verdict(check_recording(replace(analysis, uncertainty=bands))), own=own)
 
 
 def _run_record(own: CoordinateResult, recording: Recording) -> dict[str, Any]:
@@ -319,7 +321,7 @@ def _torque_bands(
     )
     if own.estimated is not None:  # an estimate is at least as accurate as the filtered motion, whose bands are used
         trial = replace(trial, tau=recompute_draw(trial, unchanged_draw(trial))[1])
-    return imported_bands(trial, settings.uncertainty)
+    return monte_carlo_torque_bands(trial, settings.uncertainty)
 
 
 def _travel_heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
@@ -353,7 +355,7 @@ def _marker_mapping(model: ImportedModel, recording: Recording) -> MarkerMapping
     return MarkerMapping("opensim_model", f"markers of {model.skeleton.title}", roles, unknown, {})
 
 
-def _given_ground(
+def _contacts_from_given_loads(
     own: CoordinateResult,
     loads: Loads,
     model: ImportedModel,
@@ -392,7 +394,7 @@ def _find_events(
         reason = "the model has one foot" if points.sole else "the model has no bodies that are known as feet"
         return Activity("other", reason, "", False), (), (note,)
     rate_hz = recording.markers.rate_hz
-    steps = points.of_steps(rate_hz, cutoff_hz)
+    steps = points.filter_for_steps(rate_hz, cutoff_hz)
     activity = recognise_activity(steps, contacts, rate_hz)
     kinematic_events = movement_events(steps, rate_hz, activity.direction, activity.is_walking)
     events, notes = gait_events(
@@ -433,7 +435,7 @@ def _subject_facts(recording: Recording, mass_kg: float, height_m: float | None,
     )
 
 
-def _world_words(R_WG: FloatArray) -> str:
+def _world_description(R_WG: FloatArray) -> str:
     turned = round(float(np.degrees(np.arctan2(R_WG[0, 2], R_WG[0, 0]))))
     if turned:
         return (
@@ -443,7 +445,7 @@ def _world_words(R_WG: FloatArray) -> str:
     return "ground frame of the model"
 
 
-def _reversed_note(model: ImportedModel) -> list[Diagnostic]:
+def _reversed_coordinates_note(model: ImportedModel) -> list[Diagnostic]:
     """Return a note on coordinates with the opposite sign of the variables in figures and cycles."""
     opposite = model.reversed_coordinates()
     if not opposite:
@@ -455,7 +457,7 @@ def _reversed_note(model: ImportedModel) -> list[Diagnostic]:
     return [Diagnostic("model-signs", "info", message)]
 
 
-def plates_in_order(analysis: TrialAnalysis) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
+def order_plate_corners(analysis: TrialAnalysis) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
     """Return the plates of the recording in the ground frame of the model with corners in order, and notes on corrections.
 
     analysis: analysis of the trial with the corners as stored, World.
@@ -463,15 +465,15 @@ def plates_in_order(analysis: TrialAnalysis) -> tuple[tuple[ForcePlate, ...], tu
     plates, inputs, markers = analysis.recording.plates, analysis.propagation, analysis.recording.markers
     if inputs is None or analysis.imported is None or not analysis.plates:
         return plates, ()
-    if not any(is_z_up(plate) for plate in plates):
+    if not any(is_plate_z_up(plate) for plate in plates):
         return plates, ()
     if any(abs(len(p.channels) / p.rate_hz - markers.frame_count / markers.rate_hz) > _SPAN_S for p in plates):
         return plates, ()  # the part of the recording that the motion covers is unknown
     signals = inputs.signals
 
     def wrench_of(plate: ForcePlate) -> PlateWrench:
-        return with_plates(signals, [plate_wrench(plate, markers.frame_count, markers.rate_hz)]).plates[0]
+        return replace_wrenches(signals, [plate_wrench(plate, markers.frame_count, markers.rate_hz)]).plates[0]
 
-    ordered, notes = corners_in_order(body_against_plates(analysis), plates, wrench_of, analysis.R_WL)
+    ordered, notes = correct_corner_order(collect_trial_evidence(analysis), plates, wrench_of, analysis.R_WL)
     R_WG = analysis.imported.motion.R_WG
     return tuple(replace(plate, corners=plate.corners @ R_WG) for plate in ordered), notes

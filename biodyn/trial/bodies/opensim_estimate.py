@@ -11,9 +11,14 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.estimation.on_coordinates import CoordinateEstimate, CoordinateProblem, FittedMarkers, estimate_coordinates
-from biodyn.estimation.problem import Path as Motion
-from biodyn.io.opensim.storage import even_rate_hz
+from biodyn.estimation.coordinate_estimate import (
+    CoordinateEstimate,
+    CoordinateProblem,
+    FittedMarkers,
+    estimate_coordinates,
+)
+from biodyn.estimation.estimation_problem import StretchMotion as Motion
+from biodyn.io.opensim.storage import uniform_rate_hz
 from biodyn.processing.kinematics.opensim_inverse_kinematics import ModelFit
 from biodyn.processing.signals.derivatives import LEAST_ROWS, spline_derivatives
 from biodyn.processing.signals.filtering import finite_rms, finite_stretches
@@ -88,9 +93,9 @@ class BalancedMotion:
         ]
 
 
-def even_times(time_s: FloatArray, name: str) -> FloatArray:
+def require_uniform_times(time_s: FloatArray, name: str) -> FloatArray:
     """Return uniform times (T,) s for rows that are uniform up to rounding; InputFileError if they are not."""
-    rate_hz = even_rate_hz(time_s)
+    rate_hz = uniform_rate_hz(time_s)
     if rate_hz is None:
         raise InputFileError(
             f"The rows of '{name}' are not uniform in time, which the estimate requires.",
@@ -153,10 +158,10 @@ def balance_motion(
     changed = replace(model, coupled=replace(model.coupled, multibody=estimate.body.multibody))
     rows = start[0].copy()
     rows[:, at] = estimate.path.q
-    rows = changed.with_couplings(rows)
+    rows = changed.apply_couplings(rows)
     residual = {names[k]: float(finite_rms(tau[covered, k][None])[0]) for k in root}
     result = _balanced_motion(changed, time_s, rows, start[0], residual, estimate)
-    return replace(result, notes=(*_unbalanced_note(missing), *result.notes), marked=markers is not None)
+    return replace(result, notes=(*_unbalanced_rows_note(missing), *result.notes), marked=markers is not None)
 
 
 def _unbalanced_rows(model: OpenSimModel, at: IntArray, tau: FloatArray) -> BoolArray:
@@ -175,7 +180,7 @@ def _long_stretches(rows: BoolArray, frames: float) -> BoolArray:
     return stances
 
 
-def _unbalanced_note(missing: BoolArray) -> list[Diagnostic]:
+def _unbalanced_rows_note(missing: BoolArray) -> list[Diagnostic]:
     if not missing.any():
         return []
     text = (

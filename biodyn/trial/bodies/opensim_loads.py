@@ -12,16 +12,16 @@ from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArr
 from biodyn.diagnostics import Diagnostic
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import Storage
-from biodyn.io.tables.force_plates import unknown_rows
-from biodyn.model.from_osim.names import feet_by_side as known_feet
-from biodyn.model.from_osim.names import sole_outlines
+from biodyn.io.tables.force_plates import missing_load_rows
+from biodyn.model.from_osim.part_identification import feet_by_side as known_feet
+from biodyn.model.from_osim.part_identification import sole_outlines
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics, find_contacts
-from biodyn.processing.signals.plates import plate_wrench
-from biodyn.processing.signals.prepare import TrialSignals, with_plates
+from biodyn.processing.signals.plate_wrenches import plate_wrench
+from biodyn.processing.signals.signal_preparation import TrialSignals, replace_wrenches
 from biodyn.recording import Contact, GroundReaction, PlateWrench, Recording
 from biodyn.rigid_body import OpenSimModel
-from biodyn.rigid_body.coupling.functions import cubic_spline
+from biodyn.rigid_body.coupling.coordinate_functions import cubic_spline
 from biodyn.settings import settings_from
 
 #: Largest relative difference of two algorithms in double precision, for models of up to 100 coordinates.
@@ -57,7 +57,7 @@ class Loads:
         loads."""
         return None
 
-    def of_all(self, q: FloatArray) -> FloatArray:
+    def all_wrenches(self, q: FloatArray) -> FloatArray:
         """Return the wrenches (T, K, 6) in all rows with coordinates q (T, n); (T, 0, 6) without loads."""
         wrenches_G = self.wrenches(slice(0, len(q)), np.where(np.isfinite(q), q, 0.0))
         return np.zeros((len(q), 0, 6)) if wrenches_G is None else wrenches_G
@@ -105,7 +105,7 @@ class TableLoads(Loads):
             first, last = np.searchsorted(table.time_s, (when[0], when[-1]))
             near = slice(max(int(first) - _AROUND, 0), int(last) + _AROUND)
         for k, load in enumerate(self.forces.loads):
-            unknown = _unknown_rows(table, load)
+            unknown = _missing_load_rows(table, load)
             force, point, moment = (
                 _load_columns(table, names, near, when, unknown) for names in (load.force, load.point, load.moment)
             )
@@ -119,7 +119,7 @@ class TableLoads(Loads):
         heights_m = super().heights(rows, q)
         for k, load in enumerate(self.forces.loads):
             if load.point and load.point_in.lower() == "ground":
-                unknown = _unknown_rows(self.forces.table, load)
+                unknown = _missing_load_rows(self.forces.table, load)
                 heights_m[:, k] = _load_columns(self.forces.table, load.point, slice(None), self.time_s[rows], unknown)[
                     :, 1
                 ]
@@ -135,7 +135,7 @@ def table_loads(model: OpenSimModel, forces: ExternalForces, time_s: FloatArray)
     slack = float(np.median(np.diff(table.time_s)))
     covered = (time_s >= table.time_s[0] - slack) & (time_s <= table.time_s[-1] + slack)
     for load in forces.loads:
-        for row in np.flatnonzero(_unknown_rows(table, load)):  # interpolated between two rows
+        for row in np.flatnonzero(_missing_load_rows(table, load)):  # interpolated between two rows
             covered &= (time_s <= table.time_s[row - 1]) | (time_s >= table.time_s[row + 1])
     bodies = tuple(model.multibody.body_index(load.body) for load in forces.loads)
     return TableLoads(bodies, covered, model, forces, time_s)
@@ -177,13 +177,13 @@ def _largest_value(values: FloatArray) -> float:
     return float(np.max(magnitudes, initial=0.0, where=np.isfinite(magnitudes)))
 
 
-def _unknown_rows(table: Storage, load: ExternalForce) -> BoolArray:
+def _missing_load_rows(table: Storage, load: ExternalForce) -> BoolArray:
     """Return (T,) whether a row of the table lacks the load although there is one."""
     if not load.force:
         return np.zeros(len(table.time_s), dtype=np.bool_)
     force = np.column_stack([table.column(name) for name in load.force])
     point = np.column_stack([table.column(name) for name in load.point]) if load.point else np.zeros_like(force)
-    return unknown_rows(force, point, _LEAST_N)
+    return missing_load_rows(force, point, _LEAST_N)
 
 
 def _load_columns(
@@ -220,7 +220,7 @@ _STEP: Final = 1e-3  # step of a coordinate, to determine which bodies it moves
 
 
 @dataclass(frozen=True, eq=False)
-class OnPlates:
+class FootPlateLoads:
     """Loads, contacts and ground reaction on the feet of a model from the plates of a recording.
 
     Attributes:
@@ -234,7 +234,7 @@ class OnPlates:
     contacts: tuple[Contact, ...]
     reaction: GroundReaction
 
-    def rotated(self, R: FloatArray) -> OnPlates:
+    def rotated(self, R: FloatArray) -> FootPlateLoads:
         """Return plates and ground reaction rotated by R (3, 3) about the vertical; the loads stay in the ground frame of the
         model."""
         signals = replace(
@@ -244,7 +244,7 @@ class OnPlates:
         )
         return replace(self, signals=signals, reaction=self.reaction.rotated(R))
 
-    def only(self, rows: slice) -> OnPlates:
+    def only(self, rows: slice) -> FootPlateLoads:
         """Return the values in some frames; times of contacts are relative to the first of them."""
         rate_hz, count = self.signals.markers.rate_hz, len(self.loads.covered)
         first, stop, _ = rows.indices(count)
@@ -257,7 +257,7 @@ class OnPlates:
             if c.end_s > begin_s and c.start_s < end_s
         )
         raw, plates = (
-            tuple(_cut_plate(plate, begin_s, stop - first, rate_hz) for plate in plate_wrenches)
+            tuple(_select_plate_frames(plate, begin_s, stop - first, rate_hz) for plate in plate_wrenches)
             for plate_wrenches in (self.signals.raw_plates, self.signals.plates)
         )
         reaction = _select_reaction(self.reaction, rows)
@@ -272,7 +272,7 @@ class OnPlates:
 
 def plate_loads(
     model: OpenSimModel, recording: Recording, q: FloatArray, cutoff_hz: float, mass_kg: float
-) -> tuple[OnPlates | None, list[Diagnostic]]:
+) -> tuple[FootPlateLoads | None, list[Diagnostic]]:
     """Return the loads of both feet for q (T, n) at the marker frames, and findings.
 
     The sole of each foot is a rectangle from heel to toes of the model. A torque is known if every foot that its coordinate
@@ -295,7 +295,7 @@ def plate_loads(
     mapping = MarkerMapping("", "", (), (), {})
     bare = TrialSignals(settings, mapping, markers, markers, markers, (), cutoff_hz, settings.filter_order, (), ())
     raw = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates]
-    signals = with_plates(bare, raw)
+    signals = replace_wrenches(bare, raw)
     R, p = model.coupled.body_poses(q)
     at = {side: model.multibody.body_index(body) for side, body in feet.items()}
     soles = {
@@ -310,10 +310,10 @@ def plate_loads(
     bodies = tuple(model.multibody.body_index(feet[side]) for side in SIDES)
     named = tuple((f"plates, {side} foot", feet[side]) for side in SIDES)
     notes = [*signals.diagnostics, *contact_diagnostics(contacts, markers.rate_hz)]
-    return OnPlates(MeasuredLoads(bodies, known, wrenches), named, signals, contacts, reaction), notes
+    return FootPlateLoads(MeasuredLoads(bodies, known, wrenches), named, signals, contacts, reaction), notes
 
 
-def _cut_plate(plate: PlateWrench, begin_s: float, frames: int, rate_hz: float) -> PlateWrench:
+def _select_plate_frames(plate: PlateWrench, begin_s: float, frames: int, rate_hz: float) -> PlateWrench:
     first, count = round(begin_s * plate.rate_hz), round(frames * plate.rate_hz / rate_hz)
     return replace(plate, wrench=plate.wrench[first : first + count])
 

@@ -13,13 +13,18 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError, SettingsError
 from biodyn.io import file_sha256
-from biodyn.io.ground_forces import find_forces
+from biodyn.io.ground_forces import find_force_files
 from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads
-from biodyn.io.opensim.setups import IkSetup, read_ik_setup
 from biodyn.io.opensim.storage import MOST_RADIANS, TABLE_SUFFIXES, Storage, read_storage
-from biodyn.io.reading import NO_FORCES
+from biodyn.io.opensim.tool_setups import IkSetup, read_ik_setup
+from biodyn.io.recording_reader import NO_FORCES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
-from biodyn.processing.kinematics.opensim_inverse_kinematics import OWN_MARKERS_M, ModelFit, Tasks, fit_model
+from biodyn.processing.kinematics.opensim_inverse_kinematics import (
+    OWN_MARKERS_M,
+    ModelFit,
+    TrackingTasks,
+    fit_to_markers,
+)
 from biodyn.processing.kinematics.visibility import VISIBILITY_RAMP_S
 from biodyn.processing.signals.derivatives import LEAST_ROWS, spline_derivatives
 from biodyn.processing.signals.filtering import finite_stretches
@@ -29,19 +34,26 @@ from biodyn.processing.signals.smoothing.spline import choose_cutoff
 from biodyn.recording import ForcePlate, Markers, PlateCalibration, Recording
 from biodyn.recording.recording import StoredMotion
 from biodyn.rigid_body import OpenSimModel, from_osim
-from biodyn.rigid_body.osim.write import osim_text
+from biodyn.rigid_body.osim.model_writer import osim_text
 from biodyn.settings import Settings, settings_from
-from biodyn.trial.bodies.opensim_estimate import balance_fit, balance_motion, even_times
-from biodyn.trial.bodies.opensim_loads import Loads, OnPlates, no_loads, plate_loads, table_loads, torques_with_proof
-from biodyn.trial.bodies.opensim_reading import (
-    Points,
+from biodyn.trial.bodies.opensim_estimate import balance_fit, balance_motion, require_uniform_times
+from biodyn.trial.bodies.opensim_inputs import (
+    ModelPoints,
     ScaledModel,
     read_points,
     scale_by_markers,
     scale_by_setup,
-    tasks_of,
+    tasks_of_setup,
 )
-from biodyn.trial.bodies.opensim_result import CoordinateResult, Source
+from biodyn.trial.bodies.opensim_loads import (
+    FootPlateLoads,
+    Loads,
+    no_loads,
+    plate_loads,
+    table_loads,
+    torques_with_proof,
+)
+from biodyn.trial.bodies.opensim_result import CoordinateResult, MotionSource
 
 #: Usual cut-off in set-ups of OpenSim's tool, Hz.
 CUTOFF_HZ: Final = 6.0
@@ -51,7 +63,7 @@ MOST_ROWS: Final = 40_000
 _UNEVEN: Final = 0.1
 
 
-def run_coordinates(
+def coordinate_torques(
     motion: str | Path,
     model: str | Path,
     forces: str | Path | None = None,
@@ -82,9 +94,9 @@ def run_coordinates(
         )
     if cutoff_hz is None:
         cutoff_hz = 0.0 if table.smooth else CUTOFF_HZ
-        notes = [*notes, *_smooth_already(table)]
+        notes = [*notes, *_already_smooth_note(table)]
     loads = own_columns if forces is None else None if str(forces) == NO_FORCES else read_external_loads(forces)
-    time_s = even_times(table.time_s, table.path.name) if estimate else table.time_s
+    time_s = require_uniform_times(table.time_s, table.path.name) if estimate else table.time_s
     acting = no_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
     balanced_motion = balance_motion(body, time_s, given, cutoff_hz, acting) if estimate else None
     if balanced_motion is None:
@@ -113,17 +125,17 @@ def run_coordinates(
             *table.notes,
             *(() if loads is None else loads.table.notes),
             *notes,
-            *too_short(acting.covered),
+            *uncovered_rows_note(acting.covered),
             *body.notes,
         ),
         proof=proof,
         estimated=balanced_motion,
         model_file=None if balanced_motion is None else osim_text(body).encode(),
-        source=_load_source(table, acting),
+        source=_motion_source(table, acting),
     )
 
 
-def _smooth_already(table: Storage) -> list[Diagnostic]:
+def _already_smooth_note(table: Storage) -> list[Diagnostic]:
     if not table.smooth:
         return []
     text = f"'{table.path.name}' states that it contains a smoothed motion written by biodyn; it is not filtered again."
@@ -148,12 +160,12 @@ def _motion_table(path: Path) -> tuple[Storage, ExternalForces | None]:
     return sheet.table, loads_of_sheet(sheet) if sided else None
 
 
-def loads_beside(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
+def find_adjacent_force_file(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
     """Return the force file of a motion next to it that states the feet (None if none exists), and notes."""
     path = Path(motion)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES and _motion_table(path)[1] is not None:
         return None, []
-    paths = find_forces(path)
+    paths = find_force_files(path)
     if len(paths) != 1:
         several = ", ".join(file.name for file in paths)
         text = f"Several files next to '{path.name}' may contain its ground forces: {several}. None of them is used."
@@ -162,24 +174,24 @@ def loads_beside(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
     try:
         read_external_loads(paths[0])
     except InputFileError as error:
-        return None, [forces_unusable(path, error)]
+        return None, [unusable_forces_note(path, error)]
     text = f"The ground forces are read from '{paths[0].name}' next to the motion."
     hint = "Use --forces FILE for other forces, --forces none for none."
     return paths[0], [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
 
 
-def forces_unusable(motion: Path, error: BiodynError) -> Diagnostic:
+def unusable_forces_note(motion: Path, error: BiodynError) -> Diagnostic:
     """Return the finding about unusable forces next to a motion."""
     text = f"The ground forces next to '{motion.name}' are not used: {error.message}"
     return Diagnostic("forces-unusable", "warning", text, hint=error.hint)
 
 
-def _load_source(table: Storage, acting: Loads) -> Source | None:
+def _motion_source(table: Storage, acting: Loads) -> MotionSource | None:
     recording = recording_of_rows(table.path, table.time_s) if len(table.time_s) <= MOST_ROWS else None
-    return None if recording is None else Source(recording, np.eye(3), acting)
+    return None if recording is None else MotionSource(recording, np.eye(3), acting)
 
 
-def too_short(covered: BoolArray) -> tuple[Diagnostic, ...]:
+def uncovered_rows_note(covered: BoolArray) -> tuple[Diagnostic, ...]:
     """Return the finding if forces do not cover all rows (T,) of a motion, or all torques (T, n) of a row."""
     rows = np.atleast_1d(covered if covered.ndim == 1 else covered.any(axis=1))
     missing = int((~rows).sum())
@@ -222,7 +234,7 @@ def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, l
     tied = {coupling.dependent for coupling in model.couplings}
     lacking = [c.name for c in model.coordinates if c not in named]
     if any(name in tied for name in lacking):
-        followed = model.with_couplings(values)
+        followed = model.apply_couplings(values)
         at = [k for k, c in enumerate(model.coordinates) if c.name in tied and c.name in lacking]
         values[:, at] = followed[:, at]
     still = [name for name in lacking if name not in tied]
@@ -250,7 +262,7 @@ def recording_of_rows(path: Path, time_s: FloatArray) -> Recording | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class MarkerFittedModel:
     """A model fitted to the markers of a recording.
 
     Attributes:
@@ -262,25 +274,25 @@ class Followed:
 
     model: OpenSimModel
     sized: ScaledModel | None
-    points: Points
+    points: ModelPoints
     kept: slice
     time_s: FloatArray
     positions: FloatArray
     fit: ModelFit
-    tasks: Tasks
+    tasks: TrackingTasks
     cutoff_hz: float
     cutoff_notes: tuple[Diagnostic, ...]
     forces: str | Path | None
     files: Mapping[str, Path]
     setup_notes: tuple[Diagnostic, ...]
 
-    def with_plates(self, plates: Sequence[ForcePlate]) -> Followed:
+    def with_plates(self, plates: Sequence[ForcePlate]) -> MarkerFittedModel:
         """Return the fitted model with other plates, given in its ground frame."""
         recording = replace(self.points.recording, plates=tuple(plates))
         return replace(self, points=replace(self.points, recording=recording))
 
 
-def follow_markers(
+def fit_model_to_markers(
     walk: str | Path,
     model: str | Path,
     forces: str | Path | None = None,
@@ -292,7 +304,7 @@ def follow_markers(
     settings: Settings | None = None,
     progress: Callable[[str], None] = lambda step: None,
     plates: PlateCalibration | None = None,
-) -> Followed:
+) -> MarkerFittedModel:
     """Fit the coordinates of an OpenSim model to the markers of a recording.
 
     Parameters:
@@ -302,7 +314,7 @@ def follow_markers(
         ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = all weights are 1.
         static, scale_setup, mass_kg: static trial, OpenSim ScaleTool XML and body mass (kg) for scaling a generic model: by the
             set-up, else by the markers of the static trial. Without all three, the model is used unchanged.
-        cutoff_hz: low-pass cut-off of the coordinates, as for `run_coordinates`; None = determined from the markers
+        cutoff_hz: low-pass cut-off of the coordinates, as for `coordinate_torques`; None = determined from the markers
             (`processing.signals.automatic_cutoff`), or no filter if the markers were computed with this model.
         settings: longest filled gap (`processing.signals.gaps`), and weights by label, which replace those of the set-up; None =
             defaults.
@@ -317,24 +329,26 @@ def follow_markers(
     if setup is not None:
         files["ik_setup"] = setup.path
     points = read_points(walk, body, forces is None, plates)
-    rows = _part_named(setup, Path(walk), points.time_s)
+    rows = _frames_of_setup(setup, Path(walk), points.time_s)
     time_s, positions = points.time_s[rows], points.positions[rows]
     progress("inverse kinematics")
     options = settings_from(settings)
-    tasks = _with_weights(tasks_of(setup, body, time_s), body, points.labels, options.inverse_kinematics.marker_weights)
+    tasks = _with_weights(
+        tasks_of_setup(setup, body, time_s), body, points.labels, options.inverse_kinematics.marker_weights
+    )
     tasks = replace(tasks, fade_s=VISIBILITY_RAMP_S)
-    filled = replace(points, positions=_fill_markers(body, points, options.signals))
-    fit = fit_model(body, points.labels, filled.positions[rows], time_s, tasks)
-    chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
+    filled = replace(points, positions=_fill_marker_gaps(body, points, options.signals))
+    fit = fit_to_markers(body, points.labels, filled.positions[rows], time_s, tasks)
+    chosen = [] if cutoff_hz is not None else [_automatic_cutoff_note(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     setup_notes = () if setup is None else tuple(setup.notes)
-    return Followed(
+    return MarkerFittedModel(
         body, sized, filled, rows, time_s, positions, fit, tasks, hz, tuple(chosen), forces, files, setup_notes
     )
 
 
-def followed_torques(
-    followed: Followed, estimate: bool = False, progress: Callable[[str], None] = lambda step: None
+def torques_of_fitted_model(
+    followed: MarkerFittedModel, estimate: bool = False, progress: Callable[[str], None] = lambda step: None
 ) -> CoordinateResult:
     """Compute the joint torques of a model fitted to markers.
 
@@ -351,14 +365,14 @@ def followed_torques(
     recording = points.recording
     markers = Markers(points.labels, followed.positions, recording.markers.rate_hz)
     part = replace(
-        recording.with_markers(markers),
-        start_s=float(time_s[0]),
-        first_frame=recording.first_frame + (kept.start or 0),
+        recording.with_markers(markers), start_s=float(time_s[0]), first_frame=recording.first_frame + (kept.start or 0)
     )
     return replace(
         result,
         files={**followed.files, **files},
-        source=Source(part, points.R_GL, loads, None if on_plates is None else on_plates.only(kept), followed.tasks),
+        source=MotionSource(
+            part, points.R_GL, loads, None if on_plates is None else on_plates.only(kept), followed.tasks
+        ),
         loads=named,
         scaling={} if sized is None else sized.record,
         model_file=result.model_file if sized is None or result.model_file else sized.content,
@@ -373,7 +387,7 @@ def followed_torques(
     )
 
 
-def _fill_markers(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatArray:
+def _fill_marker_gaps(model: OpenSimModel, points: ModelPoints, gaps: SignalSettings) -> FloatArray:
     """Return positions (T, M, 3) m without spikes and with short gaps filled, from other markers of the same body if possible."""
     bodies = {marker.name: marker.body for marker in model.markers}
     groups: dict[str, list[int]] = {}
@@ -388,8 +402,8 @@ def _fill_markers(model: OpenSimModel, points: Points, gaps: SignalSettings) -> 
 
 
 def _find_loads(
-    followed: Followed,
-) -> tuple[Loads, Sequence[tuple[str, str]], Mapping[str, Path], Sequence[Diagnostic], OnPlates | None]:
+    followed: MarkerFittedModel,
+) -> tuple[Loads, Sequence[tuple[str, str]], Mapping[str, Path], Sequence[Diagnostic], FootPlateLoads | None]:
     """Return the loads of a force file or of the plates, name and body of each, files, notes, and the plate loads."""
     model, points, kept, time_s = followed.model, followed.points, followed.kept, followed.time_s
     forces = followed.forces
@@ -403,7 +417,7 @@ def _find_loads(
     # baselines of plates and contacts are determined in the whole recording
     q = followed.fit.q
     if kept != slice(None):
-        q = fit_model(model, points.labels, points.positions, points.time_s).q
+        q = fit_to_markers(model, points.labels, points.positions, points.time_s).q
     recording = points.recording
     found, notes = plate_loads(model, recording, q, followed.cutoff_hz, model.multibody.total_mass_kg)
     files = {f"also_read_{k}": path for k, (path, _) in enumerate(recording.also_read, start=1)}
@@ -428,7 +442,7 @@ def _scale_model(
     return None
 
 
-def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diagnostic:
+def _automatic_cutoff_note(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diagnostic:
     """Return the automatic cut-off of the markers as a finding."""
     if fit.rms_m < OWN_MARKERS_M:
         message = "The markers were computed with this model and match it exactly; its coordinates are not filtered."
@@ -457,11 +471,7 @@ def torques_of_fit(
 
 
 def torques_of_estimate(
-    model: OpenSimModel,
-    fit: ModelFit,
-    time_s: FloatArray,
-    loads: Loads,
-    cutoff_hz: float,
+    model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads, cutoff_hz: float
 ) -> CoordinateResult:
     """Return the torques of the motion and inertias that fit markers and forces best."""
     motion, frames, fitted = balance_fit(model, fit, time_s, cutoff_hz, loads)
@@ -495,13 +505,15 @@ def _torque_result(
         vdot=vdot,
         tau=tau,
         cutoff_hz=cutoff_hz,
-        notes=(*notes, *too_short(loads.covered), *model.notes),
+        notes=(*notes, *uncovered_rows_note(loads.covered), *model.notes),
         proof=proof,
         fit=fit,
     )
 
 
-def _with_weights(tasks: Tasks, model: OpenSimModel, labels: Sequence[str], given: Mapping[str, float]) -> Tasks:
+def _with_weights(
+    tasks: TrackingTasks, model: OpenSimModel, labels: Sequence[str], given: Mapping[str, float]
+) -> TrackingTasks:
     """Return the tasks with weights by label replaced; a set-up without markers gives all markers the weight 1."""
     if not given:
         return tasks
@@ -513,7 +525,7 @@ def _with_weights(tasks: Tasks, model: OpenSimModel, labels: Sequence[str], give
     return replace(tasks, markers={**weights_of_model, **given})
 
 
-def _part_named(setup: IkSetup | None, walk: Path, time_s: FloatArray) -> slice:
+def _frames_of_setup(setup: IkSetup | None, walk: Path, time_s: FloatArray) -> slice:
     """Return the frames stated in the set-up if it was written for this recording, else all."""
     if setup is None or setup.time_range_s is None or Path(setup.marker_file.strip()).name != walk.name:
         return slice(None)

@@ -15,8 +15,8 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError, ResultError
 from biodyn.io import file_sha256
+from biodyn.io.opensim.file_writers import storage_text
 from biodyn.io.opensim.storage import SMOOTH
-from biodyn.io.opensim.write import storage_text
 from biodyn.output.store.folder import (
     COORDINATES,
     KIND_ENTRY,
@@ -30,26 +30,26 @@ from biodyn.output.store.folder import (
     write_folder,
 )
 from biodyn.output.store.record import program_versions
-from biodyn.output.store.write import write_manifest
+from biodyn.output.store.result_writer import write_manifest
 from biodyn.output.tables.csv import write_csv
-from biodyn.processing.dynamics.actuated import ActuatedMotion
-from biodyn.processing.dynamics.imported import ModelMotion
-from biodyn.processing.kinematics.opensim_inverse_kinematics import ModelFit, Tasks
+from biodyn.processing.dynamics.actuated_motion import ActuatedMotion
+from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion
+from biodyn.processing.kinematics.opensim_inverse_kinematics import ModelFit, TrackingTasks
 from biodyn.processing.signals.filtering import finite_rms
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel
-from biodyn.rigid_body.coupling.reduced import ReducedTree, floating_tree, require_coordinate_rates
+from biodyn.rigid_body.coupling.reduced_tree import ReducedTree, floating_tree, require_coordinate_rates
 from biodyn.rigid_body.marker_fit import STOPPED, UNDETERMINED, UNSEEN
 from biodyn.rigid_body.osim.document import parse_document
-from biodyn.rigid_body.osim.model import model_element, model_of
+from biodyn.rigid_body.osim.model import build_model, find_model_element
 from biodyn.trial.bodies.opensim_estimate import BalancedMotion
-from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, UNBORNE, Loads, OnPlates, unbalanced_rows
+from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, UNBORNE, FootPlateLoads, Loads, unbalanced_rows
 
 _UNBORNE_FRAMES = 0.05  # smallest reported share of frames in which forces that carried the body are missing
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class MotionSource:
     """The origin of a motion of a model, in the ground frame of the model.
 
     Attributes:
@@ -60,8 +60,8 @@ class Source:
     recording: Recording
     R_GL: FloatArray
     loads: Loads
-    on_plates: OnPlates | None = None
-    tasks: Tasks = field(default_factory=Tasks)
+    on_plates: FootPlateLoads | None = None
+    tasks: TrackingTasks = field(default_factory=TrackingTasks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class CoordinateResult:
     fit: ModelFit | None = None
     scaling: Mapping[str, Any] = field(default_factory=dict)
     model_file: bytes | None = None
-    source: Source | None = None
+    source: MotionSource | None = None
     estimated: BalancedMotion | None = None
     timings: Mapping[str, float] = field(default_factory=dict)
 
@@ -256,7 +256,7 @@ def model_motion(
 
     Raises ResultError if it cannot be replayed.
     """
-    model = model_of(model_element(parse_document(model_file, MODEL_NAME), MODEL_NAME))
+    model = build_model(find_model_element(parse_document(model_file, MODEL_NAME), MODEL_NAME))
     tree = floating_tree(model.coupled)
     if tree is None:
         raise ResultError("The motion cannot be replayed because several bodies of the model are attached to ground.")

@@ -4,7 +4,7 @@ In: the result of a trial or its folder. Out: a folder with files of another pro
 files and holds their digests. Nothing is computed again: numbers are renamed, converted to other axes and units, and written.
 
 The model is converted to OpenSim joint by joint (`biodyn.rigid_body.osim`), so that coordinates keep names and values. A folder
-is written completely or not at all, and a folder with other files is not changed (`biodyn.output.store.write`).
+is written completely or not at all, and a folder with other files is not changed (`biodyn.output.store.result_writer`).
 
 Read `export` (formats and target folder), then `opensim` (model, motion, loads, torques), `c3d` (the recording with the result
 added; names, signs and units of other programs) and `sheets` (workbook and MATLAB file).
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from biodyn.errors import ResultError
-from biodyn.output.store.folder import ARRAYS_NAME, listed_files, model_record
-from biodyn.output.store.read import StoredResult, coordinates_view
+from biodyn.output.store.folder import ARRAYS_NAME, listed_files, read_model_record
 from biodyn.output.store.record import program_versions
-from biodyn.output.store.write import write_export
+from biodyn.output.store.result_reader import StoredResult, read_coordinates_view
+from biodyn.output.store.result_writer import write_export
 from biodyn.trial.export.c3d import c3d_file
 from biodyn.trial.export.opensim import model_files, opensim_files
 from biodyn.trial.export.sheets import mat_file, xlsx_file
@@ -38,7 +38,7 @@ __all__ = ["FORMATS", "Export", "export"]
 Files = tuple[dict[str, bytes], tuple[str, ...]]
 
 
-def _opensim(view: TrialView, convention: str, _: Path | None) -> Files:
+def _export_opensim(view: TrialView, convention: str, _: Path | None) -> Files:
     if convention not in ("", "opensim"):
         raise ResultError(
             f"Files for OpenSim use OpenSim's conventions, not '{convention}'.",
@@ -51,7 +51,7 @@ def _opensim(view: TrialView, convention: str, _: Path | None) -> Files:
 # the
 #: path of the recording (None = the path in the record).
 FORMATS: Final[dict[str, Callable[[TrialView, str, Path | None], Files]]] = {
-    "opensim": _opensim,
+    "opensim": _export_opensim,
     "c3d": c3d_file,
     "mat": lambda view, convention, _: mat_file(view, convention),
     "xlsx": lambda view, convention, _: xlsx_file(view, convention),
@@ -98,7 +98,7 @@ def export(
     if folder is None and place is None:
         raise ResultError("The result was not saved, so it has no default export folder.", "Give the target folder.")
     target = Path(folder) if folder is not None else _default_folder(Path(str(place)), to)
-    view = _view(source, to, convention)
+    view = _open_view(source, to, convention)
     files, notes = FORMATS[to](view, convention, None if recording is None else Path(recording))
     made = view.record.get("input", {})
     record = {
@@ -117,11 +117,11 @@ def _default_folder(result: Path, to: str) -> Path:
     return result.with_name(f"{result.name}_{to}")
 
 
-def _view(source: TrialResult | StoredResult | str | Path, to: str, convention: str) -> TrialView:
+def _open_view(source: TrialResult | StoredResult | str | Path, to: str, convention: str) -> TrialView:
     """Return record, tables and arrays of a result; only tables, which few formats support, for torques on an OpenSim model."""
     if not isinstance(source, str | Path):
         return source.view
-    record = model_record(Path(source))
+    record = read_model_record(Path(source))
     if record is None or ARRAYS_NAME in (listed_files(record) or {}):
         return StoredResult(source).view
     if to not in _OF_TABLES or convention:
@@ -129,4 +129,4 @@ def _view(source: TrialResult | StoredResult | str | Path, to: str, convention: 
             f"'{source}' holds only joint torques of an OpenSim model, without the model, motion and loads.",
             f"Export it to {' or '.join(_OF_TABLES)}, without --convention.",
         )
-    return coordinates_view(Path(source), record)
+    return read_coordinates_view(Path(source), record)

@@ -13,7 +13,7 @@ from biodyn.conventions import AXES, FloatArray
 from biodyn.errors import ResultError, printable
 from biodyn.io import file_sha256
 from biodyn.io.events import StoredEvent
-from biodyn.io.formats.c3d.append import NewPoint, appended
+from biodyn.io.formats.c3d.point_and_event_writer import NewPoint, append_points_and_events
 from biodyn.library.tables import entry_names, expand_sides, library_entry
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Channel:
     components: tuple[Component, ...]
 
     @property
-    def triple(self) -> FloatArray:
+    def three_components(self) -> FloatArray:
         """Return the components (T, 3), zero for those that the convention lacks."""
         values = np.zeros((len(self.components[0].values), 3))
         for component in self.components:
@@ -75,7 +75,7 @@ class Channel:
             yield self.name if single else f"{self.name}_{'xyz'[c.axis]}", f"{self.unit}; {c.positive} +", c.values
 
 
-def convention_named(name: str) -> Mapping[str, Any]:
+def read_convention(name: str) -> Mapping[str, Any]:
     """Return a convention of the library; ResultError lists the available ones if it does not exist."""
     known = entry_names("conventions")
     if name not in known:
@@ -85,7 +85,7 @@ def convention_named(name: str) -> Mapping[str, Any]:
 
 def convention_channels(view: TrialView, name: str) -> tuple[Channel, ...]:
     """Return the channels of a convention that the result contains; NaN for missing values."""
-    convention = convention_named(name)
+    convention = read_convention(name)
     curves = _curves_by_name(view)
     mass_kg = view.record["subject"].get("mass_kg")
     exported = []
@@ -159,12 +159,12 @@ def c3d_file(view: TrialView, convention: str, recording: Path | None) -> tuple[
     """
     path = _find_recording(view, recording)
     points = [
-        NewPoint(exported.name, _GROUPS[exported.group], exported.unit, exported.meaning, exported.triple)
+        NewPoint(exported.name, _GROUPS[exported.group], exported.unit, exported.meaning, exported.three_components)
         for exported in convention_channels(view, convention or USUAL)
         if exported.group in _GROUPS
     ]
     made = view.record["input"]
-    content, notes = appended(path, points, _event_list(view), made.get("first_frame"))
+    content, notes = append_points_and_events(path, points, _event_list(view), made.get("first_frame"))
     return {path.name: content}, notes
 
 
@@ -174,7 +174,7 @@ def _find_recording(view: TrialView, given: Path | None) -> Path:
     path = given if given is not None else Path(str(made.get("path", "")))
     again = "Give its path with --recording FILE."
     if given is None and not path.is_file():
-        path = _shown_as(path) or path
+        path = _file_of_printed_path(path) or path
     if not path.is_file():
         raise ResultError(f"The recording '{made.get('file', path.name)}' is not at '{path}'.", again)
     if file_sha256(path) != made.get("sha256"):
@@ -186,14 +186,16 @@ def _find_recording(view: TrialView, given: Path | None) -> Path:
     return path
 
 
-def _shown_as(path: Path) -> Path | None:
+def _file_of_printed_path(path: Path) -> Path | None:
     """Return the file of a path in a record, in which unprintable characters are escaped; None if none exists."""
     folder = Path(path.anchor)
     for part in path.parts[1:] if path.anchor else path.parts:
         exact = folder / part
         try:
             named = (
-                [exact] if exact.exists() else [entry for entry in folder.iterdir() if part in _file_label(entry.name)]
+                [exact]
+                if exact.exists()
+                else [entry for entry in folder.iterdir() if part in _printable_names(entry.name)]
             )
         except OSError:
             return None
@@ -203,7 +205,7 @@ def _shown_as(path: Path) -> Path | None:
     return folder
 
 
-def _file_label(name: str) -> tuple[str, str]:
+def _printable_names(name: str) -> tuple[str, str]:
     return printable(name), printable(name, keep="\n\t")
 
 

@@ -11,16 +11,22 @@ import numpy as np
 from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray, Side
 from biodyn.errors import ResultError
 from biodyn.geometry.rotations import matrices_from_quaternions
+from biodyn.io.opensim.file_writers import external_loads_text, inverse_dynamics_setup, storage_text, trc_text
 from biodyn.io.opensim.storage import SMOOTH
-from biodyn.io.opensim.write import external_loads_text, inverse_dynamics_setup, storage_text, trc_text
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.store.folder import MODEL_NAME
-from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
+from biodyn.processing.dynamics.actuated_motion import ActuatedMotion, actuated_motion_from_arrays
 from biodyn.processing.signals.attitude import continuous_zxy
 from biodyn.processing.signals.derivatives import MIN_STRETCH_FRAMES
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body.osim.model import Marker, OpenSimModel
-from biodyn.rigid_body.osim.write import BASE_AXES, NamedCoordinate, component_name, osim_text, with_cardan_base
+from biodyn.rigid_body.osim.model_writer import (
+    BASE_AXES,
+    NamedCoordinate,
+    component_name,
+    model_with_cardan_base,
+    osim_text,
+)
 
 MODEL, MARKERS, COORDINATES, FORCES = "model.osim", "markers.trc", "coordinates.mot", "grf.mot"
 LOADS, TORQUES, SETUP = "external_loads.xml", "inverse_dynamics.sto", "inverse_dynamics_setup.xml"
@@ -50,7 +56,7 @@ class OpenSimMotion:
 
 def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Return the files by name, and sentences on missing data; ResultError if the result contains no motion."""
-    actuated = stored_actuated_motion(view.arrays)
+    actuated = actuated_motion_from_arrays(view.arrays)
     motion = opensim_motion(view, actuated)
     names = [coordinate.name for coordinate in motion.model.coordinates]
     turning = np.array([coordinate.rotational for coordinate in motion.model.coordinates])
@@ -162,7 +168,7 @@ def opensim_motion(view: TrialView, actuated: ActuatedMotion) -> OpenSimMotion:
     tau[~known] = np.nan
     base = [_with_default(coordinate, q[0, k]) for k, coordinate in enumerate(base)]
     coordinates = [_with_default(coordinate, q[0, 6 + k]) for k, coordinate in enumerate(coordinates)]
-    model = with_cardan_base(
+    model = model_with_cardan_base(
         actuated.multibody, base, coordinates, _model_markers(arrays, actuated), _model_title(view)
     )
     return OpenSimMotion(model, rows, time_s, q, tau, tuple(notes))

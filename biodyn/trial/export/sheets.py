@@ -16,8 +16,8 @@ from scipy.io import savemat
 
 from biodyn.errors import ResultError, printable
 from biodyn.output.tables import TABLES
-from biodyn.output.tables.lazy import Column, column_description
-from biodyn.trial.export.c3d import convention_channels, convention_named
+from biodyn.output.tables.table_access import Column, column_description
+from biodyn.trial.export.c3d import convention_channels, read_convention
 
 if TYPE_CHECKING:
     from biodyn.output.figures.trial import TrialView
@@ -44,7 +44,7 @@ def make_sheets(view: TrialView, convention: str = "") -> list[Sheet]:
     """
     if not convention:
         return [_unchanged_sheet(name, table) for name, table in view.tables.items()]
-    convention_table = convention_named(convention)
+    convention_table = read_convention(convention)
     exported = convention_channels(view, convention)
     columns, curves = (
         [column_description("joint_angles", "time_s")],
@@ -173,7 +173,7 @@ def mat_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[
     A struct has one field per column ((T, 1) numbers, NaN if missing; or cells of text) and `columns`, a struct array with the
     name, unit, meaning and field of each column.
     """
-    content: dict[str, Any] = {"info": _info_sheet(view, convention)}
+    content: dict[str, Any] = {"info": _info_struct(view, convention)}
     for sheet in make_sheets(view, convention):
         content[sheet.name] = _matlab_struct(sheet)
     stream: Any = BytesIO()  # the type stubs accept only paths
@@ -183,7 +183,7 @@ def mat_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[
     return {f"{Path(str(view.record['input'].get('file', 'result'))).stem}.mat": data}, ()
 
 
-def _info_sheet(view: TrialView, convention: str) -> dict[str, Any]:
+def _info_struct(view: TrialView, convention: str) -> dict[str, Any]:
     record = view.record
     subject = dict(record.get("subject") or {})
     return {
@@ -192,13 +192,13 @@ def _info_sheet(view: TrialView, convention: str) -> dict[str, Any]:
         "biodyn": str(dict(record.get("versions") or {}).get("biodyn", "")),
         "verdict": str(record.get("verdict", "")),
         "convention": convention or "biodyn",
-        "mass_kg": _format_number(subject.get("mass_kg")),
-        "height_m": _format_number(subject.get("height_m")),
+        "mass_kg": _number_or_nan(subject.get("mass_kg")),
+        "height_m": _number_or_nan(subject.get("height_m")),
         "missing": "NaN: not measured or not computable, never zero",
     }
 
 
-def _format_number(value: Any) -> float:
+def _number_or_nan(value: Any) -> float:
     return float("nan") if value is None else float(value)
 
 

@@ -18,13 +18,13 @@ from support.shards import write_rows
 from support.study_folder import StudyFolder, made_study_folder
 
 import biodyn.study.collecting.collection as collecting
-import biodyn.study.collecting.read as reading
+import biodyn.study.collecting.data_set_reader as reading
 from biodyn.errors import ResultError
-from biodyn.study.collecting import collect, iterate_subjects, read_cycles
+from biodyn.study.collecting import collect_results, iterate_subjects, read_cycles
 from biodyn.study.collecting.collection import row_groups
 from biodyn.study.collecting.cycles import DATA_SET_COLUMNS, metric_columns, read_cycle_table, summary_columns
-from biodyn.study.collecting.read import _rows, subjects
-from biodyn.study.record import CYCLES_NAME
+from biodyn.study.collecting.data_set_reader import _read_rows, read_subject_names
+from biodyn.study.trial_record import CYCLES_NAME
 from biodyn.trial.result import TrialResult
 
 FILES = ("study.parquet", "study.csv", "summary.csv")
@@ -45,12 +45,12 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 def collected(walk_result: TrialResult, tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
     """A study whose trials are collected; not to be changed."""
     folder = made_study_folder(walk_result, tmp_path_factory.mktemp("collected"))
-    collect(folder.plan, folder.out)
+    collect_results(folder.plan, folder.out)
     return folder
 
 
 def test_every_row_of_every_trial_in_the_order_of_the_plan(study_folder: StudyFolder) -> None:
-    found = collect(study_folder.plan, study_folder.out)
+    found = collect_results(study_folder.plan, study_folder.out)
     table = pd.read_parquet(study_folder.out / "study.parquet")
     assert tuple(table.columns) == DATA_SET_COLUMNS
     expected = pd.concat(
@@ -97,7 +97,7 @@ def test_the_text_holds_the_same_numbers_to_the_last_digit(collected: StudyFolde
 
 def test_names_with_commas_quotes_and_letters_of_all_kinds_survive(study_folder: StudyFolder) -> None:
     """The third subject of the folder has them in its labels; the labels of the plan count, not those of the run."""
-    collect(study_folder.plan, study_folder.out)
+    collect_results(study_folder.plan, study_folder.out)
     text = read_csv(study_folder.out / "study.csv")
     labels = {trial.condition for trial in study_folder.done}
     assert any("," in label for label in labels)
@@ -106,7 +106,7 @@ def test_names_with_commas_quotes_and_letters_of_all_kinds_survive(study_folder:
     renamed = replace(
         study_folder.plan, trials=tuple(replace(t, condition="naïve, \n2 lines") for t in study_folder.plan.trials)
     )
-    collect(renamed, study_folder.out)
+    collect_results(renamed, study_folder.out)
     for frame in (read_csv(study_folder.out / "study.csv"), pd.read_parquet(study_folder.out / "study.parquet")):
         assert set(frame["condition"]) == {"naïve, \n2 lines"}
 
@@ -137,11 +137,11 @@ def test_figures_come_from_the_records(collected: StudyFolder) -> None:
 
 
 def test_the_columns_do_not_depend_on_what_ran(study_folder: StudyFolder) -> None:
-    collect(study_folder.plan, study_folder.out)
+    collect_results(study_folder.plan, study_folder.out)
     header = (study_folder.out / "summary.csv").read_text(encoding="utf-8").splitlines()[0]
     schema = pq.read_schema(study_folder.out / "study.parquet")
     failed = tuple(t for t in study_folder.plan.trials if t not in study_folder.done)
-    found = collect(replace(study_folder.plan, trials=failed), study_folder.out)
+    found = collect_results(replace(study_folder.plan, trials=failed), study_folder.out)
     assert found.rows == found.with_cycles == 0
     assert (study_folder.out / "summary.csv").read_text(encoding="utf-8").splitlines()[0] == header
     assert pq.read_schema(study_folder.out / "study.parquet").equals(schema, check_metadata=True)
@@ -151,9 +151,9 @@ def test_the_columns_do_not_depend_on_what_ran(study_folder: StudyFolder) -> Non
 
 
 def test_two_collections_are_the_same_bytes(study_folder: StudyFolder) -> None:
-    collect(study_folder.plan, study_folder.out)
+    collect_results(study_folder.plan, study_folder.out)
     first = bytes_of(study_folder.out)
-    collect(study_folder.plan, study_folder.out)
+    collect_results(study_folder.plan, study_folder.out)
     assert bytes_of(study_folder.out) == first
 
 
@@ -163,7 +163,7 @@ def test_nothing_names_the_place_it_lies_in(collected: StudyFolder) -> None:
 
 @pytest.mark.parametrize("moment", ["parquet", "text", "rename"])
 def test_a_crash_leaves_the_old_files(study_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
-    collect(study_folder.plan, study_folder.out)
+    collect_results(study_folder.plan, study_folder.out)
     before = bytes_of(study_folder.out)
     fewer = replace(study_folder.plan, trials=study_folder.plan.trials[:1])
 
@@ -171,36 +171,36 @@ def test_a_crash_leaves_the_old_files(study_folder: StudyFolder, monkeypatch: py
         raise OSError(errno.ENOSPC, "No space left")
 
     if moment == "parquet":
-        monkeypatch.setattr(collecting.DataSetFile, "add", crash)
+        monkeypatch.setattr(collecting.ParquetDataSetFile, "add", crash)
     elif moment == "text":
-        monkeypatch.setattr(collecting.TextFile, "add", crash)
+        monkeypatch.setattr(collecting.CsvDataSetFile, "add", crash)
     else:
         monkeypatch.setattr(collecting.os, "replace", crash)
     with pytest.raises(ResultError, match="No space left"):
-        collect(fewer, study_folder.out)
+        collect_results(fewer, study_folder.out)
     monkeypatch.undo()
     assert bytes_of(study_folder.out) == before
     assert not list(study_folder.out.glob(".*.part"))
-    collect(fewer, study_folder.out)
+    collect_results(fewer, study_folder.out)
     assert bytes_of(study_folder.out) != before
 
 
 def test_what_a_killed_run_left_is_no_obstacle(study_folder: StudyFolder) -> None:
     for name in FILES:
         (study_folder.out / f".{name}.part").write_bytes(b"half")
-    collect(study_folder.plan, study_folder.out)
+    collect_results(study_folder.plan, study_folder.out)
     assert not list(study_folder.out.glob(".*.part"))
     assert len(read_cycles(study_folder.out)) > 0
 
 
 def test_a_damaged_shard_costs_its_trial_only(study_folder: StudyFolder) -> None:
-    whole = collect(study_folder.plan, study_folder.out).rows
+    whole = collect_results(study_folder.plan, study_folder.out).rows
     victim = study_folder.done[0]
     path = study_folder.out / victim.folder / CYCLES_NAME
     data = path.read_bytes()
     path.unlink()  # written anew: the other trials' files may be links to the same
     path.write_bytes(data[: len(data) // 2])
-    found = collect(study_folder.plan, study_folder.out)
+    found = collect_results(study_folder.plan, study_folder.out)
     assert found.rows == whole - len(study_folder.rows[victim.subject, victim.trial])
     assert [note.code for note in found.diagnostics] == ["trial-unreadable"]
     summary = pd.read_csv(study_folder.out / "summary.csv")
@@ -225,7 +225,7 @@ def test_one_missing_and_one_damaged_trial_among_thousands_of_columns(study_fold
     shutil.rmtree(study_folder.out / gone.folder)
     path = study_folder.out / hurt.folder / CYCLES_NAME
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    found = collect(study_folder.plan, study_folder.out)
+    found = collect_results(study_folder.plan, study_folder.out)
     assert found.with_cycles == 3
     assert found.rows == 3 * len(wide)
     (note,) = found.diagnostics
@@ -241,9 +241,9 @@ def test_one_missing_and_one_damaged_trial_among_thousands_of_columns(study_fold
 
 
 def test_a_long_data_set_is_not_written_as_text(study_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    collect(study_folder.plan, study_folder.out)
+    collect_results(study_folder.plan, study_folder.out)
     monkeypatch.setattr(collecting, "MOST_TEXT_ROWS", 1000)
-    found = collect(study_folder.plan, study_folder.out)
+    found = collect_results(study_folder.plan, study_folder.out)
     assert not (study_folder.out / "study.csv").exists()  # an older one would contradict study.parquet
     assert [note.code for note in found.diagnostics] == ["study-table-left-out"]
     assert "study.csv" not in [file["name"] for file in found.files]
@@ -254,7 +254,7 @@ def test_a_long_data_set_is_not_written_as_text(study_folder: StudyFolder, monke
 
 
 def test_a_row_group_holds_one_subject(collected: StudyFolder) -> None:
-    found = subjects(collected.out)
+    found = read_subject_names(collected.out)
     assert found == tuple(dict.fromkeys(trial.subject for trial in collected.done))
     frames = list(iterate_subjects(collected.out))
     assert [frame["subject"].unique().tolist() for frame in frames] == [[subject] for subject in found]
@@ -289,9 +289,9 @@ def test_values_of_other_subjects_are_not_read(collected: StudyFolder, monkeypat
 
     def rows(file: pq.ParquetFile, numbers: Sequence[int], columns: Sequence[str] | None) -> pa.Table:
         groups.extend(numbers if columns is None or "value" in columns else ())
-        return _rows(file, numbers, columns)
+        return _read_rows(file, numbers, columns)
 
-    monkeypatch.setattr(reading, "_rows", rows)
+    monkeypatch.setattr(reading, "_read_rows", rows)
     wanted = [str(name) for name in every["subject"].unique()[[0, 2]]]
     values = read_cycles(collected.out, ["value"], subject=wanted)["value"]
     assert groups == [0, 2]
@@ -311,7 +311,7 @@ def test_an_unknown_name_is_told(collected: StudyFolder) -> None:
 
 @pytest.mark.slow
 def test_a_data_set_of_a_version_without_sites_is_read(study_folder: StudyFolder) -> None:
-    collect(study_folder.plan, study_folder.out)
+    collect_results(study_folder.plan, study_folder.out)
     path = study_folder.out / "study.parquet"
     new = read_cycles(path)
     with pq.ParquetFile(path) as file:
@@ -327,5 +327,5 @@ def test_a_data_set_of_a_version_without_sites_is_read(study_folder: StudyFolder
         read_cycles(path, site="Hospital North")
     frames = list(iterate_subjects(path))
     assert list(frames[0].columns) == list(DATA_SET_COLUMNS)
-    assert len(frames) == len(subjects(path)) == 3
+    assert len(frames) == len(read_subject_names(path)) == 3
     assert list(next(iter(iterate_subjects(path, ["trial", "value"]))).columns) == ["trial", "value"]

@@ -14,11 +14,11 @@ import pytest
 from support.shards import write_rows
 
 from biodyn.conventions import CYCLE_POINTS
-from biodyn.study.collecting.collection import DataSetFile, row_groups
+from biodyn.study.collecting.collection import ParquetDataSetFile, row_groups
 from biodyn.study.collecting.cycles import DATA_SET_SCHEMA
-from biodyn.study.collecting.read import read_cycles
+from biodyn.study.collecting.data_set_reader import read_cycles
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.record import CYCLES_NAME
+from biodyn.study.trial_record import CYCLES_NAME
 
 WORDS = ("knee", "", 'quoted, "left"', "Knöchel\n", "膝", "x" * 300)
 REASONS = ("", "markers missing", 'plate "1", left', "später")
@@ -73,7 +73,7 @@ def written(groups: list[str], folder: Path) -> Path:
     for one, frame in (pair for kind in groups for pair in GROUPS[kind]):
         write_rows(frame, folder)
         trials.append((one, pq.read_table(folder / CYCLES_NAME)))
-    with closing(DataSetFile(path, "test")) as file:
+    with closing(ParquetDataSetFile(path, "test")) as file:
         for table in row_groups(trials):
             file.add(table)
     return path

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from support.study_folder import StudyFolder
 
-from biodyn.study.collecting import collect, export, read_cycles
+from biodyn.study.collecting import collect_results, export_tables, read_cycles
 from biodyn.study.collecting import collection as exporting
 from biodyn.study.collecting.collection import MAX_COLUMNS, MAX_ROWS, WIDE_COLUMNS, Sheet
 from biodyn.study.collecting.cycles import DECIMALS
@@ -20,7 +20,7 @@ from biodyn.study.collecting.cycles import DECIMALS
 
 @pytest.fixture
 def collected(study_folder: StudyFolder) -> StudyFolder:
-    collect(study_folder.plan, study_folder.out)
+    collect_results(study_folder.plan, study_folder.out)
     group = study_folder.out / "group"
     group.mkdir()
     (group / "comparisons.csv").write_text("parameter,p,note\nspeed,0.01,=1+1\nknee,,\x07bell\n", encoding="utf-8")
@@ -36,7 +36,7 @@ def sheet(out: Path, name: str) -> list[tuple[object, ...]]:
 
 
 def test_a_line_of_the_wide_file_is_a_curve_of_the_data_set(collected: StudyFolder) -> None:
-    export(collected.plan, collected.out)
+    export_tables(collected.plan, collected.out)
     wide = pd.read_csv(collected.out / "study_wide.csv", dtype={"group": str, "condition": str})
     rows = read_cycles(collected.out)
     assert tuple(wide.columns) == WIDE_COLUMNS
@@ -50,7 +50,7 @@ def test_a_line_of_the_wide_file_is_a_curve_of_the_data_set(collected: StudyFold
 
 
 def test_the_workbook_holds_summary_and_group_results(collected: StudyFolder) -> None:
-    assert export(collected.plan, collected.out) == ()
+    assert export_tables(collected.plan, collected.out) == ()
     book = openpyxl.load_workbook(collected.out / "study.xlsx", read_only=True)
     assert book.sheetnames == ["README", "summary", "parameters", "comparisons"]  # no sheet without its table
     header, *rows = sheet(collected.out, "summary")
@@ -65,7 +65,7 @@ def test_the_workbook_holds_summary_and_group_results(collected: StudyFolder) ->
 
 
 def test_a_text_is_never_a_formula(collected: StudyFolder) -> None:
-    export(collected.plan, collected.out)
+    export_tables(collected.plan, collected.out)
     page = openpyxl.load_workbook(collected.out / "study.xlsx")["comparisons"]
     assert page["C2"].value == "=1+1"
     assert page["C2"].data_type == "s"
@@ -75,10 +75,10 @@ def test_a_text_is_never_a_formula(collected: StudyFolder) -> None:
 
 def test_two_exports_are_the_same_bytes(collected: StudyFolder) -> None:
     names = ("study_wide.csv", "study.xlsx")
-    export(collected.plan, collected.out)
+    export_tables(collected.plan, collected.out)
     first = [(collected.out / name).read_bytes() for name in names]
     time.sleep(2.1)  # the time stamps of a zip archive count two seconds
-    export(collected.plan, collected.out)
+    export_tables(collected.plan, collected.out)
     assert [(collected.out / name).read_bytes() for name in names] == first
     assert not list(collected.out.glob(".*.part*"))
 
@@ -86,7 +86,7 @@ def test_two_exports_are_the_same_bytes(collected: StudyFolder) -> None:
 def test_what_is_too_large_is_left_out_and_said(collected: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_CELLS", 10)
     monkeypatch.setattr(exporting, "MOST_TEXT_ROWS", 10)
-    notes = export(collected.plan, collected.out)
+    notes = export_tables(collected.plan, collected.out)
     assert [note.code for note in notes] == ["study-table-left-out", "study-table-left-out"]
     assert not (collected.out / "study_wide.csv").exists()
     said = [row for row in sheet(collected.out, "README") if row[0] == "left out"]
@@ -94,16 +94,16 @@ def test_what_is_too_large_is_left_out_and_said(collected: StudyFolder, monkeypa
     assert "summary" in str(said[0][1])
     rows = Sheet("", ("a",), iter(()), MAX_ROWS)
     columns = Sheet("", ("a",) * (MAX_COLUMNS + 1), iter(()), 1)
-    assert "limit of Excel" in rows.too_large
-    assert "limit of Excel" in columns.too_large
+    assert "limit of Excel" in rows.size_problem
+    assert "limit of Excel" in columns.size_problem
     monkeypatch.undo()
-    assert not Sheet("", ("a",) * MAX_COLUMNS, iter(()), 1).too_large
+    assert not Sheet("", ("a",) * MAX_COLUMNS, iter(()), 1).size_problem
 
 
 def test_a_study_without_any_cycle_is_exported_too(study_folder: StudyFolder) -> None:
     failed = tuple(t for t in study_folder.plan.trials if t not in study_folder.done)
     plan = replace(study_folder.plan, trials=failed)
-    collect(plan, study_folder.out)
-    export(plan, study_folder.out)
+    collect_results(plan, study_folder.out)
+    export_tables(plan, study_folder.out)
     assert len(pd.read_csv(study_folder.out / "study_wide.csv")) == 0
     assert len(sheet(study_folder.out, "summary")) == 1 + len(failed)

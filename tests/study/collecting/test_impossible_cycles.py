@@ -12,10 +12,10 @@ import pytest
 from support.shards import cycle_rows
 
 from biodyn.checks.motion import cycle_findings
-from biodyn.study.collecting import collect, read_cycles
+from biodyn.study.collecting import collect_results, read_cycles
 from biodyn.study.collecting.cycles import summary_metrics, write_cycles
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import TrialRecord, write_record
+from biodyn.study.trial_record import TrialRecord, write_trial_record
 from biodyn.trial.result import TrialResult
 
 LOADS = ("hip_flexion_moment", "knee_angle_moment", "ankle_angle_moment", "ankle_power", "hip_jcs_moment_x")
@@ -112,8 +112,8 @@ def test_the_study_counts_them(walk_result: TrialResult, tmp_path: Path) -> None
     (folder / "run.json").write_text(json.dumps(spoilt.record), encoding="utf-8")
     (folder / "tables").mkdir()
     spoilt.spatiotemporal.to_csv(folder / "tables" / "spatiotemporal.csv", index=False)
-    write_record(TrialRecord("key", "warn", metrics=summary_metrics(spoilt)), folder)
-    collected = collect(StudyPlan("study", Path("data"), (trial,), ()), tmp_path)
+    write_trial_record(TrialRecord("key", "warn", metrics=summary_metrics(spoilt)), folder)
+    collected = collect_results(StudyPlan("study", Path("data"), (trial,), ()), tmp_path)
     (finding,) = [d for d in collected.diagnostics if d.code == "cycle-impossible"]
     assert finding.value == summary_metrics(spoilt)["impossible_cycles_right"]
     power = read_cycles(tmp_path, variable="hip_power", side="r")

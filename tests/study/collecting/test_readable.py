@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import ResultError
-from biodyn.output.store.write import write_manifest
+from biodyn.output.store.result_writer import write_manifest
 from biodyn.study.collecting.cycles import read_cycle_table, write_cycles
-from biodyn.study.record import STRIDES_NAME
+from biodyn.study.trial_record import STRIDES_NAME
 from biodyn.trial.result import TrialResult
 
 STRIDES = "side,cycle,start_s,foot_off_s,end_s,speed_m_s\nr,1,0.1,0.8,1.2,1.25\n"

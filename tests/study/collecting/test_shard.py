@@ -12,7 +12,7 @@ from support.shards import cycle_rows, stored_rows
 
 from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE
 from biodyn.errors import ResultError
-from biodyn.output.store.write import write_manifest
+from biodyn.output.store.result_writer import write_manifest
 from biodyn.study.collecting.cycles import (
     CYCLE_COLUMNS,
     DECIMALS,
@@ -21,7 +21,7 @@ from biodyn.study.collecting.cycles import (
     summary_metrics,
     write_cycles,
 )
-from biodyn.study.record import CYCLES_NAME
+from biodyn.study.trial_record import CYCLES_NAME
 from biodyn.trial.result import TrialResult
 
 

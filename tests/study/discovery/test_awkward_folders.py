@@ -12,7 +12,7 @@ from support.recordings import Fake, write_tree
 
 from biodyn.errors import InputFileError
 from biodyn.io import read_facts
-from biodyn.study.discovery import discover, plan_lines
+from biodyn.study.discovery import discover_trials, plan_lines
 from biodyn.study.plan import StudyPlan
 
 
@@ -26,7 +26,7 @@ def test_pipes_are_never_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "P01" / "walk02.c3d")
     with pytest.raises(InputFileError, match="not a regular file"):
         read_facts(tmp_path / "P01" / "walk02.c3d")  # would wait for ever
-    plan = discover(tmp_path)
+    plan = discover_trials(tmp_path)
     assert _roles(plan)["P01/walk02.c3d"] == "unreadable"
     assert [(t.subject, t.trial) for t in plan.trials] == [("P01", "walk01"), ("P01", "walk02")]
 
@@ -47,7 +47,7 @@ def test_pipes_are_never_opened(tmp_path: Path) -> None:
 def test_damaged_files_become_trials_of_their_folders_person(tmp_path: Path, content: bytes) -> None:
     write_tree(tmp_path, {"P01/walk01.c3d": Fake(), "P01/static.c3d": Fake(plates=0), "P02/static.c3d": Fake(plates=0)})
     (tmp_path / "P02" / "Fast_walk07.C3D").write_bytes(content)
-    plan = discover(tmp_path)
+    plan = discover_trials(tmp_path)
     trial = next(t for t in plan.trials if t.path.name == "Fast_walk07.C3D")
     assert (trial.subject, trial.condition, trial.static) == ("P02", "Fast", None)
     file = next(f for f in plan.files if f.path == trial.path)
@@ -62,7 +62,7 @@ def test_an_analysable_header_that_claims_ten_gigabytes_is_read_at_once(tmp_path
     content[2:8] = struct.pack("<3H", 65535, 65535, 1)
     content[8:10] = struct.pack("<H", 65535)
     path.write_bytes(content)
-    assert discover(tmp_path).trials[0].subject == "P01"
+    assert discover_trials(tmp_path).trials[0].subject == "P01"
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
@@ -75,7 +75,7 @@ def test_links(tmp_path: Path) -> None:
     (study / "P01" / "a_link.c3d").symlink_to(study / "P01" / "walk01.c3d")
     (study / "P01" / "walk09.c3d").symlink_to(study / "nowhere.c3d")
     (study / "P02").symlink_to(tmp_path / "elsewhere")
-    plan = discover(study)
+    plan = discover_trials(study)
     assert _roles(plan) == {
         "P01/a_link.c3d": "other",
         "P01/static.c3d": "static",
@@ -104,7 +104,7 @@ def test_closed_folders_and_files_are_told(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(os, "scandir", scan)
     monkeypatch.setattr(Path, "open", open_)
-    plan = discover(tmp_path)
+    plan = discover_trials(tmp_path)
     reasons = {file.path.as_posix(): (file.role, file.reason) for file in plan.files}
     assert reasons["P02"] == ("other", "This folder cannot be opened: Permission denied.")
     assert reasons["P03/walk01.c3d"][0] == "unreadable"
@@ -116,7 +116,7 @@ def test_results_of_the_program_are_no_recordings(tmp_path: Path) -> None:
     write_tree(tmp_path, {"P01/walk01.c3d": Fake(), "out/copy/walk01.c3d": Fake(), "P01/result/walk01.c3d": Fake()})
     (tmp_path / "out" / "study.json").write_text("{}")
     (tmp_path / "P01" / "result" / "run.json").write_text("{}")
-    plan = discover(tmp_path)
+    plan = discover_trials(tmp_path)
     assert _roles(plan) == {"P01/walk01.c3d": "walk", "P01/result/walk01.c3d": "other"}
     assert "result folder" in next(f.reason for f in plan.files if f.role == "other")
 
@@ -124,16 +124,16 @@ def test_results_of_the_program_are_no_recordings(tmp_path: Path) -> None:
 def test_hidden_copies_of_macos_are_left_out(tmp_path: Path) -> None:
     write_tree(tmp_path, {"P01/walk01.c3d": Fake(), ".Trash/P01/walk02.c3d": Fake()})
     (tmp_path / "P01" / "._walk01.c3d").write_bytes(b"\0\5\x16\7" + b"\0" * 200)
-    assert _roles(discover(tmp_path)) == {"P01/walk01.c3d": "walk", "P01/._walk01.c3d": "other"}
+    assert _roles(discover_trials(tmp_path)) == {"P01/walk01.c3d": "walk", "P01/._walk01.c3d": "other"}
 
 
 def test_no_folder_and_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match="does not exist"):
-        discover(tmp_path / "nothing")
+        discover_trials(tmp_path / "nothing")
     with pytest.raises(InputFileError, match="is not a folder"):
-        discover(Fake().write(tmp_path / "a.c3d"))
+        discover_trials(Fake().write(tmp_path / "a.c3d"))
     (tmp_path / "empty").mkdir()
-    plan = discover(tmp_path / "empty")
+    plan = discover_trials(tmp_path / "empty")
     assert (plan.trials, plan.files) == ((), ())
     assert "0 C3D files" in plan_lines(plan)[0]
 
@@ -145,7 +145,7 @@ def test_names_that_are_no_text_or_no_names_elsewhere(tmp_path: Path) -> None:
         Fake(subject="Anna").write(tmp_path / name)
     another = Fake(subject="Anna", frames=31).write(tmp_path / "another.c3d")
     another.rename(tmp_path / os.fsdecode(b"walk_\xff\xfe.c3d"))
-    plan = discover(tmp_path)
+    plan = discover_trials(tmp_path)
     trials = [trial.trial for trial in plan.trials]
     assert (
         len(set(map(str.casefold, trials))) == len(trials) == len(names)
@@ -161,10 +161,10 @@ def test_names_that_are_no_text_or_no_names_elsewhere(tmp_path: Path) -> None:
 def test_one_name_in_several_folders_gives_distinct_trials(tmp_path: Path) -> None:
     files = [f"P01/{folder}/walk01.c3d" for folder in ("fast", "slow", "fast/again", "fast/again/more", "FAST/Again")]
     files += ["P01/Walk01.c3d", "P01/WALK01.C3D"]
-    plan = discover(write_tree(tmp_path, dict.fromkeys(files, Fake())))
+    plan = discover_trials(write_tree(tmp_path, dict.fromkeys(files, Fake())))
     assert {t.subject for t in plan.trials} == {"P01"}
     assert len({t.trial.casefold() for t in plan.trials}) == len(files)
-    assert discover(tmp_path) == plan  # and the same ones every time
+    assert discover_trials(tmp_path) == plan  # and the same ones every time
 
 
 def test_folders_that_differ_in_case_only_are_two_people(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_folders_that_differ_in_case_only_are_two_people(tmp_path: Path) -> None
     write_tree(tmp_path, files)
     if len(list(tmp_path.iterdir())) < 2:
         pytest.skip("this file system does not tell case")
-    plan = discover(tmp_path)
+    plan = discover_trials(tmp_path)
     assert len({t.subject.casefold() for t in plan.trials}) == 2
     assert all(t.static is not None and t.static.parent == t.path.parent for t in plan.trials)
 
@@ -186,13 +186,13 @@ def test_one_code_at_two_laboratories_is_two_people(tmp_path: Path) -> None:
         ("markers", Fake(), Fake(labels=other)),
     ):
         files = {"Leuven/S01/walk1.c3d": here, "Oslo/S01/walk1.c3d": there, "Oslo/S02/walk1.c3d": there}
-        plan = discover(write_tree(tmp_path / name, files))
+        plan = discover_trials(write_tree(tmp_path / name, files))
         assert [t.subject for t in plan.trials] == ["Leuven_S01", "Oslo_S01", "S02"]
     files = {"Controls/S01/walk1.c3d": Fake(), "Patients/S01/walk1.c3d": Fake()}
-    plan = discover(write_tree(tmp_path / "groups", files))
+    plan = discover_trials(write_tree(tmp_path / "groups", files))
     assert [(t.subject, t.group) for t in plan.trials] == [("Controls_S01", "Controls"), ("Patients_S01", "Patients")]
     files = {"Gravel/S01/walk1.c3d": Fake(mass_kg=60.0), "Sand/S01/walk1.c3d": Fake(mass_kg=60.0)}
-    plan = discover(write_tree(tmp_path / "one", files))
+    plan = discover_trials(write_tree(tmp_path / "one", files))
     assert [(t.subject, t.condition) for t in plan.trials] == [("S01", "Gravel"), ("S01", "Sand")]
 
 
@@ -201,9 +201,9 @@ def test_a_folder_of_several_stored_people_is_no_person(tmp_path: Path) -> None:
         f"Lab2/trial{i}.c3d": Fake(subject=name, mass_kg=mass)
         for i, (name, mass) in enumerate([("Ann", 60.0), ("Bob", 80.0), ("Ann", 60.0)])
     }
-    assert [t.subject for t in discover(write_tree(tmp_path, files)).trials] == ["Ann", "Ann", "Bob"]
+    assert [t.subject for t in discover_trials(write_tree(tmp_path, files)).trials] == ["Ann", "Ann", "Bob"]
 
 
 def test_a_templates_name_is_nobodys(tmp_path: Path) -> None:
     files = {f"P0{i}/walk1.c3d": Fake(subject="Gait2010", mass_kg=50.0 + 20.0 * i) for i in range(3)}
-    assert [t.subject for t in discover(write_tree(tmp_path, files)).trials] == ["P00", "P01", "P02"]
+    assert [t.subject for t in discover_trials(write_tree(tmp_path, files)).trials] == ["P00", "P01", "P02"]

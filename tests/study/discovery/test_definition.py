@@ -12,10 +12,10 @@ from support.recordings import Fake, write_tree
 from biodyn.errors import BiodynError, SettingsError, StudyError
 from biodyn.study.discovery import (
     StudyDefinition,
-    discover,
+    discover_trials,
+    draft_definition_text,
     plan_lines,
     read_definition,
-    starting_toml,
     write_definition,
 )
 from biodyn.study.discovery.definition import RunningOptions, layout_matcher, path_matches
@@ -42,7 +42,7 @@ def _plan(study: Path, text: str) -> StudyPlan:
     path = study / "study.toml"
     path.write_text(text, encoding="utf-8")
     definition = read_definition(path)
-    return discover(definition.folder(path), definition)
+    return discover_trials(definition.folder(path), definition)
 
 
 def _trials(study: Path, text: str) -> dict[str, PlannedTrial]:
@@ -51,8 +51,8 @@ def _trials(study: Path, text: str) -> dict[str, PlannedTrial]:
 
 def test_without_a_definition_figures_report_and_bands_are_off(study: Path) -> None:
     tables_only = {"output": {"figures": False, "report": False, "tables": "packed"}, "uncertainty": {"compute": False}}
-    assert all(t.settings == tables_only for t in discover(study).trials)
-    assert discover(study, StudyDefinition()) == discover(study)
+    assert all(t.settings == tables_only for t in discover_trials(study).trials)
+    assert discover_trials(study, StudyDefinition()) == discover_trials(study)
 
 
 def test_facts_of_subjects_and_trials(study: Path) -> None:
@@ -275,16 +275,16 @@ def test_the_starting_file_gives_the_same_plan(tmp_path: Path, files: dict[str, 
     study.mkdir(exist_ok=True)
     (study / "P77").mkdir()
     (study / "P77" / "broken.c3d").write_bytes(b"nothing")
-    plan = discover(study)
+    plan = discover_trials(study)
     path = write_definition(plan)
     assert path == study / "study.toml"
     definition = read_definition(path)
-    assert discover(definition.folder(path), definition) == plan
-    assert discover(definition.folder(path), definition).trials == plan.trials
+    assert discover_trials(definition.folder(path), definition) == plan
+    assert discover_trials(definition.folder(path), definition).trials == plan.trials
 
 
 def test_the_starting_file_names_what_was_found(study: Path) -> None:
-    text = starting_toml(discover(study))
+    text = draft_definition_text(discover_trials(study))
     for line in (
         '[subjects."P01"]  # 3 trials',
         "# mass_kg = 61.5  # stored in the files",
@@ -295,7 +295,7 @@ def test_the_starting_file_names_what_was_found(study: Path) -> None:
 
 
 def test_every_example_in_the_starting_file_is_valid(study: Path) -> None:
-    lines = starting_toml(discover(study)).splitlines()
+    lines = draft_definition_text(discover_trials(study)).splitlines()
     opened = "\n".join(line[2:] if re.match(r"# (\[|\w+ = )", line) else line for line in lines)
     definition = StudyDefinition.model_validate(tomllib.loads(opened))
     assert definition.subjects["P01"].mass_kg == 61.5
@@ -307,14 +307,14 @@ def test_every_example_in_the_starting_file_is_valid(study: Path) -> None:
 def test_an_existing_file_is_never_overwritten(study: Path) -> None:
     (study / "study.toml").write_text("name = 'mine'", encoding="utf-8")
     with pytest.raises(StudyError, match="exists already"):
-        write_definition(discover(study))
+        write_definition(discover_trials(study))
     assert (study / "study.toml").read_text(encoding="utf-8") == "name = 'mine'"
 
 
 def test_the_table_shows_every_trial_and_every_file_left_out(study: Path) -> None:
     (study / "P02" / "walk09.c3d").write_bytes(b"")
     write_tree(study, {"P02/MVC.c3d": WALK, "P03/walk1.c3d": Fake()})
-    lines = plan_lines(discover(study))
+    lines = plan_lines(discover_trials(study))
     assert lines[0].startswith(
         "Study study: 9 C3D files, 6 trials, 3 subjects, 3 conditions, 2 static trials, 1 left out"
     )

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support.recordings import Fake, write_tree
 
-from biodyn.study.discovery import discover
+from biodyn.study.discovery import discover_trials
 
 # What a laboratory may call its people: codes of letters and digits, numbers; or first names, for folders.
 _LETTERS = st.sampled_from(["P", "S", "HC", "AB", "Sub", "subject", "Patient", "KX", "OA", "Pat_", "subject "])
@@ -66,7 +66,7 @@ def _look(files: dict[str, Fake]):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "Study of walking"
         root.mkdir()
-        return discover(write_tree(root, files))
+        return discover_trials(write_tree(root, files))
 
 
 def _check(files: dict[str, Fake], truth: dict[str, Truth]) -> None:

@@ -11,11 +11,11 @@ from simulator.trc_writer import write_trc
 from support.opensim_tables import write_forces
 from support.sessions import Laboratory
 
-from biodyn.io import files_of, read
+from biodyn.io import files_of_recording, read
 from biodyn.recording import Recording
 from biodyn.study import Study
 from biodyn.study.discovery.definition import layout_matcher
-from biodyn.study.running.perform import trial_key
+from biodyn.study.running.trial_analysis import trial_key
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_a_trial_is_done_again_where_its_forces_change(session: Path) -> None:
     (trial,) = study.plan.trials
     before = trial_key(trial, study.plan.root)
     forces = session / "ForceData" / "walk1_forces.mot"
-    assert forces in [path.resolve() for path in files_of(session / "MarkerData" / "walk1.trc")]
+    assert forces in [path.resolve() for path in files_of_recording(session / "MarkerData" / "walk1.trc")]
     whole = forces.read_bytes()
     forces.write_bytes(whole.replace(b"walk1_forces", b"walk1_changed"))
     assert trial_key(trial, study.plan.root) != before

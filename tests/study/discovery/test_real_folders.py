@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from biodyn.study.discovery import discover
+from biodyn.study.discovery import discover_trials
 
 _SAMPLE = Path(__file__).parents[3] / "sample_data"
 
 
 def test_the_sample_data() -> None:
-    plan = discover(_SAMPLE)
+    plan = discover_trials(_SAMPLE)
     assert [(t.subject, t.trial, t.condition, str(t.static)) for t in plan.trials] == [
         (subject, trial, "", f"{subject}/static.c3d")
         for subject in ("subject01", "subject02")
@@ -22,7 +22,7 @@ def test_the_sample_data() -> None:
 
 @pytest.mark.real
 def test_seven_laboratories_in_one_folder(real_data: Path) -> None:
-    plan = discover(real_data / "gait")
+    plan = discover_trials(real_data / "gait")
     pig = ("btk_pig/PiG_Calibration3_FF.c3d", "btk_pig/PiG_Calibration3_FF_N18.c3d")
     fmc = ("fmc/static/MH0222_BP01.c3d", "fmc/static/MH0222_BP08.c3d")
     expected: list[tuple[str, str, str, tuple[str, ...]]] = [
@@ -59,7 +59,7 @@ def test_seven_laboratories_in_one_folder(real_data: Path) -> None:
 
 @pytest.mark.real
 def test_odd_and_damaged_files_are_all_accounted_for(real_data: Path) -> None:
-    plan = discover(real_data / "reader")
+    plan = discover_trials(real_data / "reader")
     files = [path for path in (real_data / "reader").rglob("*") if path.suffix.lower() == ".c3d"]
     assert len(plan.files) == len(files)
     unreadable = {f.path.name for f in plan.files if f.role == "unreadable"}

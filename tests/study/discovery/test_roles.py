@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from support.recordings import Fake, write_tree
 
-from biodyn.study.discovery import discover
+from biodyn.study.discovery import discover_trials
 from biodyn.study.plan import PlannedTrial
 
 WALK, STILL = Fake(), Fake(plates=0)
 
 
 def _role(tmp_path: Path, name: str, fake: Fake) -> str:
-    plan = discover(write_tree(tmp_path, {name: fake, "P09/P09_11.c3d": WALK}))
+    plan = discover_trials(write_tree(tmp_path, {name: fake, "P09/P09_11.c3d": WALK}))
     return next(file.role for file in plan.files if file.path == Path(name))
 
 
@@ -53,12 +53,12 @@ def test_role(tmp_path: Path, name: str, fake: Fake, role: str) -> None:
 
 
 def test_a_walk_that_lost_its_plates_is_known_by_its_siblings(tmp_path: Path) -> None:
-    plan = discover(write_tree(tmp_path, {"P01/P01_07.c3d": WALK, "P01/P01_08.c3d": STILL}))
+    plan = discover_trials(write_tree(tmp_path, {"P01/P01_07.c3d": WALK, "P01/P01_08.c3d": STILL}))
     assert [t.trial for t in plan.trials] == ["P01_07", "P01_08"]
 
 
 def _trials(tmp_path: Path, files: dict[str, Fake]) -> dict[str, PlannedTrial]:
-    return {t.path.as_posix(): t for t in discover(write_tree(tmp_path, files)).trials}
+    return {t.path.as_posix(): t for t in discover_trials(write_tree(tmp_path, files)).trials}
 
 
 def _static(trial: PlannedTrial) -> str | None:
@@ -137,5 +137,7 @@ def test_numbered_session_folders_are_sessions_each(tmp_path: Path) -> None:
 
 
 def test_years_above_people_are_no_people(tmp_path: Path) -> None:
-    plan = discover(write_tree(tmp_path, {"2019/Anna/w1.c3d": WALK, "2019/Bob/w1.c3d": WALK, "2020/Cy/w1.c3d": WALK}))
+    plan = discover_trials(
+        write_tree(tmp_path, {"2019/Anna/w1.c3d": WALK, "2019/Bob/w1.c3d": WALK, "2020/Cy/w1.c3d": WALK})
+    )
     assert [t.subject for t in plan.trials] == ["Anna", "Bob", "Cy"]

@@ -13,9 +13,9 @@ from support.spreadsheets import write_sheet
 from support.stick_person import LABELS, person_mm
 from support.vendor_exports import write_nexus, write_qtm
 
-from biodyn.io import files_of, read
+from biodyn.io import files_of_recording, read
 from biodyn.study import Study
-from biodyn.study.discovery import discover
+from biodyn.study.discovery import discover_trials
 from biodyn.study.discovery.definition import StudyDefinition
 
 FRAMES = 60
@@ -42,11 +42,11 @@ def _trials(study: Study) -> list[str]:
 def test_a_spreadsheet_is_a_trial_where_a_map_or_the_study_says_so(folder: Path) -> None:
     assert not Study.open(folder).plan.files
     named = StudyDefinition(include=("*walk*.csv",))
-    assert [trial.path.name for trial in discover(folder, named).trials] == ["P01_walk1.csv"]
+    assert [trial.path.name for trial in discover_trials(folder, named).trials] == ["P01_walk1.csv"]
     (folder / "P01_walk1.columns.toml").write_text("length = 'mm'\n")
     study = Study.open(folder)
     assert _trials(study) == ["P01_walk1.csv"]
-    beside = {path.name for path in files_of(folder / "P01_walk1.csv")[1:]}
+    beside = {path.name for path in files_of_recording(folder / "P01_walk1.csv")[1:]}
     assert beside == {"P01_walk1_grf.csv", "P01_walk1.columns.toml"}
 
 

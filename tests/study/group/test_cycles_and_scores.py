@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.made_studies import PERCENT, MadeCycle, made_subject
 
-from biodyn.study.group.registry import Cell
+from biodyn.study.group.registry import SubjectMean
 from biodyn.study.group.statistics.gait_scores import (
-    Reference,
+    ScoreReference,
     group_reference,
     norm_reference,
     score_names,
@@ -16,7 +16,7 @@ from biodyn.study.group.statistics.gait_scores import (
     score_variables,
 )
 from biodyn.study.group.statistics.symmetry import symmetry_table
-from biodyn.study.group.subject_cycles import SubjectCycles, cycle_table, subject_cycles
+from biodyn.study.group.subject_cycles import SubjectCycles, cycle_distance_table, subject_cycles
 from biodyn.variables import load_norms
 from biodyn.variables import variable as shown
 from biodyn.variables.cycle_parameters import default_definitions
@@ -38,7 +38,7 @@ def walk(offsets: list[float], without_moment: tuple[int, ...] = ()) -> SubjectC
 
 
 def test_the_middle_cycle_represents_and_the_far_one_is_an_outlier() -> None:
-    table = cycle_table(walk([-2.0, -1.0, 0.0, 1.0, 2.0, 30.0, 0.5]), list(UNITS))
+    table = cycle_distance_table(walk([-2.0, -1.0, 0.0, 1.0, 2.0, 30.0, 0.5]), list(UNITS))
     assert table["representative"].tolist() == [False, False, False, False, False, False, True]  # the median offset
     assert table["outlier"].tolist() == [False] * 5 + [True, False]
     # 29.5 degrees are 5.9 times 5 degrees, 0.295 Nm/kg 2.95 times 0.1 Nm/kg: their mean
@@ -47,10 +47,10 @@ def test_the_middle_cycle_represents_and_the_far_one_is_an_outlier() -> None:
 
 def test_a_cycle_without_its_moments_does_not_represent() -> None:
     offsets = [-2.0, -1.0, 0.1, 1.0, 2.0]
-    table = cycle_table(walk(offsets, without_moment=(2,)), list(UNITS))
+    table = cycle_distance_table(walk(offsets, without_moment=(2,)), list(UNITS))
     assert np.isnan(table["distance"][2])
     assert not table["representative"][2]
-    few = cycle_table(walk(offsets, without_moment=(0, 2, 4)), list(UNITS))
+    few = cycle_distance_table(walk(offsets, without_moment=(0, 2, 4)), list(UNITS))
     # most cycles lack the moment: angles judge all of them, and one with a moment represents
     assert few["variables"].tolist() == ["knee_angle"] * 5
     assert few["distance"].notna().all()
@@ -60,18 +60,20 @@ def test_a_cycle_without_its_moments_does_not_represent() -> None:
 
 
 def test_cycles_that_cannot_be_judged_are_not() -> None:
-    table = cycle_table(walk([0.0, 1.0], without_moment=(0, 1)), ["knee_angle_moment"])
+    table = cycle_distance_table(walk([0.0, 1.0], without_moment=(0, 1)), ["knee_angle_moment"])
     assert not table["representative"].any()
     assert table["distance"].isna().all()
 
 
-def cell(side: str, curves: dict[str, np.ndarray], subject: str = "S", group: str = "", condition: str = "") -> Cell:
+def cell(
+    side: str, curves: dict[str, np.ndarray], subject: str = "S", group: str = "", condition: str = ""
+) -> SubjectMean:
     rows = np.stack([curves.get(name, np.full(101, np.nan)) for name in NINE])
-    return Cell(subject, "", condition, group, side, np.zeros(1), rows, 1)
+    return SubjectMean(subject, "", condition, group, side, np.zeros(1), rows, 1)
 
 
-def flat_reference() -> Reference:
-    return Reference("zero", False, {("", name, side): np.zeros(101) for name in NINE for side in ("r", "l")})
+def flat_reference() -> ScoreReference:
+    return ScoreReference("zero", False, {("", name, side): np.zeros(101) for name in NINE for side in ("r", "l")})
 
 
 def test_scores_are_root_mean_squares_as_defined() -> None:
@@ -127,10 +129,10 @@ def test_a_symmetric_walker_has_no_asymmetry_and_a_limping_one_that_which_was_pu
     names = ["pelvis_list", "knee_angle"]
     curves = [(i, name, "deg") for i, name in enumerate(names)]
 
-    def made(side: str, parameters: list[float], knee: float) -> Cell:
+    def made(side: str, parameters: list[float], knee: float) -> SubjectMean:
         lean = 3.0 * SHAPE * (1.0 if side == "r" else -1.0)  # signed to the right for both sides
         values = np.stack([lean, 20.0 * SHAPE + knee])
-        return Cell("S", "", "", "", side, np.array(parameters), values, 1)
+        return SubjectMean("S", "", "", "", side, np.array(parameters), values, 1)
 
     even = symmetry_table(
         [made("r", [1.2, 110.0], 0.0), made("l", [1.2, 110.0], 0.0)], definitions, ["m/s", ""], curves

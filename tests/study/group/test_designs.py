@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from biodyn.study.group.registry import Cell
-from biodyn.study.group.statistics.comparisons import designs_of
+from biodyn.study.group.registry import SubjectMean
+from biodyn.study.group.statistics.comparisons import comparison_designs
 from biodyn.study.options import AnalysisOptions
 
 
-def cells(*entries: tuple[str, str, str]) -> list[Cell]:
+def cells(*entries: tuple[str, str, str]) -> list[SubjectMean]:
     """Cells of (subject, condition, group)."""
-    return [Cell(s, "", c, g, "mean", np.zeros(1), np.zeros((1, 101)), 1) for s, c, g in entries]
+    return [SubjectMean(s, "", c, g, "mean", np.zeros(1), np.zeros((1, 101)), 1) for s, c, g in entries]
 
 
 def crossed(subjects: int, conditions: str, group: str = "") -> list[tuple[str, str, str]]:
@@ -20,7 +20,7 @@ def crossed(subjects: int, conditions: str, group: str = "") -> list[tuple[str, 
 
 def test_two_conditions_in_the_same_people_are_paired_row_by_row() -> None:
     entries = [*crossed(4, "ab"), ("alone", "b", "")]
-    designs, _notes = designs_of(cells(*entries), AnalysisOptions())
+    designs, _notes = comparison_designs(cells(*entries), AnalysisOptions())
     (design,) = designs
     assert (design.kind, design.levels, design.label) == ("paired", ("a", "b"), "b - a")
     first, second = ([entries[row] for row in rows] for rows in design.rows)
@@ -32,24 +32,26 @@ def test_two_conditions_in_the_same_people_are_paired_row_by_row() -> None:
 
 def test_fewer_shared_subjects_than_needed_is_said_and_not_compared() -> None:
     entries = [*crossed(2, "ab"), ("2", "a", ""), ("3", "b", "")]
-    designs, notes = designs_of(cells(*entries), AnalysisOptions())
+    designs, notes = comparison_designs(cells(*entries), AnalysisOptions())
     assert designs == []
     (note,) = notes
     assert "no two of a, b were measured in the same 3 subjects or more (at most 2)" in note
-    designs, notes = designs_of(cells(*entries, *[(f"x{n}", c, "") for n in range(3) for c in "bc"]), AnalysisOptions())
+    designs, notes = comparison_designs(
+        cells(*entries, *[(f"x{n}", c, "") for n in range(3) for c in "bc"]), AnalysisOptions()
+    )
     assert [design.label for design in designs] == ["c - b"]
     assert any("b is not compared with a: 2 subjects were measured in both, 3 are needed" in note for note in notes)
 
 
 def test_three_conditions_get_an_analysis_of_variance_before_their_pairs() -> None:
-    designs, _notes = designs_of(cells(*crossed(5, "abc"), ("5", "a", ""), ("5", "b", "")), AnalysisOptions())
+    designs, _notes = comparison_designs(cells(*crossed(5, "abc"), ("5", "a", ""), ("5", "b", "")), AnalysisOptions())
     assert [d.kind for d in designs] == ["repeated anova", "paired", "paired", "paired"]
     assert len(designs[0].rows[0]) == 5  # complete subjects
     assert len(designs[1].rows[0]) == 6  # a and b have one more
 
 
 def test_groups_are_compared_within_each_condition_and_conditions_within_each_group() -> None:
-    designs, _notes = designs_of(cells(*crossed(3, "ab", "old"), *crossed(4, "ab", "young")), AnalysisOptions())
+    designs, _notes = comparison_designs(cells(*crossed(3, "ab", "old"), *crossed(4, "ab", "young")), AnalysisOptions())
     assert [(d.kind, d.within) for d in designs] == [
         ("paired", "old"),
         ("paired", "young"),
@@ -60,7 +62,7 @@ def test_groups_are_compared_within_each_condition_and_conditions_within_each_gr
 
 
 def test_people_of_two_groups_are_not_independent() -> None:
-    designs, notes = designs_of(
+    designs, notes = comparison_designs(
         cells(*crossed(3, "a", "old"), ("old0", "a", "young"), *crossed(3, "a", "young")), AnalysisOptions()
     )
     assert designs == []
@@ -68,22 +70,24 @@ def test_people_of_two_groups_are_not_independent() -> None:
 
 
 def test_one_condition_and_one_group_leave_nothing_to_compare() -> None:
-    designs, notes = designs_of(cells(*crossed(9, "a")), AnalysisOptions())
+    designs, notes = comparison_designs(cells(*crossed(9, "a")), AnalysisOptions())
     assert designs == []
     assert notes == ["There are no comparisons, because all trials have the same condition and group."]
-    assert designs_of([], AnalysisOptions())[0] == []
+    assert comparison_designs([], AnalysisOptions())[0] == []
 
 
 def test_options_choose_levels_their_order_and_the_tests() -> None:
     data = cells(*crossed(5, "abc"))
-    designs, _notes = designs_of(data, AnalysisOptions(conditions=("c", "a")))
+    designs, _notes = comparison_designs(data, AnalysisOptions(conditions=("c", "a")))
     assert [d.label for d in designs] == ["a - c"]
-    assert [d.kind for d in designs_of(data, AnalysisOptions(tests=("anova",)))[0]] == ["repeated anova"]
-    assert designs_of(data, AnalysisOptions(tests=()))[0] == []
+    assert [d.kind for d in comparison_designs(data, AnalysisOptions(tests=("anova",)))[0]] == ["repeated anova"]
+    assert comparison_designs(data, AnalysisOptions(tests=()))[0] == []
 
 
 def test_a_predictor_is_regressed_on_in_each_condition_by_itself() -> None:
-    designs, _notes = designs_of(cells(*crossed(5, "ab")), AnalysisOptions(tests=("regression",), predictor="speed"))
+    designs, _notes = comparison_designs(
+        cells(*crossed(5, "ab")), AnalysisOptions(tests=("regression",), predictor="speed")
+    )
     assert [(d.kind, d.within, len(d.rows[0])) for d in designs] == [
         ("regression", "a", 5),
         ("regression", "b", 5),

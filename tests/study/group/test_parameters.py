@@ -11,7 +11,7 @@ from biodyn.conventions import CYCLE_POINTS, FloatArray
 from biodyn.errors import SettingsError
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.output.tables.gait import trial_parameters
-from biodyn.study.options import all_definitions, require_known
+from biodyn.study.options import all_parameter_definitions, require_known_names
 from biodyn.variables.cycle_parameters import apply_operation, default_definitions, parameter_unit, window_ends
 
 PERCENT = np.linspace(0.0, 100.0, CYCLE_POINTS)
@@ -157,13 +157,13 @@ def test_a_definition_that_contradicts_itself_is_refused() -> None:
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(SettingsError, match="Did you mean 'knee_angle'"):
-        require_known(["knee_angel"], ["hip_flexion", "knee_angle"], "variable")
+        require_known_names(["knee_angel"], ["hip_flexion", "knee_angle"], "variable")
 
 
 def test_own_definitions_take_the_place_of_defaults_or_join_them() -> None:
     defaults = default_definitions()
     replaced = defined("min").model_copy(update={"name": defaults[0].name})
-    merged = all_definitions([replaced, defined("max")])
+    merged = all_parameter_definitions([replaced, defined("max")])
     assert len(merged) == len(defaults) + 1
     assert merged[0] is replaced
     assert merged[-1].name == "p"

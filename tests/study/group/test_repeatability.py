@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from support.made_studies import PERCENT, MadeCycle, MadeStudy, made_subject
 
-from biodyn.study.group.analyse import analyse_frames
+from biodyn.study.group.group_analysis import analyse_frames
 from biodyn.study.group.registry import GroupResults
 from biodyn.study.options import AnalysisOptions
 

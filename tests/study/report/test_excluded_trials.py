@@ -12,9 +12,15 @@ from support.made_folder import MadeTrial, made_folder, two_by_two
 from biodyn.checks.registry import finding_title
 from biodyn.study.collecting import read_cycles
 from biodyn.study.discovery import StudyDefinition
-from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, exclusion_reason, read_record, trial_failed
-from biodyn.study.report.aggregate import Findings
+from biodyn.study.report.aggregation import Findings
 from biodyn.study.result import StudyResult
+from biodyn.study.trial_record import (
+    TRIAL_RECORD_NAME,
+    TrialRecord,
+    exclusion_reason,
+    has_failed_checks,
+    read_trial_record,
+)
 
 TITLES = "Pelvis residual; Marker tracking"
 REASON = f"the trial failed its checks: {TITLES}"
@@ -43,15 +49,15 @@ def with_failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_both_words_for_a_failed_trial_are_understood(status: str, tmp_path: Path) -> None:
     stored = {"record_version": 1, "key": "key", "status": status}
     (tmp_path / TRIAL_RECORD_NAME).write_text(json.dumps(stored), encoding="utf-8")
-    record = read_record(tmp_path)
+    record = read_trial_record(tmp_path)
     assert record is not None
-    assert trial_failed(record)
+    assert has_failed_checks(record)
     assert exclusion_reason(record) == "the trial failed its checks"
 
 
 @pytest.mark.parametrize("status", ["fine", "look", "pass", "warn", "not_assessed", "failed"])
 def test_other_trials_are_not_excluded(status: str) -> None:
-    assert not trial_failed(TrialRecord("key", status))  # type: ignore[arg-type]
+    assert not has_failed_checks(TrialRecord("key", status))  # type: ignore[arg-type]
     assert exclusion_reason(TrialRecord("key", status)) == ""  # type: ignore[arg-type]
 
 
@@ -114,7 +120,7 @@ def test_records_of_version_1_are_read(tmp_path: Path) -> None:
         "figures": {"checks_failed": TITLES},
     }  # fmt: skip
     (tmp_path / TRIAL_RECORD_NAME).write_text(json.dumps(old), encoding="utf-8")
-    record = read_record(tmp_path)
+    record = read_trial_record(tmp_path)
     assert record is not None
     assert record.metrics["checks_failed"] == TITLES
     assert exclusion_reason(record) == REASON

@@ -11,7 +11,7 @@ from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variable
 from biodyn.study.group.statistics.session_means import COLUMNS, SCORE
 from biodyn.study.group.subject_cycles import representative_walks
 from biodyn.study.report.figures import SideCycles, profile_figure, subject_keys, subject_panel
-from biodyn.study.report.source import Names
+from biodyn.study.report.source import DisplayNames
 
 NAMES = [f"gvs_{name}" for name, _, _ in score_variables()]
 
@@ -37,7 +37,7 @@ def _means(sem: float, mdc: float) -> pd.DataFrame:
 
 
 def test_scores_of_a_session_stand_with_their_error() -> None:
-    figure = profile_figure(_scores(), [("", "")], Names({}), _means(0.4, 1.5))
+    figure = profile_figure(_scores(), [("", "")], DisplayNames({}), _means(0.4, 1.5))
     (panel,) = figure.panels
     assert panel is not None
     bars = [layer for layer in panel.layers if isinstance(layer, Bars)]
@@ -54,7 +54,7 @@ def test_scores_of_a_session_stand_with_their_error() -> None:
 
 def test_a_detectable_change_beyond_all_scores_does_not_flatten_them() -> None:
     figure = profile_figure(
-        _scores(), [("", "")], Names({}), _means(5.0, 90.0)
+        _scores(), [("", "")], DisplayNames({}), _means(5.0, 90.0)
     )  # two walks: t of one degree of freedom
     (panel,) = figure.panels
     assert panel is not None
@@ -63,7 +63,7 @@ def test_a_detectable_change_beyond_all_scores_does_not_flatten_them() -> None:
 
 
 def test_one_walk_tells_no_error() -> None:
-    figure = profile_figure(_scores(), [("", "")], Names({}), _means(np.nan, np.nan))
+    figure = profile_figure(_scores(), [("", "")], DisplayNames({}), _means(np.nan, np.nan))
     (panel,) = figure.panels
     assert panel is not None
     assert not any(isinstance(layer, Bars) and layer.outline for layer in panel.layers)

@@ -20,8 +20,15 @@ from biodyn.output.figures.svg import render_svg
 from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import StudyFile
 from biodyn.study.report import write_study_report
-from biodyn.study.report.aggregate import CurveMeans, RunFacts, failures, over_subjects, parameter_means, study_methods
-from biodyn.study.report.source import Names, StudySource, number, probability, spread
+from biodyn.study.report.aggregation import (
+    CurveMeans,
+    RunFacts,
+    group_failures,
+    means_over_subjects,
+    parameter_means,
+    study_methods_text,
+)
+from biodyn.study.report.source import DisplayNames, StudySource, mean_sd_text, number_text, p_value_text
 from biodyn.trial.result import TrialResult
 
 _VOID = {"meta", "br", "img", "input", "link", "hr"}
@@ -216,7 +223,7 @@ def test_methods_say_what_the_model_came_from(walk_result: TrialResult, source: 
     source_of_page = SimpleNamespace(
         group={"options": AnalysisOptions().model_dump()}, table=lambda name: {}, notes=lambda *sections: []
     )
-    text = " ".join(paragraph for _, paragraph in study_methods(source_of_page, facts).paragraphs)  # type: ignore[arg-type, union-attr]
+    text = " ".join(paragraph for _, paragraph in study_methods_text(source_of_page, facts).paragraphs)  # type: ignore[arg-type, union-attr]
     assert said in text
     assert ("static trial were averaged" in text) is (source == "static trial")
     assert ("Hip joint centres" in text) is (source != "poses")
@@ -341,7 +348,7 @@ def test_nothing_but_a_finished_study_is_reported(tmp_path: Path) -> None:
 def test_means_are_those_of_the_group_tables(crossed: Path) -> None:
     """Means for the tables come from parameters.csv alone; the group analysis has its own way to the same numbers."""
     source = StudySource(crossed)
-    means = over_subjects(parameter_means(crossed / "group" / "parameters.csv", source.table("cycles"), False))
+    means = means_over_subjects(parameter_means(crossed / "group" / "parameters.csv", source.table("cycles"), False))
     comparisons = source.table("comparisons")
     pairs = comparisons[(comparisons["factor"] == "condition") & (comparisons["side"] == "mean")]
     assert len(pairs)
@@ -356,7 +363,7 @@ def test_means_are_those_of_the_group_tables(crossed: Path) -> None:
 
 
 def test_failures_keep_what_all_reasons_share(crossed: Path) -> None:
-    groups = failures(StudySource(crossed).trials)
+    groups = group_failures(StudySource(crossed).trials)
     assert [(group.title, len(group.trials)) for group in groups] == [("… ends after … bytes.", 2), ("No plate.", 1)]
 
 
@@ -387,10 +394,10 @@ def test_a_figure_of_nothing_is_a_figure() -> None:
 
 
 def test_words_of_numbers() -> None:
-    assert number(-0.00001, "deg") == "0.0"
-    assert number(float("nan")) == "–"
-    assert spread(-1.25, 0.5, "deg") == "−1.2 ± 0.5"
-    assert spread(1.0, float("nan"), "m") == "1.00"
-    assert probability(0.0001) == "< 0.001"
-    names = Names({"power_a2": ("A2", "W/kg")})
-    assert names.spoken("power_a2, knee_angle and of_no_name") == "A2, Knee flexion and of_no_name"
+    assert number_text(-0.00001, "deg") == "0.0"
+    assert number_text(float("nan")) == "–"
+    assert mean_sd_text(-1.25, 0.5, "deg") == "−1.2 ± 0.5"
+    assert mean_sd_text(1.0, float("nan"), "m") == "1.00"
+    assert p_value_text(0.0001) == "< 0.001"
+    names = DisplayNames({"power_a2": ("A2", "W/kg")})
+    assert names.replace_identifiers("power_a2, knee_angle and of_no_name") == "A2, Knee flexion and of_no_name"

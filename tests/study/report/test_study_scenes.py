@@ -22,7 +22,7 @@ def test_a_session_s_view_names_the_walks_that_it_does_not_show(
     walk_result: TrialResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = StudySource(made_folder(tmp_path / "study", [MadeTrial("S01", "a")]))
-    monkeypatch.setattr(scenes, "stored_view", lambda source, trial: walk_result.view)
+    monkeypatch.setattr(scenes, "read_trial_view", lambda source, trial: walk_result.view)
     trials = [_trial(name, "2.0", "10") for name in "abcdef"]
     drawn = {count: session_scene(source, trials[:count]) for count in (4, 6)}
     assert drawn[4] is not None

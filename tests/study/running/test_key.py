@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import TableError
-from biodyn.study.discovery.definition import all_table_paths, read_definition
+from biodyn.study.discovery.definition import map_all_table_paths, read_definition
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.running.perform import trial_key
+from biodyn.study.running.trial_analysis import trial_key
 
 LIBRARY = files("biodyn.library")
 
@@ -88,7 +88,7 @@ def test_the_record_of_a_study_names_tables_as_seen_from_it(root: Path) -> None:
     definition = read_definition(path)
     assert Path(definition.settings["model"]["marker_set"]) == root / "mine.toml"
     out = root.parent / "out"
-    record = all_table_paths(definition.model_dump(mode="json"), lambda name: os.path.relpath(name, out))
+    record = map_all_table_paths(definition.model_dump(mode="json"), lambda name: os.path.relpath(name, out))
     assert record["settings"]["model"]["marker_set"] == os.path.join("..", "study", "mine.toml")
     assert record["subjects"]["a"]["settings"]["uncertainty"]["magnitudes"] == os.path.join("..", "study", "sd.toml")
     assert record["trials"]["*"]["settings"]["model"]["anthropometry"] == os.path.join("..", "study", "masses.toml")

@@ -13,16 +13,20 @@ import pytest
 
 from biodyn.errors import StudyError
 from biodyn.study.running import task as lock
-from biodyn.study.study import require_free
+from biodyn.study.study import require_usable_output_folder
 
 fcntl = pytest.importorskip("fcntl", reason="how a lock outlives its process is POSIX")
 
 
 def test_a_second_run_is_refused_and_the_next_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "_PATIENCE_S", 0.2)
-    with lock.only_run(tmp_path, "in"), pytest.raises(StudyError, match="Another run"), lock.only_run(tmp_path, "in"):
+    with (
+        lock.lock_output_folder(tmp_path, "in"),
+        pytest.raises(StudyError, match="Another run"),
+        lock.lock_output_folder(tmp_path, "in"),
+    ):
         pass
-    with lock.only_run(tmp_path, "in"):
+    with lock.lock_output_folder(tmp_path, "in"):
         pass
 
 
@@ -40,12 +44,12 @@ def test_the_lock_lasts_while_a_process_of_a_killed_run_lives(tmp_path: Path, mo
     orphan = int(killed.stdout)
     try:
         monkeypatch.setattr(lock, "_PATIENCE_S", 0.2)
-        with pytest.raises(StudyError, match="Another run"), lock.only_run(tmp_path, "in"):
+        with pytest.raises(StudyError, match="Another run"), lock.lock_output_folder(tmp_path, "in"):
             pass
     finally:
         os.kill(orphan, signal.SIGKILL)
     monkeypatch.setattr(lock, "_PATIENCE_S", 5.0)
-    with lock.only_run(tmp_path, "in"):
+    with lock.lock_output_folder(tmp_path, "in"):
         pass
 
 
@@ -57,22 +61,22 @@ def test_a_file_system_without_locks_is_used_without(
         raise refusal
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with lock.only_run(tmp_path, "in") as kept:
+    with lock.lock_output_folder(tmp_path, "in") as kept:
         assert kept == ()
-    assert lock.owner_of(tmp_path) == "in"
+    assert lock.read_owner(tmp_path) == "in"
 
 
 def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    require_free(out, tmp_path / "a")
-    with lock.only_run(out, os.path.relpath(tmp_path / "a", out)):
+    require_usable_output_folder(out, tmp_path / "a")
+    with lock.lock_output_folder(out, os.path.relpath(tmp_path / "a", out)):
         pass
-    require_free(out, tmp_path / "a")
+    require_usable_output_folder(out, tmp_path / "a")
     with pytest.raises(StudyError, match="another folder"):
-        require_free(out, tmp_path / "b")
+        require_usable_output_folder(out, tmp_path / "b")
     other = tmp_path / "photographs"
     other.mkdir()
     (other / "holiday.jpg").touch()
     with pytest.raises(StudyError, match="not empty"):
-        require_free(other, tmp_path / "a")
+        require_usable_output_folder(other, tmp_path / "a")

@@ -14,22 +14,22 @@ from support.sessions import Laboratory
 
 from biodyn.errors import InputFileError, ResultError, StudyError
 from biodyn.session import find_static
-from biodyn.study.discovery import discover
+from biodyn.study.discovery import discover_trials
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.record import CYCLES_NAME, read_record
-from biodyn.study.running import perform as performing
-from biodyn.study.running.perform import RecordingCache, perform, trial_key
+from biodyn.study.running import trial_analysis as performing
 from biodyn.study.running.task import (
     LOCK_NAME,
     TRACEBACK_NAME,
     Limits,
     Outcome,
     Task,
-    as_json,
-    from_json,
-    limited,
+    limited_key,
     program_version,
+    task_from_json,
+    task_to_json,
 )
+from biodyn.study.running.trial_analysis import RecordingCache, perform_task, trial_key
+from biodyn.study.trial_record import CYCLES_NAME, read_trial_record
 from biodyn.trial.request import TrialRequest
 
 _QUICK = {
@@ -77,7 +77,7 @@ def _held(task: Task) -> Task:
 
 
 def _done(task: Task) -> Outcome:
-    return perform(task, RecordingCache(), lambda key: None)
+    return perform_task(task, RecordingCache(), lambda key: None)
 
 
 def test_a_trial_is_analysed_once_and_written_whole(task: Task) -> None:
@@ -150,7 +150,7 @@ def test_a_report_asked_for_later_never_costs_the_result(finished: Task, monkeyp
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(performing, "remake_report", refuse)
+    monkeypatch.setattr(performing, "regenerate_report", refuse)
     with pytest.raises(OSError, match="No space"):
         _done(asked)
     monkeypatch.undo()
@@ -174,18 +174,18 @@ def test_a_report_that_cannot_be_made_later_leaves_the_result(
     done: tuple[Task, Outcome], finished: Task, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
 ) -> None:
     before = done[1]
-    record, made = read_record(finished.folder), (finished.folder / "result.npz").read_bytes()
+    record, made = read_trial_record(finished.folder), (finished.folder / "result.npz").read_bytes()
 
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(performing, "remake_report", fail)
+    monkeypatch.setattr(performing, "regenerate_report", fail)
     outcome = _done(replace(finished, reports="all"))
     assert (outcome.status, outcome.kept) == (before.status, True)
     assert outcome.reason.startswith(before.reason)
     assert "Its report was not written: " in outcome.reason
     assert words in outcome.reason
-    assert read_record(finished.folder) == record
+    assert read_trial_record(finished.folder) == record
     assert (finished.folder / "result.npz").read_bytes() == made
 
 
@@ -223,9 +223,9 @@ def test_want_of_memory_is_tried_again_with_more(task: Task, monkeypatch: pytest
     monkeypatch.setattr(performing, "run_request", hungry)
     small = replace(task, limits=Limits(memory_mb=100))
     assert "memory" in _done(small).reason
-    record = read_record(task.folder)
+    record = read_trial_record(task.folder)
     assert record is not None
-    assert record.key == limited(record.key.split()[0], small.limits)
+    assert record.key == limited_key(record.key.split()[0], small.limits)
     assert _done(small).kept
     assert not _done(replace(task, limits=Limits(memory_mb=200))).kept
 
@@ -282,9 +282,9 @@ def test_a_result_that_cannot_be_written_is_no_fault_of_the_trial(task: Task) ->
 
 
 def test_a_task_survives_the_way_to_its_process(task: Task) -> None:
-    assert from_json(as_json(task)) == task
+    assert task_from_json(task_to_json(task)) == task
     searched = replace(task, trial=replace(task.trial, static=None), limits=Limits(1.0, 2), retry=True)
-    assert from_json(as_json(searched)) == searched
+    assert task_from_json(task_to_json(searched)) == searched
 
 
 @pytest.mark.slow
@@ -295,11 +295,11 @@ def test_of_several_statics_a_study_takes_the_one_that_a_single_run_takes(
 ) -> None:
     """The study knows the person's statics; joint offsets and markers decide, as for `run` beside the walk."""
     root = real_data / "gait" / "fmc"
-    trial = next(trial for trial in discover(root).trials if trial.trial == walk)
+    trial = next(trial for trial in discover_trials(root).trials if trial.trial == walk)
     assert len(trial.statics) == 2
     task = _held(Task(replace(trial, settings=_QUICK), root, tmp_path / "out", program_version()))
     key = trial_key(task.trial, root)
-    assert trial_key(from_json(as_json(task)).trial, root) == key
+    assert trial_key(task_from_json(task_to_json(task)).trial, root) == key
     assert trial_key(replace(task.trial, statics=trial.statics[:1]), root) != key
     assert _done(task).status != "failed"
     told = json.loads((task.folder / "run.json").read_text(encoding="utf-8"))["static"]

@@ -18,9 +18,9 @@ import pytest
 from biodyn.errors import StudyError
 from biodyn.output.store.folder import RECORD_NAME
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.record import CYCLES_NAME, TrialRecord, read_record, write_record
-from biodyn.study.running.run import TrialProcess
 from biodyn.study.running.task import LOCK_NAME, Limits, Task
+from biodyn.study.running.task_execution import TrialProcess
+from biodyn.study.trial_record import CYCLES_NAME, TrialRecord, read_trial_record, write_trial_record
 
 # A process that speaks the protocol and does what the subject's name says. It keeps count of its starts in a file.
 _ACTOR = r"""
@@ -83,7 +83,7 @@ def test_a_trial_that_keeps_breaking_its_process_fails_with_its_reason(
     outcome = process.run(_task(tmp_path, role))
     assert outcome.status == "failed"
     assert words in outcome.reason
-    record = read_record(tmp_path / "trials" / role / "t")
+    record = read_trial_record(tmp_path / "trials" / role / "t")
     assert record is not None
     assert record.error == error
     assert record.reason == outcome.reason
@@ -152,7 +152,7 @@ def test_closing_from_another_thread_ends_the_work_and_starts_nothing_again(
 def test_a_worker_dies_with_its_parent(tmp_path: Path) -> None:
     code = (
         "import sys, time\n"
-        "from biodyn.study.running.run import TrialProcess\n"
+        "from biodyn.study.running.task_execution import TrialProcess\n"
         "from biodyn.study.running.task import Limits\n"
         "process = TrialProcess(Limits()); process.start()\n"
         "print(process._process.pid, flush=True); time.sleep(60)\n"
@@ -187,12 +187,12 @@ def test_a_result_stays_where_only_its_report_breaks_the_process(
     task.folder.mkdir(parents=True)
     for name in (RECORD_NAME, CYCLES_NAME):
         (task.folder / name).write_text("made before")
-    write_record(TrialRecord("k", "warn", reason="Residual."), task.folder)
+    write_trial_record(TrialRecord("k", "warn", reason="Residual."), task.folder)
     outcome = process.run(task)
     assert (outcome.status, outcome.kept) == ("warn", True)
     assert outcome.reason.startswith("Residual. Its report was not written: ")
-    assert read_record(task.folder) == TrialRecord("k", "warn", reason="Residual.")
+    assert read_trial_record(task.folder) == TrialRecord("k", "warn", reason="Residual.")
     assert (task.folder / CYCLES_NAME).read_text() == "made before"
-    write_record(TrialRecord("of other inputs", "warn"), task.folder)
+    write_trial_record(TrialRecord("of other inputs", "warn"), task.folder)
     assert process.run(task).failed
-    assert read_record(task.folder) not in (None, TrialRecord("of other inputs", "warn"))
+    assert read_trial_record(task.folder) not in (None, TrialRecord("of other inputs", "warn"))

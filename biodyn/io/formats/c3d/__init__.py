@@ -10,18 +10,7 @@ Read `read` (the order of the steps), then `header` (header block and parameters
 
 from biodyn.io.format import FORMATS, Format
 from biodyn.io.formats.c3d.header import is_c3d
-from biodyn.io.formats.c3d.preview import c3d_preview, file_facts
-from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.io.formats.c3d.preview import file_facts, read_c3d_preview
+from biodyn.io.formats.c3d.reader import read_c3d
 
-FORMATS.add(
-    "c3d",
-    Format(
-        "C3D",
-        (".c3d",),
-        is_c3d,
-        read_c3d,
-        facts=file_facts,
-        preview=c3d_preview,
-        poses=True,
-    ),
-)
+FORMATS.add("c3d", Format("C3D", (".c3d",), is_c3d, read_c3d, facts=file_facts, preview=read_c3d_preview, poses=True))

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, Limit, check_path
-from biodyn.io.text import clean_text, clean_texts
+from biodyn.io.file_access import COPY_AGAIN, ReaderLimits, require_nonempty_file
+from biodyn.io.text_decoding import clean_text, clean_texts
 
 
-class Kind(IntEnum):
+class ElementType(IntEnum):
     """Element types of parameter values."""
 
     CHARACTER = -1
@@ -26,7 +26,7 @@ class Kind(IntEnum):
     FLOAT = 4
 
 
-_KINDS = frozenset(Kind)
+_KINDS = frozenset(ElementType)
 
 _BIG_ENDIAN = ("MIPS",)
 
@@ -34,7 +34,7 @@ Wanted = Callable[[str, str], bool]
 Groups = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
-def continued(group: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
+def continued_values(group: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
     """Return the values of a parameter and of its continuations: LABELS, LABELS2, LABELS3 ..."""
     values = list(group.get(name, {}).get("values", []))
     number = 2
@@ -60,7 +60,7 @@ def read_parameters(
     group_names: dict[int, str] = {}
     parameters: list[_Record] = []
     is_whole = False
-    for record in _records(section, order):
+    for record in _iterate_records(section, order):
         if record is None:
             is_whole = True
         elif record[0] < 0:
@@ -74,21 +74,21 @@ def read_parameters(
         group = group_names.get(number, "")
         if not wanted(group, name):
             continue
-        entry = _entry(section, begin)
+        entry = _parameter_entry(section, begin)
         if entry is None:
             is_whole = False
             continue
         kind, dims, data = entry
         key = f"{group}:{name}"
         shapes[key] = dims
-        if kind == Kind.CHARACTER:
-            texts[key] = _texts(data, dims)
+        if kind == ElementType.CHARACTER:
+            texts[key] = _decode_texts(data, dims)
         else:
-            numbers[key] = _numbers(data, kind, processor)
+            numbers[key] = _decode_numbers(data, kind, processor)
     return texts, numbers, shapes, is_whole
 
 
-def _records(section: bytes, order: str) -> Iterator[_Record | None]:
+def _iterate_records(section: bytes, order: str) -> Iterator[_Record | None]:
     """Yield every record of the list; finally None if the list ends as the format specifies."""
     position = 0
     while position + 2 <= len(section):
@@ -101,7 +101,7 @@ def _records(section: bytes, order: str) -> Iterator[_Record | None]:
         if offset_at + 2 > len(section):
             return
         name = clean_text(section[position + 2 : offset_at]).upper()
-        offset = _offset(section, offset_at, order)
+        offset = _record_offset(section, offset_at, order)
         if not name and offset_at + offset > len(section):  # bytes after the list that were not set to zero
             yield None
             return
@@ -116,7 +116,7 @@ def _records(section: bytes, order: str) -> Iterator[_Record | None]:
         yield None
 
 
-def _offset(section: bytes, at: int, order: str) -> int:
+def _record_offset(section: bytes, at: int, order: str) -> int:
     """Return the byte offset of the next record; some editors append records with Intel byte order to SGI/MIPS files."""
     (offset,) = struct.unpack_from(f"{order}H", section, at)
     if order == ">" and at + offset > len(section):
@@ -124,7 +124,7 @@ def _offset(section: bytes, at: int, order: str) -> int:
     return int(offset)
 
 
-def _entry(section: bytes, position: int) -> tuple[int, tuple[int, ...], bytes] | None:
+def _parameter_entry(section: bytes, position: int) -> tuple[int, tuple[int, ...], bytes] | None:
     """Return the element type, dimensions and bytes of a parameter; None if it exceeds the section or has an unknown type."""
     if position + 2 > len(section):
         return None
@@ -142,7 +142,7 @@ def _entry(section: bytes, position: int) -> tuple[int, tuple[int, ...], bytes] 
     return kind, dims, data
 
 
-def _texts(data: bytes, dims: tuple[int, ...]) -> tuple[str, ...]:
+def _decode_texts(data: bytes, dims: tuple[int, ...]) -> tuple[str, ...]:
     """Return the texts; the first dimension is their length in bytes."""
     width = max(dims[0] if dims else 1, 1)
     steps = range(0, len(data), width)
@@ -151,18 +151,18 @@ def _texts(data: bytes, dims: tuple[int, ...]) -> tuple[str, ...]:
     return clean_texts([data[i : i + width] for i in steps])
 
 
-def _numbers(data: bytes, kind: int, processor: str) -> tuple[float, ...]:
-    if kind == Kind.BYTE:
+def _decode_numbers(data: bytes, kind: int, processor: str) -> tuple[float, ...]:
+    if kind == ElementType.BYTE:
         return tuple(data)
     order = ">" if processor in _BIG_ENDIAN else "<"
-    if kind == Kind.INTEGER:
+    if kind == ElementType.INTEGER:
         return struct.unpack(f"{order}{len(data) // 2}h", data)
     if processor == "DEC":
-        return tuple(decoded_floats(np.frombuffer(data, dtype="<u2"), processor).tolist())
+        return tuple(decode_floats(np.frombuffer(data, dtype="<u2"), processor).tolist())
     return struct.unpack(f"{order}{len(data) // 4}f", data)
 
 
-def decoded_floats(words: np.ndarray[Any, np.dtype[np.uint16]], processor: str) -> np.ndarray[Any, np.dtype[Any]]:
+def decode_floats(words: np.ndarray[Any, np.dtype[np.uint16]], processor: str) -> np.ndarray[Any, np.dtype[Any]]:
     """Return floats (..., n) from pairs of 16-bit words (..., 2 n) in the byte order of the processor.
 
     DEC's F-float stores its high word first and has an exponent larger by two; it is zero if its exponent is zero, and
@@ -246,10 +246,10 @@ class C3dHeader:
     @property
     def point_labels(self) -> tuple[str, ...]:
         """Return POINT:LABELS with its continuations LABELS2, LABELS3 ..."""
-        return tuple(continued(self.groups.get("POINT", {}), "LABELS")[: self.words.points])
+        return tuple(continued_values(self.groups.get("POINT", {}), "LABELS")[: self.words.points])
 
 
-def unsigned(value: float) -> int:
+def as_unsigned(value: float) -> int:
     """Return a count from a 16-bit integer, interpreted as unsigned; 0 if not finite."""
     if not np.isfinite(value):
         return 0
@@ -262,16 +262,16 @@ def is_c3d(head: bytes) -> bool:
     return len(head) > 1 and head[1] == key
 
 
-def _everything(group: str, name: str) -> bool:
+def _accept_every_parameter(group: str, name: str) -> bool:
     return True
 
 
-def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
+def read_header(path: Path, wanted: Wanted = _accept_every_parameter) -> C3dHeader:
     """Read the header and parameter section; InputFileError for a file that is not a valid C3D file.
 
     `wanted(group, name)` returns whether a parameter is decoded, which saves time for very many files.
     """
-    check_path(path)
+    require_nonempty_file(path)
     size = path.stat().st_size
     with path.open("rb") as stream:
         block = stream.read(BLOCK_BYTES)
@@ -293,9 +293,9 @@ def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
                 f"'{path}' states an unknown processor type ({prefix[3]}; expected 84 Intel, 85 DEC or 86 SGI/MIPS).",
                 "Export the trial again as C3D from the capture software.",
             )
-        words = _words(block, processor)
+        words = _read_header_words(block, processor)
         stream.seek(start + 4)
-        section = stream.read(_section_bytes(prefix[2], start, words.data_block))
+        section = stream.read(_section_size(prefix[2], start, words.data_block))
         texts, numbers, dims, is_whole = read_parameters(section, processor, wanted)
         end = _data_end(numbers, words.data_block, size)
         stream.seek(max(0, end - BLOCK_BYTES))
@@ -305,20 +305,20 @@ def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
 
 def _data_end(numbers: Mapping[str, tuple[float, ...]], data_block: int, size: int) -> int:
     used, start = (numbers.get(f"ROTATION:{name}", (0,)) for name in ("USED", "DATA_START"))
-    block = unsigned(start[0]) if start and used and used[0] else 0
+    block = as_unsigned(start[0]) if start and used and used[0] else 0
     return min(size, (block - 1) * BLOCK_BYTES) if block > data_block else size
 
 
-def _section_bytes(blocks: int, start: int, data_block: int) -> int:
+def _section_size(blocks: int, start: int, data_block: int) -> int:
     """Return the number of bytes of the parameter section after its prefix: by its block count, or up to the data if
     they start later."""
     # A section may be longer than its one-byte block count can express; its end is then the start of the data.
     stated = blocks or 256  # one byte
     until_data = data_block - 1 - start // BLOCK_BYTES
-    return (max(stated, until_data) if until_data <= Limit.C3D_PARAMETER_BLOCKS else stated) * BLOCK_BYTES - 4
+    return (max(stated, until_data) if until_data <= ReaderLimits.C3D_PARAMETER_BLOCKS else stated) * BLOCK_BYTES - 4
 
 
-def _words(block: bytes, processor: str) -> HeaderWords:
+def _read_header_words(block: bytes, processor: str) -> HeaderWords:
     order = ">" if processor == "MIPS" else "<"
     points, analog, first, last = struct.unpack_from(f"{order}4H", block, 2)
     data_block, samples = struct.unpack_from(f"{order}2H", block, 16)
@@ -327,25 +327,25 @@ def _words(block: bytes, processor: str) -> HeaderWords:
         analog_per_frame=analog,
         first_frame=first,
         last_frame=last,
-        scale=_float(block[12:16], processor),
+        scale=_decode_float(block[12:16], processor),
         data_block=data_block,
         samples_per_frame=samples,
-        rate_hz=_float(block[20:24], processor),
-        events=_events(block, processor),
+        rate_hz=_decode_float(block[20:24], processor),
+        events=_header_events(block, processor),
     )
 
 
-def _events(block: bytes, processor: str) -> tuple[tuple[float, str], ...]:
+def _header_events(block: bytes, processor: str) -> tuple[tuple[float, str], ...]:
     """Return times (s) and labels of the header's events; none if labels of four letters are not declared."""
     # Byte positions of the header's events: label format, count, times, labels (words 150 to 234 of the manual).
     key_at, times_at, labels_at, four_letters, most_events = 298, 304, 396, 12345, 18
     key, count = struct.unpack_from(f"{'>' if processor == 'MIPS' else '<'}2H", block, key_at)
     if key != four_letters or count > most_events:
         return ()
-    times = decoded_floats(np.frombuffer(block, "<u2", 2 * count, times_at), processor)
+    times = decode_floats(np.frombuffer(block, "<u2", 2 * count, times_at), processor)
     labels = (block[at : at + 4] for at in range(labels_at, labels_at + 4 * count, 4))
     return tuple((float(time), clean_text(label)) for time, label in zip(times, labels, strict=True))
 
 
-def _float(raw: bytes, processor: str) -> float:
-    return float(decoded_floats(np.frombuffer(raw, dtype="<u2"), processor)[0])
+def _decode_float(raw: bytes, processor: str) -> float:
+    return float(decode_floats(np.frombuffer(raw, dtype="<u2"), processor)[0])

@@ -10,16 +10,16 @@ import numpy as np
 
 from biodyn.errors import InputFileError
 from biodyn.io.events import is_gait_event
-from biodyn.io.files import COPY_AGAIN, file_bytes
-from biodyn.io.formats.c3d.data import DataSection, read_data, read_rotations, segment_labels
-from biodyn.io.formats.c3d.groups import point_groups, point_texts, subject_parameters, values_of
+from biodyn.io.file_access import COPY_AGAIN, file_bytes
+from biodyn.io.formats.c3d.data_layout import DataLayout, data_layout, stated_frame_counts
+from biodyn.io.formats.c3d.data_section import DataSection, decode_data_section, read_segment_poses, segment_labels
 from biodyn.io.formats.c3d.header import C3dHeader, read_header
-from biodyn.io.formats.c3d.layout import DataLayout, data_layout, frame_claims
-from biodyn.io.labels import point_roles
+from biodyn.io.formats.c3d.parameter_groups import parameter_values, point_groups, point_texts, subject_parameters
 from biodyn.io.length_units import length_unit
-from biodyn.io.names import names
-from biodyn.io.positions import require_markers, unseen_as_nan, without_impossible
-from biodyn.io.segment_poses import require_known, virtual_points
+from biodyn.io.missing_positions import require_markers, unseen_as_nan, without_impossible_positions
+from biodyn.io.name_tables import load_names
+from biodyn.io.point_classification import classify_points
+from biodyn.io.segment_poses import require_known_system, virtual_points
 from biodyn.recording import FileFacts, Markers, Preview
 from biodyn.recording.stillness import make_preview, preview_frames
 
@@ -36,9 +36,9 @@ def file_facts(path: Path) -> FileFacts:
 
 @lru_cache(4096)
 def _cached_facts(path: Path, size: int, changed_ns: int) -> FileFacts:
-    header = read_header(path, _is_wanted)
+    header = read_header(path, _is_trial_fact)
     stored = subject_parameters(header.groups)
-    offsets = tuple(names()["subject"]["static_offsets"])
+    offsets = tuple(load_names()["subject"]["static_offsets"])
     plates = header.numbers.get("FORCE_PLATFORM:USED", (0,))
     frame_count, rate_hz = _length_and_rate(header)
     return FileFacts(
@@ -52,7 +52,9 @@ def _cached_facts(path: Path, size: int, changed_ns: int) -> FileFacts:
         frame_count=frame_count,
         rate_hz=rate_hz,
         plate_count=int(plates[0]) if plates else 0,
-        declared_static=any(any(header.numbers.get(key, (0,))[:1]) for key in names()["subject"]["static_parameters"]),
+        declared_static=any(
+            any(header.numbers.get(key, (0,))[:1]) for key in load_names()["subject"]["static_parameters"]
+        ),
         joint_offsets_rad={k: v for k, v in stored.measures.items() if k.startswith(offsets)},
         gait_events=sum(map(is_gait_event, header.texts.get("EVENT:LABELS", ())))
         or sum(is_gait_event(label) for _, label in header.words.events),
@@ -64,11 +66,11 @@ def _length_and_rate(header: C3dHeader) -> tuple[int, float]:
     try:
         layout = data_layout(header)
     except InputFileError:
-        return min(frame_claims(header), default=0), header.words.rate_hz
+        return min(stated_frame_counts(header), default=0), header.words.rate_hz
     return layout.frame_count, layout.rate_hz
 
 
-def _is_wanted(group: str, name: str) -> bool:
+def _is_trial_fact(group: str, name: str) -> bool:
     """Return whether a parameter states a fact of the trial; most parameters describe points and channels."""
     if group == "POINT":
         return name in _LAYOUT or name.startswith("LABELS")
@@ -78,7 +80,7 @@ def _is_wanted(group: str, name: str) -> bool:
         return name != "DESCRIPTIONS"
     if group == "EVENT":
         return name == "LABELS"
-    return group in ("TRIAL", "FORCE_PLATFORM", *names()["subject"]["groups"])
+    return group in ("TRIAL", "FORCE_PLATFORM", *load_names()["subject"]["groups"])
 
 
 @lru_cache(256)
@@ -91,43 +93,43 @@ def _label_set(labels: tuple[str, ...]) -> frozenset[str]:
 _SIZED_FRAMES = 10  # a few frames suffice to determine the size of a person
 
 
-def c3d_preview(path: Path) -> Preview:
+def read_c3d_preview(path: Path) -> Preview:
     """Read short pieces of the markers; InputFileError as for the whole file, for faults within these pieces."""
     header = read_header(path)
     if not header.is_whole:
         raise InputFileError(f"'{path}' is damaged: its parameter section is incomplete.", COPY_AGAIN)
     layout = data_layout(header)
     if not layout.point_count:
-        return _of_poses(header, layout)
+        return _preview_of_poses(header, layout)
     starts, samples, step = preview_frames(layout.frame_count, layout.rate_hz)
     frames = [start + step * i for start in starts for i in range(samples)]
     points = unseen_as_nan(_points_of_frames(header, layout, frames).points)
     groups, subject = header.groups, subject_parameters(header.groups)
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
-    roles = point_roles(labels, points, point_groups(groups), (subject.name,), descriptions)
+    roles = classify_points(labels, points, point_groups(groups), (subject.name,), descriptions)
     columns = roles.markers
     points = points[:, columns]
     if segment_labels(groups) and not np.isfinite(points).any():
-        return _of_poses(header, layout)
+        return _preview_of_poses(header, layout)
     require_markers(path, roles.labels, points)
-    unit = str(next(iter(values_of(groups, "POINT", "UNITS")), "")).strip()
+    unit = str(next(iter(parameter_values(groups, "POINT", "UNITS")), "")).strip()
     some = points[:: max(1, len(points) // _SIZED_FRAMES)]
-    scale = length_unit(unit, names()["length_units"], some, person=subject.height_m is not None)
-    positions, _ = without_impossible(path, points * scale.markers)
+    scale = length_unit(unit, load_names()["length_units"], some, person=subject.height_m is not None)
+    positions, _ = without_impossible_positions(path, points * scale.markers)
     markers = Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz)
     return Preview(markers, starts, samples, layout.frame_count, step)
 
 
-def _of_poses(header: C3dHeader, layout: DataLayout) -> Preview:
+def _preview_of_poses(header: C3dHeader, layout: DataLayout) -> Preview:
     """Return the preview of a file that holds only segment poses."""
     path, groups = header.path, header.groups
-    stored, _ = read_rotations(path, file_bytes(path), layout, header.processor, groups)
+    stored, _ = read_segment_poses(path, file_bytes(path), layout, header.processor, groups)
     assert stored is not None  # called only for files with poses
-    system = require_known(path, stored.labels)
-    unit = str(next(iter(values_of(groups, "POINT", "UNITS")), "")).strip()
+    system = require_known_system(path, stored.labels)
+    unit = str(next(iter(parameter_values(groups, "POINT", "UNITS")), "")).strip()
     some = stored.origins[:: max(1, len(stored.origins) // _SIZED_FRAMES)]
     height_m = subject_parameters(groups).height_m
-    scale = length_unit(unit, names()["length_units"], some, person=height_m is not None)
+    scale = length_unit(unit, load_names()["length_units"], some, person=height_m is not None)
     poses = replace(stored, origins=stored.origins * scale.markers)
     return make_preview(virtual_points(poses, system))
 
@@ -144,4 +146,4 @@ def _points_of_frames(header: C3dHeader, layout: DataLayout, frames: list[int]) 
     if len(content) < wanted * len(frames):
         raise InputFileError(f"'{header.path}' is truncated.", COPY_AGAIN)
     short = replace(layout, channel_count=0, samples_per_frame=0, start_byte=0, frame_count=len(frames))
-    return read_data(bytes(content), short, header.processor, header.groups, ())
+    return decode_data_section(bytes(content), short, header.processor, header.groups, ())

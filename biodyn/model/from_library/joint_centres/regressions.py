@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, FloatArray
-from biodyn.model.from_library.hip_centre import HipInput, hip_method
+from biodyn.model.from_library.hip_centre import HipInput, register_hip_method
 
 
-@hip_method("linear_regression")
-def linear_regression(row: Mapping[str, Any], given: HipInput) -> FloatArray:
+@register_hip_method("linear_regression")
+def linear_hip_regression(row: Mapping[str, Any], given: HipInput) -> FloatArray:
     """Return the centre from the coefficients `x`, `y`, `z` (lateral) of PD, PW, LL and a constant in m.
 
     The origin of the regressions is the skin at the ASIS; the marker centre is one marker radius in front of it.
@@ -22,8 +22,8 @@ def linear_regression(row: Mapping[str, Any], given: HipInput) -> FloatArray:
     return np.array([float(x) - given.marker_radius_m, float(y), float(z) * SIDE_SIGN[given.side]])
 
 
-@hip_method("newington")
-def newington(row: Mapping[str, Any], given: HipInput) -> FloatArray:
+@register_hip_method("newington")
+def newington_hip_centre(row: Mapping[str, Any], given: HipInput) -> FloatArray:
     """Return the centre from the constants `newington`: a distance C from leg length in a direction defined by two angles,
     behind the ASIS.
 

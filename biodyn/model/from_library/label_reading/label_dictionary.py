@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 from itertools import groupby, product
 from typing import Any, TypeAlias
 
-from biodyn.library.load import load_table
 from biodyn.library.tables import fill_side, load_entry
+from biodyn.library.toml_files import load_table
 from biodyn.model.from_library.label_reading.spelling import normalise, split_label
 
 #: The marker set with the labels and words of the dictionary.
@@ -20,7 +20,7 @@ _Parse: TypeAlias = tuple[tuple[str, ...], float, frozenset[str], bool]
 
 
 @dataclass(frozen=True)
-class Meaning:
+class LabelMeaning:
     """Landmark and segment that a label can mark, before its side is filled in.
 
     `yields`: another label that marks the same landmark more clearly has priority (KNEL over KNE).
@@ -34,13 +34,13 @@ class Meaning:
     sided: bool
     yields: bool
 
-    def with_side(self, side: str) -> Meaning:
+    def with_side(self, side: str) -> LabelMeaning:
         """Return the meaning with the side filled in ("" for the midline)."""
         return replace(self, landmark=fill_side(self.landmark, side), body=fill_side(self.body, side))
 
 
 @dataclass(frozen=True)
-class Candidate:
+class MeaningCandidate:
     """A possible meaning of a label without its side.
 
     Attributes:
@@ -51,11 +51,11 @@ class Candidate:
             present).
     """
 
-    meaning: Meaning
+    meaning: LabelMeaning
     cost: float
     needs: frozenset[str] = frozenset()
     short: bool = False
-    otherwise: Meaning | None = None
+    otherwise: LabelMeaning | None = None
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ class _Dictionary:
     """
 
     words: Mapping[str, tuple[_Word, ...]]
-    spellings: Mapping[str, dict[Meaning, None]]
-    otherwise: Mapping[str, dict[Meaning, None]]
-    conditional: Mapping[str, list[tuple[Meaning, frozenset[str]]]]
-    exact: Mapping[tuple[str, ...], dict[Meaning, None]]
-    open_ended: Mapping[tuple[str, ...], dict[Meaning, None]]
+    spellings: Mapping[str, dict[LabelMeaning, None]]
+    otherwise: Mapping[str, dict[LabelMeaning, None]]
+    conditional: Mapping[str, list[tuple[LabelMeaning, frozenset[str]]]]
+    exact: Mapping[tuple[str, ...], dict[LabelMeaning, None]]
+    open_ended: Mapping[tuple[str, ...], dict[LabelMeaning, None]]
     places: frozenset[str]
     segments: Mapping[str, str]
 
@@ -96,11 +96,11 @@ def _load_dictionary() -> _Dictionary:
     rows = load_entry("markersets", DICTIONARY)["marker"]
     entries = [(row, _row_meaning(row, row.get("landmark", ""))) for row in rows]
     entries += [(row, _row_meaning(row, row["or_landmark"])) for row in rows if "or_landmark" in row]
-    spellings: dict[str, dict[Meaning, None]] = {}
-    otherwise: dict[str, dict[Meaning, None]] = {}
-    conditional: dict[str, list[tuple[Meaning, frozenset[str]]]] = {}
-    exact: dict[tuple[str, ...], dict[Meaning, None]] = {}
-    open_ended: dict[tuple[str, ...], dict[Meaning, None]] = {}
+    spellings: dict[str, dict[LabelMeaning, None]] = {}
+    otherwise: dict[str, dict[LabelMeaning, None]] = {}
+    conditional: dict[str, list[tuple[LabelMeaning, frozenset[str]]]] = {}
+    exact: dict[tuple[str, ...], dict[LabelMeaning, None]] = {}
+    open_ended: dict[tuple[str, ...], dict[LabelMeaning, None]] = {}
     for row, meaning in entries:
         for label in row["labels"]:
             spellings.setdefault(_strip_side(label), {})[meaning] = None
@@ -119,8 +119,8 @@ def _load_dictionary() -> _Dictionary:
     )
 
 
-def _row_meaning(row: Mapping[str, Any], landmark: str) -> Meaning:
-    return Meaning(
+def _row_meaning(row: Mapping[str, Any], landmark: str) -> LabelMeaning:
+    return LabelMeaning(
         landmark,
         row["body"],
         float(row.get("weight", 1.0)),
@@ -160,19 +160,21 @@ def _word_table(table: Mapping[str, Any]) -> Mapping[str, tuple[_Word, ...]]:
 
 
 @lru_cache(8192)
-def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
+def possible_meanings(pieces: tuple[str, ...], sided: bool) -> tuple[MeaningCandidate, ...]:
     """Return the possible meanings of the pieces of a label after its side was removed; the cheapest first."""
     table, stem = _load_dictionary(), "".join(pieces)
     if len(stem) > 48:  # longer than any label composed of words
         return ()
     second = next((meaning for meaning in table.otherwise.get(stem, ()) if meaning.sided == sided), None)
     complete = [
-        Candidate(meaning, 0.0, otherwise=second) for meaning in table.spellings.get(stem, ()) if meaning.sided == sided
+        MeaningCandidate(meaning, 0.0, otherwise=second)
+        for meaning in table.spellings.get(stem, ())
+        if meaning.sided == sided
     ]
     if complete:
         return tuple(complete)
     best = {
-        meaning: Candidate(meaning, 0.0, needs, short=True)
+        meaning: MeaningCandidate(meaning, 0.0, needs, short=True)
         for meaning, needs in table.conditional.get(stem, ())
         if meaning.sided == sided
     }
@@ -180,13 +182,13 @@ def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
         for meaning in _meanings_of(names) or _meanings_on_segment(names):
             known = best.get(meaning)
             if meaning.sided == sided and (known is None or (cost, len(needs)) < (known.cost, len(known.needs))):
-                best[meaning] = Candidate(meaning, cost, needs, short)
+                best[meaning] = MeaningCandidate(meaning, cost, needs, short)
     return tuple(sorted(best.values(), key=lambda candidate: candidate.cost))
 
 
-def dictionary_meaning(pattern: str, side: str) -> Meaning | None:
+def dictionary_meaning(pattern: str, side: str) -> LabelMeaning | None:
     """Return the meaning of a label pattern of a marker set ({S} for the side); None if it is not unique."""
-    options = candidates(split_label(pattern.replace("{S}", " ")), "{S}" in pattern)
+    options = possible_meanings(split_label(pattern.replace("{S}", " ")), "{S}" in pattern)
     best = [option.meaning for option in options if option.cost == options[0].cost and not option.needs]
     return best[0].with_side(side) if len({(meaning.landmark, meaning.body) for meaning in best}) == 1 else None
 
@@ -212,7 +214,7 @@ def _parse_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_
         yield (str(int(piece)),), 0.5, frozenset(), False
         return
 
-    def extend(at: int, taken: tuple[tuple[str, _Word], ...]) -> Iterator[tuple[tuple[str, _Word], ...]]:
+    def extend_words(at: int, taken: tuple[tuple[str, _Word], ...]) -> Iterator[tuple[tuple[str, _Word], ...]]:
         if at == len(piece):
             yield taken
             return
@@ -222,13 +224,13 @@ def _parse_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_
             end = at + 1
             while end < len(piece) and piece[end].isdigit():
                 end += 1
-            yield from extend(end, (*taken, (piece[at:end], _Word((str(int(piece[at:end])),)))))
+            yield from extend_words(end, (*taken, (piece[at:end], _Word((str(int(piece[at:end])),)))))
             return
         for end in range(len(piece), at, -1):
             for word in words.get(piece[at:end], ()):
-                yield from extend(end, (*taken, (piece[at:end], word)))
+                yield from extend_words(end, (*taken, (piece[at:end], word)))
 
-    for row in extend(0, ()):
+    for row in extend_words(0, ()):
         if not _are_single_letters_valid([word.single for _, word in row], several):
             continue
         letters = sum(word.single for _, word in row)
@@ -255,7 +257,7 @@ def _needed_labels(row: tuple[tuple[str, _Word], ...], stem: str, start: int) ->
 
 
 @lru_cache(8192)
-def _meanings_of(names: tuple[str, ...]) -> tuple[Meaning, ...]:
+def _meanings_of(names: tuple[str, ...]) -> tuple[LabelMeaning, ...]:
     table = _load_dictionary()
     if names in table.exact:
         return tuple(table.exact[names])
@@ -264,10 +266,10 @@ def _meanings_of(names: tuple[str, ...]) -> tuple[Meaning, ...]:
 
 
 @lru_cache(8192)
-def _meanings_on_segment(names: tuple[str, ...]) -> tuple[Meaning, ...]:
+def _meanings_on_segment(names: tuple[str, ...]) -> tuple[LabelMeaning, ...]:
     """Return the meanings if one of the words only names the segment (Pelvis_R_ASIS)."""
     segments = _load_dictionary().segments
-    found: dict[Meaning, None] = {}
+    found: dict[LabelMeaning, None] = {}
     for word in set(names) & set(segments):
         rest = list(names)
         rest.remove(word)

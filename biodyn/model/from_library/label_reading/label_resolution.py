@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from biodyn.conventions import SIDES
-from biodyn.library.load import load_table
-from biodyn.model.from_library.label_reading.label_dictionary import Candidate, Meaning, candidates
+from biodyn.library.toml_files import load_table
+from biodyn.model.from_library.label_reading.label_dictionary import LabelMeaning, MeaningCandidate, possible_meanings
 from biodyn.model.from_library.label_reading.spelling import (
     SideReading,
     side_pairs,
@@ -32,19 +32,19 @@ class LabelReading:
         repeated: label -> landmark already marked by another label.
     """
 
-    points: dict[str, Meaning] = field(default_factory=dict)
+    points: dict[str, LabelMeaning] = field(default_factory=dict)
     ambiguous: dict[str, tuple[str, ...]] = field(default_factory=dict)
     repeated: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _LabelInterpretation:
     """Interpretation of a label without its side; the labels of both sides have the same stem and meaning."""
 
     label: str
     side: str
     stem: tuple[str, ...]
-    options: tuple[Candidate, ...]
+    options: tuple[MeaningCandidate, ...]
 
 
 def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -> LabelReading:
@@ -53,19 +53,21 @@ def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -
     Args: `known`: landmark ("" for none) of labels defined by a marker set; no other label gets these landmarks.
     """
     settled = dict(known or {})
-    readings = _read_sides(labels)
+    readings = _interpret_labels(labels)
     reading = LabelReading()
     taken = {landmark for landmark in settled.values() if landmark}
-    regions = _regions(readings)
-    groups: dict[tuple[tuple[str, ...], bool], list[_Reading]] = defaultdict(list)
+    regions = _marked_regions(readings)
+    groups: dict[tuple[tuple[str, ...], bool], list[_LabelInterpretation]] = defaultdict(list)
     for label, entry in readings.items():
         if label not in settled:
             groups[entry.stem, bool(entry.side)].append(entry)
-    ambiguous: list[list[_Reading]] = []
+    ambiguous: list[list[_LabelInterpretation]] = []
     for group in sorted(groups.values(), key=lambda group: _sort_key(group[0])):
         options = group[0].options
-        if len(_cheapest_meanings(options)) == 1 and (not options[0].short or _region(options[0].meaning) in regions):
-            _assign(group, _first_available(group, options[0], taken), taken, reading)
+        if len(_cheapest_meanings(options)) == 1 and (
+            not options[0].short or _region_of_meaning(options[0].meaning) in regions
+        ):
+            _assign_meaning(group, _first_available_meaning(group, options[0], taken), taken, reading)
         else:
             ambiguous.append(group)
     chosen: dict[frozenset[str], str] = {}
@@ -79,26 +81,30 @@ def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -
     return reading
 
 
-def _sort_key(reading: _Reading) -> tuple[bool, bool, float]:
+def _sort_key(reading: _LabelInterpretation) -> tuple[bool, bool, float]:
     """Return the sort key: complete spellings, then words, then labels that yield, then labels with an alternative meaning."""
     best = reading.options[0]
     return best.otherwise is not None, best.meaning.yields, best.cost
 
 
-def _first_available(group: Sequence[_Reading], option: Candidate, taken: set[str]) -> Meaning:
+def _first_available_meaning(
+    group: Sequence[_LabelInterpretation], option: MeaningCandidate, taken: set[str]
+) -> LabelMeaning:
     """Return the first meaning of the labels, or the alternative one if another label has the first on either side."""
     if option.otherwise is None or not any(option.meaning.with_side(entry.side).landmark in taken for entry in group):
         return option.meaning
     return option.otherwise
 
 
-def _cheapest_meanings(options: Sequence[Candidate]) -> set[tuple[str, str]]:
+def _cheapest_meanings(options: Sequence[MeaningCandidate]) -> set[tuple[str, str]]:
     """Return the landmarks, or segments without landmark, of the cheapest options."""
     best = options[0].cost if options else 0.0
     return {(o.meaning.landmark, "" if o.meaning.landmark else o.meaning.body) for o in options if o.cost == best}
 
 
-def _assign(group: list[_Reading], meaning: Meaning, taken: set[str], reading: LabelReading) -> None:
+def _assign_meaning(
+    group: list[_LabelInterpretation], meaning: LabelMeaning, taken: set[str], reading: LabelReading
+) -> None:
     # a label that yields on one side also yields on the other, where the clearer label may be missing
     yields = meaning.yields and any(meaning.with_side(side).landmark in taken for side in SIDES)
     for entry in group:
@@ -115,7 +121,7 @@ def _assign(group: list[_Reading], meaning: Meaning, taken: set[str], reading: L
 
 
 def _assign_if_unique(
-    group: list[_Reading],
+    group: list[_LabelInterpretation],
     taken: set[str],
     regions: frozenset[str],
     reading: LabelReading,
@@ -126,21 +132,23 @@ def _assign_if_unique(
     `chosen`: alternative segments of a label -> the chosen one, which is used for other labels with the same alternatives (MEPI
     is on the knee if LEPI is).
     """
-    options = _free_options(group, taken, regions)
-    bodies = frozenset(option.meaning.body for option in _lowest_cost(group))
+    options = _unused_meanings(group, taken, regions)
+    bodies = frozenset(option.meaning.body for option in _cheapest_candidates(group))
     if len(_cheapest_meanings(options)) > 1:
         options = [option for option in options if option.meaning.body == chosen.get(bodies)]
     if len(_cheapest_meanings(options)) != 1:
         return False
     chosen.setdefault(bodies, options[0].meaning.body)
-    _assign(group, options[0].meaning, taken, reading)
+    _assign_meaning(group, options[0].meaning, taken, reading)
     return True
 
 
-def _report_ambiguous(group: list[_Reading], taken: set[str], regions: frozenset[str], reading: LabelReading) -> None:
+def _report_ambiguous(
+    group: list[_LabelInterpretation], taken: set[str], regions: frozenset[str], reading: LabelReading
+) -> None:
     """Record the possible meanings of the labels, and attach the labels to their segment if it is the same for all meanings."""
-    options = _lowest_cost(group)
-    is_free = bool(_free_options(group, taken, regions))
+    options = _cheapest_candidates(group)
+    is_free = bool(_unused_meanings(group, taken, regions))
     for entry in group:
         meanings = [option.meaning.with_side(entry.side) for option in options]
         reading.ambiguous[entry.label] = tuple(dict.fromkeys(m.landmark or m.body for m in meanings))
@@ -149,15 +157,17 @@ def _report_ambiguous(group: list[_Reading], taken: set[str], regions: frozenset
             reading.points[entry.label] = replace(meanings[0], landmark="", weight=weight)
 
 
-def _lowest_cost(group: list[_Reading]) -> list[Candidate]:
+def _cheapest_candidates(group: list[_LabelInterpretation]) -> list[MeaningCandidate]:
     return [option for option in group[0].options if option.cost == group[0].options[0].cost]
 
 
-def _free_options(group: list[_Reading], taken: set[str], regions: frozenset[str]) -> list[Candidate]:
+def _unused_meanings(
+    group: list[_LabelInterpretation], taken: set[str], regions: frozenset[str]
+) -> list[MeaningCandidate]:
     """Return the meanings that no other label has, preferably in regions of the body that the file marks."""
-    options = _lowest_cost(group)
+    options = _cheapest_candidates(group)
     free = [o for o in options if not any(o.meaning.with_side(entry.side).landmark in taken for entry in group)]
-    return [o for o in free if _region(o.meaning) in regions] or [o for o in free if not o.short]
+    return [o for o in free if _region_of_meaning(o.meaning) in regions] or [o for o in free if not o.short]
 
 
 # -- regions of the body with markers ---------------------------------------------------------------------------
@@ -170,21 +180,21 @@ def _region_by_segment() -> Mapping[str, str]:
     return {body: region for region, bodies in rows.items() for body in bodies}
 
 
-def _region(meaning: Meaning) -> str:
+def _region_of_meaning(meaning: LabelMeaning) -> str:
     return _region_by_segment().get(meaning.body, "")
 
 
-def _regions(readings: Mapping[str, _Reading]) -> frozenset[str]:
+def _marked_regions(readings: Mapping[str, _LabelInterpretation]) -> frozenset[str]:
     """Return the regions with an unambiguous, unabbreviated label; with arms, the trunk may have markers, too."""
     clear = (reading.options[0] for reading in readings.values() if len(_cheapest_meanings(reading.options)) == 1)
-    regions = {_region(option.meaning) for option in clear if not option.short}
+    regions = {_region_of_meaning(option.meaning) for option in clear if not option.short}
     return frozenset(regions | {"trunk"} if "arms" in regions else regions)
 
 
 # -- sides ----------------------------------------------------------------------------------------------------------------
 
 
-def _read_sides(labels: Sequence[str]) -> dict[str, _Reading]:
+def _interpret_labels(labels: Sequence[str]) -> dict[str, _LabelInterpretation]:
     """Return the interpretation of every label that has a meaning."""
     endings = frozenset(load_table("body/label_words")["nothing"]["spelt"])
     shortened = strip_common_ending(labels, endings)
@@ -192,19 +202,19 @@ def _read_sides(labels: Sequence[str]) -> dict[str, _Reading]:
     present = Counter("".join(part) for part in parts.values())
     options = {label: _side_options(parts[label], present) for label in labels}
     stems = {"".join(side.rest) for row in options.values() for side, _ in row} | set(present)
-    options = {label: _options_with_needs(row, stems) for label, row in options.items()}
+    options = {label: _options_with_needed_labels(row, stems) for label, row in options.items()}
     styles = _count_styles(options, present)
     options = _drop_minor_languages(options, styles)
     readings = {}
     for label in labels:
-        unsided = _available_options(candidates(parts[label], False), stems)
+        unsided = _available_options(possible_meanings(parts[label], False), stems)
         reading = _best_reading(label, parts[label], options[label], unsided, styles, present)
         if reading is not None:
             readings[label] = reading
     return readings
 
 
-_Options = list[tuple[SideReading, tuple[Candidate, ...]]]
+_Options = list[tuple[SideReading, tuple[MeaningCandidate, ...]]]
 
 
 def _side_options(parts: tuple[str, ...], present: Counter[str]) -> _Options:
@@ -212,18 +222,18 @@ def _side_options(parts: tuple[str, ...], present: Counter[str]) -> _Options:
     options = []
     for side in side_readings(parts):
         if side.style[1] != "inside" or present[side.mirror]:
-            meanings = candidates(side.rest, True)
+            meanings = possible_meanings(side.rest, True)
             if meanings:
                 options.append((side, meanings))
     return options
 
 
-def _available_options(options: tuple[Candidate, ...], stems: set[str]) -> tuple[Candidate, ...]:
+def _available_options(options: tuple[MeaningCandidate, ...], stems: set[str]) -> tuple[MeaningCandidate, ...]:
     """Return the meanings with needed labels present."""
     return tuple(option for option in options if not option.needs or option.needs & stems)
 
 
-def _options_with_needs(options: _Options, stems: set[str]) -> _Options:
+def _options_with_needed_labels(options: _Options, stems: set[str]) -> _Options:
     available = ((side, _available_options(meanings, stems)) for side, meanings in options)
     return [(side, meanings) for side, meanings in available if meanings]
 
@@ -259,18 +269,18 @@ def _best_reading(
     label: str,
     parts: tuple[str, ...],
     options: _Options,
-    unsided: tuple[Candidate, ...],
+    unsided: tuple[MeaningCandidate, ...],
     styles: Counter[tuple[int, str]],
     present: Counter[str],
-) -> _Reading | None:
+) -> _LabelInterpretation | None:
     """Return the side best supported by the other labels; no side if none supports it and the label has a meaning without
     side."""
 
-    def rank(option: tuple[SideReading, tuple[Candidate, ...]]) -> tuple[bool, int, float]:
+    def support_rank(option: tuple[SideReading, tuple[MeaningCandidate, ...]]) -> tuple[bool, int, float]:
         side, meanings = option
         return present[side.mirror] > 0, styles[side.style], -meanings[0].cost
 
-    ranked = sorted(options, key=rank, reverse=True)
+    ranked = sorted(options, key=support_rank, reverse=True)
     if ranked and not present[ranked[0][0].mirror]:
         established = max(styles.values(), default=0) >= _ESTABLISHED
         ranked = [
@@ -281,8 +291,8 @@ def _best_reading(
         if unsided and (not ranked or unsided[0].cost <= ranked[0][1][0].cost):
             ranked = []
     if not ranked:
-        return _Reading(label, "", parts, unsided) if unsided else None
+        return _LabelInterpretation(label, "", parts, unsided) if unsided else None
     best = ranked[0]
-    if any(rank(option) == rank(best) and option[0].side != best[0].side for option in ranked):
+    if any(support_rank(option) == support_rank(best) and option[0].side != best[0].side for option in ranked):
         return None
-    return _Reading(label, best[0].side, best[0].rest, best[1])
+    return _LabelInterpretation(label, best[0].side, best[0].rest, best[1])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from biodyn.conventions import SIDES
-from biodyn.library.load import load_table
+from biodyn.library.toml_files import load_table
 
 _SEPARATORS = re.compile(r"[\s_.\-]+")
 _MOST_LETTERS = 255  # largest length of a label, as in a C3D file

@@ -11,7 +11,8 @@ import numpy as np
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import sided_rows
-from biodyn.model.from_library.recognition.person import place_table
+from biodyn.model.from_library.recognition.jointed_person import place_table
+from biodyn.model.from_library.recognition.labelling_by_position import LabelledRecordings
 from biodyn.model.from_library.recognition.swap_detection import Swap, SwapSearch, find_swaps
 from biodyn.model.from_library.recognition.swap_over_time import (
     SwappedRecording,
@@ -21,7 +22,6 @@ from biodyn.model.from_library.recognition.swap_over_time import (
     swaps_over_time,
     undo_swap,
 )
-from biodyn.model.from_library.recognition.two_recordings import LabelledRecordings
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.recording import Markers
 
@@ -48,35 +48,37 @@ def correct_labels(
     notes: list[Diagnostic] = []
     in_static = find_swaps(points, places)
     notes += [_swap_note(swap, "static trial") for swap in in_static.swaps]
-    static, points = _relabel(static, points, _merge_corrections(in_static.swaps))
+    static, points = _correct_labels(static, points, _merge_corrections(in_static.swaps))
     in_walk = _swaps_in_walk(walk, places)
     notes += [_swap_note(swap, "walk") for swap in in_walk.swaps]
-    walk, _ = _relabel(walk, {}, _merge_corrections(in_walk.swaps))
+    walk, _ = _correct_labels(walk, {}, _merge_corrections(in_walk.swaps))
     bodies = {role.label: role.body for role in mapping.roles}
     for recording, markers in (("static trial", static), ("walk", walk)):
-        corrections = _opposite_pairs(markers, bodies)
-        notes += [_opposite_note(corrections, recording)] if corrections else []
+        corrections = _opposite_label_corrections(markers, bodies)
+        notes += [_opposite_labels_note(corrections, recording)] if corrections else []
         if markers is walk:
-            walk, _ = _relabel(walk, {}, corrections)
+            walk, _ = _correct_labels(walk, {}, corrections)
         else:
-            static, points = _relabel(static, points, corrections)
-            notes += [_ambiguous_note(swap) for swap in in_static.ambiguous if not corrections.keys() >= {*swap.labels}]
+            static, points = _correct_labels(static, points, corrections)
+            notes += [
+                _ambiguous_swap_note(swap) for swap in in_static.ambiguous if not corrections.keys() >= {*swap.labels}
+            ]
     parents = {str(row["name"]): str(row.get("parent", "")) for _, row in sided_rows("body/person", "segment")}
     for _ in range(12):  # largest number of swaps between static trial and walk
         swaps = swaps_over_time(walk, points, bodies, parents)
         recordings = [swapped_recording(swap, points, walk, places, bodies) for swap in swaps]
         decided = [(swap, recording) for swap, recording in zip(swaps, recordings, strict=True) if recording]
         if not decided:
-            notes += [_undecided_note(swap) for swap in swaps if not {swap.first, swap.second} <= set(places)]
+            notes += [_undecided_swap_note(swap) for swap in swaps if not {swap.first, swap.second} <= set(places)]
             break
         swap, recording = decided[0]
         if recording == "static trial":
             corrections = {swap.first: swap.second, swap.second: swap.first}
-            static, points = _relabel(static, points, corrections)
-            notes.append(_timed_note(swap, recording, "in the static trial, where they do not fit the body"))
+            static, points = _correct_labels(static, points, corrections)
+            notes.append(_timed_swap_note(swap, recording, "in the static trial, where they do not fit the body"))
             continue
         walk, frames = undo_swap(walk, swap, points, bodies, parents)
-        notes.append(_timed_note(swap, recording, _time_phrase(swap, frames, walk, recording)))
+        notes.append(_timed_swap_note(swap, recording, _time_phrase(swap, frames, walk, recording)))
     searches = [search for search in (in_static, in_walk) if search.labels]
     all_sides = bool(searches) and all(_swaps_all_sides(search, places) for search in searches)
     return LabelledRecordings(walk, static, points, mapping, tuple(notes), all_sides)
@@ -105,7 +107,7 @@ def _swaps_all_sides(search: SwapSearch, places: Mapping[str, str]) -> bool:
     return bool(sided) and all(places[corrections.get(label, label)] == mirrored[places[label]] for label in sided)
 
 
-def _relabel(
+def _correct_labels(
     markers: Markers, points: Mapping[str, FloatArray], corrections: Mapping[str, str]
 ) -> tuple[Markers, Mapping[str, FloatArray]]:
     """Return the same trajectories and points with corrected labels."""
@@ -115,7 +117,7 @@ def _relabel(
     return replace(markers, labels=tuple(corrections.get(label, label) for label in markers.labels)), points
 
 
-def _opposite_pairs(markers: Markers, bodies: Mapping[str, str]) -> dict[str, str]:
+def _opposite_label_corrections(markers: Markers, bodies: Mapping[str, str]) -> dict[str, str]:
     """Return the correct labels of pelvis, trunk and head markers with right and left opposite to those of the body.
 
     This detects a head on which all labels are swapped, which does not change the distances between its markers.
@@ -186,7 +188,7 @@ def _swap_note(swap: Swap, recording: str) -> Diagnostic:
     )
 
 
-def _opposite_note(corrections: Mapping[str, str], recording: str) -> Diagnostic:
+def _opposite_labels_note(corrections: Mapping[str, str], recording: str) -> Diagnostic:
     return Diagnostic(
         "markers-exchanged",
         "warning",
@@ -198,7 +200,7 @@ def _opposite_note(corrections: Mapping[str, str], recording: str) -> Diagnostic
     )
 
 
-def _ambiguous_note(swap: Swap) -> Diagnostic:
+def _ambiguous_swap_note(swap: Swap) -> Diagnostic:
     return Diagnostic(
         "labels-exchanged",
         "warning",
@@ -219,7 +221,7 @@ def _time_phrase(swap: TimedSwap, frames: int, walk: Markers, recording: Swapped
     return f"in {frames} frames of the walk ({first_s:.2f} to {last_s:.2f} s)"
 
 
-def _timed_note(swap: TimedSwap, recording: SwappedRecording, where: str) -> Diagnostic:
+def _timed_swap_note(swap: TimedSwap, recording: SwappedRecording, where: str) -> Diagnostic:
     in_static = recording == "static trial"
     return Diagnostic(
         "markers-exchanged",
@@ -235,7 +237,7 @@ def _timed_note(swap: TimedSwap, recording: SwappedRecording, where: str) -> Dia
     )
 
 
-def _undecided_note(swap: TimedSwap) -> Diagnostic:
+def _undecided_swap_note(swap: TimedSwap) -> Diagnostic:
     return Diagnostic(
         "labels-exchanged",
         "warning",

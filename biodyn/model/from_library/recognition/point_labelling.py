@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.model.from_library.recognition.person import (
+from biodyn.model.from_library.recognition.jointed_person import (
     JointedPerson,
     PersonFit,
     fit_person,
@@ -72,7 +72,7 @@ def label_points(
     Args: `fixed`: label -> place of points with known labels.
     """
     names = tuple(points)
-    fits = _Fits(np.stack([points[label] for label in names]) if names else np.zeros((0, 3)))
+    fits = _FitCache(np.stack([points[label] for label in names]) if names else np.zeros((0, 3)))
     starts = []
     for slots in sets:
         person = person_with_places(slots.places)
@@ -82,7 +82,9 @@ def label_points(
             if place in slots.places
         ]
         new_starts = (
-            [_start_from_known(person, fits.points, known)] if fixed else _best_starts(person, fits.points, slots)
+            [_start_from_known(person, fits.points, known)]
+            if fixed
+            else _best_start_parameters(person, fits.points, slots)
         )
         starts += [(score, slots, known, start) for score, start in new_starts]
     starts.sort(key=lambda start: -start[0])
@@ -97,7 +99,7 @@ def label_points(
     return _unambiguous_labelling(assignments, names, fits)
 
 
-class _Fits:
+class _FitCache:
     """Cache of fits of the person to points at places, because several starts lead to the same fits."""
 
     def __init__(self, points: FloatArray) -> None:
@@ -112,7 +114,9 @@ class _Fits:
         return self._known[key]
 
 
-def _best_starts(person: JointedPerson, points: FloatArray, slots: MarkerSlots) -> list[tuple[float, FloatArray]]:
+def _best_start_parameters(
+    person: JointedPerson, points: FloatArray, slots: MarkerSlots
+) -> list[tuple[float, FloatArray]]:
     """Return the best of 24 headings and 3 sizes of a standing person: score and parameters."""
     headings = 24
     mean, variance = person.mean_posture
@@ -129,7 +133,9 @@ def _best_starts(person: JointedPerson, points: FloatArray, slots: MarkerSlots) 
             )
             offset[1] = low - rotated[:, 1].min()
             squared = ((points[:, None] - rotated - offset) ** 2).sum(axis=2) / (variance * scale**2)
-            rows, columns, score = _assign(_log_odds(squared, 3.0 * np.log(variance * scale**2), scale), expected)
+            rows, columns, score = _assign_points(
+                _log_odds(squared, 3.0 * np.log(variance * scale**2), scale), expected
+            )
             weight, target = np.zeros(len(mean)), rotated + offset
             weight[columns], target[columns] = 1.0, points[rows]
             starts.append((score, person.initial_parameters(target, float(heading), scale, weight / variance + 1e-9)))
@@ -159,7 +165,7 @@ def _log_odds(squared: FloatArray, log_determinant: FloatArray, scale: float) ->
     return -0.5 * (squared + log_determinant + 3.0 * np.log(2.0 * np.pi)) + np.log(_VOLUME_M3 * scale**3)
 
 
-def _assign(log_odds: FloatArray, expected: BoolArray) -> tuple[IntArray, IntArray, float]:
+def _assign_points(log_odds: FloatArray, expected: BoolArray) -> tuple[IntArray, IntArray, float]:
     """Return points (rows) and places (columns) assigned one to one, and the total score."""
     value = np.maximum(log_odds + np.where(expected, _MISSING, 0.0), 0.0)
     rows, columns = linear_sum_assignment(-value)
@@ -198,20 +204,20 @@ class _Assignment:
 
 
 def _best_assignment(
-    slots: MarkerSlots, fits: _Fits, parameters: FloatArray, known: Sequence[tuple[int, int]]
+    slots: MarkerSlots, fits: _FitCache, parameters: FloatArray, known: Sequence[tuple[int, int]]
 ) -> _Assignment | None:
     """Alternate fit and assignment until the assignment is constant; then repeat without the points that fit badly."""
     person = person_with_places(slots.places)
-    predicted, J = person.linearised(parameters)
+    predicted, J = person.linearise_positions(parameters)
     fit = PersonFit(person, predicted, np.full(len(predicted), _UNASSIGNED), parameters, predicted, J, 0.0)
     best: _Assignment | None = None
     for _ in range(3):
-        assignment = _refine(slots, fits, fit, known)
+        assignment = _refine_assignment(slots, fits, fit, known)
         assignment = assignment if assignment is None or known else _try_swaps(assignment, fits.points)
         if assignment is None or (best is not None and assignment.score < best.score + 0.1):
             break
         best = assignment
-        is_likely = assignment.fit.leave_one_out() < _LIKELY
+        is_likely = assignment.fit.leave_one_out_distances() < _LIKELY
         if is_likely.all():
             break
         weight = np.full(len(slots.places), _UNASSIGNED)
@@ -220,7 +226,9 @@ def _best_assignment(
     return best
 
 
-def _refine(slots: MarkerSlots, fits: _Fits, fit: PersonFit, known: Sequence[tuple[int, int]]) -> _Assignment | None:
+def _refine_assignment(
+    slots: MarkerSlots, fits: _FitCache, fit: PersonFit, known: Sequence[tuple[int, int]]
+) -> _Assignment | None:
     expected, points = np.array(slots.expected), fits.points
     point_of = np.full(len(slots.places), -1)
     for iteration in range(8):
@@ -234,7 +242,7 @@ def _refine(slots: MarkerSlots, fits: _Fits, fit: PersonFit, known: Sequence[tup
             rows, columns = np.array(known).T
             squared[rows], squared[:, columns] = 1e6, 1e6  # not available for other assignments
             squared[rows, columns] = 0.0
-        rows, columns, _ = _assign(_log_odds(squared, log_determinant, scale), expected)
+        rows, columns, _ = _assign_points(_log_odds(squared, log_determinant, scale), expected)
         assigned = np.full(len(slots.places), -1)
         assigned[columns] = rows
         if (assigned == point_of).all():
@@ -247,7 +255,7 @@ def _refine(slots: MarkerSlots, fits: _Fits, fit: PersonFit, known: Sequence[tup
     return _try_moves(_score_assignment(slots, point_of, fits), fits)
 
 
-def _score_assignment(slots: MarkerSlots, point_of: IntArray, fits: _Fits) -> _Assignment:
+def _score_assignment(slots: MarkerSlots, point_of: IntArray, fits: _FitCache) -> _Assignment:
     filled = np.flatnonzero(point_of >= 0)
     fit = fits.fit_at(tuple(slots.places[k] for k in filled), point_of[filled])
     mirrored, present = place_table().mirrored, {slots.places[k] for k in filled}
@@ -260,7 +268,7 @@ def _score_assignment(slots: MarkerSlots, point_of: IntArray, fits: _Fits) -> _A
     return _Assignment(slots, point_of, fit, float(score))
 
 
-def _try_moves(assignment: _Assignment, fits: _Fits) -> _Assignment:
+def _try_moves(assignment: _Assignment, fits: _FitCache) -> _Assignment:
     """Move points to empty places nearby, on one side or both, if this is more probable."""
     slots = assignment.slots
     for k in assignment._filled_slots.tolist():
@@ -328,7 +336,7 @@ def _swappable_pairs(fit: PersonFit) -> list[tuple[int, int]]:
     return pairs
 
 
-def _unambiguous_labelling(assignments: Sequence[_Assignment], names: Sequence[str], fits: _Fits) -> Labelling:
+def _unambiguous_labelling(assignments: Sequence[_Assignment], names: Sequence[str], fits: _FitCache) -> Labelling:
     """Return the best assignment without the labels that other assignments, nearly as good, contradict."""
     best = assignments[0]
     slots, fit = best.slots, best.fit
@@ -345,7 +353,7 @@ def _unambiguous_labelling(assignments: Sequence[_Assignment], names: Sequence[s
                 rival = _score_assignment(slots, best.with_moves((k, empty)), fits)
                 if best.score - rival.score < 0.25 * _CLEAR:
                     ambiguous[names[best.point_of[k]]] = slots.labels[empty]
-    squared = fit.leave_one_out()
+    squared = fit.leave_one_out_distances()
     spare = [i for i, name in enumerate(names) if name not in place_of]
     spare_squared = fit.distances_to_places(fits.points[spare])[0] if spare else np.full((1, len(places)), np.inf)
     for i, place in enumerate(places):

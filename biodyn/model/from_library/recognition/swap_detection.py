@@ -10,12 +10,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from biodyn.conventions import FloatArray
-from biodyn.model.from_library.recognition.person import (
+from biodyn.model.from_library.recognition.jointed_person import (
     PersonFit,
     fit_person,
+    fit_person_robustly,
     person_with_places,
     place_table,
-    robust_fit,
 )
 
 # Least decrease of the cost (squared Mahalanobis distance) for a swap; swaps of correct labels of real people gained less.
@@ -62,7 +62,7 @@ def find_swaps(points: Mapping[str, FloatArray], places: Mapping[str, str]) -> S
     labels = _usable_labels(points, places)
     if not labels:
         return SwapSearch()
-    search = _Search(labels, places, np.stack([points[label] for label in labels]))
+    search = _GreedySwapSearch(labels, places, np.stack([points[label] for label in labels]))
     search.run()
     return SwapSearch(*search.result(), labels)
 
@@ -90,7 +90,7 @@ def _usable_labels(points: Mapping[str, FloatArray], places: Mapping[str, str]) 
     return labels if len(labels) >= 8 and len({bodies[places[label]] for label in labels}) >= 3 else ()
 
 
-class _Search:
+class _GreedySwapSearch:
     """Greedy search from the order in the file to the order of lowest cost."""
 
     def __init__(self, labels: Sequence[str], places: Mapping[str, str], points: FloatArray) -> None:
@@ -102,14 +102,14 @@ class _Search:
     def run(self) -> None:
         """Apply swaps while a swap clearly decreases the cost."""
         for _ in range(12):
-            candidates = sorted(self._candidates(), key=lambda candidate: candidate[0].cost)
+            candidates = sorted(self._candidate_fits(), key=lambda candidate: candidate[0].cost)
             if not candidates or self.fit.cost - candidates[0][0].cost < _LEAST_GAIN:
                 break
             self.rivals = [(fit.cost, order) for fit, order in candidates[1:]]
             self.fit, self.order = candidates[0]
-        self._simplify()
+        self._simplify_order()
 
-    def _candidates(self) -> list[tuple[PersonFit, Order]]:
+    def _candidate_fits(self) -> list[tuple[PersonFit, Order]]:
         """Fit the four most promising pairs and, if none of them fits a person, permutations of more than two labels."""
         gains = self.fit.swap_gains()
         pairs = sorted(combinations(range(len(self.labels)), 2), key=lambda pair: -gains[pair])
@@ -119,26 +119,26 @@ class _Search:
                 order = list(self.order)
                 order[i], order[j] = order[j], order[i]
                 candidates.append((self._fit_order(tuple(order)), tuple(order)))
-        if self._is_poor(self.fit) and all(self._is_poor(fit) for fit, _ in candidates):
+        if self._is_poor_fit(self.fit) and all(self._is_poor_fit(fit) for fit, _ in candidates):
             known = {self.order, *(order for _, order in candidates)}
             more = dict.fromkeys((self._robust_order(), *self._mirrored_orders(self.order)))
             candidates += [(self._fit_order(order), order) for order in more if order not in known]
         return candidates
 
-    def _is_poor(self, fit: PersonFit) -> bool:
+    def _is_poor_fit(self, fit: PersonFit) -> bool:
         return fit.cost > 0.8 * self.points.size  # largest cost per coordinate; real people have 0.2 to 0.6
 
     def _fit_order(self, order: Order) -> PersonFit:
         points = self.points[list(order)]
         fit = fit_person(self.fit.person, points, self.fit.parameters)
-        if not self._is_poor(fit):
+        if not self._is_poor_fit(fit):
             return fit
         # the fit may not converge from the previous solution, which was fitted to wrong labels
         return min(fit, fit_person(self.fit.person, points), key=lambda candidate: candidate.cost)
 
     def _robust_order(self) -> Order:
         """Assign every point to the nearest place of a person fitted robustly."""
-        fit = robust_fit(self.fit.person, self.points[list(self.order)])
+        fit = fit_person_robustly(self.fit.person, self.points[list(self.order)])
         distances, _ = fit.distances_to_places(self.points)
         _, columns = linear_sum_assignment(distances.T)
         return tuple(int(column) for column in columns)
@@ -155,7 +155,7 @@ class _Search:
                     order[i] = start[by_place.get(table.mirrored[place], i)]
             yield tuple(order)
 
-    def _simplify(self) -> None:
+    def _simplify_order(self) -> None:
         """Undo changes that gain little, in favour of the order in the file or the nearest swap of whole sides."""
         in_file = tuple(range(len(self.labels)))
         simple = min(
@@ -176,8 +176,8 @@ class _Search:
         plausible = 15.0  # largest squared Mahalanobis distance of the three coordinates of a marker after the swap
         clear: list[Swap] = []
         ambiguous: list[Swap] = []
-        squared = self.fit.leave_one_out()
-        for cycle in _cycles(self.order):
+        squared = self.fit.leave_one_out_distances()
+        for cycle in _permutation_cycles(self.order):
             predicted = self.fit.predicted[list(cycle)]
             before = np.linalg.norm(self.points[list(cycle)] - predicted, axis=1).mean()
             after = np.linalg.norm(self.fit.points[list(cycle)] - predicted, axis=1).mean()
@@ -193,7 +193,7 @@ class _Search:
         )
 
 
-def _cycles(order: Order) -> list[tuple[int, ...]]:
+def _permutation_cycles(order: Order) -> list[tuple[int, ...]]:
     """Return the cycles of a permutation, without fixed points."""
     cycles, done = [], set()
     for start in range(len(order)):

@@ -61,10 +61,10 @@ def swaps_over_time(
     p = markers.positions[::step][:, [markers.labels.index(label) for label in labels]]
     points = np.stack([static[label] for label in labels]) if labels else np.zeros((0, 3))
     static_distance = _pairwise_distances(points)
-    neighbours = _neighbours(labels, static_distance, bodies, parents)
+    neighbours = _neighbouring_markers(labels, static_distance, bodies, parents)
     shortest = max(_LEAST_S * markers.rate_hz / step, 1.0)
     misfit = {
-        i: _masked_mean(np.abs(_distance(p[:, [i]], p[:, near]) - static_distance[i, near]))
+        i: _masked_mean(np.abs(_point_distances(p[:, [i]], p[:, near]) - static_distance[i, near]))
         for i, near in enumerate(neighbours)
         if near
     }
@@ -111,7 +111,7 @@ def _jump_reduction(p: FloatArray, q: FloatArray, swapped: BoolArray) -> float:
     return float(np.nansum(jumps - across))
 
 
-def _neighbours(
+def _neighbouring_markers(
     labels: Sequence[str], static_distance: FloatArray, bodies: Mapping[str, str], parents: Mapping[str, str]
 ) -> list[list[int]]:
     """Return for each marker the nearest markers of its segment, and of adjacent segments if its segment has fewer than
@@ -133,10 +133,7 @@ def _neighbours(
 
 
 def _pair_gains(
-    p: FloatArray,
-    static_distance: FloatArray,
-    neighbours: Sequence[Sequence[int]],
-    pairs: Sequence[tuple[int, int]],
+    p: FloatArray, static_distance: FloatArray, neighbours: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int, FloatArray, BoolArray]]:
     """Yield the pairs (i, j) that fit better swapped in some frame: gain (T,) m and whether it is sufficient (T,).
 
@@ -156,8 +153,8 @@ def _pair_gains(
             near = columns[first]  # (P, K)
             counted = is_used[first] & (near != second[:, None])
             static = static_distance[first[:, None], near]
-            misfit += _masked_mean(np.abs(_distance(p[:, first, None], p[:, near]) - static), counted)
-            swapped_misfit += _masked_mean(np.abs(_distance(p[:, second, None], p[:, near]) - static), counted)
+            misfit += _masked_mean(np.abs(_point_distances(p[:, first, None], p[:, near]) - static), counted)
+            swapped_misfit += _masked_mean(np.abs(_point_distances(p[:, second, None], p[:, near]) - static), counted)
         gain = 0.5 * (misfit - swapped_misfit)
         is_better: BoolArray = np.asarray((gain > LEAST_GAIN_M) & (swapped_misfit < _REMAINING * misfit))
         for k in np.flatnonzero(is_better.any(axis=0)):
@@ -166,10 +163,10 @@ def _pair_gains(
 
 def _pairwise_distances(points: FloatArray) -> FloatArray:
     """Return the distances (..., M, M) between points (..., M, 3)."""
-    return _distance(points[..., :, None, :], points[..., None, :, :])
+    return _point_distances(points[..., :, None, :], points[..., None, :, :])
 
 
-def _distance(p: FloatArray, q: FloatArray) -> FloatArray:
+def _point_distances(p: FloatArray, q: FloatArray) -> FloatArray:
     """Return the distances (...) of points (..., 3) from others."""
     squared: FloatArray = np.square(p[..., 0] - q[..., 0])
     for axis in (1, 2):
@@ -199,15 +196,15 @@ def undo_swap(
     """
     labels = [label for label in markers.labels if label in static and label in bodies]
     static_distance = _pairwise_distances(np.stack([static[label] for label in labels]))
-    neighbours = _neighbours(labels, static_distance, bodies, parents)
+    neighbours = _neighbouring_markers(labels, static_distance, bodies, parents)
     pair = labels.index(swap.first), labels.index(swap.second)
     p = markers.positions[:, [markers.labels.index(label) for label in labels]]
     misfit, swapped_misfit = np.zeros(markers.frame_count), np.zeros(markers.frame_count)
     for label, other in (pair, pair[::-1]):
         near = [k for k in neighbours[label] if k != other]
         static_to = static_distance[label, near]
-        misfit += _masked_mean(np.abs(_distance(p[:, [label]], p[:, near]) - static_to))
-        swapped_misfit += _masked_mean(np.abs(_distance(p[:, [other]], p[:, near]) - static_to))
+        misfit += _masked_mean(np.abs(_point_distances(p[:, [label]], p[:, near]) - static_to))
+        swapped_misfit += _masked_mean(np.abs(_point_distances(p[:, [other]], p[:, near]) - static_to))
     is_decidable = np.isfinite(misfit) & np.isfinite(swapped_misfit)
     is_nearer = is_decidable & (swapped_misfit < misfit)
     is_clear = is_nearer & (0.5 * (misfit - swapped_misfit) > LEAST_GAIN_M) & (swapped_misfit < _REMAINING * misfit)
@@ -262,8 +259,8 @@ def swapped_recording(
         static_gain, gains = swap_gain(static, places, *pair), [swap_gain(frame, places, *pair) for frame in frames]
     else:
         least = 0.05
-        static_gain = _approach_m(static, places, bodies, *pair)
-        gains = [_approach_m(frame, places, bodies, *pair) for frame in frames]
+        static_gain = _approach_to_segments_m(static, places, bodies, *pair)
+        gains = [_approach_to_segments_m(frame, places, bodies, *pair) for frame in frames]
     gains = [gain for gain in gains if np.isfinite(gain)]
     difference = 0.0
     if gains and np.isfinite(static_gain):
@@ -275,19 +272,24 @@ def swapped_recording(
     return "static trial" if difference < -least and len(placed) < len(pair) else ""
 
 
-def _approach_m(
+def _approach_to_segments_m(
     points: Mapping[str, FloatArray], places: Mapping[str, str], bodies: Mapping[str, str], first: str, second: str
 ) -> float:
     """Return the decrease (m) of the distances of two markers to their segments by a swap; NaN without other markers there."""
 
-    def distance(label: str, at: str) -> float:
+    def nearest_distance(label: str, at: str) -> float:
         on_segment = [points[near] for near in places if near in points and bodies.get(near) == bodies[label]]
         distances = [float(np.linalg.norm(points[at] - point)) for point in on_segment]
         return min((value for value in distances if np.isfinite(value)), default=float("nan"))
 
     if not {first, second} <= set(points):
         return float("nan")
-    return distance(first, first) + distance(second, second) - distance(first, second) - distance(second, first)
+    return (
+        nearest_distance(first, first)
+        + nearest_distance(second, second)
+        - nearest_distance(first, second)
+        - nearest_distance(second, first)
+    )
 
 
 def representative_frames(

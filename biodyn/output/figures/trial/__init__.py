@@ -22,21 +22,14 @@ from markupsafe import Markup
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, Side, with_side
 from biodyn.errors import ResultError
-from biodyn.library.load import UserFile
 from biodyn.library.registry import Registry
-from biodyn.output.figures.curves import (
-    TORQUE_SD,
-    Bands,
-    CycleCurves,
-    curves_by_variable,
-    cycle_bands,
-    display_table,
-)
+from biodyn.library.toml_files import UserFile
+from biodyn.output.figures.curves import TORQUE_SD, Bands, CycleCurves, curves_by_variable, cycle_bands, display_table
 from biodyn.output.figures.description import Figure
-from biodyn.output.figures.style import report_setting, with_side_colors
+from biodyn.output.figures.style import apply_side_colors, report_setting
 from biodyn.output.tables.gait import trial_parameters
 from biodyn.variables import PERCENT, Norms
-from biodyn.variables.norms import norms_of_record, reasons_of_record
+from biodyn.variables.norms import norms_from_record, reasons_from_record
 
 
 @dataclass(frozen=True)
@@ -97,12 +90,12 @@ class TrialView:
     @cached_property
     def norms(self) -> tuple[Norms, ...]:
         """Norms that match the subject and the walking speed; empty if none matches or the activity is not walking."""
-        return norms_of_record(self.record, self.speed_m_s)
+        return norms_from_record(self.record, self.speed_m_s)
 
     @property
     def norm_reasons(self) -> tuple[str, ...]:
         """Sentences that justify the choice of norms."""
-        return reasons_of_record(self.record, self.speed_m_s)
+        return reasons_from_record(self.record, self.speed_m_s)
 
     @property
     def walking(self) -> bool:
@@ -179,19 +172,21 @@ class TrialView:
 
         Figures over the gait cycle are omitted: the report shows the standard grid and further panels instead.
         """
-        from biodyn.output.figures.svg import picture, render_svg
+        from biodyn.output.figures.svg import image_markup, render_svg
 
         images = {} if self.replay is None else self.replay.figures
         in_grid = {figure["name"] for figure in display_table()["figure"]} if self.curves else set()
         drawn = {name: render_svg(figure) for name, figure in self.figures.items() if name not in in_grid}
-        return drawn | {f"replay_{name}": picture(image, f"Forward replay, {name}") for name, image in images.items()}
+        return drawn | {
+            f"replay_{name}": image_markup(image, f"Forward replay, {name}") for name, image in images.items()
+        }
 
     def figures_png(self) -> dict[str, bytes]:
         """Return all figures as PNG."""
         from biodyn.output.figures.png import render_png
 
         colors = report_setting(self.record, "colors")
-        return {name: render_png(with_side_colors(figure, colors)) for name, figure in self.figures.items()}
+        return {name: render_png(apply_side_colors(figure, colors)) for name, figure in self.figures.items()}
 
 
 Describe = Callable[[TrialView], Figure | None]
@@ -223,7 +218,7 @@ def trial_figures(view: TrialView) -> dict[str, Figure]:
     return figures
 
 
-def by_section(names: Iterable[str]) -> dict[str, list[str]]:
+def group_by_section(names: Iterable[str]) -> dict[str, list[str]]:
     """Group figure names by section of the report; "" holds figures with a section of their own."""
     sections: dict[str, list[str]] = {}
     for name in names:

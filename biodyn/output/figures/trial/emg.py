@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES
-from biodyn.output.figures.curves import COLUMNS, MEAN, foot_off_layer, labels_below, percent_axis, side_key
+from biodyn.output.figures.curves import COLUMNS, MEAN, foot_off_layer, lowest_panel_labels, percent_axis, side_key
 from biodyn.output.figures.description import Axis, Figure, Layer, Line, Panel, Span, Strip
 from biodyn.output.figures.drawing import known_runs
 from biodyn.output.figures.trial import TrialView, figure
@@ -19,22 +19,22 @@ _CAPTION = (
 
 
 @figure("emg", place=45, needs=("emg",))
-def emg(trial: TrialView) -> Figure | None:
+def emg_figure(trial: TrialView) -> Figure | None:
     """Return one panel per muscle with the envelopes of both sides and bars of activity; None without a cycle."""
     table = trial.tables["emg"]
     muscles = list(dict.fromkeys(table["muscle"].astype(str)))
     if not muscles:
         return None
-    labels = labels_below("gait cycle (%)", len(muscles), COLUMNS)
+    labels = lowest_panel_labels("gait cycle (%)", len(muscles), COLUMNS)
     panels = [
-        _panel(trial, table[table["muscle"] == muscle], muscle, label)
+        _muscle_panel(trial, table[table["muscle"] == muscle], muscle, label)
         for muscle, label in zip(muscles, labels, strict=True)
     ]
     keys = tuple(side_key(side) for side in SIDES)
     return Figure("EMG of the muscles", tuple(panels), keys, min(COLUMNS, len(panels)), caption=_CAPTION)
 
 
-def _panel(trial: TrialView, rows: pd.DataFrame, muscle: str, label: str) -> Panel:
+def _muscle_panel(trial: TrialView, rows: pd.DataFrame, muscle: str, label: str) -> Panel:
     layers: list[Layer] = []
     strips = []
     for side in SIDES:
@@ -45,14 +45,14 @@ def _panel(trial: TrialView, rows: pd.DataFrame, muscle: str, label: str) -> Pan
         color = SIDE_NAMES[side]
         layers += [Line(PERCENT, envelopes, color, 0.8, 0.5), Line(PERCENT, envelopes.mean(axis=0), color, MEAN)]
         layers += foot_off_layer(side, trial.foot_off_percent.get(side, np.nan))
-        strips.append(Strip("active", color, _spans(active.mean(axis=0) >= 0.5)))
+        strips.append(Strip("active", color, _activity_spans(active.mean(axis=0) >= 0.5)))
     title = muscle[0].upper() + muscle[1:]
     return Panel(
         title, percent_axis(label), Axis("mV", floor=0.0, holds=(0.0,), grid=True), tuple(layers), tuple(strips)
     )
 
 
-def _spans(active: np.ndarray) -> tuple[Span, ...]:
+def _activity_spans(active: np.ndarray) -> tuple[Span, ...]:
     return tuple(
         Span(float(a), float(b - 1), f"active from {a} to {b - 1} % of the cycle") for a, b in known_runs(active)
     )

@@ -19,13 +19,13 @@ from biodyn.output.figures.curves import (
     cycle_panel,
     display_table,
     force_lines,
-    labels_below,
-    seen_from_above,
+    lowest_panel_labels,
     shade_unmeasured,
     side_key,
     stance_curves,
     time_axis,
-    unit_words,
+    top_view_points,
+    unit_label,
     value_axis,
 )
 from biodyn.output.figures.description import Axis, Figure, Key, Layer, Line, Outline, Panel, Points, Span, Strip, Text
@@ -60,19 +60,21 @@ def _time_panels(trial: TrialView, names: Sequence[str], columns: int, both_side
     available = {name: lines for name in names if (lines := _curve_lines(trial, name, both_sides))}
     outside = shade_unmeasured(trial.tables["ground_reaction"], trial.sides)
     panels = []
-    for (name, lines), label in zip(available.items(), labels_below("time (s)", len(available), columns), strict=True):
-        suffix, *_, unit = _table_name(name)
+    for (name, lines), label in zip(
+        available.items(), lowest_panel_labels("time (s)", len(available), columns), strict=True
+    ):
+        suffix, *_, unit = _variable_source(name)
         layers: tuple[Layer, ...] = (outside, *lines) if suffix else lines
-        panels.append(Panel(_panel_title(name), time_axis(lines[0].x, label), _axis_label(unit), layers))
+        panels.append(Panel(_panel_title(name), time_axis(lines[0].x, label), _unit_axis(unit), layers))
     return panels
 
 
-def _table_name(name: str) -> tuple[str, str, str, str]:
+def _variable_source(name: str) -> tuple[str, str, str, str]:
     return next(place for place in _PLACES if name.endswith(place[0]))
 
 
 def _curve_lines(trial: TrialView, name: str, both_sides: bool) -> tuple[Line, ...]:
-    ending, table_name, unit_ending, unit = _table_name(name)
+    ending, table_name, unit_ending, unit = _variable_source(name)
     table: pd.DataFrame | None = trial.tables.get(table_name)
     if table is None:
         return ()
@@ -84,7 +86,7 @@ def _curve_lines(trial: TrialView, name: str, both_sides: bool) -> tuple[Line, .
             coordinate, sign = with_side(stem, side), 1.0
         if (column := f"{coordinate}{unit_ending}") in table:
             shown_side = side or SIDES[0]
-            values = sign * variable(name).clinical(shown_side) * factor * table[column].to_numpy(dtype=float)
+            values = sign * variable(name).clinical_factor(shown_side) * factor * table[column].to_numpy(dtype=float)
             lines.append(Line(table["time_s"].to_numpy(dtype=float), values, SIDE_NAMES[shown_side]))
     return tuple(lines)
 
@@ -92,10 +94,10 @@ def _curve_lines(trial: TrialView, name: str, both_sides: bool) -> tuple[Line, .
 _SHADED = " Shaded: one standard deviation of the input errors (see Uncertainty)."
 
 
-def over_cycle(entry: Mapping[str, Any]) -> Describe:
+def cycle_figure_function(entry: Mapping[str, Any]) -> Describe:
     """Return the function that describes the figure of an entry; it returns None if the skeleton has none of its variables."""
 
-    def describe(trial: TrialView) -> Figure | None:
+    def describe_cycle_figure(trial: TrialView) -> Figure | None:
         names = entry["panels"]
         if not trial.curves:
             return figure_over_time(trial, entry["title"], names)
@@ -105,12 +107,12 @@ def over_cycle(entry: Mapping[str, Any]) -> Describe:
         shaded = _SHADED if any(name in trial.bands and name in trial.curves for name in names) else ""
         return replace(drawn, caption=entry["caption"] + shaded)
 
-    return describe
+    return describe_cycle_figure
 
 
 for _place, _entry in enumerate(display_table()["figure"]):
     figure(_entry["name"], 10 + 0.01 * _place, ("gait_cycles", "spatiotemporal", "ground_reaction"), "cycles")(
-        over_cycle(_entry)
+        cycle_figure_function(_entry)
     )
 
 
@@ -118,7 +120,7 @@ _TOP_VIEW_CAPTION = "Plates seen from above: foot outlines at mid-contact and pa
 
 
 @figure("centre_of_pressure", place=30, needs=("ground_reaction", "contacts"), section="ground")
-def centre_of_pressure(trial: TrialView) -> Figure | None:
+def centre_of_pressure_figure(trial: TrialView) -> Figure | None:
     """Return the top view of plates with numbers, foot outlines of contacts, and paths of assigned contacts.
 
     The result is None for a model with given forces and no plates.
@@ -127,14 +129,14 @@ def centre_of_pressure(trial: TrialView) -> Figure | None:
         return None
     numbers, corners_W = trial.arrays["plate_numbers"].tolist(), trial.arrays["plate_corners_W"]
     plates = dict(zip(numbers, corners_W, strict=True))
-    corners = np.concatenate([seen_from_above(plate) for plate in plates.values()]) if plates else np.zeros((1, 2))
+    corners = np.concatenate([top_view_points(plate) for plate in plates.values()]) if plates else np.zeros((1, 2))
     low, high = corners.min(axis=0) - 0.15, corners.max(axis=0) + 0.15  # margin, m
     layers: list[Layer] = []
     outlined = trial.arrays.get("plate_outlined", np.ones(len(plates), dtype=bool))
     for (number, plate), known in zip(plates.items(), outlined.tolist(), strict=True):
         if known:
-            layers.append(Outline(seen_from_above(plate), "plate_edge", fill="plate"))
-        x, y = seen_from_above(plate).min(axis=0) + 0.015  # m from the edge
+            layers.append(Outline(top_view_points(plate), "plate_edge", fill="plate"))
+        x, y = top_view_points(plate).min(axis=0) + 0.015  # m from the edge
         layers.append(Text(float(x), float(y), f"plate {number}" + ("" if known else " (edges unknown)")))
     for contact, outlines in zip(trial.tables["contacts"].to_dict("records"), _sole_outlines(trial), strict=False):
         layers += _contact_layers(trial, contact, outlines, low, high)
@@ -166,7 +168,7 @@ def _contact_layers(
     color = SIDE_NAMES.get(side, "limit") if assigned else "limit"
     layers: list[Layer] = []
     for of_side, outline_W in zip(SIDES, outlines, strict=True):
-        outline = seen_from_above(outline_W)
+        outline = top_view_points(outline_W)
         wanted = side not in SIDES or of_side == side
         if (
             wanted
@@ -179,7 +181,7 @@ def _contact_layers(
         time_s = ground["time_s"].to_numpy()
         rows = (time_s >= contact["start_s"]) & (time_s <= contact["end_s"])
         path = ground.loc[rows, [f"centre_of_pressure_{side}_{axis}_m" for axis in "xyz"]].to_numpy()
-        x, y = seen_from_above(path).T
+        x, y = top_view_points(path).T
         layers.append(Line(x, y, color, MEAN))
         start = np.flatnonzero(np.isfinite(x) & np.isfinite(y))[:1]
         layers.append(Points(x[start], y[start], color))
@@ -193,14 +195,14 @@ _STANCE_CAPTION = (
 
 
 @figure(_STANCE["name"], place=20, needs=("ground_reaction", "events"), section="ground")
-def ground_reaction(trial: TrialView) -> Figure | None:
+def ground_reaction_figure(trial: TrialView) -> Figure | None:
     """Return the GRF in body weights over the trial (top) and over stance (bottom); None without a known foot."""
     if not trial.sides:
         return None
     names, ground = _STANCE["panels"], trial.tables["ground_reaction"]
     stances = stance_curves(trial.tables["events"], ground, names, trial.weight_n)
     above, below = [], []
-    for name, label in zip(names, labels_below("stance (%)", len(names)), strict=True):
+    for name, label in zip(names, lowest_panel_labels("stance (%)", len(names)), strict=True):
         shown = variable(name)
         lines = force_lines(ground, name, trial.weight_n)
         x = time_axis(lines[0].x)
@@ -221,12 +223,9 @@ _OVERVIEW_CAPTION = (
 
 
 @figure(
-    _OVERVIEW["name"],
-    place=70,
-    needs=("joint_angles", "joint_torques", "ground_reaction", "contacts"),
-    section="trial",
+    _OVERVIEW["name"], place=70, needs=("joint_angles", "joint_torques", "ground_reaction", "contacts"), section="trial"
 )
-def whole_trial(trial: TrialView) -> Figure | None:
+def whole_trial_figure(trial: TrialView) -> Figure | None:
     """Return the vertical force above bars of the plate contacts, and below angles (left) and moments (right)."""
     if not trial.sides:
         return None
@@ -234,7 +233,7 @@ def whole_trial(trial: TrialView) -> Figure | None:
     time_s = ground["time_s"].to_numpy()
     layers: tuple[Layer, ...] = (shade_unmeasured(ground, trial.sides), *force_lines(ground, _FORCE, trial.weight_n))
     strips = contact_strips(trial.tables["contacts"])
-    force = Panel(_panel_title(_FORCE), time_axis(time_s), _axis_label("BW"), layers, strips, span=2)
+    force = Panel(_panel_title(_FORCE), time_axis(time_s), _unit_axis("BW"), layers, strips, span=2)
     angles, moments = (_time_panels(trial, _OVERVIEW[kind], 1, both_sides=True) for kind in ("angles", "moments"))
     pairs = [panel for pair in zip_longest(angles, moments) for panel in pair]
     keys = (*(side_key(side) for side in SIDES), Key("contact not used", "limit", "area"), UNMEASURED_KEY)
@@ -257,5 +256,5 @@ def _panel_title(name: str) -> str:
     return f"{variable(name).title} ({variable(name).positive} +)"
 
 
-def _axis_label(unit: str) -> Axis:
-    return Axis(unit_words(unit), holds=(0.0,), grid=True)
+def _unit_axis(unit: str) -> Axis:
+    return Axis(unit_label(unit), holds=(0.0,), grid=True)

@@ -11,28 +11,28 @@ from biodyn.conventions import AXES, CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
 from biodyn.model.from_library.user_tables import table_catalogue
 from biodyn.output.figures.curves import (
     display_table,
-    labels_below,
+    lowest_panel_labels,
     percent_axis,
     shade_unmeasured,
     time_axis,
     value_axis,
 )
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Layer, Line, Panel, Points, Rule, Shade
-from biodyn.output.figures.style import DASHED, DOTTED, shades
+from biodyn.output.figures.style import DASHED, DOTTED, ordered_level_colors
 from biodyn.output.figures.trial import TrialView, figure
-from biodyn.processing.gait.cycles import normalise
+from biodyn.processing.gait.cycles import normalise_to_cycle
 from biodyn.processing.signals.filtering import finite_rms
 from biodyn.variables import PERCENT, coordinate_title, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.verification.contributions import CONTRIBUTIONS
-from biodyn.verification.replay import Convergence, OpenLoop
+from biodyn.verification.replay import Convergence, OpenLoopReplay
 
 _CAPTION = "Marker tracking error: distance between measured and model markers."
 _OF_POSES = "Pose tracking error: distance between the measured and the model origin of a segment."
 
 
 @figure("marker_errors", place=40, needs=("marker_errors",), section="fit")
-def marker_errors(trial: TrialView) -> Figure | None:
+def marker_error_figure(trial: TrialView) -> Figure | None:
     """Return RMS and largest error of every frame, and of the worst markers, mm; None without fitted markers."""
     on_poses = trial.record["static"].get("source") == "poses"
     title, things = ("Pose tracking error", "segments") if on_poses else ("Marker tracking error", "markers")
@@ -59,11 +59,11 @@ def marker_errors(trial: TrialView) -> Figure | None:
         Key("largest error of the frame", "muted", width=1.3),
         Key(f"limits: RMS {limits[0]:.0f} mm, max {limits[1]:.0f} mm", "limit", width=1.2, dash=DASHED),
     )
-    panels = (through, _worst_panel(labels, error, limits, things))
+    panels = (through, _largest_error_panel(labels, error, limits, things))
     return Figure(title, panels, keys, 2, height=258.0, caption=_OF_POSES if on_poses else _CAPTION)
 
 
-def _worst_panel(labels: list[str], error: FloatArray, limits: tuple[float, float], things: str) -> Panel:
+def _largest_error_panel(labels: list[str], error: FloatArray, limits: tuple[float, float], things: str) -> Panel:
     of_marker = finite_rms(error.T)
     order = [i for i in np.argsort(np.nan_to_num(-of_marker)) if np.isfinite(of_marker[i])][:15][::-1]
     rows = np.arange(float(len(order)))
@@ -87,7 +87,7 @@ _AXIS_NAMES = {"x": "x forward", "y": "y up", "z": "z right"}
 
 
 @figure("residual", place=50, needs=("joint_torques", "ground_reaction"), section="fit")
-def residual(trial: TrialView) -> Figure | None:
+def residual_figure(trial: TrialView) -> Figure | None:
     """Return components and magnitude of the residual; grey if a contact was not measured; None without forces or feet."""
     table = trial.tables["joint_torques"]
     if trial.record["static"].get("source") == "model" and not table["residual_fx_N"].notna().any():
@@ -100,7 +100,7 @@ def residual(trial: TrialView) -> Figure | None:
     keys = (
         *(Key(words, axis, width=1.5) for axis, words in _AXIS_NAMES.items()),
         Key("magnitude", "ink", width=2.2),
-        *((Key("after the estimate", "muted", width=1.0),) if _has_raw(trial) else ()),
+        *((Key("after the estimate", "muted", width=1.0),) if _has_raw_residual(trial) else ()),
         Key("limit of the RMS", "limit", width=1.2, dash=DASHED),
         Key("not measured", "unknown", "area"),
     )
@@ -110,17 +110,17 @@ def residual(trial: TrialView) -> Figure | None:
         keys,
         2,
         height=232.0,
-        caption=_RESIDUAL_CAPTION + (_OF_ESTIMATE if _has_raw(trial) else ""),
+        caption=_RESIDUAL_CAPTION + (_OF_ESTIMATE if _has_raw_residual(trial) else ""),
     )
 
 
-def _has_raw(trial: TrialView) -> bool:
+def _has_raw_residual(trial: TrialView) -> bool:
     """Return whether motion and forces were estimated together, so that the residual before the estimate is assessed."""
     return "residuals" in trial.tables and _RAW in trial.tables["residuals"]
 
 
 def _residual_panel(trial: TrialView, title: str, letter: str, unit: str, limit: float | None) -> Panel:
-    raw = _has_raw(trial)
+    raw = _has_raw_residual(trial)
     table = trial.tables["residuals" if raw else "joint_torques"]
     first = "raw" if raw else "residual"
     vector = table[[f"{first}_{letter}{axis}_{unit}" for axis in AXES]].to_numpy()
@@ -155,17 +155,17 @@ _COLORS = dict(zip(CONTRIBUTIONS, ("x", "y", "z", "muted"), strict=True))
 
 
 @figure("torque_parts", place=60, needs=("joint_torque_parts", "spatiotemporal"), section="consistency")
-def torque_parts(trial: TrialView) -> Figure | None:
+def torque_contribution_figure(trial: TrialView) -> Figure | None:
     """Return the mean over the cycles of every contribution and their sum, Nm/kg, with one row per side and one column per
     moment."""
     if not trial.curves:
         return None
     moments = display_table()["overview"]["moments"]
-    labels = labels_below("gait cycle (%)", len(SIDES) * len(moments), len(moments))
+    labels = lowest_panel_labels("gait cycle (%)", len(SIDES) * len(moments), len(moments))
     table = trial.tables["joint_torque_parts"]
     by_name = {str(name): block for name, block in table.groupby("coordinate", observed=True)}
     panels = [
-        _parts_panel(trial, sign, by_name.get(coordinate), moment, side, label)
+        _contribution_panel(trial, sign, by_name.get(coordinate), moment, side, label)
         for (side, moment), label in zip(((s, m) for s in SIDES for m in moments), labels, strict=True)
         for coordinate, sign in (trial.coordinate(moment.removesuffix("_moment"), side),)
     ]
@@ -173,7 +173,7 @@ def torque_parts(trial: TrialView) -> Figure | None:
     return Figure("Contributions to the moments", tuple(panels), tuple(keys), len(moments), caption=_PARTS_CAPTION)
 
 
-def _parts_panel(
+def _contribution_panel(
     trial: TrialView, sign: float, block: pd.DataFrame | None, moment: str, side: str, label: str
 ) -> Panel:
     shown = variable(moment)
@@ -181,7 +181,7 @@ def _parts_panel(
     if block is not None:
         cycles = trial.tables["spatiotemporal"]
         on_side = cycles[cycles["side"].astype(str) == side]
-        curves = _mean_curves(block, on_side, sign * shown.clinical(side) / trial.mass_kg)
+        curves = _mean_contributions(block, on_side, sign * shown.clinical_factor(side) / trial.mass_kg)
         note = "no valid cycle"
         if np.isfinite(curves[CONTRIBUTIONS[0]]).any():
             note = ""
@@ -191,7 +191,7 @@ def _parts_panel(
     return Panel(title, percent_axis(label), value_axis(shown, "Nm/kg"), tuple(layers), note=note)
 
 
-def _mean_curves(block: pd.DataFrame, cycles: pd.DataFrame, factor: float) -> dict[str, FloatArray]:
+def _mean_contributions(block: pd.DataFrame, cycles: pd.DataFrame, factor: float) -> dict[str, FloatArray]:
     series = {str(name): part for name, part in block.groupby("part", observed=True)}
     time_s = series[CONTRIBUTIONS[0]]["time_s"].to_numpy(dtype=float)
     rate_hz = (len(time_s) - 1) / (time_s[-1] - time_s[0])
@@ -199,7 +199,7 @@ def _mean_curves(block: pd.DataFrame, cycles: pd.DataFrame, factor: float) -> di
     bounds = cycles[["start_s", "end_s"]].to_numpy(dtype=float)
     if not len(bounds):
         return {name: np.full(len(PERCENT), np.nan) for name in CONTRIBUTIONS}
-    curves = np.stack([normalise(signal, rate_hz, start, end) for start, end in bounds])
+    curves = np.stack([normalise_to_cycle(signal, rate_hz, start, end) for start, end in bounds])
     return {name: factor * nan_statistics(curves[..., k])[0] for k, name in enumerate(CONTRIBUTIONS)}
 
 
@@ -209,7 +209,7 @@ _COORDINATES_CAPTION = (
 
 
 @figure("own_coordinates", place=72, needs=("joint_angles", "joint_torques"), section="trial")
-def own_coordinates(trial: TrialView) -> Figure | None:
+def further_coordinates_figure(trial: TrialView) -> Figure | None:
     """Return one row per coordinate: value and torque over time; None for library skeletons, or if other figures show all of
     them."""
     if "own_coordinates" not in trial.arrays:
@@ -228,7 +228,7 @@ def own_coordinates(trial: TrialView) -> Figure | None:
     if not rows:
         return None
     panels = []
-    for (name, units, values), label in zip(rows, labels_below("time (s)", len(rows), 1), strict=True):
+    for (name, units, values), label in zip(rows, lowest_panel_labels("time (s)", len(rows), 1), strict=True):
         torque = trial.tables["joint_torques"][f"{name}_{units[1]}"].to_numpy(dtype=float)
         for title, unit, curve in ((name, units[0], values), (f"{name}, torque", units[1], torque)):
             panels.append(Panel(title, time_axis(time_s, label), Axis(unit, grid=True), (Line(time_s, curve, "ink"),)))
@@ -239,7 +239,7 @@ _SENSITIVITY_CAPTION = "Mean moments of one side with every level of each factor
 
 
 @figure("sensitivity", place=80, needs=("sensitivity",), section="sensitivity")
-def sensitivity(trial: TrialView) -> Figure | None:
+def sensitivity_figure(trial: TrialView) -> Figure | None:
     """Return mean curves of some moments with every level of every factor, for the side with more known values.
 
     The curves of the main analysis are first in the table.
@@ -257,12 +257,12 @@ def sensitivity(trial: TrialView) -> Figure | None:
     panels = []
     for factor in factors:
         levels = list(dict.fromkeys(heads.loc[heads["factor"] == factor, "level"]))
-        colors = dict(zip(levels, shades(len(levels)), strict=True))
-        keys = [Key(level_words(level).split(" (")[0], color) for level, color in colors.items()]
+        colors = dict(zip(levels, ordered_level_colors(len(levels)), strict=True))
+        keys = [Key(level_title(level).split(" (")[0], color) for level, color in colors.items()]
         legend = (factor.replace("_", " "), (*keys, Key(base_level, "ink", width=2.4)))
         for column, moment in enumerate(moments):
             shown = variable(moment)
-            sign, base_curve = shown.clinical(side), curves.get((base, base_level, side, moment))
+            sign, base_curve = shown.clinical_factor(side), curves.get((base, base_level, side, moment))
             lines = [] if base_curve is None else [
                 Line(PERCENT, sign * curves[factor, level, side, moment], color, 1.6)
                 for level, color in colors.items()
@@ -281,7 +281,7 @@ def sensitivity(trial: TrialView) -> Figure | None:
     return Figure("Sensitivity to modelling choices", tuple(panels), columns=len(moments), caption=_SENSITIVITY_CAPTION)
 
 
-def level_words(level: str) -> str:
+def level_title(level: str) -> str:
     """Return the title of a level if it is an entry of the library, else the level."""
     return next((title for _, entries in table_catalogue() for name, title in entries if name == level), level)
 
@@ -289,7 +289,7 @@ def level_words(level: str) -> str:
 _METHOD_NAMES = {"euler": "semi-implicit Euler", "rk4": "Runge-Kutta 4", "solve_ivp": "adaptive (DOP853)"}
 
 
-def drift_figure(cases: Mapping[str, OpenLoop], rate_hz: float, angle_deg: float) -> Figure:
+def drift_figure(cases: Mapping[str, OpenLoopReplay], rate_hz: float, angle_deg: float) -> Figure:
     """Return the median and largest joint error of all windows over the time since their start, logarithmic."""
     keys = (
         Key("median window", "x", width=2.6),
@@ -301,7 +301,7 @@ def drift_figure(cases: Mapping[str, OpenLoop], rate_hz: float, angle_deg: float
     return Figure("Drift without feedback", panels, keys, len(cases), height=258.0)
 
 
-def _drift_panel(case: str, found: OpenLoop, rate_hz: float, angle_deg: float) -> Panel:
+def _drift_panel(case: str, found: OpenLoopReplay, rate_hz: float, angle_deg: float) -> Panel:
     part = found.deviation
     time_s = np.arange(part.joint_rad.shape[1]) / rate_hz
     error = np.degrees(np.where(np.isnan(part.joint_rad), np.inf, part.joint_rad))
@@ -309,7 +309,7 @@ def _drift_panel(case: str, found: OpenLoop, rate_hz: float, angle_deg: float) -
     median, worst = (np.full(len(time_s), np.nan) for _ in range(2))
     for k in np.flatnonzero(part.inside.any(axis=0)):
         median[k], worst[k] = np.median(inside[part.inside[:, k], k]), np.max(inside[part.inside[:, k], k])
-    low = np.nanmin(np.append(_finite_values(median[1:]), angle_deg))
+    low = np.nanmin(np.append(_positive_values(median[1:]), angle_deg))
     return Panel(
         case,
         time_axis(time_s, "time since start of the window (s)"),
@@ -317,8 +317,8 @@ def _drift_panel(case: str, found: OpenLoop, rate_hz: float, angle_deg: float) -
         (
             Rule(angle_deg, "y", "limit", 1.3, DASHED),
             Rule(found.prediction_horizon_s, "x", "muted", 1.2, DOTTED),
-            Line(time_s[1:], _finite_values(worst[1:]), "y", 2.0),
-            Line(time_s[1:], _finite_values(median[1:]), "x", 2.6),
+            Line(time_s[1:], _positive_values(worst[1:]), "y", 2.0),
+            Line(time_s[1:], _positive_values(median[1:]), "x", 2.6),
         ),
     )
 
@@ -328,7 +328,7 @@ def feedback_figure(table: pd.DataFrame) -> Figure:
     peaks = table.assign(size=table["recorded_Nm"].abs()).groupby("coordinate", observed=True)["size"].max()
     names = list(peaks.sort_values(ascending=False).index[:6])
     panels = []
-    for name, label in zip(names, labels_below("time (s)", len(names)), strict=True):
+    for name, label in zip(names, lowest_panel_labels("time (s)", len(names)), strict=True):
         rows = table[table["coordinate"] == name]
         time_s = rows["time_s"].to_numpy(dtype=np.float64)
         feedback = rows["feedback_Nm"].to_numpy(dtype=np.float64)
@@ -369,5 +369,5 @@ def convergence_figure(cases: Sequence[Convergence]) -> Figure:
     return Figure("Convergence of the integrators", (panel,), tuple(keys), 1, height=258.0, width=600.0)
 
 
-def _finite_values(values: FloatArray) -> FloatArray:
+def _positive_values(values: FloatArray) -> FloatArray:
     return np.where(np.isfinite(values) & (values > 0.0), values, np.nan)

@@ -12,49 +12,49 @@ import pandas as pd
 from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE, FloatArray, Side
 from biodyn.output.figures.curves import (
     CycleCurves,
-    count_words,
+    cycle_count_text,
     cycle_keys,
     cycle_panel,
     display_table,
+    is_stance_known,
     percent_axis,
-    stance_known,
-    unit_words,
+    unit_label,
 )
 from biodyn.output.figures.description import Axis, Line, Panel
 from biodyn.output.figures.style import BAND, report_setting
-from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names
-from biodyn.output.report.compare_page import cursor_sides, variable_entry
-from biodyn.output.report.numbers import format_decimal, round_for_page, windowed_rows
+from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_page_variables
+from biodyn.output.report.comparison_page import cursor_sides, variable_entry
+from biodyn.output.report.formatted_parameters import format_decimal, round_for_page, windowed_parameter_rows
 from biodyn.output.report.page import Data, load_resource, script_json
-from biodyn.output.report.scene import SCENE_TEMPLATE, SEEN, drawn_words, scene_context
+from biodyn.output.report.scene import SCENE_TEMPLATE, SEEN, scene_context, scene_explanation
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.variables import PERCENT, Norms, is_known, segment_title, variable
+from biodyn.variables import PERCENT, Norms, is_known_variable, segment_title, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 
 
 @SECTIONS.section("scene", place=15, title="The walk in 3-D", link="3-D", css="scene beside", template=SCENE_TEMPLATE)
-def scene(page: TrialPage) -> Data | None:
+def scene_section(page: TrialPage) -> Data | None:
     """Return the motion and its script; None if the result holds no motion."""
     if page.scene is None:
         return None
     (person,) = page.scene["persons"]
     plates = len(page.view.arrays["plate_numbers"])
-    words = drawn_words(person, page.is_on_poses, plates, filtered=not page.record.get("estimate"))
-    return scene_context(page.scene, SEEN, words, hidden_dots=page.is_on_poses)
+    words = scene_explanation(person, page.uses_segment_poses, plates, filtered=not page.record.get("estimate"))
+    return scene_context(page.scene, SEEN, words, hidden_dots=page.uses_segment_poses)
 
 
 @SECTIONS.section(
     "standard", place=16, title="Motion and loads over the gait cycle", link="Curves", css="new-page standard"
 )
-def standard(page: TrialPage) -> Data | None:
+def standard_page_section(page: TrialPage) -> Data | None:
     """Return the standard grid with its legend; None without gait cycles."""
-    names = [name for name in standard_names() if name in page.curves]
+    names = [name for name in standard_page_variables() if name in page.curves]
     if not names:
         return None
     view = page.view
     return {
         "grid": standard_grid(names, lambda name: describe_panel(page, name), cycle_keys(names, view.norms)),
-        "counted": cycle_counts(page.curves),
+        "counted": cycle_counts_text(page.curves),
         "normed": any(name in norms.curves for norms in view.norms for name in names),
         "shaded": any(name in view.bands for name in names),
         "unmeasured": ", ".join(map(segment_title, page.record["model"].get("carried_segments") or ())),
@@ -79,13 +79,13 @@ def describe_panel(page: TrialPage, name: str) -> Described:
             words.append(f"{SIDE_NAMES[side]}: {'not measured in stance' if has_cycles else 'no valid cycle'}")
         else:
             words.append(
-                f"{SIDE_NAMES[side]}, {count_words(sides.get(side))} cycles: highest {extremes['max']} at "
+                f"{SIDE_NAMES[side]}, {cycle_count_text(sides.get(side))} cycles: highest {extremes['max']} at "
                 f"{extremes['max_at']} %, lowest {extremes['min']} at {extremes['min_at']} %"
             )
     return panel, "; ".join(words)
 
 
-def cycle_counts(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
+def cycle_counts_text(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
     """Return the number of cycles by side: "motion: right 2, left 2; loads: right 1 (2 in part), left 2".
 
     A cycle with known stance and swing counts as complete, a cycle with unknown stance as partial. Its end may be missing:
@@ -96,24 +96,24 @@ def cycle_counts(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
         rows = [row["panels"] for row in display_table()["standard"] if row["side"] == part]
         names = [name for panels in rows for name in panels if name in curves]
         if names:
-            parts.append(f"{part}: {', '.join(_count_cycles(curves, names, side) for side in SIDES)}")
+            parts.append(f"{part}: {', '.join(_cycle_counts_of_side(curves, names, side) for side in SIDES)}")
     return "; ".join(parts)
 
 
-def _count_cycles(curves: Mapping[str, Mapping[str, CycleCurves]], names: Iterable[str], side: Side) -> str:
+def _cycle_counts_of_side(curves: Mapping[str, Mapping[str, CycleCurves]], names: Iterable[str], side: Side) -> str:
     shares = [np.isfinite(curves[name][side].values).mean(axis=1) for name in names if side in curves[name]]
-    complete = _count_range(int((share >= WHOLE_CYCLE).sum()) for share in shares)
-    partial = _count_range(int((share < WHOLE_CYCLE).sum()) for share in shares)
+    complete = _count_range_text(int((share >= WHOLE_CYCLE).sum()) for share in shares)
+    partial = _count_range_text(int((share < WHOLE_CYCLE).sum()) for share in shares)
     return f"{SIDE_NAMES[side]} {complete}" + (f" ({partial} in part)" if partial != "0" else "")
 
 
-def _count_range(counts: Iterable[int]) -> str:
+def _count_range_text(counts: Iterable[int]) -> str:
     ordered = sorted(set(counts)) or [0]
     return str(ordered[0]) if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
 
 
 @SECTIONS.section("curves", place=17, template="{{ picture(figure) }}")
-def curves(page: TrialPage) -> list[Data]:
+def time_curves_section(page: TrialPage) -> list[Data]:
     """Return a section per figure of angles, moments and powers through time, for a trial without gait cycles."""
     return [
         {"name": figure["name"], "title": figure["title"], "figure": figure["name"]}
@@ -123,18 +123,18 @@ def curves(page: TrialPage) -> list[Data]:
 
 
 @SECTIONS.section("further", place=18, title="Trunk and arms, windowed parameters", folded=True)
-def further(page: TrialPage) -> Data | None:
+def further_curves_section(page: TrialPage) -> Data | None:
     """Return panels of variables that are not on the standard page, and the windowed parameters of all curves."""
     names = [name for figure in display_table()["figure"] for name in figure["panels"] if name in page.curves]
-    listed = list(dict.fromkeys([*(name for name in standard_names() if name in page.curves), *names]))
+    listed = list(dict.fromkeys([*(name for name in standard_page_variables() if name in page.curves), *names]))
     if not listed:
         return None
     heads = ["parameter", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES)]
-    others = [name for name in names if name not in standard_names()]
+    others = [name for name in names if name not in standard_page_variables()]
     return {
         "grid": further_grid(others, lambda name: describe_panel(page, name)),
         "heads": heads,
-        "rows": windowed_rows(page.view),
+        "rows": windowed_parameter_rows(page.view),
     }
 
 
@@ -150,10 +150,10 @@ def curve_ranges(
         if name not in curves:
             continue
         known, unit = variable(name), next(iter(curves[name].values())).unit
-        row: dict[str, Any] = {"label": known.title, "unit": f"{unit_words(unit)}, {known.positive} +"}
+        row: dict[str, Any] = {"label": known.title, "unit": f"{unit_label(unit)}, {known.positive} +"}
         for side in SIDES:
             curve = curves[name].get(side)
-            if curve is None or not stance_known(curve, foot_off_percent.get(side, np.nan)):
+            if curve is None or not is_stance_known(curve, foot_off_percent.get(side, np.nan)):
                 row[side] = None
                 continue
             # rounded, so that the first of two equal peaks is named for numbers from memory and from files
@@ -171,7 +171,7 @@ def curve_ranges(
 
 
 @SECTIONS.section("explorer", place=30, title="Interactive curves", css="explorer", folded=True)
-def explorer(page: TrialPage) -> Data | None:
+def explorer_section(page: TrialPage) -> Data | None:
     """Return the values of the interactive chart and its script; None without gait cycles."""
     if not page.curves:
         return None
@@ -204,7 +204,7 @@ def explorer_data(
         norm = None if band is None else band.curves.get(name)
         half = None if norm is None else norm.half_width
         if norm is not None and half is not None:
-            centre = variable(name).clinical(SIDES[0]) * norm.mean
+            centre = variable(name).clinical_factor(SIDES[0]) * norm.mean
             entry["norm"] = {
                 "low": round_for_page(centre - half, digits),
                 "high": round_for_page(centre + half, digits),
@@ -220,15 +220,15 @@ def explorer_data(
 
 
 @SECTIONS.section("power-parts", place=19, title="Joint powers by plane", folded=True)
-def power_parts(page: TrialPage, min_power_w_kg: float = 0.05) -> Data | None:
+def power_parts_section(page: TrialPage, min_power_w_kg: float = 0.05) -> Data | None:
     """Return panels of the joints that rotate in more than one plane; None without cycles, and for results of version 0.1.
 
     Joints with a power below `min_power_w_kg` in all planes are only named.
     """
     if "joint_power_parts" not in page.tables or not page.curves:
         return None
-    powers = [name for name in page.curves if name.endswith("_power") and is_known(name)]
-    powers.sort(key=lambda name: name not in standard_names())  # hip, knee and ankle first
+    powers = [name for name in page.curves if name.endswith("_power") and is_known_variable(name)]
+    powers.sort(key=lambda name: name not in standard_page_variables())  # hip, knee and ankle first
     strides = page.tables["spatiotemporal"]
     sides_of, bounds = strides["side"].astype(str).to_numpy(), strides[["start_s", "end_s"]].to_numpy(dtype=np.float64)
     bounds_s: dict[str, FloatArray] = {side: bounds[sides_of == side] for side in SIDES}
@@ -284,7 +284,7 @@ def _power_panel(name: str, sides: dict[str, FloatArray]) -> Described:
 
 
 @SECTIONS.section("trial", place=60, title="The whole trial", folded=True, template="{{ pictures('trial') }}")
-def trial(page: TrialPage) -> Data | None:
+def whole_trial_section(page: TrialPage) -> Data | None:
     """Return a value if there are figures of the whole trial."""
     return {} if page.figures_in.get("trial") else None
 
@@ -292,12 +292,12 @@ def trial(page: TrialPage) -> Data | None:
 @SECTIONS.section(
     "fit", place=70, title="Marker tracking error and pelvis residual", folded=True, template="{{ pictures('fit') }}"
 )
-def fit(page: TrialPage) -> Data | None:
+def fit_section(page: TrialPage) -> Data | None:
     """Return a value if there are figures of tracking errors and residuals."""
     return {} if page.figures_in.get("fit") else None
 
 
 @SECTIONS.section("own_figures", place=75, folded=True, template="{{ picture(name) }}")
-def own_figures(page: TrialPage) -> list[Data]:
+def own_figures_section(page: TrialPage) -> list[Data]:
     """Return a section per figure that names no section, with the title of the figure."""
     return [{"name": name, "title": page.view.figures[name].title} for name in page.figures_in.get("", ())]

@@ -10,15 +10,15 @@ import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.figures.curves import display_table
-from biodyn.output.figures.trial.quality import level_words
-from biodyn.output.report.numbers import format_decimal, format_signed
+from biodyn.output.figures.trial.quality import level_title
+from biodyn.output.report.formatted_parameters import format_decimal, format_signed
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import segment_title, variable
 
 
 @SECTIONS.section("balance", place=75, title="Corrections of the balance", folded=True)
-def balance(page: TrialPage) -> Data | None:
+def balance_section(page: TrialPage) -> Data | None:
     """Return residuals before and after, corrections of coordinates and masses; None if the coordinates were not estimated."""
     record = page.record.get("balance")
     if record is None:
@@ -41,7 +41,7 @@ def balance(page: TrialPage) -> Data | None:
 
 
 @SECTIONS.section("residuals", place=78, title="Residuals", folded=True)
-def residuals(page: TrialPage) -> Data | None:
+def residuals_section(page: TrialPage) -> Data | None:
     """Return the raw residual, the remaining one and the corrections of the estimate; None without an estimate.
 
     Coordinates are listed for the largest changes of torque.
@@ -70,7 +70,7 @@ def residuals(page: TrialPage) -> Data | None:
             (segment_title(row["segment"]), *map(format_signed, row["shift_cm"]), format_decimal(row["sd_cm"]))
             for row in estimate["mass_centres"]
         ],
-        "masses": _mass_changes(estimate),
+        "masses": _mass_changes_text(estimate),
         "plate_heads": (
             "force plate",
             *(f"#suggested offset along {axis} (cm)" for axis in axes),
@@ -80,9 +80,9 @@ def residuals(page: TrialPage) -> Data | None:
         "plate_rows": [
             (
                 row["plate"],
-                *(_with_sd(row["shift_cm"][axis], row["shift_sd_cm"][axis]) for axis in axes),
-                _with_sd(row["gain_percent"], row["gain_sd_percent"]),
-                _with_sd(row["turn_deg"], row["turn_sd_deg"]) if "turn_deg" in row else "",
+                *(_value_with_sd(row["shift_cm"][axis], row["shift_sd_cm"][axis]) for axis in axes),
+                _value_with_sd(row["gain_percent"], row["gain_sd_percent"]),
+                _value_with_sd(row["turn_deg"], row["turn_sd_deg"]) if "turn_deg" in row else "",
             )
             for row in plates
         ],
@@ -97,11 +97,11 @@ def residuals(page: TrialPage) -> Data | None:
     }
 
 
-def _with_sd(value: float, sd: float) -> str:
+def _value_with_sd(value: float, sd: float) -> str:
     return f"{format_signed(value)} ± {format_decimal(sd)}"
 
 
-def _mass_changes(estimate: Mapping[str, Any]) -> str:
+def _mass_changes_text(estimate: Mapping[str, Any]) -> str:
     """Return the largest changes of segment masses of at least 0.05 %, as text."""
     changes = [(row["change_percent"], row["segment"]) for row in estimate.get("segment_masses", [])]
     largest = sorted((change for change in changes if abs(change[0]) >= 0.05), key=lambda change: -abs(change[0]))
@@ -109,7 +109,7 @@ def _mass_changes(estimate: Mapping[str, Any]) -> str:
 
 
 @SECTIONS.section("subject_fit", place=75, title="Changes of the subject model by the walk", folded=True)
-def subject_fit(page: TrialPage) -> Data | None:
+def subject_fit_section(page: TrialPage) -> Data | None:
     """Return a row per joint centre, axis and marker; None without a fit."""
     fit: Mapping[str, Any] | None = page.record.get("subject_fit")
     if not fit:
@@ -158,7 +158,7 @@ def subject_fit(page: TrialPage) -> Data | None:
 
 
 @SECTIONS.section("uncertainty", place=110, title="Uncertainty of the torques", link="Uncertainty", folded=True)
-def uncertainty(page: TrialPage) -> Data | None:
+def uncertainty_section(page: TrialPage) -> Data | None:
     """Return a row per torque; None if the uncertainty was not computed."""
     rows = uncertainty_rows(page.record.get("uncertainty"))
     return {"rows": rows} if rows else None
@@ -193,7 +193,7 @@ def uncertainty_rows(record: Mapping[str, Any] | None, min_peak_nm: float = 1.0)
 
 
 @SECTIONS.section("sensitivity", place=120, title="Sensitivity to modelling choices", folded=True)
-def sensitivity(page: TrialPage) -> Data | None:
+def sensitivity_section(page: TrialPage) -> Data | None:
     """Return a row per level; None if the trial was analysed only once.
 
     Cells are the change of the peak and the RMS change of a moment, per cent of the peak, mean of both sides.
@@ -209,5 +209,5 @@ def sensitivity(page: TrialPage) -> Data | None:
             changes = block[block["variable"].astype(str) == moment]
             peak, rms = changes["peak_change_percent"].mean(), changes["rms_change_percent"].mean()
             cells.append(f"{peak:+.1f} / {rms:.1f}" if len(changes) else "–")
-        rows.append((str(factor).replace("_", " "), level_words(str(level)), *cells))
+        rows.append((str(factor).replace("_", " "), level_title(str(level)), *cells))
     return {"rows": rows, "heads": ("factor", "level", *(f"#{variable(moment).title} (%)" for moment in moments))}

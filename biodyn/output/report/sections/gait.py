@@ -8,19 +8,25 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
-from biodyn.library.load import load_table
+from biodyn.library.toml_files import load_table
 from biodyn.output.figures.style import SIDE_COLORS, report_setting
-from biodyn.output.report.numbers import NumberRow, evidence_words, format_decimal, number_rows, parameter_label
+from biodyn.output.report.formatted_parameters import (
+    NumberRow,
+    evidence_text,
+    format_decimal,
+    number_rows,
+    parameter_label,
+)
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.processing.signals.prepare import FULL_BANDWIDTH_HZ
+from biodyn.processing.signals.signal_preparation import FULL_BANDWIDTH_HZ
 from biodyn.statistics.gait_measures import gait_profile_score, gait_variable_score
 from biodyn.variables import score_reference, variable
 from biodyn.variables.norms import AUTO, NONE, read_walker
 
 
 @SECTIONS.section("gait", place=15.5, title="Gait parameters", link="Parameters")
-def gait(page: TrialPage) -> Data | None:
+def gait_section(page: TrialPage) -> Data | None:
     """Return a row per parameter, placed next to the 3-D view if there is one; None without an identified foot."""
     if not page.view.sides:
         return None
@@ -47,12 +53,12 @@ def parameter_rows(spatiotemporal: pd.DataFrame, *, peaks: bool = False) -> list
         label, unit = parameter_label(name)
         values: dict[str, Any] = {}
         for side, cycles in sides.items():
-            values[side] = _mean_sd(cycles[name].dropna().to_numpy(dtype=float), unit)
+            values[side] = _mean_and_sd_entry(cycles[name].dropna().to_numpy(dtype=float), unit)
         rows.append({"label": label, "unit": unit, **values})
     return rows
 
 
-def _mean_sd(values: FloatArray, unit: str) -> dict[str, Any] | None:
+def _mean_and_sd_entry(values: FloatArray, unit: str) -> dict[str, Any] | None:
     if not len(values):
         return None
     digits = 3 if unit == "BW" else 1 if unit.startswith("%") or unit in ("degrees", "steps/min") else 2
@@ -61,7 +67,7 @@ def _mean_sd(values: FloatArray, unit: str) -> dict[str, Any] | None:
 
 
 @SECTIONS.section("contacts", place=40, title="Foot-plate contacts and gait events", folded=True)
-def contacts(page: TrialPage) -> Data:
+def contacts_section(page: TrialPage) -> Data:
     """Return a row per contact (time, decision, reason, evidence) and per gait event."""
     table = page.tables["contacts"]
     decided = ("plate", "side", "start_s", "end_s", "decision", "reason")
@@ -78,7 +84,7 @@ def contacts(page: TrialPage) -> Data:
                 "decision": str(contact["decision"]),
                 "reason": contact["reason"] if isinstance(contact["reason"], str) else "",
                 "evidence": [
-                    evidence_words(str(name), float(contact[name])) for name in evidence if pd.notna(contact[name])
+                    evidence_text(str(name), float(contact[name])) for name in evidence if pd.notna(contact[name])
                 ],
             }
         )
@@ -95,7 +101,7 @@ def contacts(page: TrialPage) -> Data:
 
 
 @SECTIONS.section("ground", place=50, title="Ground reaction force (GRF)", folded=True)
-def ground(page: TrialPage) -> Data | None:
+def ground_section(page: TrialPage) -> Data | None:
     """Return a row per peak of the force; None without a figure of the ground reaction."""
     if not page.figures_in.get("ground"):
         return None
@@ -105,20 +111,20 @@ def ground(page: TrialPage) -> Data | None:
 
 
 @SECTIONS.section("norms", place=22, title="Norms", link="Norms", folded=True)
-def norms(page: TrialPage) -> Data:
+def norms_section(page: TrialPage) -> Data:
     """Return the reasons of the choice of norms, the comparison, and the sources."""
     walker = read_walker(page.record, page.view.speed_m_s)
     source = page.record["subject"].get("leg_length_source", "not known")
     source = source if walker.leg_length_m else "0.530 of the body height"
     return {
         "reasons": page.view.norm_reasons,
-        "rows": numbers_against_norms(page),
+        "rows": compare_with_norms(page),
         "norms": page.view.norms,
         "leg": f"{walker.leg_m:.3f} m, {source}" if np.isfinite(walker.leg_m) else "",
     }
 
 
-def numbers_against_norms(page: TrialPage) -> list[NumberRow]:
+def compare_with_norms(page: TrialPage) -> list[NumberRow]:
     """Return the dimensionless parameters of the stride and the parameters with a norm; empty if the subject did not walk."""
     view = page.view
     if not view.walking or not np.isfinite(view.speed_m_s):
@@ -135,7 +141,7 @@ def numbers_against_norms(page: TrialPage) -> list[NumberRow]:
 @SECTIONS.section(
     "scores", place=22.5, title="Gait scores: movement analysis profile, GPS, GDI", link="Scores", folded=True
 )
-def scores(page: TrialPage) -> Data | None:
+def scores_section(page: TrialPage) -> Data | None:
     """Return gait variable scores of both sides and of the reference, GPS and GDI; None without a reference.
 
     Baker R et al. (2009) Gait Posture 30:265-269: RMS over the cycle of the mean curve minus the mean of the reference.
@@ -156,9 +162,9 @@ def scores(page: TrialPage) -> Data | None:
         score: dict[str, float] = dict.fromkeys(SIDES, np.nan)
         for side, curves in page.curves.get(known.name, {}).items():
             if norm is not None and len(curves.values):
-                mean = known.clinical(SIDES[0]) * norm.mean
+                mean = known.clinical_factor(SIDES[0]) * norm.mean
                 score[side] = float(gait_variable_score(curves.mean, mean))
-                deviations[side].append(known.clinical(SIDES[0]) * (curves.mean - mean))
+                deviations[side].append(known.clinical_factor(SIDES[0]) * (curves.mean - mean))
         usual = np.nan if norm is None or norm.sd is None else float(np.sqrt(np.mean(norm.sd**2)))
         pelvis += [len(rows)] if entry.get("once") else []
         for side in SIDES:

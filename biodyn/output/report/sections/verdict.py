@@ -19,7 +19,7 @@ _VERDICTS = {
 
 
 @SECTIONS.section("quality", place=10, title="Can these numbers be trusted?", link="Verdict", css="slim")
-def quality(page: TrialPage) -> Data:
+def verdict_section(page: TrialPage) -> Data:
     """Return the verdict as a sentence, its first three causes, and the number of further causes."""
     causes = page.record.get("verdict_checks") or []
     return {"sentence": verdict_sentence(page.record), "causes": causes[:3], "more": max(len(causes) - 3, 0)}
@@ -34,7 +34,7 @@ def verdict_sentence(record: Mapping[str, Any]) -> str:
 
 
 @SECTIONS.section("checks", place=35, title="All checks, warnings and notes", link="Checks", css="printed", folded=True)
-def all_checks(page: TrialPage) -> Data:
+def checks_section(page: TrialPage) -> Data:
     """Return the number of checks of each status and of findings of each severity."""
     severities = {"error": ("error", "errors"), "warning": ("warning", "warnings"), "info": ("note", "notes")}
     return {
@@ -43,7 +43,7 @@ def all_checks(page: TrialPage) -> Data:
             {status: (word, word) for status, word in STATUS_WORDS.items()},
         ),
         "noted": _count_text([str(note["severity"]) for note in page.record["diagnostics"]], severities),
-        "frames_words": frames_words,
+        "frames_words": frame_range_text,
         "rate_hz": float(page.record["input"]["rate_hz"]),
     }
 
@@ -55,7 +55,7 @@ def _count_text(kinds: Sequence[str], words: Mapping[str, tuple[str, str]]) -> s
 
 
 @SECTIONS.section("data", place=80, title="Checks of the data", folded=True)
-def data_checks(page: TrialPage) -> Data | None:
+def data_checks_section(page: TrialPage) -> Data | None:
     """Return a row per check; None for results of versions without data checks."""
     rows = data_check_rows(page.record)
     return {"rows": rows} if rows else None
@@ -80,10 +80,10 @@ def data_check_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "status": entry["status"],
                 "text": entry.get("text", ""),
                 "why_not": _reason_not_assessed(check.code, record),
-                "value": _with_unit(entry["value"], factor, unit, entry["limit"]),
-                "limit": _with_unit(entry["limit"], factor, unit),
+                "value": _value_with_unit(entry["value"], factor, unit, entry["limit"]),
+                "limit": _value_with_unit(entry["limit"], factor, unit),
                 "findings": [
-                    {"message": d["message"], "hint": d["hint"], "frames": frames_words(d["frames"], rate_hz)}
+                    {"message": d["message"], "hint": d["hint"], "frames": frame_range_text(d["frames"], rate_hz)}
                     for d in findings
                 ],
             }
@@ -101,7 +101,7 @@ def _reason_not_assessed(code: str, record: Mapping[str, Any]) -> str:
     return "the recording has no force plates"
 
 
-def frames_words(frames: list[int] | None, rate_hz: float) -> str:
+def frame_range_text(frames: list[int] | None, rate_hz: float) -> str:
     """Return the frames of a finding with their times, "" for a finding without frames."""
     if not frames:
         return ""
@@ -111,7 +111,7 @@ def frames_words(frames: list[int] | None, rate_hz: float) -> str:
     return f"frames {first}–{last}, {first / rate_hz:.2f} to {last / rate_hz:.2f} s"
 
 
-def _with_unit(value: float | None, factor: float, unit: str, limit: float | None = None) -> str:
+def _value_with_unit(value: float | None, factor: float, unit: str, limit: float | None = None) -> str:
     """Return a value with its unit; round-off below a millionth of the limit is 0."""
     if value is None:
         return ""

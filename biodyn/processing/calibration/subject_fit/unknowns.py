@@ -1,6 +1,6 @@
 """Unknowns of the fit in one vector: joint centres, postures, axial rotation offsets, marker positions, with priors and trials.
 
-Misplaced markers move the joint centres and axes of the recipes; their effect is part of the prior (`marker_placement`).
+Misplaced markers move the joint centres and axes of the recipes; their effect is part of the prior (`marker_placement_effect`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.rotations import axis_angle, skew_matrix
-from biodyn.library.load import load_table
 from biodyn.library.tables import expand_sides
+from biodyn.library.toml_files import load_table
 from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
@@ -54,7 +54,7 @@ class Unknowns:
         return len(self.covariance)
 
     @property
-    def of_joints(self) -> int:
+    def joint_unknown_count(self) -> int:
         """Number of the leading unknowns, which move whole segments."""
         return min(self.markers.values(), default=self.count)
 
@@ -87,11 +87,11 @@ class Unknowns:
         return {label: theta[at : at + 3] for label, at in self.markers.items()}
 
 
-def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> Unknowns:
+def define_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> Unknowns:
     """Return the unknowns of a model: joint centres between segments that both have markers, and all markers with weight.
 
     Segment axes rotate if the distal joint is a hinge between segments with markers. The covariance contains the intrinsic
-    scatter of the regressions; `marker_placement` adds the effect of misplaced markers.
+    scatter of the regressions; `marker_placement_effect` adds the effect of misplaced markers.
     """
     # Reflection in the sagittal plane X-Y.
     mirror = (1.0, 1.0, -1.0)
@@ -103,24 +103,24 @@ def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> U
     start = StaticFigure.from_model(model)
     sd: list[float] = []
 
-    def place(sizes: list[float]) -> int:
+    def append_entries(sizes: list[float]) -> int:
         sd.extend(sizes)
         return len(sd) - len(sizes)
 
-    centres = {name: place(priors.centre_m[name].tolist()) for name in jointed if name in priors.centre_m}
+    centres = {name: append_entries(priors.centre_m[name].tolist()) for name in jointed if name in priors.centre_m}
     turns = {
-        name: place([priors.turn_rad[name]])
+        name: append_entries([priors.turn_rad[name]])
         for name in jointed
         if name in priors.turn_rad and start.far_end.get(name) in jointed and free[start.far_end[name]] < _BALL
     }
     postures = {
-        name: place([priors.posture_m[name]] * 3)
+        name: append_entries([priors.posture_m[name]] * 3)
         for name in jointed
         if name in priors.posture_m and name in model.refined_centres
     }
-    marker_m = _marker_errors(model, priors)
+    marker_m = _marker_error_sd(model, priors)
     markers = {
-        marker.label: place([priors.soft_m if marker.label in soft else priors.offset_share * error] * 3)
+        marker.label: append_entries([priors.soft_m if marker.label in soft else priors.offset_share * error] * 3)
         for marker, error in zip(model.markers, marker_m.tolist(), strict=True)
         if np.isfinite(error)
     }
@@ -135,7 +135,7 @@ def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> U
     return Unknowns(start, centres, postures, turns, markers, covariance, marker_m, soft)
 
 
-def _marker_errors(model: SubjectModel, priors: Priors) -> FloatArray:
+def _marker_error_sd(model: SubjectModel, priors: Priors) -> FloatArray:
     """Return the standard deviation (M,) m of each marker's error per axis; infinite without weight."""
     # Largest ratio of the error of a light marker to the heaviest one of its segment.
     most_spread = 2.0
@@ -185,7 +185,8 @@ def model_poses(model: SubjectModel, q: FloatArray) -> ModelPoses:
 
 
 def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: ModelPoses) -> FloatArray:
-    """Return the derivative (T, M, 3, J) of the marker positions in World by the first `of_joints` unknowns at fixed q (T, nq).
+    """Return the derivative (T, M, 3, J) of the marker positions in World by the first `joint_unknown_count` unknowns at fixed
+    q (T, nq).
 
     A shift s of a joint centre (World, static trial) does not change the standing posture. In other postures the proximal
     segment a and the distal segment b with its descendants move relative to each other by (R_a - R_b) s, where R are the
@@ -193,7 +194,7 @@ def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: M
     """
     up = np.array([0.0, 1.0, 0.0])
     figure = StaticFigure.from_model(model)
-    J = np.zeros((len(q), len(model.markers), 3, unknowns.of_joints))
+    J = np.zeros((len(q), len(model.markers), 3, unknowns.joint_unknown_count))
     since = {name: R @ figure.R_WB[name].T for name, R in at.R_WB.items()}  # turns since standing
     carried = {name: figure.distal_segments(name) for name in figure.parent}
     on = {name: np.array([i for i, m in enumerate(model.markers) if m.body in carried[name]]) for name in figure.parent}
@@ -219,7 +220,9 @@ def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: M
     return J
 
 
-def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: ModelPoses) -> tuple[IntArray, FloatArray]:
+def marker_position_derivative(
+    marker: AttachedMarker, unknowns: Unknowns, at: ModelPoses
+) -> tuple[IntArray, FloatArray]:
     """Return the indices (c,) of a marker's position among the unknowns (c = 0 or 3), and its derivative (T, 3, c)."""
     R_WB = at.R_WB[marker.body]
     if marker.label not in unknowns.markers:
@@ -297,31 +300,31 @@ def load_priors() -> Priors:
     table = load_table("body/subject_fit")
     markers, symmetry = table["markers"], table["symmetry"]
     return Priors(
-        centre_m={name: 1e-3 * np.array(mm, dtype=float) for name, mm in _pair_sides(table["centre_mm"])},
-        turn_rad={name: float(np.deg2rad(deg)) for name, deg in _pair_sides(table["turn_deg"])},
+        centre_m={name: 1e-3 * np.array(mm, dtype=float) for name, mm in _expand_side_rows(table["centre_mm"])},
+        turn_rad={name: float(np.deg2rad(deg)) for name, deg in _expand_side_rows(table["turn_deg"])},
         symmetry=float(symmetry["correlation"]),
-        posture_m={name: 1e-3 * float(mm) for name, mm in _pair_sides(table["posture_mm"])},
+        posture_m={name: 1e-3 * float(mm) for name, mm in _expand_side_rows(table["posture_mm"])},
         length_m=1e-3 * float(symmetry["length_mm"]),
         placement_m=1e-3 * float(markers["placement_mm"]),
-        marker_m={name: 1e-3 * float(mm) for name, mm in _pair_sides(markers["sd_mm"])},
+        marker_m={name: 1e-3 * float(mm) for name, mm in _expand_side_rows(markers["sd_mm"])},
         offset_share=float(markers["offset_share"]),
         soft_m=1e-3 * float(markers["soft_mm"]),
         independent_s=float(markers["independent_s"]),
         most_independent=float(markers["most_independent"]),
         most_independent_walks=float(markers["most_independent_walks"]),
-        skin_m_rad={name: 1e-3 * float(mm) for name, mm in _pair_sides(table["skin_mm_rad"])},
+        skin_m_rad={name: 1e-3 * float(mm) for name, mm in _expand_side_rows(table["skin_mm_rad"])},
         skin_common=float(markers["skin_common"]),
     )
 
 
-def _pair_sides(rows: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _expand_side_rows(rows: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [(name, value) for pattern, value in rows.items() for _, name in expand_sides(pattern)]
 
 
 _Pose = tuple[FloatArray, FloatArray]
 
 
-class Scaling(Protocol):
+class SubjectModelBuilder(Protocol):
     """Builder of the subject model, which can be repeated with other segment poses."""
 
     def model(self, known: Mapping[str, _Pose] | None = None) -> tuple[SubjectModel, list[Diagnostic]]:
@@ -335,7 +338,7 @@ class Scaling(Protocol):
 
 
 @dataclass(frozen=True)
-class Placement:
+class MarkerPlacementEffect:
     """Effect of misplaced markers on the recipes, if each marker slides along the skin.
 
     Attributes:
@@ -346,7 +349,7 @@ class Placement:
     """
 
     unknowns: Unknowns
-    scaling: Scaling
+    scaling: SubjectModelBuilder
     height_m: float
     labels: tuple[str, ...]
     directions_W: FloatArray
@@ -364,11 +367,13 @@ class Placement:
         moved: dict[str, FloatArray] = {}
         for label, direction, slide in zip(self.labels, self.directions_W, slides, strict=True):
             moved[label] = moved.get(label, np.zeros(3)) + self.sd_m * slide * direction
-        exact = _recipe_change(self.unknowns, self.base, self.scaling.poses(self.chain, self.height_m, moved))
+        exact = _pose_change_as_unknowns(self.unknowns, self.base, self.scaling.poses(self.chain, self.height_m, moved))
         return exact - self.effect @ slides
 
 
-def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, placement_m: float) -> Placement:
+def marker_placement_effect(
+    unknowns: Unknowns, model: SubjectModel, scaling: SubjectModelBuilder, placement_m: float
+) -> MarkerPlacementEffect:
     """Return the effect of misplaced markers of pelvis and legs, with the unknowns and a prior that includes it.
 
     A lateral knee marker that is too anterior moves the knee centre and rotates the knee axis, and so does a wand. Each marker
@@ -387,18 +392,18 @@ def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, 
     for label, (body, place) in markers.items():
         if body == root or body in legs:
             others = [p for owner, p in markers.values() if owner == body]
-            for direction in _along_skin(place, body, others, start):
+            for direction in _skin_directions(place, body, others, start):
                 shifted_poses = scaling.poses(chain, model.height_m, {label: step_m * direction})
-                columns.append(_recipe_change(unknowns, base, shifted_poses) * placement_m / step_m)
+                columns.append(_pose_change_as_unknowns(unknowns, base, shifted_poses) * placement_m / step_m)
                 labels.append(label)
                 directions.append(direction)
     A = np.array(columns).reshape(-1, unknowns.count).T
     wider = replace(unknowns, covariance=unknowns.covariance + A @ A.T)
     slides = np.array(directions).reshape(-1, 3)
-    return Placement(wider, scaling, model.height_m, tuple(labels), slides, placement_m, A, chain, base)
+    return MarkerPlacementEffect(wider, scaling, model.height_m, tuple(labels), slides, placement_m, A, chain, base)
 
 
-def _along_skin(place: FloatArray, body: str, others: Collection[FloatArray], figure: StaticFigure) -> FloatArray:
+def _skin_directions(place: FloatArray, body: str, others: Collection[FloatArray], figure: StaticFigure) -> FloatArray:
     """Return two directions (2, 3) in World along the skin at a marker, perpendicular to the line from the middle of
     the segment."""
     if body in figure.far_end:
@@ -410,7 +415,7 @@ def _along_skin(place: FloatArray, body: str, others: Collection[FloatArray], fi
     return np.linalg.svd(outward[None])[2][1:]
 
 
-def _recipe_change(unknowns: Unknowns, before: Mapping[str, _Pose], after: Mapping[str, _Pose]) -> FloatArray:
+def _pose_change_as_unknowns(unknowns: Unknowns, before: Mapping[str, _Pose], after: Mapping[str, _Pose]) -> FloatArray:
     """Return the change of the poses computed by the recipes as a step (P,) of the unknowns."""
     step = np.zeros(unknowns.count)
     for name, at in unknowns.centres.items():
@@ -442,7 +447,7 @@ class CalibrationTrial:
 
 
 @dataclass(frozen=True)
-class Frames:
+class SampledFrames:
     """Sampled frames of one trial: markers (T, M, 3) m in the order of the model (NaN = missing), and number of independent
     frames."""
 
@@ -456,7 +461,7 @@ class Frames:
         return self.independent / len(self.seen_W)
 
 
-def select_frames(trials: Sequence[CalibrationTrial], model: SubjectModel, priors: Priors) -> list[Frames]:
+def select_frames(trials: Sequence[CalibrationTrial], model: SubjectModel, priors: Priors) -> list[SampledFrames]:
     """Sample each trial evenly, using the frames in which most markers of the model are visible.
 
     Soft-tissue errors repeat with every stride and every walk. All walks together count as at most
@@ -469,10 +474,12 @@ def select_frames(trials: Sequence[CalibrationTrial], model: SubjectModel, prior
     samples = [frames for trial in trials if (frames := _choose_frames(trial, model, priors, most)) is not None]
     walked = sum(frames.independent for frames in samples if frames.trial.use == "walk")
     share = min(1.0, max(priors.most_independent, priors.most_independent_walks) / max(walked, 1.0))
-    return [Frames(f.trial, f.seen_W, f.independent * (share if f.trial.use == "walk" else 1.0)) for f in samples]
+    return [
+        SampledFrames(f.trial, f.seen_W, f.independent * (share if f.trial.use == "walk" else 1.0)) for f in samples
+    ]
 
 
-def _choose_frames(trial: CalibrationTrial, model: SubjectModel, priors: Priors, most: int) -> Frames | None:
+def _choose_frames(trial: CalibrationTrial, model: SubjectModel, priors: Priors, most: int) -> SampledFrames | None:
     shown = 0.8  # minimum number of visible markers, as a fraction of the largest number in any frame of the trial
     markers = trial.markers
     columns = np.array([markers.labels.index(m.label) if m.label in markers.labels else -1 for m in model.markers])
@@ -483,4 +490,4 @@ def _choose_frames(trial: CalibrationTrial, model: SubjectModel, priors: Priors,
         return None
     rows = usable[np.unique(np.linspace(0, len(usable) - 1, min(most, len(usable))).astype(int))]
     independent = len(usable) / markers.rate_hz / priors.independent_s
-    return Frames(trial, positions[rows], float(np.clip(independent, 1.0, priors.most_independent)))
+    return SampledFrames(trial, positions[rows], float(np.clip(independent, 1.0, priors.most_independent)))

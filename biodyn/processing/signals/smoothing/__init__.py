@@ -22,7 +22,7 @@ from biodyn.library.registry import Registry
 
 
 @dataclass(frozen=True)
-class Smoothed:
+class SmoothedSignal:
     """Smoothed signal.
 
     Attributes:
@@ -36,10 +36,10 @@ class Smoothed:
     order: int
 
 
-class Smooth(Protocol):
+class SmoothingFunction(Protocol):
     """Function that smooths positions (T, M, 3) m at `rate_hz`; cut-off and order as in [signals]."""
 
-    def __call__(self, positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
+    def __call__(self, positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> SmoothedSignal:
         """Return the smoothed positions."""
         ...
 
@@ -48,7 +48,7 @@ class Smooth(Protocol):
 class SmoothingMethod:
     """Smoothing method: its function, and its description for the report ("smoothed by ...")."""
 
-    smooth: Smooth
+    smooth: SmoothingFunction
     words: str
 
 

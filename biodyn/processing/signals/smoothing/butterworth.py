@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from biodyn.conventions import FloatArray
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
+from biodyn.processing.signals.smoothing import SMOOTHING, SmoothedSignal, SmoothingMethod
 
 BUTTERWORTH = "butterworth"
 
 
-def butterworth(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
+def smooth_by_butterworth(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> SmoothedSignal:
     """Apply the low-pass filter forwards and backwards, see `filtering.butterworth_lowpass`."""
-    return Smoothed(butterworth_lowpass(positions, rate_hz, cutoff_hz, order), cutoff_hz, order)
+    return SmoothedSignal(butterworth_lowpass(positions, rate_hz, cutoff_hz, order), cutoff_hz, order)
 
 
-SMOOTHING.add(BUTTERWORTH, SmoothingMethod(butterworth, "a zero-lag Butterworth filter"))
+SMOOTHING.add(BUTTERWORTH, SmoothingMethod(smooth_by_butterworth, "a zero-lag Butterworth filter"))
 
 
 ESTIMATE = "estimate"
 
-SMOOTHING.add(ESTIMATE, SmoothingMethod(butterworth, "one estimate of motion and forces"))
+SMOOTHING.add(ESTIMATE, SmoothingMethod(smooth_by_butterworth, "one estimate of motion and forces"))

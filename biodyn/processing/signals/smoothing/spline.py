@@ -23,10 +23,10 @@ from math import comb
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.geometry.points import all_finite, points_first, squared_lengths
+from biodyn.geometry.points import all_finite, points_axis_first, squared_lengths
 from biodyn.kernels.banded_filters import LANES, factorise_band, solve_factorised
 from biodyn.processing.signals.filtering import butterworth_lowpass, estimate_noise, finite_stretches, group_by_pattern
-from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
+from biodyn.processing.signals.smoothing import SMOOTHING, SmoothedSignal, SmoothingMethod
 
 # Bounds of the cut-off: several harmonics of a walking stride, and the highest frequency of bone movement.
 LOWEST_HZ, HIGHEST_HZ = 2.0, 25.0
@@ -34,7 +34,7 @@ _BENT = 3  # m: order of the penalised derivative
 _TRIED = 24  # number of cut-offs at equal logarithmic steps (a ninth each), refined by a parabola
 
 
-def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
+def smooth_by_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> SmoothedSignal:
     """Smooth each marker with its automatic cut-off; `cutoff_hz` 0 = no smoothing.
 
     Stretches that are too short for the spline are unchanged. All stretches of a marker have the same cut-off. The returned
@@ -42,18 +42,18 @@ def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, or
     """
     smooth = np.array(positions, dtype=np.float64)
     if cutoff_hz == 0:
-        return Smoothed(smooth, 0.0, 2 * _BENT)
+        return SmoothedSignal(smooth, 0.0, 2 * _BENT)
     m = _BENT
     chosen_hz = optimal_cutoffs(smooth, rate_hz)
     for seen, markers in group_by_pattern(all_finite(smooth).T):
-        stretches = _is_long_enough(seen)
+        stretches = _long_enough_stretches(seen)
         for marker in markers:
             for rows in stretches:
                 smooth[rows, marker] -= spline_residual(
-                    smooth[rows, marker], stiffness_of_cutoff(chosen_hz[marker], rate_hz, m), m
+                    smooth[rows, marker], smoothing_parameter_of_cutoff(chosen_hz[marker], rate_hz, m), m
                 )
     known_hz = chosen_hz[np.isfinite(chosen_hz)]
-    return Smoothed(smooth, float(np.median(known_hz)) if len(known_hz) else 0.0, 2 * m)
+    return SmoothedSignal(smooth, float(np.median(known_hz)) if len(known_hz) else 0.0, 2 * m)
 
 
 def optimal_cutoffs(
@@ -75,18 +75,18 @@ def optimal_cutoffs(
     tried_hz = np.geomspace(lowest_hz, min(HIGHEST_HZ, most_of_rate * rate_hz), tried)
     chosen = np.full(positions.shape[1], np.nan)
     for seen, markers in group_by_pattern(all_finite(positions).T):
-        stretches = _is_long_enough(seen)
+        stretches = _long_enough_stretches(seen)
         if stretches:
             known_m = None if noise_m is None else noise_m[markers]
             chosen[markers] = _best_cutoffs(tried_hz, positions[:, markers], stretches, rate_hz, _BENT, known_m)
     return chosen if noise_m is None else np.where(np.isfinite(noise_m), chosen, np.nan)
 
 
-def _is_long_enough(seen: BoolArray) -> list[slice]:
+def _long_enough_stretches(seen: BoolArray) -> list[slice]:
     return [slice(first, stop) for first, stop in finite_stretches(seen) if stop - first >= 2 * _BENT + 2]
 
 
-def stiffness_of_cutoff(cutoff_hz: float, rate_hz: float, m: int) -> float:
+def smoothing_parameter_of_cutoff(cutoff_hz: float, rate_hz: float, m: int) -> float:
     """Return the lambda of the spline whose gain at the cut-off is 1/sqrt(2)."""
     at_cutoff = np.sqrt(2.0) - 1.0  # gain 1 / (1 + this) = 1 / sqrt(2)
     return float(at_cutoff / (2.0 * np.sin(np.pi * cutoff_hz / rate_hz)) ** (2 * m))
@@ -163,7 +163,7 @@ def _best_cutoffs(
     eigenvalues = [difference_eigenvalues(rows.stop - rows.start, m) for rows in stretches]
     memory = [np.empty((2, *columns.shape)) for columns in differences]
     for row, cutoff_hz in enumerate(tried_hz):
-        lam = stiffness_of_cutoff(cutoff_hz, rate_hz, m)
+        lam = smoothing_parameter_of_cutoff(cutoff_hz, rate_hz, m)
         of_axes = np.sum(
             [_residual_squares(columns, lam, m, work) for columns, work in zip(differences, memory, strict=True)],
             axis=0,
@@ -187,7 +187,7 @@ def _best_cutoffs(
 SMOOTHING.add(
     "spline",
     SmoothingMethod(
-        smoothing_spline,
+        smooth_by_spline,
         "a quintic smoothing spline for each marker, chosen by generalised cross-validation (Woltring 1986)",
     ),
 )
@@ -262,6 +262,6 @@ def relative_speed(positions: FloatArray, rate_hz: float) -> FloatArray:
     velocity = np.gradient(smooth, 1.0 / rate_hz, axis=0)
     seen = all_finite(velocity)
     velocity = np.where(seen[..., None], velocity, 0.0)
-    mean = points_first(velocity).sum(axis=0) / np.maximum(seen.sum(axis=1), 1)[:, None]
+    mean = points_axis_first(velocity).sum(axis=0) / np.maximum(seen.sum(axis=1), 1)[:, None]
     square = np.where(seen, squared_lengths(velocity - mean[:, None]), 0.0)
     return np.where(seen.any(axis=0), np.sqrt(square.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)), np.nan)

@@ -15,18 +15,18 @@ from biodyn.conventions import SIDES, BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.comparisons import compare_groups, compare_independent, compare_paired, holm_adjusted
-from biodyn.statistics.mixed import MixedModel, mixed_model
+from biodyn.statistics.mixed_models import MixedModel, fit_mixed_model
 from biodyn.statistics.spm import designs as spm
 from biodyn.statistics.spm.inference import Cluster, SpmResult, permutation_inference, random_field_inference
 from biodyn.statistics.spm.linear_model import StatisticField
 from biodyn.study.group.registry import (
-    Cell,
-    Found,
     GroupData,
+    StatisticOutput,
+    SubjectMean,
+    failure_reason,
     group_statistic,
-    joined_finding,
-    joined_notes,
-    reason_of,
+    merged_finding,
+    merged_notes,
 )
 from biodyn.study.options import LEAST_SUBJECTS, AnalysisOptions
 from biodyn.variables import PERCENT
@@ -53,7 +53,7 @@ class Design:
     rows: tuple[tuple[int, ...], ...]
 
     @property
-    def same_people(self) -> bool:
+    def is_within_subjects(self) -> bool:
         """Return whether every level is measured in the same subjects."""
         return self.kind in ("paired", "repeated anova")
 
@@ -65,51 +65,53 @@ class Design:
     @property
     def label(self) -> str:
         """Return the comparison in words."""
-        names = [named(level) for level in self.levels]
+        names = [level_name(level) for level in self.levels]
         if self.kind == "regression":
             return names[0]
         return f"{names[1]} - {names[0]}" if len(names) == 2 else ", ".join(names)
 
 
-def designs_of(cells: Sequence[Cell], options: AnalysisOptions) -> tuple[list[Design], list[str]]:
+def comparison_designs(cells: Sequence[SubjectMean], options: AnalysisOptions) -> tuple[list[Design], list[str]]:
     """Return the comparisons that options and data allow, and notes on the others; a cell is one subject, condition and group."""
-    conditions = _levels([cell.condition for cell in cells], options.conditions)
-    groups = _levels([cell.group for cell in cells], options.groups)
+    conditions = _chosen_levels([cell.condition for cell in cells], options.conditions)
+    groups = _chosen_levels([cell.group for cell in cells], options.groups)
     designs: list[Design] = []
     notes: list[str] = []
     if options.tests == ():
         return [], ["No comparisons were requested."]
-    if wants(options, "paired", "anova"):
+    if is_requested(options, "paired", "anova"):
         for group in groups if len(conditions) > 1 else ():
-            rows = _rows(cells, "condition", conditions, group)
-            designs += _within_people(rows, group if len(groups) > 1 else "", options, notes)
-    if wants(options, "independent", "anova"):
+            rows = _rows_by_level(cells, "condition", conditions, group)
+            designs += _within_subject_designs(rows, group if len(groups) > 1 else "", options, notes)
+    if is_requested(options, "independent", "anova"):
         for condition in conditions if len(groups) > 1 else ():
-            rows = _rows(cells, "group", groups, condition)
-            designs += _between_people(rows, condition if len(conditions) > 1 else "", options, notes)
-    if options.predictor is not None and wants(options, "regression"):
-        designs += _regressions(cells, conditions, options, notes)
+            rows = _rows_by_level(cells, "group", groups, condition)
+            designs += _between_subject_designs(rows, condition if len(conditions) > 1 else "", options, notes)
+    if options.predictor is not None and is_requested(options, "regression"):
+        designs += _regression_designs(cells, conditions, options, notes)
     elif len(conditions) < 2 and len(groups) < 2:
         notes.append("There are no comparisons, because all trials have the same condition and group.")
     return designs, notes
 
 
-def wants(options: AnalysisOptions, *tests: str) -> bool:
+def is_requested(options: AnalysisOptions, *tests: str) -> bool:
     """Return whether one of these kinds of tests is requested."""
     return options.tests == "auto" or any(test in options.tests for test in tests)
 
 
-def named(level: str) -> str:
+def level_name(level: str) -> str:
     """Return a condition or group in words, also for trials without one."""
     return level or "(no name)"
 
 
-def _levels(present: Sequence[str], chosen: Sequence[str] | None) -> list[str]:
+def _chosen_levels(present: Sequence[str], chosen: Sequence[str] | None) -> list[str]:
     levels = list(dict.fromkeys(present))
     return levels if chosen is None else [level for level in chosen if level in levels]
 
 
-def _rows(cells: Sequence[Cell], factor: Factor, levels: Sequence[str], within: str) -> dict[str, dict[str, int]]:
+def _rows_by_level(
+    cells: Sequence[SubjectMean], factor: Factor, levels: Sequence[str], within: str
+) -> dict[str, dict[str, int]]:
     """Return the row of every subject for each level of a factor, within one level of the other factor."""
     other = "group" if factor == "condition" else "condition"
     return {
@@ -122,7 +124,7 @@ def _rows(cells: Sequence[Cell], factor: Factor, levels: Sequence[str], within: 
     }
 
 
-def _within_people(
+def _within_subject_designs(
     rows: dict[str, dict[str, int]], within: str, options: AnalysisOptions, notes: list[str]
 ) -> list[Design]:
     designs: list[Design] = []
@@ -130,7 +132,7 @@ def _within_people(
     if len(measured) < 2:
         return designs
     where = f" in group {within}" if within else ""
-    listed = ", ".join(named(level) for level in measured)
+    listed = ", ".join(level_name(level) for level in measured)
     shared = {pair: [s for s in rows[pair[0]] if s in rows[pair[1]]] for pair in combinations(measured, 2)}
     enough = {pair: both for pair, both in shared.items() if len(both) >= LEAST_SUBJECTS}
     if not enough:
@@ -141,26 +143,28 @@ def _within_people(
         )
         return designs
     complete = [subject for subject in rows[measured[0]] if all(subject in rows[level] for level in measured)]
-    if len(measured) > 2 and wants(options, "anova"):
+    if len(measured) > 2 and is_requested(options, "anova"):
         if len(complete) >= LEAST_SUBJECTS:
-            designs.append(_design("repeated anova", "condition", within, measured, rows, complete))
+            designs.append(_make_within_subject_design("repeated anova", "condition", within, measured, rows, complete))
         else:
             notes.append(
-                f"No repeated-measures analysis of variance of {listed}{where}: {_people(len(complete))} measured in all of "
+                f"No repeated-measures analysis of variance of {listed}{where}: "
+                f"{_subject_count_text(len(complete))} measured in all of "
                 f"them, {LEAST_SUBJECTS} are needed."
             )
-    for (first, second), both in shared.items() if wants(options, "paired") else ():
+    for (first, second), both in shared.items() if is_requested(options, "paired") else ():
         if (first, second) in enough:
-            designs.append(_design("paired", "condition", within, [first, second], rows, both))
+            designs.append(_make_within_subject_design("paired", "condition", within, [first, second], rows, both))
         else:
             notes.append(
-                f"{named(second)} is not compared with {named(first)}{where}: {_people(len(both))} measured in both, "
+                f"{level_name(second)} is not compared with {level_name(first)}{where}: "
+                f"{_subject_count_text(len(both))} measured in both, "
                 f"{LEAST_SUBJECTS} are needed."
             )
     return designs
 
 
-def _between_people(
+def _between_subject_designs(
     rows: dict[str, dict[str, int]], within: str, options: AnalysisOptions, notes: list[str]
 ) -> list[Design]:
     designs: list[Design] = []
@@ -169,7 +173,7 @@ def _between_people(
     for level in rows:
         if level not in enough:
             notes.append(
-                f"Group {named(level)} is not compared{where}: {_people(len(rows[level]))} measured, "
+                f"Group {level_name(level)} is not compared{where}: {_subject_count_text(len(rows[level]))} measured, "
                 f"{LEAST_SUBJECTS} are needed."
             )
     shared = [s for a, b in combinations(enough, 2) for s in rows[a] if s in rows[b]]
@@ -178,15 +182,15 @@ def _between_people(
             f"Groups are not compared{where}: {shared[0]} belongs to more than one, so they are not independent."
         )
         return designs
-    if len(enough) > 2 and wants(options, "anova"):
+    if len(enough) > 2 and is_requested(options, "anova"):
         designs.append(Design("anova", "group", within, tuple(enough), tuple(tuple(rows[x].values()) for x in enough)))
-    for pair in combinations(enough, 2) if wants(options, "independent") else ():
+    for pair in combinations(enough, 2) if is_requested(options, "independent") else ():
         designs.append(Design("independent", "group", within, pair, tuple(tuple(rows[x].values()) for x in pair)))
     return designs
 
 
-def _regressions(
-    cells: Sequence[Cell], conditions: Sequence[str], options: AnalysisOptions, notes: list[str]
+def _regression_designs(
+    cells: Sequence[SubjectMean], conditions: Sequence[str], options: AnalysisOptions, notes: list[str]
 ) -> list[Design]:
     """Return one regression per condition on the predictor of each subject, with all groups together."""
     designs: list[Design] = []
@@ -199,13 +203,13 @@ def _regressions(
             designs.append(Design("regression", "predictor", within, (str(options.predictor),), rows))
         else:
             notes.append(
-                f"No regression on {options.predictor} in condition {named(condition)}: {_people(len(members))} "
+                f"No regression on {options.predictor} in condition {level_name(condition)}: {_subject_count_text(len(members))} "
                 f"measured, {least} are needed, each in one group."
             )
     return designs
 
 
-def _design(
+def _make_within_subject_design(
     kind: Kind,
     factor: Factor,
     within: str,
@@ -218,7 +222,7 @@ def _design(
     )
 
 
-def _people(count: int) -> str:
+def _subject_count_text(count: int) -> str:
     return {0: "no subject was", 1: "one subject was"}.get(count, f"{count} subjects were")
 
 
@@ -232,8 +236,8 @@ COMPARISON_COLUMNS = [
 ]  # fmt: skip
 
 
-def number_tests(
-    cells: Sequence[Cell],
+def parameter_tests(
+    cells: Sequence[SubjectMean],
     designs: Sequence[Design],
     side: str,
     parameters: Sequence[tuple[int, str, str]],
@@ -254,9 +258,9 @@ def number_tests(
                 continue
             where = f", {design.within}" if design.within else ""
             try:
-                test_result = _tested(design, values, options)
+                test_result = _test_parameter(design, values, options)
             except (StatisticsError, np.linalg.LinAlgError) as error:
-                notes.append((name, f"not compared ({design.label}{where}). {reason_of(error)}"))
+                notes.append((name, f"not compared ({design.label}{where}). {failure_reason(error)}"))
                 continue
             key = {
                 "family": design.family,
@@ -265,10 +269,10 @@ def number_tests(
                 "comparison": design.label,
             }
             rows.append({**key, "side": side, "parameter": name, "unit": unit, **test_result})
-    return rows, joined_notes(notes)
+    return rows, merged_notes(notes)
 
 
-def adjusted(families: Sequence[str] | pd.Series, p: FloatArray | pd.Series) -> FloatArray:
+def family_adjusted_p(families: Sequence[str] | pd.Series, p: FloatArray | pd.Series) -> FloatArray:
     """Return p adjusted over the tests of each family (Holm 1979)."""
     values = np.asarray(p, dtype=np.float64)
     result = np.full(values.shape, np.nan)
@@ -278,17 +282,17 @@ def adjusted(families: Sequence[str] | pd.Series, p: FloatArray | pd.Series) -> 
     return result
 
 
-def _tested(design: Design, values: Sequence[FloatArray], options: AnalysisOptions) -> dict[str, Any]:
+def _test_parameter(design: Design, values: Sequence[FloatArray], options: AnalysisOptions) -> dict[str, Any]:
     known = [np.isfinite(part) for part in values]
-    if design.same_people:
+    if design.is_within_subjects:
         known = [np.logical_and.reduce(known)] * len(known)
     values = [part[rows] for part, rows in zip(values, known, strict=True)]
     fewest = min(len(part) for part in values)
     if fewest < LEAST_SUBJECTS:
         raise StatisticsError(f"The value is known for {fewest} subjects; {LEAST_SUBJECTS} are needed.")
     if design.kind in ("paired", "independent"):
-        return _pair(design, values, 1.0 - options.alpha)
-    count = fewest if design.same_people else sum(len(part) for part in values)
+        return _test_pair(design, values, 1.0 - options.alpha)
+    count = fewest if design.is_within_subjects else sum(len(part) for part in values)
     joined = np.concatenate(values)
     levels = np.repeat(np.array(design.levels, dtype=object), [len(part) for part in values])
     if design.kind == "anova":
@@ -299,19 +303,19 @@ def _tested(design: Design, values: Sequence[FloatArray], options: AnalysisOptio
             "rank_test": result.rank_test, "rank_p": result.rank_p,
         }  # fmt: skip
     people = np.tile(np.arange(fewest), len(values))
-    test = mixed_model(joined, people, {design.factor: levels}).tests[0]
+    test = fit_mixed_model(joined, people, {design.factor: levels}).tests[0]
     return {
         "test": "repeated measures (mixed model, Wald F)", "subjects": count, "statistic": test.f, "df1": test.df[0],
         "df2": test.df[1], "p": test.p,
     }  # fmt: skip
 
 
-def _pair(design: Design, values: Sequence[FloatArray], confidence: float) -> dict[str, Any]:
+def _test_pair(design: Design, values: Sequence[FloatArray], confidence: float) -> dict[str, Any]:
     """Return the paired or unpaired test of the second level minus the first."""
     first, second = values
     result = (compare_paired if design.kind == "paired" else compare_independent)(second, first, confidence=confidence)
     return {
-        "test": result.test, "subjects": result.counts[0] if design.same_people else sum(result.counts),
+        "test": result.test, "subjects": result.counts[0] if design.is_within_subjects else sum(result.counts),
         "first": design.levels[0], "first_mean": result.means[1], "first_sd": result.sds[1],
         "second": design.levels[1], "second_mean": result.means[0], "second_sd": result.sds[0],
         "difference": result.difference, "low": result.low, "high": result.high,
@@ -352,7 +356,7 @@ class CurveTest:
 
 
 def curve_tests(
-    cells: Sequence[Cell],
+    cells: Sequence[SubjectMean],
     designs: Sequence[Design],
     side: str,
     variables: Sequence[tuple[int, str, str]],
@@ -375,30 +379,30 @@ def curve_tests(
                 continue
             where = design.label + (f", {design.within}" if design.within else "")
             try:
-                field, subjects = _field(design, curves, predictor)
+                field, subjects = _statistic_field(design, curves, predictor)
                 infer = permutation_inference if options.inference == "permutation" else random_field_inference
                 result = infer(field, options.alpha)
             except (StatisticsError, np.linalg.LinAlgError) as error:
-                notes.append((variable, f"not tested ({where}). {reason_of(error)}"))
+                notes.append((variable, f"not tested ({where}). {failure_reason(error)}"))
                 continue
-            if subjects < (total := len(design.rows[0]) if design.same_people else sum(map(len, design.rows))):
+            if subjects < (total := len(design.rows[0]) if design.is_within_subjects else sum(map(len, design.rows))):
                 gaps = f"{total - subjects} of {total} subjects are excluded because their curves have too many gaps ({where})."
                 notes.append((variable, gaps))
             for finding in result.diagnostics:
                 doubts.setdefault(finding.code, []).append((f"{variable}, {where}", finding.message))
             tests.append(CurveTest(design, side, variable, unit, subjects, result))
-    findings = tuple(joined_finding(code, messages, "tests") for code, messages in doubts.items())
-    return tests, joined_notes(notes), findings
+    findings = tuple(merged_finding(code, messages, "tests") for code, messages in doubts.items())
+    return tests, merged_notes(notes), findings
 
 
-def _field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) -> tuple[StatisticField, int]:
+def _statistic_field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) -> tuple[StatisticField, int]:
     """Return the statistic of a design from curves (subjects, 101) per level, and the number of subjects."""
-    included = _complete(curves, design.same_people)
+    included = _complete_curves(curves, design.is_within_subjects)
     parts = [part[rows] for part, rows in zip(curves, included, strict=True)]
     fewest = min(len(part) for part in parts)
     if fewest < LEAST_SUBJECTS:
         raise StatisticsError(f"{fewest} subjects have curves without large gaps, {LEAST_SUBJECTS} are needed.")
-    count = len(parts[0]) if design.same_people else sum(len(part) for part in parts)
+    count = len(parts[0]) if design.is_within_subjects else sum(len(part) for part in parts)
     if design.kind == "paired":
         return spm.paired_t(parts[1], parts[0]), count
     if design.kind == "independent":
@@ -414,7 +418,7 @@ def _field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) 
     return spm.anova_repeated(stacked, labels, people), count
 
 
-def _complete(curves: Sequence[FloatArray], same_people: bool) -> list[BoolArray]:
+def _complete_curves(curves: Sequence[FloatArray], same_people: bool) -> list[BoolArray]:
     """Return which curves of each level have no large gaps; within people, all curves of a subject must be complete."""
     known = np.isfinite(np.vstack(curves))
     usual = known.mean(axis=0) >= 0.5
@@ -468,7 +472,7 @@ def _curve_part(test: CurveTest) -> pd.DataFrame:
 
 
 @group_statistic("comparisons", place=20)
-def comparisons(data: GroupData) -> Found:
+def compute_comparisons(data: GroupData) -> StatisticOutput:
     """Return comparisons.csv, spm.csv and spm_curves.csv: tests of curves and numbers of each side or of the mean of both."""
     observations, options = data.observations, data.options
     curves, parameters = data.curves, data.parameters
@@ -480,22 +484,22 @@ def comparisons(data: GroupData) -> Found:
     diagnostics: list[Diagnostic] = []
     names = [definition.name for definition in observations.definitions]
     for side in sides:
-        cells = observations.per_subject(side)
-        designs, design_notes = designs_of(cells, options)
+        cells = observations.subject_means(side)
+        designs, design_notes = comparison_designs(cells, options)
         reasons += [note for note in design_notes if note not in reasons]
         predictor = np.full(len(cells), np.nan)
         if options.predictor is not None:
             predictor = np.array([cell.parameters[names.index(options.predictor)] for cell in cells])
         side_tests, curve_notes, findings = curve_tests(cells, designs, side, curves, predictor, options)
-        side_rows, number_notes = number_tests(cells, designs, side, parameters, options)
+        side_rows, number_notes = parameter_tests(cells, designs, side, parameters, options)
         tests += side_tests
         rows += side_rows
         notes["spm"] += curve_notes
         notes["comparisons"] += number_notes
         diagnostics += findings
-    p = adjusted([test.key[0] for test in tests], np.array([test.result.p for test in tests]))
+    p = family_adjusted_p([test.key[0] for test in tests], np.array([test.result.p for test in tests]))
     numbers = pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
-    numbers["p_adjusted"] = adjusted(numbers["family"], numbers["p"])
+    numbers["p_adjusted"] = family_adjusted_p(numbers["family"], numbers["p"])
     tables = {
         "comparisons": numbers,
         "spm": spm_table(tests, p),
@@ -506,11 +510,11 @@ def comparisons(data: GroupData) -> Found:
     if any(test.design.kind == "regression" for test in tests):
         notes["comparisons"].append(f"Only curves (spm) and no parameters are regressed on {options.predictor}.")
     for name, made in (("spm", len(tests)), ("comparisons", len(rows))):
-        notes[name] = [*reasons, *(_what_was_done(options, name) if made else ()), *notes[name]]
-    return Found(tables, {name: tuple(sentences) for name, sentences in notes.items()}, tuple(diagnostics))
+        notes[name] = [*reasons, *(_method_sentences(options, name) if made else ()), *notes[name]]
+    return StatisticOutput(tables, {name: tuple(sentences) for name, sentences in notes.items()}, tuple(diagnostics))
 
 
-def _what_was_done(options: AnalysisOptions, name: str) -> tuple[str, ...]:
+def _method_sentences(options: AnalysisOptions, name: str) -> tuple[str, ...]:
     unit = {
         "mean": "the mean of its right and left curve or number",
         "each": "the mean of each side, tested side by side",
@@ -535,7 +539,7 @@ MIXED_COLUMNS = [
 
 
 @group_statistic("mixed_models", place=30)
-def mixed_models(data: GroupData) -> Found:
+def fit_mixed_models(data: GroupData) -> StatisticOutput:
     """Return mixed_models.csv: one row per coefficient (kind "term") and per effect (kind "effect") of every parameter.
 
     Observations are values of trials. Requires several conditions or groups, and several trials per subject.
@@ -554,10 +558,10 @@ def mixed_models(data: GroupData) -> Found:
     }
     factors = {name: levels for name, levels in labels.items() if len(set(levels)) > 1}
     subjects = [subject for subject, *_ in included]
-    reason = _why_not(subjects, factors, options)
+    reason = _omission_reason(subjects, factors, options)
     if reason:
-        return Found({"mixed_models": empty}, {"mixed_models": (reason,)})
-    crossed = len(factors) == 2 and _all_cells(factors)
+        return StatisticOutput({"mixed_models": empty}, {"mixed_models": (reason,)})
+    crossed = len(factors) == 2 and _are_fully_crossed(factors)
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     failed: list[tuple[str, str]] = []
@@ -568,7 +572,7 @@ def mixed_models(data: GroupData) -> Found:
         if not np.isfinite(values).any():
             continue
         try:
-            model = mixed_model(
+            model = fit_mixed_model(
                 values,
                 subjects,
                 factors,
@@ -577,28 +581,28 @@ def mixed_models(data: GroupData) -> Found:
                 confidence=1.0 - options.alpha,
             )
         except (StatisticsError, np.linalg.LinAlgError) as error:
-            failed.append((name, f"no mixed model. {reason_of(error)}"))
+            failed.append((name, f"no mixed model. {failure_reason(error)}"))
             continue
-        rows += _mixed_rows(name, unit, model)
+        rows += _mixed_model_rows(name, unit, model)
         for finding in model.diagnostics:
             doubts.setdefault(finding.code, []).append((name, finding.message))
     if model is not None:
         formula = " * ".join(factors) if crossed else " + ".join(factors)
-        references = ", ".join(f"{name} {named(str(level))}" for name, level in model.references.items())
+        references = ", ".join(f"{name} {level_name(str(level))}" for name, level in model.references.items())
         notes.append(f"Values of each trial ~ {formula}, reference {references}. {model.methods_text()}")
     if len(factors) == 2 and not crossed:
         notes.append("No interaction of condition and group: some group was not measured in some condition.")
     table = pd.DataFrame(rows, columns=MIXED_COLUMNS)
     effects = table["kind"] == "effect"
-    table.loc[effects, "p_adjusted"] = adjusted(table.loc[effects, "term"], table.loc[effects, "p"])
-    return Found(
+    table.loc[effects, "p_adjusted"] = family_adjusted_p(table.loc[effects, "term"], table.loc[effects, "p"])
+    return StatisticOutput(
         {"mixed_models": table},
-        {"mixed_models": (*notes, *joined_notes(failed))},
-        tuple(joined_finding(code, messages, "models") for code, messages in doubts.items()),
+        {"mixed_models": (*notes, *merged_notes(failed))},
+        tuple(merged_finding(code, messages, "models") for code, messages in doubts.items()),
     )
 
 
-def _why_not(subjects: Sequence[str], factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> str:
+def _omission_reason(subjects: Sequence[str], factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> str:
     """Return the reason why no mixed model is fitted, as a sentence; "" if one is."""
     if options.tests != "auto" and "mixed" not in options.tests:
         return "No mixed models were requested."
@@ -614,7 +618,7 @@ def _why_not(subjects: Sequence[str], factors: Mapping[str, Sequence[str]], opti
     return ""
 
 
-def _all_cells(factors: Mapping[str, Sequence[str]]) -> bool:
+def _are_fully_crossed(factors: Mapping[str, Sequence[str]]) -> bool:
     first, second = factors.values()
     return len(set(zip(first, second, strict=True))) == len(set(first)) * len(set(second))
 
@@ -627,7 +631,7 @@ def _references(factors: Mapping[str, Sequence[str]], options: AnalysisOptions) 
     }
 
 
-def _mixed_rows(parameter: str, unit: str, model: MixedModel) -> Iterator[dict[str, Any]]:
+def _mixed_model_rows(parameter: str, unit: str, model: MixedModel) -> Iterator[dict[str, Any]]:
     common = {
         "parameter": parameter, "unit": unit, "observations": model.observations, "subjects": model.subjects,
         "subject_sd": float(np.sqrt(model.subject_variance)), "residual_sd": float(np.sqrt(model.residual_variance)),

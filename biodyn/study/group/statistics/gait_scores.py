@@ -17,10 +17,10 @@ from biodyn.statistics.gait_measures import (
     gait_vector,
 )
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND
-from biodyn.study.group.registry import Cell, Found, GroupData, group_statistic, mean_walker
+from biodyn.study.group.registry import GroupData, StatisticOutput, SubjectMean, group_statistic, mean_walker
 from biodyn.study.group.subject_cycles import mean_and_sd
-from biodyn.study.options import group_table
-from biodyn.variables import Norms, same_side, score_reference, variable
+from biodyn.study.options import load_study_table
+from biodyn.variables import Norms, score_reference, side_sign_factors, variable
 
 BOTH_SIDES = "both"
 #: `reference_age` if the reference population has another age.
@@ -32,7 +32,7 @@ SCORE_KEYS = ["subject", "session", "condition", "group", "side"]
 
 
 @dataclass(frozen=True)
-class Reference:
+class ScoreReference:
     """The reference of the scores.
 
     Attributes:
@@ -59,20 +59,20 @@ class Reference:
         references = [mean for name in names if (mean := self.curve(condition, name, side)) is not None]
         if self.index is None or len(references) < len(names):
             return float("nan")
-        deviations: FloatArray = same_side(names, side)[:, None] * (curves - np.stack(references))
+        deviations: FloatArray = side_sign_factors(names, side)[:, None] * (curves - np.stack(references))
         return self.index.of(deviations)
 
 
 @group_statistic("gait_scores", place=10)
-def gait_scores(data: GroupData) -> Found:
+def compute_gait_scores(data: GroupData) -> StatisticOutput:
     """Return gait_scores.csv relative to published norms or a group of the study."""
-    reference = score_reference_of(data)
+    reference = choose_score_reference(data)
     table, notes = score_table(data.observations.cells, data.observations.variables, reference)
     table = table.assign(reference=reference.short, reference_age=OTHER_AGE if reference.of_another_age else "")
-    return Found({"gait_scores": table}, {"gait_scores": notes})
+    return StatisticOutput({"gait_scores": table}, {"gait_scores": notes})
 
 
-def score_reference_of(data: GroupData) -> Reference:
+def choose_score_reference(data: GroupData) -> ScoreReference:
     """Return the reference of the scores: a group of the study, or norms."""
     observations, options, person = data.observations, data.options, mean_walker(data.walkers)
     if options.reference_group is not None:
@@ -86,7 +86,7 @@ def score_variables() -> list[tuple[str, str, bool]]:
 
     A variable has a name in the profile, a name in the data set, and may belong to both sides.
     """
-    entries = group_table("analysis")["gait_scores"]["variable"]
+    entries = load_study_table("analysis")["gait_scores"]["variable"]
     return [(entry["name"], entry["variable"], entry.get("once", False)) for entry in entries]
 
 
@@ -95,7 +95,7 @@ def score_names() -> tuple[str, ...]:
     return tuple(variable for _, variable, _ in score_variables())
 
 
-def norm_reference(norms: Norms, title: str = "") -> Reference:
+def norm_reference(norms: Norms, title: str = "") -> ScoreReference:
     """Return the reference with mean curves of norms for both sides, equal for all conditions; `title`: population."""
     curves: dict[tuple[str, str, str], FloatArray] = {
         ("", name, side): variable(name).side_sign(side) * curve.mean
@@ -103,10 +103,10 @@ def norm_reference(norms: Norms, title: str = "") -> Reference:
         for side in SIDES
     }
     words = f"{title or norms.words} ({norms.citation})"
-    return Reference(words, False, curves, norms.short, index=norms.deviation_index)
+    return ScoreReference(words, False, curves, norms.short, index=norms.deviation_index)
 
 
-def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str]) -> Reference:
+def group_reference(cells: Sequence[SubjectMean], group: str, variables: Sequence[str]) -> ScoreReference:
     """Return the reference with the mean over the subjects of a group in each condition and side."""
     curves_by_subject: dict[tuple[str, str], dict[str, list[FloatArray]]] = {}
     for cell in cells:
@@ -123,12 +123,12 @@ def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str])
             curves[(condition, name, side)] = mean[number]
     people = len({cell.subject for cell in cells if cell.group == group})
     title = f"group {group} of this study ({people} subjects, each part of its own reference)"
-    reference = Reference(title, True, curves, f"group {group}")
-    return replace(reference, index=_index_of_group(cells, group, variables, reference, people))
+    reference = ScoreReference(title, True, curves, f"group {group}")
+    return replace(reference, index=_group_deviation_index(cells, group, variables, reference, people))
 
 
-def _index_of_group(
-    cells: Sequence[Cell], group: str, variables: Sequence[str], reference: Reference, people: int
+def _group_deviation_index(
+    cells: Sequence[SubjectMean], group: str, variables: Sequence[str], reference: ScoreReference, people: int
 ) -> GaitDeviationIndex | None:
     """Return the scale of the gait deviation index from all walks and the distances of a group; None for too few people."""
     nine = score_names()
@@ -138,7 +138,7 @@ def _index_of_group(
     walks, deviations = [], []
     for cell in cells:
         means = [mean for name in nine if (mean := reference.curve(cell.condition, name, cell.side)) is not None]
-        signs = same_side(nine, cell.side)[:, None]
+        signs = side_sign_factors(nine, cell.side)[:, None]
         if not np.isfinite(cell.curves[rows]).all():
             continue
         walks.append(gait_vector(signs * cell.curves[rows]))
@@ -153,7 +153,7 @@ def _index_of_group(
 
 
 def score_table(
-    cells: Sequence[Cell], variables: Sequence[str], reference: Reference
+    cells: Sequence[SubjectMean], variables: Sequence[str], reference: ScoreReference
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Score the mean curves of every subject, session, condition and side; one row per side and one for both.
 
@@ -162,7 +162,7 @@ def score_table(
     A gait profile score requires all nine variables of a side, the overall score all fifteen.
     """
     nine = score_variables()
-    by_side: dict[tuple[str, str, str, str], dict[str, Cell]] = {}
+    by_side: dict[tuple[str, str, str, str], dict[str, SubjectMean]] = {}
     for cell in cells:
         key = (cell.subject, cell.session, cell.condition, cell.group)
         by_side.setdefault(key, {})[cell.side] = cell
@@ -171,7 +171,9 @@ def score_table(
     for key, sides in by_side.items():
         scores = {
             side: {
-                name: score_of(sides[side].curves[variables.index(variable)], reference.curve(key[2], variable, side))
+                name: curve_score(
+                    sides[side].curves[variables.index(variable)], reference.curve(key[2], variable, side)
+                )
                 for name, variable, _ in nine
             }
             for side in SIDES
@@ -194,18 +196,20 @@ def score_table(
             rows.append([*key, BOTH_SIDES, *[np.nan] * len(nine), float(gait_profile_score(both)), np.nan])
     columns = [*SCORE_KEYS, *(f"gvs_{name}" for name, _, _ in nine), "gps", "gdi"]
     table = pd.DataFrame(rows, columns=columns)
-    return table, _notes(reference, missing, sum(row[4] != BOTH_SIDES for row in rows), table)
+    return table, _score_notes(reference, missing, sum(row[4] != BOTH_SIDES for row in rows), table)
 
 
-def score_of(curve: FloatArray, reference: FloatArray | None) -> float:
+def curve_score(curve: FloatArray, reference: FloatArray | None) -> float:
     """Return the gait variable score of a curve (101,), deg; NaN without a reference."""
     return float("nan") if reference is None else float(gait_variable_score(curve, reference))
 
 
-def _notes(reference: Reference, missing: Mapping[str, int], sides: int, table: pd.DataFrame) -> tuple[str, ...]:
+def _score_notes(
+    reference: ScoreReference, missing: Mapping[str, int], sides: int, table: pd.DataFrame
+) -> tuple[str, ...]:
     if not sides:
         return ()
-    source = group_table("analysis")["gait_scores"]["source"]
+    source = load_study_table("analysis")["gait_scores"]["source"]
     notes = [
         f"Gait variable scores are the root mean square over the cycle of a subject's mean curve minus the reference, in "
         f"degrees; gait profile scores the root mean square of nine of them, of fifteen for both sides ({source}). "

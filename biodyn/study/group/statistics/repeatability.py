@@ -13,7 +13,7 @@ from biodyn.errors import StatisticsError
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.statistics.gait_measures import multiple_correlation
 from biodyn.statistics.repeatability import assess_repeatability
-from biodyn.study.group.registry import STATISTICS, Cell, Found, GroupData, Statistic
+from biodyn.study.group.registry import STATISTICS, GroupData, Statistic, StatisticOutput, SubjectMean
 from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
 from biodyn.study.options import AnalysisOptions
 
@@ -26,7 +26,7 @@ _LEAST_SUBJECTS = 3  # with fewer subjects a correlation between people is meani
 Place = tuple[str, str]  # condition, side
 
 
-class Repeatabilities:
+class RepeatabilityStatistic:
     """Accumulates subject by subject; `table` is repeatability.csv."""
 
     def __init__(self, definitions: Sequence[ParameterDefinition], variables: Sequence[str]) -> None:
@@ -45,19 +45,21 @@ class Repeatabilities:
             cycles = data.selected(data.values[rows], self._variables)
             self._parameters.setdefault(place, []).append(_variation(parameters[rows][:, :, None]))
             self._curves.setdefault(place, []).append(_variation(cycles))
-            self._cmc.setdefault(place, []).append(_within_cmc(cycles))
+            self._cmc.setdefault(place, []).append(_within_session_cmc(cycles))
             by_place.setdefault(place, []).append(cycles)
         for place, sessions in by_place.items():
             if len(sessions) > 1:
-                self._sessions.setdefault(place, []).append(_between_cmc(sessions))
+                self._sessions.setdefault(place, []).append(_between_session_cmc(sessions))
 
-    def found(self, data: GroupData) -> Found:
+    def found(self, data: GroupData) -> StatisticOutput:
         """Return repeatability.csv and its notes."""
         cells, units = data.observations.cells, [data.units.get(name, "") for name in self._variables]
         table = self.table(cells, data.parameter_units, units)
-        return Found({"repeatability": table}, {"repeatability": repeatability_notes(cells, table)})
+        return StatisticOutput({"repeatability": table}, {"repeatability": repeatability_notes(cells, table)})
 
-    def table(self, cells: Sequence[Cell], parameter_units: Sequence[str], curve_units: Sequence[str]) -> pd.DataFrame:
+    def table(
+        self, cells: Sequence[SubjectMean], parameter_units: Sequence[str], curve_units: Sequence[str]
+    ) -> pd.DataFrame:
         """Return all rows that the data allow."""
         rows: list[dict[str, object]] = []
         names = [definition.name for definition in self._definitions]
@@ -66,14 +68,16 @@ class Repeatabilities:
             (self._curves, "curve", self._variables, curve_units),
         ):
             for place, pool in pools.items():
-                rows += _within_rows(pool, self._cmc[place] if kind == "curve" else [], kind, labels, units, place)
-        rows += self._between_rows(cells, parameter_units)
-        rows += self._between_curve_rows(curve_units)
+                rows += _within_session_rows(
+                    pool, self._cmc[place] if kind == "curve" else [], kind, labels, units, place
+                )
+        rows += self._between_session_rows(cells, parameter_units)
+        rows += self._between_session_curve_rows(curve_units)
         return pd.DataFrame(rows, columns=REPEATABILITY_COLUMNS)
 
-    def _between_rows(self, cells: Sequence[Cell], units: Sequence[str]) -> list[dict[str, object]]:
+    def _between_session_rows(self, cells: Sequence[SubjectMean], units: Sequence[str]) -> list[dict[str, object]]:
         rows = []
-        for (condition, side), table in _session_tables(cells).items():
+        for (condition, side), table in _session_mean_arrays(cells).items():
             for number, definition in enumerate(self._definitions):
                 values = table[:, :, number]
                 values = values[np.isfinite(values).all(axis=1)]
@@ -84,10 +88,10 @@ class Repeatabilities:
                     "condition": condition, "side": side, "subjects": len(values), "measurements": values.size,
                     "mean": float(values.mean()), "sd": float(values.std(ddof=1)),
                 }  # fmt: skip
-                rows.append(row | _agreement(values))
+                rows.append(row | _agreement_coefficients(values))
         return rows
 
-    def _between_curve_rows(self, units: Sequence[str]) -> list[dict[str, object]]:
+    def _between_session_curve_rows(self, units: Sequence[str]) -> list[dict[str, object]]:
         rows: list[dict[str, object]] = []
         for (condition, side), correlations in self._sessions.items():
             mean, _, count = mean_and_sd(np.stack(correlations))
@@ -103,11 +107,11 @@ class Repeatabilities:
 
 
 @STATISTICS.register("repeatability", place=50)
-def _start(definitions: Sequence[ParameterDefinition], options: AnalysisOptions) -> Statistic:
-    return Repeatabilities(definitions, options.curve_variables)
+def _make_statistic(definitions: Sequence[ParameterDefinition], options: AnalysisOptions) -> Statistic:
+    return RepeatabilityStatistic(definitions, options.curve_variables)
 
 
-def _agreement(values: FloatArray) -> dict[str, object]:
+def _agreement_coefficients(values: FloatArray) -> dict[str, object]:
     """Return the agreement coefficients of values (subjects, sessions)."""
     if not np.ptp(values, axis=1).any():  # identical sessions: no error, and no correlation if all values are equal
         perfect = 1.0 if np.ptp(values) > 0.0 else math.nan
@@ -122,14 +126,14 @@ def _agreement(values: FloatArray) -> dict[str, object]:
     return row
 
 
-def repeatability_notes(cells: Sequence[Cell], table: pd.DataFrame) -> tuple[str, ...]:
+def repeatability_notes(cells: Sequence[SubjectMean], table: pd.DataFrame) -> tuple[str, ...]:
     """Return sentences on the definitions of the numbers, and reasons for missing ones."""
     notes = [
         "Within a session: sd and sem are the standard deviation from cycle to cycle, pooled over subjects (of a curve: its "
         "root mean square over the cycle); mdc95 = 1.96 sqrt(2) sem is the minimal detectable change between two cycles; cmc "
         "is the mean over subjects of the coefficient of multiple correlation (Kadaba et al. 1989)."
     ]
-    sessions = {subject: len(names) for subject, names in _sessions_of(cells).items()}
+    sessions = {subject: len(names) for subject, names in _sessions_by_subject(cells).items()}
     repeated = sum(count > 1 for count in sessions.values())
     if (table["level"] == BETWEEN).any():
         notes.append(
@@ -148,14 +152,14 @@ def repeatability_notes(cells: Sequence[Cell], table: pd.DataFrame) -> tuple[str
     return tuple(notes)
 
 
-def _sessions_of(cells: Sequence[Cell]) -> dict[str, set[str]]:
+def _sessions_by_subject(cells: Sequence[SubjectMean]) -> dict[str, set[str]]:
     by_subject: dict[str, set[str]] = {}
     for cell in cells:
         by_subject.setdefault(cell.subject, set()).add(cell.session)
     return by_subject
 
 
-def _session_tables(cells: Sequence[Cell]) -> dict[Place, FloatArray]:
+def _session_mean_arrays(cells: Sequence[SubjectMean]) -> dict[Place, FloatArray]:
     """Return means (subjects, sessions, P) by condition and side, for the most common sessions and the subjects with all of
     them."""
     places: dict[Place, dict[str, dict[str, FloatArray]]] = {}
@@ -191,7 +195,7 @@ def _variation(values: FloatArray) -> FloatArray:
     return np.stack([squares, freedom, repeated, repeated * count, np.where(count > 0, mean.mean(axis=1), np.nan)])
 
 
-def _within_rows(
+def _within_session_rows(
     pool: Sequence[FloatArray],
     correlations: Sequence[FloatArray],
     kind: str,
@@ -221,16 +225,21 @@ def _within_rows(
     return rows
 
 
-def _within_cmc(cycles: FloatArray) -> FloatArray:
+def _within_session_cmc(cycles: FloatArray) -> FloatArray:
     """Return the CMC (C,) of cycles (n, C, 101); NaN for fewer than two complete cycles."""
-    return np.array([_cmc([cycles[:, number]])[0] for number in range(cycles.shape[1])])
+    return np.array([_multiple_correlations([cycles[:, number]])[0] for number in range(cycles.shape[1])])
 
 
-def _between_cmc(sessions: Sequence[FloatArray]) -> FloatArray:
-    return np.array([_cmc([session[:, number] for session in sessions])[1] for number in range(sessions[0].shape[1])])
+def _between_session_cmc(sessions: Sequence[FloatArray]) -> FloatArray:
+    return np.array(
+        [
+            _multiple_correlations([session[:, number] for session in sessions])[1]
+            for number in range(sessions[0].shape[1])
+        ]
+    )
 
 
-def _cmc(sessions: Sequence[FloatArray]) -> tuple[float, float]:
+def _multiple_correlations(sessions: Sequence[FloatArray]) -> tuple[float, float]:
     whole = [curves[np.isfinite(curves).all(axis=1)] for curves in sessions]
     if min(len(curves) for curves in whole) < 1 or max(len(curves) for curves in whole) < 2:
         return math.nan, math.nan

@@ -14,21 +14,21 @@ import pandas as pd
 import scipy
 
 from biodyn.conventions import SIDES, FloatArray
-from biodyn.library.load import load_table
 from biodyn.library.study_parameters import ParameterDefinition
+from biodyn.library.toml_files import load_table
 from biodyn.statistics.gait_measures import gait_profile_score
-from biodyn.study.group.registry import STATISTICS, Found, GroupData, mean_walker
+from biodyn.study.group.registry import STATISTICS, GroupData, StatisticOutput, mean_walker
 from biodyn.study.group.statistics.gait_scores import (
     BOTH_SIDES,
-    Reference,
+    ScoreReference,
+    choose_score_reference,
+    curve_score,
     score_names,
-    score_of,
-    score_reference_of,
     score_variables,
 )
 from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
 from biodyn.study.options import AnalysisOptions
-from biodyn.variables.norms import SIZE_FREE, size_free
+from biodyn.variables.norms import SIZE_FREE, dimensionless_parameters
 
 NAME = "session_means"
 COLUMNS = ["session", "condition", "side", "kind", "name", "title", "unit", "walks", "mean", "sd", "sem", "mdc95"]
@@ -49,10 +49,10 @@ class SessionMeans:
         if len(self._people) < 2:
             self._people.append((data, curves, parameters))
 
-    def found(self, data: GroupData) -> Found:
+    def found(self, data: GroupData) -> StatisticOutput:
         """Return session_means.csv and its notes."""
         if len(self._people) != 1:
-            return Found()
+            return StatisticOutput()
         ((cycles, mean_curves, parameters),) = self._people
         trials = cycles.cycles["trial"].to_numpy()
         rows: list[list[object]] = []
@@ -64,17 +64,19 @@ class SessionMeans:
                 names = list(dict.fromkeys(map(str, trials[used])))
                 parts = [used, *(used[trials[used] == name] for name in names)]
                 curves = [cycles.selected(mean_and_sd(cycles.values[part])[0], score_names()) for part in parts]
-                scores = _scores(curves, condition, side, score_reference_of(data))
+                scores = _walk_scores(curves, condition, side, choose_score_reference(data))
                 scored.setdefault((session, condition), {})[side] = names, scores
                 values = [*_score_rows(scores), *self._parameter_rows(parameters, parts, data)]
                 values += _size_free_rows(cycles, parts, data)
                 rows += [[session, condition, side, *row] for row in values]
         for key, sides in scored.items():
             if len(sides) == len(SIDES):
-                rows.append([*key, BOTH_SIDES, SCORE, _GPS, _title(_GPS), "deg", *_errors(_overall(sides))])
+                rows.append(
+                    [*key, BOTH_SIDES, SCORE, _GPS, _score_title(_GPS), "deg", *_error_columns(_overall(sides))]
+                )
         table = pd.DataFrame(rows, columns=COLUMNS)
         few = int(table["walks"].max()) < 2 if len(table) else True
-        return Found({NAME: table}, {NAME: _notes(few)})
+        return StatisticOutput({NAME: table}, {NAME: _error_notes(few)})
 
     def _parameter_rows(
         self, parameters: FloatArray, parts: Sequence[np.ndarray], data: GroupData
@@ -82,20 +84,20 @@ class SessionMeans:
         means = np.stack([mean_and_sd(parameters[part])[0] for part in parts])
         for values, definition, unit in zip(means.T, self._definitions, data.parameter_units, strict=True):
             if np.isfinite(values[0]):
-                yield [PARAMETER, definition.name, definition.label, unit, *_errors(values)]
+                yield [PARAMETER, definition.name, definition.label, unit, *_error_columns(values)]
 
 
 @STATISTICS.register(NAME, place=55)
-def _start(definitions: Sequence[ParameterDefinition], options: AnalysisOptions) -> SessionMeans:
+def _make_statistic(definitions: Sequence[ParameterDefinition], options: AnalysisOptions) -> SessionMeans:
     return SessionMeans(definitions)
 
 
-def _scores(curves: Sequence[FloatArray], condition: str, side: str, reference: Reference) -> Scores:
+def _walk_scores(curves: Sequence[FloatArray], condition: str, side: str, reference: ScoreReference) -> Scores:
     """Return every score of mean curves (S, 101): of all cycles, then of each walk (1 + W,)."""
     scores: dict[str, FloatArray] = {}
     for number, (name, variable, _) in enumerate(score_variables()):
         mean = reference.curve(condition, variable, side)
-        scores[f"gvs_{name}"] = np.array([score_of(part[number], mean) for part in curves])
+        scores[f"gvs_{name}"] = np.array([curve_score(part[number], mean) for part in curves])
     scores[_GPS] = gait_profile_score(np.stack(list(scores.values()), axis=-1))
     if reference.index is not None:
         scores[_GDI] = np.array([reference.deviation_index(part, condition, side) for part in curves])
@@ -104,7 +106,7 @@ def _scores(curves: Sequence[FloatArray], condition: str, side: str, reference: 
 
 def _score_rows(scores: Scores) -> Iterator[list[object]]:
     for name, values in scores.items():
-        yield [SCORE, name, _title(name), "" if name == _GDI else "deg", *_errors(values)]
+        yield [SCORE, name, _score_title(name), "" if name == _GDI else "deg", *_error_columns(values)]
 
 
 def _size_free_rows(cycles: SubjectCycles, parts: Sequence[np.ndarray], data: GroupData) -> Iterator[list[object]]:
@@ -113,13 +115,15 @@ def _size_free_rows(cycles: SubjectCycles, parts: Sequence[np.ndarray], data: Gr
         return
     titles = {name: f"{title}, dimensionless" for name, (title, *_) in SIZE_FREE.items()}
     free = [
-        size_free({name: float(mean_and_sd(cycles.stride(name)[part])[0]) for name in cycles.stride_columns}, person)
+        dimensionless_parameters(
+            {name: float(mean_and_sd(cycles.stride(name)[part])[0]) for name in cycles.stride_columns}, person
+        )
         for part in parts
     ]
     for name, mean in free[0].items():
         if np.isfinite(mean):
             values = np.array([strides.get(name, np.nan) for strides in free])
-            yield [SIZE_FREE_KIND, name, titles.get(name, "Stride in heights"), "", *_errors(values)]
+            yield [SIZE_FREE_KIND, name, titles.get(name, "Stride in heights"), "", *_error_columns(values)]
 
 
 def _overall(sides: Mapping[str, tuple[list[str], Scores]]) -> FloatArray:
@@ -136,7 +140,7 @@ def _overall(sides: Mapping[str, tuple[list[str], Scores]]) -> FloatArray:
     return gait_profile_score(np.stack(values, axis=-1))
 
 
-def _title(name: str) -> str:
+def _score_title(name: str) -> str:
     if name == _GPS:
         return "Gait profile score"
     if name == _GDI:
@@ -144,7 +148,7 @@ def _title(name: str) -> str:
     return "GVS " + name.removeprefix("gvs_").replace("_", " ")
 
 
-def _errors(values: FloatArray) -> list[object]:
+def _error_columns(values: FloatArray) -> list[object]:
     """Return number of walks, mean, SD between walks, SEM of the mean, MDC95 of two means; NaN for fewer than two walks.
 
     values: (1 + W,) mean of all cycles, then of each walk.
@@ -158,7 +162,7 @@ def _errors(values: FloatArray) -> list[object]:
     return [count, mean, sd, sem, float(scipy.stats.t.ppf(0.975, count - 1)) * float(np.sqrt(2.0)) * sem]
 
 
-def _notes(few: bool) -> tuple[str, ...]:
+def _error_notes(few: bool) -> tuple[str, ...]:
     published = load_table("study/analysis")["gait_scores"]["published"]
     explanation = (
         "The error cannot be determined from one walk; only the published values are available."

@@ -10,8 +10,8 @@ import pandas as pd
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.statistics.gait_measures import curve_difference, symmetry_angle, symmetry_index
-from biodyn.study.group.registry import Cell, Found, GroupData, group_statistic
-from biodyn.variables import same_side
+from biodyn.study.group.registry import GroupData, StatisticOutput, SubjectMean, group_statistic
+from biodyn.variables import side_sign_factors
 
 SYMMETRY_COLUMNS = [
     "subject", "session", "condition", "group", "kind", "name", "unit", "right", "left", "difference",
@@ -20,15 +20,15 @@ SYMMETRY_COLUMNS = [
 
 
 @group_statistic("symmetry", place=40)
-def symmetry(data: GroupData) -> Found:
+def compute_symmetry(data: GroupData) -> StatisticOutput:
     """Return symmetry.csv and its notes."""
     observations = data.observations
     table = symmetry_table(observations.cells, observations.definitions, list(data.parameter_units), data.curves)
-    return Found({"symmetry": table}, {"symmetry": _notes(table)})
+    return StatisticOutput({"symmetry": table}, {"symmetry": _symmetry_notes(table)})
 
 
 def symmetry_table(
-    cells: Sequence[Cell], definitions: Sequence[ParameterDefinition], units: Sequence[str],
+    cells: Sequence[SubjectMean], definitions: Sequence[ParameterDefinition], units: Sequence[str],
     curves: Sequence[tuple[int, str, str]],
 ) -> pd.DataFrame:  # fmt: skip
     """Return symmetry.csv: one row per parameter and curve of each subject, session and condition measured on both sides.
@@ -44,7 +44,7 @@ def symmetry_table(
     keys = [(right.subject, right.session, right.condition, right.group) for right, _ in pairs]
     right, left = (np.stack([pair[side].parameters for pair in pairs]) for side in (0, 1))
     place = [number for number, *_ in curves]
-    turn = same_side([variable for _, variable, _ in curves], SIDES[1]).reshape(-1, 1)
+    turn = side_sign_factors([variable for _, variable, _ in curves], SIDES[1]).reshape(-1, 1)
     apart = np.full((len(pairs), len(curves)), np.nan)
     if curves:
         apart = curve_difference(
@@ -74,16 +74,16 @@ def symmetry_table(
     return table[table["difference"].notna()].reset_index(drop=True)
 
 
-def _side_pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
+def _side_pairs(cells: Sequence[SubjectMean]) -> list[tuple[SubjectMean, SubjectMean]]:
     """Return the right and left cell of each subject, session, condition and group that has both."""
-    by_subject: dict[tuple[str, str, str, str], dict[str, Cell]] = {}
+    by_subject: dict[tuple[str, str, str, str], dict[str, SubjectMean]] = {}
     for cell in cells:
         by_subject.setdefault((cell.subject, cell.session, cell.condition, cell.group), {})[cell.side] = cell
     first, second = SIDES
     return [(sides[first], sides[second]) for sides in by_subject.values() if first in sides and second in sides]
 
 
-def _notes(table: pd.DataFrame) -> tuple[str, ...]:
+def _symmetry_notes(table: pd.DataFrame) -> tuple[str, ...]:
     if not len(table):
         return ("Symmetry is not computed, because no subject has cycles of both sides.",)
     return (

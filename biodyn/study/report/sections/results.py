@@ -10,16 +10,16 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import SIDES
-from biodyn.output.figures.curves import unit_words
+from biodyn.output.figures.curves import unit_label
 from biodyn.output.figures.svg import render_svg
 from biodyn.output.report.page import Data
 from biodyn.study.group.registry import MEAN_OF_SIDES
 from biodyn.study.group.statistics.gait_scores import score_variables
-from biodyn.study.report.aggregate import Cell, over_subjects, report_table, study_methods
+from biodyn.study.report.aggregation import Cell, load_report_table, means_over_subjects, study_methods_text
 from biodyn.study.report.figures import (
     TEST_KEY,
-    View,
-    cell_words,
+    ComparisonView,
+    cell_label,
     display_figures,
     group_figure,
     profile_figure,
@@ -28,22 +28,22 @@ from biodyn.study.report.figures import (
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
 from biodyn.study.report.source import (
     MISSING,
-    Names,
+    DisplayNames,
     Table,
     TitledTable,
     Value,
-    condition_words,
-    level_words,
-    link,
-    number,
-    parts_of,
-    probability,
-    rows_of,
-    side_words,
-    spread,
+    comparison_text,
+    condition_labels,
+    html_link,
+    iterate_groups,
+    iterate_rows,
+    level_label,
+    make_table,
+    mean_sd_text,
+    number_text,
+    p_value_text,
+    side_label,
     subject_link,
-    table,
-    versus,
 )
 from biodyn.variables import variable
 
@@ -65,39 +65,39 @@ def _section_data(page: StudyPage, name: str, **values: Any) -> Data | None:
 
 
 @STUDY_SECTIONS.section("mixed", place=80, title="Mixed models", link="Mixed models", template=_MIXED_TEMPLATE)
-def mixed_models(page: StudyPage) -> Data | None:
+def mixed_model_section(page: StudyPage) -> Data | None:
     """Return the tables of effects and coefficients, or None."""
-    effects, coefficients = mixed_tables(page.table("mixed_models"), page.names, page.options.alpha)
+    effects, coefficients = mixed_model_tables(page.table("mixed_models"), page.names, page.options.alpha)
     return _section_data(page, "mixed_models", effects=effects, coefficients=coefficients)
 
 
-def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Table, Table]:
+def mixed_model_tables(models: pd.DataFrame, names: DisplayNames, alpha: float) -> tuple[Table, Table]:
     """Return the tables of effects (tests) and of coefficients of the mixed models."""
     if not len(models):
-        return table((), ()), table((), ())
+        return make_table((), ()), make_table((), ())
     effects = models[models["kind"] == "effect"]
     strong = [i for i, p in enumerate(effects["p_adjusted"]) if p < alpha]
-    tests = table(
+    tests = make_table(
         ("parameter", "effect", "#F", "#degrees of freedom", "#p", "#p corrected", "#between subjects, SD",
          "#within, SD", "unit", "#values"),
         [
             (
-                names.title(r.parameter), r.term.replace(":", " × "), number(r.statistic), f"{r.df1:g}, {r.df2:.3g}", probability(r.p),
-                probability(r.p_adjusted), number(r.subject_sd, r.unit), number(r.residual_sd, r.unit), unit_words(r.unit),
+                names.title(r.parameter), r.term.replace(":", " × "), number_text(r.statistic), f"{r.df1:g}, {r.df2:.3g}", p_value_text(r.p),
+                p_value_text(r.p_adjusted), number_text(r.subject_sd, r.unit), number_text(r.residual_sd, r.unit), unit_label(r.unit),
                 f"{r.observations:.0f}",
             )
-            for r in rows_of(effects)
+            for r in iterate_rows(effects)
         ],
         strong,
     )  # fmt: skip
-    terms = table(
+    terms = make_table(
         ("parameter", "term", "unit", "#estimate", "#confidence interval", "#p"),
         [
             (
-                names.title(r.parameter), r.term.replace(":", " × "), unit_words(r.unit), number(r.estimate, r.unit),
-                f"{number(r.low, r.unit)} to {number(r.high, r.unit)}", probability(r.p),
+                names.title(r.parameter), r.term.replace(":", " × "), unit_label(r.unit), number_text(r.estimate, r.unit),
+                f"{number_text(r.low, r.unit)} to {number_text(r.high, r.unit)}", p_value_text(r.p),
             )
-            for r in rows_of(models[models["kind"] != "effect"])
+            for r in iterate_rows(models[models["kind"] != "effect"])
         ],
     )  # fmt: skip
     return tests, terms
@@ -110,7 +110,7 @@ _SYMMETRY_TEMPLATE = """
 
 
 @STUDY_SECTIONS.section("symmetry", place=90, title="Symmetry", link="Symmetry", template=_SYMMETRY_TEMPLATE)
-def symmetry(page: StudyPage) -> Data | None:
+def symmetry_section(page: StudyPage) -> Data | None:
     """Return a table of the parameters and one of the curves, or None."""
     rows, names = page.table("symmetry"), page.names
     made = [
@@ -120,27 +120,27 @@ def symmetry(page: StudyPage) -> Data | None:
     return _section_data(page, "symmetry", tables=[entry for entry in made if entry[1]])
 
 
-def symmetry_table(symmetry: pd.DataFrame, names: Names, shown: Sequence[str] | None, kind: str) -> Table:
+def symmetry_table(symmetry: pd.DataFrame, names: DisplayNames, shown: Sequence[str] | None, kind: str) -> Table:
     """Return the means over subjects of the symmetry of parameters or curves, by condition and group."""
     if not len(symmetry):
-        return table((), ())
+        return make_table((), ())
     rows_of_kind = symmetry[symmetry["kind"] == kind]
     if shown is not None:
         rows_of_kind = rows_of_kind[rows_of_kind["name"].isin(shown)]
     rows = []
-    condition_of = condition_words(rows_of_kind)
-    for (name, condition, group), part in parts_of(rows_of_kind, "name", "condition", "group"):
+    condition_of = condition_labels(rows_of_kind)
+    for (name, condition, group), part in iterate_groups(rows_of_kind, "name", "condition", "group"):
         of = str(part["unit"].iloc[0])
         subject = part.groupby("subject", sort=False)[["right", "left", "difference", "symmetry_index"]].mean()
         mean, sd = subject.mean(), subject.std()
         rows.append((
-            names.title(name), condition_of[condition], group, unit_words(of), spread(mean["right"], sd["right"], of),
-            spread(mean["left"], sd["left"], of), spread(mean["difference"], sd["difference"], of),
-            spread(mean["symmetry_index"], sd["symmetry_index"], "%"), str(len(subject)),
+            names.title(name), condition_of[condition], group, unit_label(of), mean_sd_text(mean["right"], sd["right"], of),
+            mean_sd_text(mean["left"], sd["left"], of), mean_sd_text(mean["difference"], sd["difference"], of),
+            mean_sd_text(mean["symmetry_index"], sd["symmetry_index"], "%"), str(len(subject)),
         ))  # fmt: skip
     difference = "#right − left" if kind == "parameter" else "#right − left, RMS over the cycle"
     heads = (kind, "condition", "group", "unit", "#right", "#left", difference, "#symmetry index (%)", "#subjects")
-    return table(heads, rows)
+    return make_table(heads, rows)
 
 
 _REPEATABILITY_TEMPLATE = """
@@ -152,7 +152,7 @@ _REPEATABILITY_TEMPLATE = """
 @STUDY_SECTIONS.section(
     "repeatability", place=100, title="Repeatability", link="Repeatability", template=_REPEATABILITY_TEMPLATE
 )
-def repeatability(page: StudyPage) -> Data | None:
+def repeatability_section(page: StudyPage) -> Data | None:
     """Return one table per level for parameters and for curves, or None."""
     rows = page.table("repeatability")
     made = []
@@ -165,30 +165,30 @@ def repeatability(page: StudyPage) -> Data | None:
 
 
 def repeatability_table(
-    values: pd.DataFrame, names: Names, shown: Sequence[str] | None, kind: str, level: str
+    values: pd.DataFrame, names: DisplayNames, shown: Sequence[str] | None, kind: str, level: str
 ) -> Table:
     """Return SEM, MDC, CMC and ICC of parameters or curves, within or between sessions."""
     if not len(values):
-        return table((), ())
+        return make_table((), ())
     selected = values[(values["kind"] == kind) & (values["level"] == level)]
-    condition_of = condition_words(values)
+    condition_of = condition_labels(values)
     if shown is not None:
         selected = selected[selected["name"].isin(shown)]
     heads = (kind, "condition", "side", "unit", "#mean", "#SD", "#SEM", "#MDC95", "#CMC", "#ICC(2,1)", "#95 % interval",
              "#ICC(3,1)", "#subjects", "#measurements")  # fmt: skip
     rows = [
         (
-            names.title(r.name), condition_of[r.condition], side_words(r.side), unit_words(r.unit), number(r.mean, r.unit),
-            number(r.sd, r.unit), number(r.sem, r.unit), number(r.mdc95, r.unit), number(r.cmc), number(r.icc_2_1),
-            f"{number(r.icc_2_1_low)} to {number(r.icc_2_1_high)}" if np.isfinite(r.icc_2_1) else "", number(r.icc_3_1),
-            _count(r.subjects), _count(r.measurements),
+            names.title(r.name), condition_of[r.condition], side_label(r.side), unit_label(r.unit), number_text(r.mean, r.unit),
+            number_text(r.sd, r.unit), number_text(r.sem, r.unit), number_text(r.mdc95, r.unit), number_text(r.cmc), number_text(r.icc_2_1),
+            f"{number_text(r.icc_2_1_low)} to {number_text(r.icc_2_1_high)}" if np.isfinite(r.icc_2_1) else "", number_text(r.icc_3_1),
+            _count_text(r.subjects), _count_text(r.measurements),
         )
-        for r in rows_of(selected)
+        for r in iterate_rows(selected)
     ]  # fmt: skip
-    return table(heads, rows)
+    return make_table(heads, rows)
 
 
-def _count(count: float) -> str:
+def _count_text(count: float) -> str:
     """Return a count as text."""
     return f"{count:.0f}" if np.isfinite(count) else MISSING
 
@@ -204,29 +204,29 @@ _FURTHER_STATISTICS_TEMPLATE = """
 @STUDY_SECTIONS.section(
     "further", place=125, title="Further statistics", link="Further", template=_FURTHER_STATISTICS_TEMPLATE
 )
-def further_statistics(page: StudyPage) -> Data | None:
+def further_statistics_section(page: StudyPage) -> Data | None:
     """Return a table for each file of group/ that is not in the list of files, or None."""
-    known = {entry["name"] for entry in report_table()["file"]}
+    known = {entry["name"] for entry in load_report_table()["file"]}
     written = [str(name) for name in page.source.group.get("files", ()) if f"group/{name}" not in known]
     names = [name.removesuffix(".csv") for name in written if name.endswith(".csv")]
-    tables = [(name, name.replace("_", " ").capitalize(), shown(page.table(name))) for name in names]
+    tables = [(name, name.replace("_", " ").capitalize(), data_frame_table(page.table(name))) for name in names]
     found = [entry for entry in tables if entry[2]]
     return {"tables": found} if found else None
 
 
-def shown(frame: pd.DataFrame) -> Table:
+def data_frame_table(frame: pd.DataFrame) -> Table:
     """Return the first rows of a table, with three digits per number."""
     max_rows = 200  # largest number of shown rows
     numeric = {name: pd.api.types.is_numeric_dtype(column) for name, column in frame.items()}
     heads = [f"#{name}" if numeric[name] else str(name) for name in frame]
     rows = [
-        [_cell(value, numeric[name]) for name, value in zip(frame, row, strict=True)]
+        [_cell_text(value, numeric[name]) for name, value in zip(frame, row, strict=True)]
         for row in frame.head(max_rows).itertuples(index=False, name=None)
     ]
-    return table(heads, rows)
+    return make_table(heads, rows)
 
 
-def _cell(value: object, is_number: bool) -> str:
+def _cell_text(value: object, is_number: bool) -> str:
     if value is None or pd.isna(value):  # type: ignore[call-overload]
         return "–"
     return f"{value:.3g}" if is_number else str(value)
@@ -243,9 +243,9 @@ _METHODS_TEMPLATE = """
 @STUDY_SECTIONS.section(
     "methods", place=140, title="Methods", link="Methods", css="new-page", template=_METHODS_TEMPLATE
 )
-def methods(page: StudyPage) -> Data | None:
+def methods_section(page: StudyPage) -> Data | None:
     """Return the methods text generated from the records of the trials; None if no trial has a result."""
-    written = study_methods(page.source, page.facts)
+    written = study_methods_text(page.source, page.facts)
     return None if written is None else {"methods": written, "versions": page.facts.versions}
 
 
@@ -255,11 +255,11 @@ _FILES_TEMPLATE = """
 
 
 @STUDY_SECTIONS.section("files", place=150, title="Files", link="Files", template=_FILES_TEMPLATE)
-def files(page: StudyPage) -> Data:
+def files_section(page: StudyPage) -> Data:
     """Return the available files with descriptions."""
     written = ("report.html",) if page.source.one_session else ("report.html", "subjects")
     listed = []
-    for entry in report_table()["file"]:
+    for entry in load_report_table()["file"]:
         if entry["name"] in written or (page.source.out / entry["name"]).exists():
             listed.append((entry.get("shown", entry["name"]), entry["text"]))
     return {"files": listed}
@@ -271,7 +271,7 @@ _NO_RESULTS_TEMPLATE = """
 
 
 @STUDY_SECTIONS.section("results", place=130, title="No results", template=_NO_RESULTS_TEMPLATE)
-def no_results(page: StudyPage) -> Data | None:
+def no_results_section(page: StudyPage) -> Data | None:
     """Return the section of a study without cycles; None if there are curves."""
     return None if page.views else {}
 
@@ -294,7 +294,7 @@ _CURVES_TEMPLATE = """
 @STUDY_SECTIONS.section(
     "curves", place=60, title="Curves over the gait cycle", link="Curves", css="new-page", template=_CURVES_TEMPLATE
 )
-def curves(page: StudyPage) -> Data | None:
+def curves_section(page: StudyPage) -> Data | None:
     """Return figures, tests and clusters of every comparison, or None."""
     max_views = 8  # number of drawn comparisons; all are in the tables
     if not page.views:
@@ -311,52 +311,52 @@ def curves(page: StudyPage) -> Data | None:
             {
                 "title": view.title,
                 "shown": [(entry["title"], f"{number_of_view} {entry['title']}") for entry in shown],
-                "tests": [page.names.spoken(line) for line in test_lines(view)],
+                "tests": [page.names.replace_identifiers(line) for line in test_lines(view)],
                 "clusters": cluster_table(view, page.names, page.options.alpha),
             }
         )
     return {"views": drawn, "more": max(len(page.views) - max_views, 0), "figures": figures}
 
 
-def cluster_table(view: View, names: Names, alpha: float) -> Table:
+def cluster_table(view: ComparisonView, names: DisplayNames, alpha: float) -> Table:
     """Return the supra-threshold clusters of the curves of a view, with the signs of the figures."""
     tests = view.tests
     if not len(tests):
-        return table((), ())
+        return make_table((), ())
     letters = test_letters(tests)
     rows: list[tuple[Value, ...]] = []
     strong: list[int] = []
-    for r in rows_of(tests[tests["start_percent"].notna()]):
+    for r in iterate_rows(tests[tests["start_percent"].notna()]):
         # differences and slopes have a sign, F has not
-        sign = 1.0 if "anova" in r.family else variable(r.variable).clinical(SIDES[0])
+        sign = 1.0 if "anova" in r.family else variable(r.variable).clinical_factor(SIDES[0])
         if r.p_adjusted < alpha:
             strong.append(len(rows))
         rows.append((
             letters[tuple(getattr(r, name) for name in TEST_KEY)], names.title(r.variable),
-            "" if r.side == MEAN_OF_SIDES else side_words(r.side), f"{r.start_percent:.0f} to {r.end_percent:.0f}",
-            probability(r.p_cluster), probability(r.p_adjusted), number(sign * r.mean_effect, r.unit), unit_words(r.unit),
-            number(sign * r.peak), number(r.threshold), f"{r.subjects:.0f}",
+            "" if r.side == MEAN_OF_SIDES else side_label(r.side), f"{r.start_percent:.0f} to {r.end_percent:.0f}",
+            p_value_text(r.p_cluster), p_value_text(r.p_adjusted), number_text(sign * r.mean_effect, r.unit), unit_label(r.unit),
+            number_text(sign * r.peak), number_text(r.threshold), f"{r.subjects:.0f}",
         ))  # fmt: skip
     heads = ("test", "variable", "side", "#% of the cycle", "#p", "#p of the curve, corrected", "#mean effect there",
              "unit", "#peak statistic", "#threshold", "#n")  # fmt: skip
-    return table(heads, rows, strong)
+    return make_table(heads, rows, strong)
 
 
-def test_lines(view: View) -> list[str]:
+def test_lines(view: ComparisonView) -> list[str]:
     """Return the comparison of each strip below the panels, and its number of significant curves."""
     if not len(view.tests):
         return []
     rows_shown = []
     letters = test_letters(view.tests)
-    for key, rows in parts_of(view.tests, *TEST_KEY):
+    for key, rows in iterate_groups(view.tests, *TEST_KEY):
         _, within, comparison, side = key
         curves = rows["variable"].nunique()
         beyond = rows[rows["start_percent"].notna()]["variable"].nunique()
         first = rows.iloc[0]
         where = f" in {within}" if within and first["factor"] == "predictor" else ""
-        sides = "" if side == MEAN_OF_SIDES else f", {side_words(side)} side"
+        sides = "" if side == MEAN_OF_SIDES else f", {side_label(side)} side"
         rows_shown.append(
-            f"{letters[key]}: {versus(comparison)}{where}{sides} ({first['test']}, n {first['subjects']:.0f}): "
+            f"{letters[key]}: {comparison_text(comparison)}{where}{sides} ({first['test']}, n {first['subjects']:.0f}): "
             f"{beyond} of {curves} curves beyond the threshold."
         )
     return rows_shown
@@ -383,9 +383,9 @@ _PARAMETERS_TEMPLATE = """
     css="new-page",
     template=_PARAMETERS_TEMPLATE,
 )
-def parameters(page: StudyPage) -> Data | None:
+def parameters_section(page: StudyPage) -> Data | None:
     """Return means (compared parameters first) and comparisons, or None."""
-    means, cells = over_subjects(page.parameters), page.curves.cells
+    means, cells = means_over_subjects(page.parameters), page.curves.cells
     shown = [name for name in page.options.compared_parameters if name in page.names.parameters]
     rest = [name for name in page.names.parameters if name not in shown]
     tables = {
@@ -395,17 +395,19 @@ def parameters(page: StudyPage) -> Data | None:
     if not any(tables.values()):
         return None
     alpha = page.options.alpha
-    comparisons = comparison_sections(page.table("comparisons"), page.names, alpha)
+    comparisons = comparison_tables(page.table("comparisons"), page.names, alpha)
     return {**tables, "comparisons": comparisons, "alpha": alpha}
 
 
-def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cells: Sequence[Cell]) -> Table:
+def parameter_table(means: pd.DataFrame, names: DisplayNames, shown: Sequence[str], cells: Sequence[Cell]) -> Table:
     """Return mean ± SD between subjects of each parameter, with one column per condition and group, or per side for one cell."""
-    columns = [(cell_words(cell, cells), cell, MEAN_OF_SIDES) for cell in cells]
+    columns = [(cell_label(cell, cells), cell, MEAN_OF_SIDES) for cell in cells]
     if len(cells) == 1:
-        columns = [(side_words(side), cells[0], side) for side in (*SIDES, MEAN_OF_SIDES)]
+        columns = [(side_label(side), cells[0], side) for side in (*SIDES, MEAN_OF_SIDES)]
     statistics = {
-        (row.parameter, row.condition, row.group, row.side): row for row in rows_of(means) if row.parameter in shown
+        (row.parameter, row.condition, row.group, row.side): row
+        for row in iterate_rows(means)
+        if row.parameter in shown
     }
     rows = []
     for name in shown:
@@ -413,66 +415,66 @@ def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cel
         values = [statistics.get((name, *cell, side)) for _, cell, side in columns]
         if not any(values):
             continue
-        texts = [MISSING if v is None else f"{spread(v.mean, v.sd, of)} ({v.subjects:.0f})" for v in values]
-        rows.append((title, unit_words(of), *texts))
-    return table(("parameter", "unit", *(f"#{words}" for words, _, _ in columns)), rows)
+        texts = [MISSING if v is None else f"{mean_sd_text(v.mean, v.sd, of)} ({v.subjects:.0f})" for v in values]
+        rows.append((title, unit_label(of), *texts))
+    return make_table(("parameter", "unit", *(f"#{words}" for words, _, _ in columns)), rows)
 
 
-def comparison_sections(comparisons: pd.DataFrame, names: Names, alpha: float) -> list[TitledTable]:
+def comparison_tables(comparisons: pd.DataFrame, names: DisplayNames, alpha: float) -> list[TitledTable]:
     """Return one table per comparison: means, difference with interval, effect size and p; or F for several levels."""
     if not len(comparisons):
         return []
     sections: list[TitledTable] = []
-    for (_, within, comparison, side), rows in parts_of(comparisons, "family", "within", "comparison", "side"):
+    for (_, within, comparison, side), rows in iterate_groups(comparisons, "family", "within", "comparison", "side"):
         pair = bool((rows["second"] != "").any())
         first = rows.iloc[0]
-        title = f"{first['test'][:1].upper()}{first['test'][1:]}: {versus(comparison)}" + (
+        title = f"{first['test'][:1].upper()}{first['test'][1:]}: {comparison_text(comparison)}" + (
             f" ({within})" if within else ""
         )
-        title += "" if side == MEAN_OF_SIDES else f", {side_words(side)} side"
+        title += "" if side == MEAN_OF_SIDES else f", {side_label(side)} side"
         strong = [i for i, p in enumerate(rows["p_adjusted"]) if p < alpha]
-        made = _pair_table(rows, names, strong) if pair else _several_table(rows, names, strong)
+        made = _pair_table(rows, names, strong) if pair else _multi_level_table(rows, names, strong)
         sections.append((title, made))
     return sections
 
 
-def _pair_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> Table:
+def _pair_table(rows: pd.DataFrame, names: DisplayNames, strong: Sequence[int]) -> Table:
     first = rows.iloc[0]
     heads = (
-        "parameter", "unit", f"#{level_words(first['first'], 'name')}", f"#{level_words(first['second'], 'name')}",
-        "#difference (interval)", f"#{_effect(first['effect_size'])}", "#p", "#p corrected", "#p of ranks", "#n",
+        "parameter", "unit", f"#{level_label(first['first'], 'name')}", f"#{level_label(first['second'], 'name')}",
+        "#difference (interval)", f"#{_effect_size_name(first['effect_size'])}", "#p", "#p corrected", "#p of ranks", "#n",
     )  # fmt: skip
     cells = [
         (
-            names.title(r.parameter), unit_words(r.unit), spread(r.first_mean, r.first_sd, r.unit),
-            spread(r.second_mean, r.second_sd, r.unit), _interval(r), number(r.effect), probability(r.p),
-            probability(r.p_adjusted), probability(r.rank_p), f"{r.subjects:.0f}",
+            names.title(r.parameter), unit_label(r.unit), mean_sd_text(r.first_mean, r.first_sd, r.unit),
+            mean_sd_text(r.second_mean, r.second_sd, r.unit), _interval_text(r), number_text(r.effect), p_value_text(r.p),
+            p_value_text(r.p_adjusted), p_value_text(r.rank_p), f"{r.subjects:.0f}",
         )
-        for r in rows_of(rows)
+        for r in iterate_rows(rows)
     ]  # fmt: skip
-    return table(heads, cells, strong)
+    return make_table(heads, cells, strong)
 
 
-def _interval(row: Any) -> str:
-    low, high = number(row.low, row.unit), number(row.high, row.unit)
-    return f"{number(row.difference, row.unit)} ({low} to {high})"
+def _interval_text(row: Any) -> str:
+    low, high = number_text(row.low, row.unit), number_text(row.high, row.unit)
+    return f"{number_text(row.difference, row.unit)} ({low} to {high})"
 
 
-def _several_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> Table:
-    effect = _effect(rows.iloc[0]["effect_size"])
+def _multi_level_table(rows: pd.DataFrame, names: DisplayNames, strong: Sequence[int]) -> Table:
+    effect = _effect_size_name(rows.iloc[0]["effect_size"])
     heads = ("parameter", "unit", "#F", "#degrees of freedom", f"#effect size ({effect})", "#p", "#p corrected",
              "#p of ranks", "#subjects")  # fmt: skip
     cells = [
         (
-            names.title(r.parameter), unit_words(r.unit), number(r.statistic), f"{r.df1:g}, {r.df2:.3g}", number(r.effect),
-            probability(r.p), probability(r.p_adjusted), probability(r.rank_p), f"{r.subjects:.0f}",
+            names.title(r.parameter), unit_label(r.unit), number_text(r.statistic), f"{r.df1:g}, {r.df2:.3g}", number_text(r.effect),
+            p_value_text(r.p), p_value_text(r.p_adjusted), p_value_text(r.rank_p), f"{r.subjects:.0f}",
         )
-        for r in rows_of(rows)
+        for r in iterate_rows(rows)
     ]  # fmt: skip
-    return table(heads, cells, strong)
+    return make_table(heads, cells, strong)
 
 
-def _effect(name: object) -> str:
+def _effect_size_name(name: object) -> str:
     return {"dz": "Cohen's dz", "g": "Hedges' g"}.get(str(name), str(name) or "none")
 
 
@@ -490,7 +492,7 @@ _SCORES_TEMPLATE = """
     css="new-page",
     template=_SCORES_TEMPLATE,
 )
-def scores(page: StudyPage) -> Data | None:
+def scores_section(page: StudyPage) -> Data | None:
     """Return the profile figure and the scores of every subject, or None."""
     gait_scores = page.table("gait_scores")
     if not page.views or not len(gait_scores):
@@ -499,7 +501,7 @@ def scores(page: StudyPage) -> Data | None:
     return {"scores": score_table(gait_scores, page.names), "figures": figures}
 
 
-def score_table(scores: pd.DataFrame, names: Names, of_one: bool = False) -> Table:
+def score_table(scores: pd.DataFrame, names: DisplayNames, of_one: bool = False) -> Table:
     """Return the scores of every subject (or of one if `of_one`) by session, condition and side."""
     nine = score_variables()
     labels = [*(names.title(variable) for _, variable, _ in nine), "GPS"]
@@ -508,14 +510,14 @@ def score_table(scores: pd.DataFrame, names: Names, of_one: bool = False) -> Tab
         labels, columns = [*labels, "GDI"], [*columns, "gdi"]
     rows = [
         (
-            *(() if of_one else (link(subject_link(r["subject"]), r["subject"]), r["group"])), r["session"],
-            r["condition"], "both" if r["side"] == "both" else side_words(r["side"]),
-            *(number(r[column], "deg") for column in columns),
+            *(() if of_one else (html_link(subject_link(r["subject"]), r["subject"]), r["group"])), r["session"],
+            r["condition"], "both" if r["side"] == "both" else side_label(r["side"]),
+            *(number_text(r[column], "deg") for column in columns),
         )
         for r in scores.to_dict("records")
     ]  # fmt: skip
     heads = (*(() if of_one else ("subject", "group")), "session", "condition", "side")
-    return table((*heads, *(f"#{label}" for label in labels)), rows)
+    return make_table((*heads, *(f"#{label}" for label in labels)), rows)
 
 
 _CYCLES_TEMPLATE = """
@@ -528,7 +530,7 @@ _CYCLES_TEMPLATE = """
 @STUDY_SECTIONS.section(
     "cycles", place=120, title="Representative cycles and outliers", link="Outliers", template=_CYCLES_TEMPLATE
 )
-def cycles(page: StudyPage) -> Data | None:
+def cycles_section(page: StudyPage) -> Data | None:
     """Return the table of outliers, or None."""
     return _section_data(page, "cycles", outliers=outlier_table(page.table("cycles")))
 
@@ -536,15 +538,15 @@ def cycles(page: StudyPage) -> Data | None:
 def outlier_table(cycles: pd.DataFrame) -> Table:
     """Return the outlier cycles of every subject, sorted by decreasing distance."""
     if not len(cycles):
-        return table((), ())
+        return make_table((), ())
     odd = cycles[cycles["outlier"]].assign(times=lambda t: t["distance"] / t["limit"])
     odd = odd.sort_values("times", ascending=False, kind="stable")
     rows = [
         (
-            link(subject_link(r.subject), r.subject), r.session, r.condition, r.trial, side_words(r.side), f"{r.cycle:.0f}",
+            html_link(subject_link(r.subject), r.subject), r.session, r.condition, r.trial, side_label(r.side), f"{r.cycle:.0f}",
             f"{r.distance:.3f}", f"{r.limit:.3f}",
         )
-        for r in rows_of(odd)
+        for r in iterate_rows(odd)
     ]  # fmt: skip
     heads = ("subject", "session", "condition", "trial", "side", "#cycle", "#distance to the median cycle", "#limit")
-    return table(heads, rows)
+    return make_table(heads, rows)

@@ -13,23 +13,39 @@ from markupsafe import Markup
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import STATUS_WORDS
-from biodyn.output.figures.curves import unit_words
+from biodyn.output.figures.curves import unit_label
 from biodyn.output.figures.description import Figure, Key
-from biodyn.output.figures.svg import Described, further_grid, render_svg, standard_grid, standard_names
-from biodyn.output.report.compare_page import MeanCurve, cursor_data
-from biodyn.output.report.numbers import NumberRow, number_rows
+from biodyn.output.figures.svg import Described, further_grid, render_svg, standard_grid, standard_page_variables
+from biodyn.output.report.comparison_page import MeanCurve, cursor_data
+from biodyn.output.report.formatted_parameters import NumberRow, number_rows
 from biodyn.output.report.page import Data, load_resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE
-from biodyn.output.store.read import OLD_TRIAL_STATUS
+from biodyn.output.store.result_reader import OLD_TRIAL_STATUS
 from biodyn.study.collecting.cycles import NOT_RUN
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import PARAMETER, SCORE
 from biodyn.study.group.subject_cycles import STANCE, SubjectCycles, mean_and_sd
-from biodyn.study.record import FAILED
-from biodyn.study.report.figures import Norm, SideCycles, display_figures, profile_figure, subject_keys, subject_panel
+from biodyn.study.report.figures import (
+    NormBand,
+    SideCycles,
+    display_figures,
+    profile_figure,
+    subject_keys,
+    subject_panel,
+)
 from biodyn.study.report.pages import SUBJECT_SECTIONS, SubjectPage
 from biodyn.study.report.sections.results import score_table
-from biodyn.study.report.source import Names, Table, number, parts_of, rows_of, side_words, spread, table
+from biodyn.study.report.source import (
+    DisplayNames,
+    Table,
+    iterate_groups,
+    iterate_rows,
+    make_table,
+    mean_sd_text,
+    number_text,
+    side_label,
+)
+from biodyn.study.trial_record import FAILED
 from biodyn.variables import choose_norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 
@@ -55,20 +71,20 @@ _TEMPLATE = """
 
 
 @SUBJECT_SECTIONS.section("trials", place=60, title="Trials", link="Trials", template=_TEMPLATE)
-def trials(page: SubjectPage) -> Data:
+def trials_section(page: SubjectPage) -> Data:
     """Return one row per trial."""
     return {
         "representative": page.representative,
-        "representative_words": representative_words(page),
+        "representative_words": representative_walk_text(page),
         "trials": page.trials,
         "lamps": LAMPS,
         "outcomes": OUTCOMES,
-        "number": number,
+        "number": number_text,
         "reports": page.reports,
     }
 
 
-def representative_words(page: SubjectPage) -> str:
+def representative_walk_text(page: SubjectPage) -> str:
     """Return how the representative walk was chosen, or why none was; "" for a single walk."""
     done = [trial for trial in page.trials if trial.done]
     if page.representative:
@@ -104,27 +120,27 @@ _CURVES_TEMPLATE = """
 
 
 @dataclass(frozen=True)
-class Part:
+class ConditionCurves:
     """Curves of one session and condition: cycles by side."""
 
     title: str
     cycles: Mapping[str, SideCycles]
     data: SubjectCycles
-    norms: Sequence[Norm]
+    norms: Sequence[NormBand]
     axes: str = ""
 
     @property
     def counts(self) -> str:
         """Return the number of cycles as text."""
         return (
-            ", ".join(f"{len(side_cycles.values)} {side_words(side)}" for side, side_cycles in self.cycles.items())
+            ", ".join(f"{len(side_cycles.values)} {side_label(side)}" for side, side_cycles in self.cycles.items())
             + " cycles"
         )
 
     @property
     def standard(self) -> list[str]:
         """Return the available variables of the standard page."""
-        return [name for name in standard_names() if name in self._places]
+        return [name for name in standard_page_variables() if name in self._variable_indices]
 
     @property
     def keys(self) -> list[Key]:
@@ -133,46 +149,48 @@ class Part:
 
     def describe(self, name: str) -> Described:
         """Return the panel of a variable, and its extremes as text."""
-        return subject_panel(name, self.cycles, self._places[name], self.data.units[name], self.norms, self.axes)
+        return subject_panel(
+            name, self.cycles, self._variable_indices[name], self.data.units[name], self.norms, self.axes
+        )
 
     @property
     def grids(self) -> Markup:
         """Return the standard page, followed by the other variables of the trial report."""
         panels = dict.fromkeys(name for figure in display_figures() for name in figure["panels"])
-        further = [name for name in panels if name in self._places and name not in self.standard]
+        further = [name for name in panels if name in self._variable_indices and name not in self.standard]
         return standard_grid(self.standard, self.describe, self.keys) + further_grid(further, self.describe)
 
     @cached_property
-    def _places(self) -> Mapping[str, int]:
+    def _variable_indices(self) -> Mapping[str, int]:
         return {str(name): place for place, name in enumerate(self.data.variables)}
 
 
 @SUBJECT_SECTIONS.section(
     "curves", place=10, title="Curves over the gait cycle", link="Curves", template=_CURVES_TEMPLATE
 )
-def curves(page: SubjectPage) -> Data:
+def curves_section(page: SubjectPage) -> Data:
     """Return one part per session and condition."""
     figure_parts = subject_parts(page)
     if not figure_parts:
         return {"title": "No curves", "link": "", "parts": []}
-    outliers = odd_cycles(page.tables["cycles"]) if len(page.tables["cycles"]) else []
+    outliers = outlier_texts(page.tables["cycles"]) if len(page.tables["cycles"]) else []
     if page.scene is None or page.data is None:
         return {"parts": figure_parts, "outliers": outliers, "store": ""}
     # one cursor for the curves and the 3-D view
-    means = _means(page.data)
-    shown = [name for name in dict.fromkeys((*standard_names(), *means)) if name in means]
+    means = _mean_curves_by_side(page.data)
+    shown = [name for name in dict.fromkeys((*standard_page_variables(), *means)) if name in means]
     store = cursor_data([""], shown, [means], page.scene["scene"]["persons"][0]["cycles"])
     script = load_resource("cursor.js")
     return {"parts": figure_parts, "outliers": outliers, "store": script_json(store), "script": script}
 
 
-def _means(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
+def _mean_curves_by_side(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
     """Return the mean over all cycles by variable and side, in the clinical sign."""
     sides = data.cycles["side"].astype(str).to_numpy()
     return {
         str(name): {
             side: MeanCurve(
-                *nan_statistics(variable(str(name)).clinical(side) * data.values[sides == side, place]),
+                *nan_statistics(variable(str(name)).clinical_factor(side) * data.values[sides == side, place]),
                 data.units[str(name)],
             )
             for side in SIDES
@@ -182,13 +200,14 @@ def _means(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
     }
 
 
-def subject_parts(page: SubjectPage) -> list[Part]:
+def subject_parts(page: SubjectPage) -> list[ConditionCurves]:
     """Return the figures of every session and condition of a subject."""
     data, flags, axes = page.data, page.tables["cycles"], page.source.report_setting("axes")
     if data is None:
         return []
     flagged = {
-        (row.trial, int(row.cycle), row.side): (bool(row.outlier), bool(row.representative)) for row in rows_of(flags)
+        (row.trial, int(row.cycle), row.side): (bool(row.outlier), bool(row.representative))
+        for row in iterate_rows(flags)
     }
     figure_parts = []
     stance = data.stride(STANCE)
@@ -208,7 +227,7 @@ def subject_parts(page: SubjectPage) -> list[Part]:
                 data.values[rows], marks[:, 0], marks[:, 1], float(known.mean()) if len(known) else np.nan
             )
         title = ", ".join(filter(None, (key[0], key[1]))) or "All cycles"
-        figure_parts.append(Part(title, cycles, data, page.norms, axes))
+        figure_parts.append(ConditionCurves(title, cycles, data, page.norms, axes))
     return figure_parts
 
 
@@ -220,17 +239,17 @@ def _by_side(data: SubjectCycles, labels: int) -> dict[tuple[str, ...], dict[str
     return cells
 
 
-def odd_cycles(flags: pd.DataFrame) -> list[str]:
+def outlier_texts(flags: pd.DataFrame) -> list[str]:
     """Return the outliers as texts."""
     return [
-        f"trial {row.trial}, cycle {row.cycle:.0f} {side_words(row.side)}: {row.distance:.3f} from the median cycle "
+        f"trial {row.trial}, cycle {row.cycle:.0f} {side_label(row.side)}: {row.distance:.3f} from the median cycle "
         f"(limit {row.limit:.3f})"
-        for row in rows_of(flags[flags["outlier"]])
+        for row in iterate_rows(flags[flags["outlier"]])
     ]
 
 
 @SUBJECT_SECTIONS.section("scene", place=15, title="The walks in 3-D", link="3-D", css="scene", template=SCENE_TEMPLATE)
-def scene(page: SubjectPage) -> Data | None:
+def scene_section(page: SubjectPage) -> Data | None:
     """Return the 3-D view; None for pages of a study of several sessions, or if no result has a motion."""
     return page.scene
 
@@ -242,44 +261,46 @@ _PARAMETERS_TEMPLATE = """
 
 
 @SUBJECT_SECTIONS.section("parameters", place=30, title="Parameters", link="Parameters", template=_PARAMETERS_TEMPLATE)
-def parameters(page: SubjectPage) -> Data | None:
+def parameters_section(page: SubjectPage) -> Data | None:
     """Return one table per session and condition, or None."""
     tables = parameter_tables(page.tables["parameters"], page.names, page.means)
     return {"parameters": tables, "errors": len(page.means) > 0} if tables else None
 
 
-def parameter_tables(means: pd.DataFrame, names: Names, errors: pd.DataFrame) -> list[tuple[str, Table]]:
+def parameter_tables(means: pd.DataFrame, names: DisplayNames, errors: pd.DataFrame) -> list[tuple[str, Table]]:
     """Return one table per session and condition with mean ± SD over the cycles of each side.
 
     `errors`: session_means.csv of one person, with MDC95; may be empty.
     """
     tables = []
-    detectable = _detectable(errors)
-    for (session, condition), rows in parts_of(means, "session", "condition"):
+    detectable = _detectable_changes(errors)
+    for (session, condition), rows in iterate_groups(means, "session", "condition"):
         by_name: dict[str, dict[str, Any]] = {}
-        for row in rows_of(rows):
+        for row in iterate_rows(rows):
             by_name.setdefault(row.parameter, {})[row.side] = row
         cells = []
         for name, sides in by_name.items():
             title, of = names.parameters.get(name, (name, ""))
             texts = [
-                f"{spread(sides[side].mean, sides[side].sd, of)} ({sides[side].cycles:.0f})" if side in sides else "–"
+                f"{mean_sd_text(sides[side].mean, sides[side].sd, of)} ({sides[side].cycles:.0f})"
+                if side in sides
+                else "–"
                 for side in SIDES
             ]
-            least = [number(detectable.get((session, condition, side, name), np.nan), of) for side in SIDES]
-            cells.append((title, unit_words(of), *texts, *least))
+            least = [number_text(detectable.get((session, condition, side, name), np.nan), of) for side in SIDES]
+            cells.append((title, unit_label(of), *texts, *least))
         title = ", ".join(filter(None, (session, condition))) or "All cycles"
-        heads = [*(f"#{side_words(side)}" for side in SIDES), *(f"#MDC95 {side_words(side)}" for side in SIDES)]
-        tables.append((title, table(("parameter", "unit", *heads), cells)))
+        heads = [*(f"#{side_label(side)}" for side in SIDES), *(f"#MDC95 {side_label(side)}" for side in SIDES)]
+        tables.append((title, make_table(("parameter", "unit", *heads), cells)))
     return tables
 
 
-def _detectable(errors: pd.DataFrame) -> dict[tuple[str, str, str, str], float]:
+def _detectable_changes(errors: pd.DataFrame) -> dict[tuple[str, str, str, str], float]:
     """Return the MDC95 by session, condition, side and parameter."""
     if not len(errors):
         return {}
     parameter_errors = errors[errors["kind"] == PARAMETER]
-    return {(r.session, r.condition, r.side, r.name): float(r.mdc95) for r in rows_of(parameter_errors)}
+    return {(r.session, r.condition, r.side, r.name): float(r.mdc95) for r in iterate_rows(parameter_errors)}
 
 
 _NORM_NUMBERS_TEMPLATE = """
@@ -294,28 +315,28 @@ _NORM_NUMBERS_TEMPLATE = """
 
 
 @SUBJECT_SECTIONS.section("norms", place=35, title="Against norms", link="Norms", template=_NORM_NUMBERS_TEMPLATE)
-def norm_numbers(page: SubjectPage) -> Data | None:
+def norms_section(page: SubjectPage) -> Data | None:
     """Return one table per session and condition, or None."""
-    norm_tables = norm_parts(page)
+    norm_tables = norm_comparisons(page)
     return {"parts": norm_tables} if norm_tables else None
 
 
-def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
+def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
     """Return title, reason for the choice of norms, table and sources of every session and condition."""
     if page.data is None or page.walker is None:
         return []
     parts = []
     for key, sides in _by_side(page.data, 2).items():
-        strides, curves = _means_norm_numbers(page.data, sides)
+        strides, curves = _means_by_side(page.data, sides)
         speeds = [values.get("speed_m_s", np.nan) for values in strides.values()]
-        activity = _activity(page, key[0], key[1]) or page.walker.activity
+        activity = _condition_activity(page, key[0], key[1]) or page.walker.activity
         walker = replace(page.walker, speed_m_s=float(np.mean(speeds)), activity=activity)
         choice = choose_norms(page.norm_setting, walker)
         parts.append(
             {
                 "title": ", ".join(filter(None, key)) or "All cycles",
                 "reasons": choice.reasons,
-                "rows": _table(number_rows(strides, curves, walker, choice.norms)),
+                "rows": _number_table(number_rows(strides, curves, walker, choice.norms)),
                 "sources": [
                     f"{norm_set.words}: {norm_set.citation}. Licence: {norm_set.licence}." for norm_set in choice.norms
                 ],
@@ -324,14 +345,14 @@ def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
     return parts
 
 
-def _activity(page: SubjectPage, session: str, condition: str) -> str:
+def _condition_activity(page: SubjectPage, session: str, condition: str) -> str:
     """Return the activity in the trials of a condition; "" if it differs or is unknown."""
     trials = [trial for trial in page.trials if trial.done and (trial.session, trial.condition) == (session, condition)]
     activities = {trial.metrics.get("activity", "") for trial in trials if not trial.excluded}
     return activities.pop() if len(activities) == 1 else ""
 
 
-def _means_norm_numbers(
+def _means_by_side(
     data: SubjectCycles, sides: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, FloatArray]]]:
     """Return mean stride parameters by side, and mean curves in the clinical sign by variable and side."""
@@ -341,13 +362,13 @@ def _means_norm_numbers(
         strides[side] = {name: float(mean_and_sd(data.stride(name)[rows])[0]) for name in data.stride_columns}
         means = mean_and_sd(data.values[rows])[0]
         for name, mean in zip(data.variables, means, strict=True):
-            curves.setdefault(name, {})[side] = variable(name).clinical(side) * mean
+            curves.setdefault(name, {})[side] = variable(name).clinical_factor(side) * mean
     return strides, curves
 
 
-def _table(rows: list[NumberRow]) -> Table:
+def _number_table(rows: list[NumberRow]) -> Table:
     heads = ("parameter", "unit", "#right", "#left", "#norm: mean (95 % of people)", "norm of")
-    return table(heads, [(r.title, r.unit_text, r.text("r"), r.text("l"), r.norm_text, r.source) for r in rows])
+    return make_table(heads, [(r.title, r.unit_text, r.text("r"), r.text("l"), r.norm_text, r.source) for r in rows])
 
 
 _SYMMETRY_TEMPLATE = """
@@ -357,25 +378,25 @@ _SYMMETRY_TEMPLATE = """
 
 
 @SUBJECT_SECTIONS.section("symmetry", place=40, title="Symmetry", link="Symmetry", template=_SYMMETRY_TEMPLATE)
-def symmetry(page: SubjectPage) -> Data | None:
+def symmetry_section(page: SubjectPage) -> Data | None:
     """Return the table of parameters and curves, or None."""
     content = symmetry_table(page.tables["symmetry"], page.names)
     return {"symmetry": content} if content else None
 
 
-def symmetry_table(symmetry: pd.DataFrame, names: Names) -> Table:
+def symmetry_table(symmetry: pd.DataFrame, names: DisplayNames) -> Table:
     """Return the comparison of right and left for every session and condition."""
     rows = [
         (
             names.title(r["name"]) + (", curve" if r["kind"] == "curve" else ""), r["session"], r["condition"],
-            unit_words(r["unit"]), number(r["right"], r["unit"]), number(r["left"], r["unit"]),
-            number(r["difference"], r["unit"]), number(r["symmetry_index"], "%"), number(r["symmetry_angle"], "%"),
+            unit_label(r["unit"]), number_text(r["right"], r["unit"]), number_text(r["left"], r["unit"]),
+            number_text(r["difference"], r["unit"]), number_text(r["symmetry_index"], "%"), number_text(r["symmetry_angle"], "%"),
         )
         for r in symmetry.to_dict("records")
     ]  # fmt: skip
     heads = ("parameter or curve", "session", "condition", "unit", "#right", "#left", "#right − left",
              "#symmetry index (%)", "#symmetry angle (%)")  # fmt: skip
-    return table(heads, rows)
+    return make_table(heads, rows)
 
 
 _SCORES_TEMPLATE = """
@@ -394,13 +415,13 @@ _SCORES_TEMPLATE = """
     link="Gait scores",
     template=_SCORES_TEMPLATE,
 )
-def scores(page: SubjectPage) -> Data | None:
+def scores_section(page: SubjectPage) -> Data | None:
     """Return the scores by session, condition and side, or None."""
     content = score_table(page.tables["gait_scores"], page.names, of_one=True)
     if not content:
         return None
-    figures = {"profile": render_svg(profile(page))}
-    errors = error_table(page.means)
+    figures = {"profile": render_svg(score_profile_figure(page))}
+    errors = score_error_table(page.means)
     return {
         "scores": content,
         "notes": page.score_notes,
@@ -410,22 +431,22 @@ def scores(page: SubjectPage) -> Data | None:
     }
 
 
-def profile(page: SubjectPage) -> Figure:
+def score_profile_figure(page: SubjectPage) -> Figure:
     """Return the scores as bars, with one panel per condition."""
     scores = page.tables["gait_scores"]
     cells = list(dict.fromkeys(zip(scores["condition"], scores["group"], strict=True)))
     return profile_figure(scores, cells, page.names, page.means)
 
 
-def error_table(means: pd.DataFrame) -> Table:
+def score_error_table(means: pd.DataFrame) -> Table:
     """Return the mean scores over the walks of a session with SEM and MDC95; empty for a single walk."""
     if not len(means):
-        return table((), ())
+        return make_table((), ())
     scores = means[(means["kind"] == SCORE) & means["sem"].notna()]
     rows = [
-        (r.title, r.session, r.condition, "both" if r.side == BOTH_SIDES else side_words(r.side), f"{r.walks:.0f}",
-         number(r.mean, "deg"), number(r.sem), number(r.mdc95))
-        for r in rows_of(scores)
+        (r.title, r.session, r.condition, "both" if r.side == BOTH_SIDES else side_label(r.side), f"{r.walks:.0f}",
+         number_text(r.mean, "deg"), number_text(r.sem), number_text(r.mdc95))
+        for r in iterate_rows(scores)
     ]  # fmt: skip
     heads = ("score", "session", "condition", "side", "#walks", "#score (degrees or points)", "#SEM", "#MDC95")
-    return table(heads, rows)
+    return make_table(heads, rows)

@@ -9,12 +9,12 @@ import numpy as np
 from biodyn.checks.estimators.residual import FORCE_SHARE, MOMENT_SHARE
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.report.page import Data
-from biodyn.output.store.read import OLD_TRIAL_STATUS
-from biodyn.study.report.aggregate import RunFacts, exclusions
-from biodyn.study.report.aggregate import failures as failed_groups
+from biodyn.output.store.result_reader import OLD_TRIAL_STATUS
+from biodyn.study.report.aggregation import RunFacts, group_exclusions
+from biodyn.study.report.aggregation import group_failures as failed_groups
 from biodyn.study.report.figures import quality_figure
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
-from biodyn.study.report.source import MISSING, Table, Trial, link, number, subject_link, table
+from biodyn.study.report.source import MISSING, Table, Trial, html_link, make_table, number_text, subject_link
 
 _TEMPLATE = """
 {% if groups %}
@@ -49,7 +49,7 @@ _TEMPLATE = """
 
 
 @STUDY_SECTIONS.section("failures", place=10, link="Failures", template=_TEMPLATE)
-def failures(page: StudyPage) -> Data:
+def failures_section(page: StudyPage) -> Data:
     """Return the failed trials by reason; the title states whether there are any."""
     max_unfolded = 40  # number of failures that are shown unfolded
     trials = page.source.trials
@@ -60,7 +60,7 @@ def failures(page: StudyPage) -> Data:
         "groups": groups,
         "failed_count": sum(len(group.trials) for group in groups),
         "few": max_unfolded,
-        "exclusions": exclusions(trials),
+        "exclusions": group_exclusions(trials),
     }
 
 
@@ -92,14 +92,16 @@ _WARNINGS_TEMPLATE = """
 
 
 @STUDY_SECTIONS.section("warnings", place=132, link="Warnings", template=_WARNINGS_TEMPLATE)
-def warnings(page: StudyPage) -> Data:
+def warnings_section(page: StudyPage) -> Data:
     """Return the findings, sorted by severity and frequency."""
     findings = page.findings.of("error", "warning")
     return {
         "title": "Warnings" if findings else "No warnings",
         "found": findings,
         "infos": page.findings.of("info"),
-        "doubts": [{**d, "message": page.names.spoken(d["message"])} for d in page.source.record["diagnostics"]],
+        "doubts": [
+            {**d, "message": page.names.replace_identifiers(d["message"])} for d in page.source.record["diagnostics"]
+        ],
         "any_result": bool(page.facts.variants),
     }
 
@@ -120,7 +122,7 @@ _QUALITY_TEMPLATE = """
 @STUDY_SECTIONS.section(
     "quality", place=133, title="Quality over all trials", link="Quality", template=_QUALITY_TEMPLATE
 )
-def quality(page: StudyPage) -> Data | None:
+def quality_section(page: StudyPage) -> Data | None:
     """Return the quality figure, its limits and the worst trials; None if no trial has a result."""
     if not page.facts.variants:
         return None
@@ -128,12 +130,12 @@ def quality(page: StudyPage) -> Data | None:
     marker_limit_mm = 1000.0 * float(page.facts.usual.settings["limits"]["marker_rms_m"])
     return {
         "figures": {"quality": quality_figure(trials, marker_limit_mm)},
-        "limits": limit_sources(page.facts),
+        "limits": limit_source_text(page.facts),
         "worst": worst_trials(trials),
     }
 
 
-def limit_sources(facts: RunFacts) -> str:
+def limit_source_text(facts: RunFacts) -> str:
     """Return a text on the drawn limits and their sources."""
     limits = facts.usual.settings["limits"]
     return (
@@ -155,10 +157,10 @@ def worst_trials(trials: Sequence[Trial]) -> Table:
         known.sort(key=lambda pair: -pair[0])
         for rank, (value, trial) in enumerate(known[:max_scenes]):
             rows.append((
-                words if rank == 0 else "", link(trial.report or trial.link, f"{trial.subject}, {trial.trial}"), trial.place, number(value, "%"),
+                words if rank == 0 else "", html_link(trial.report or trial.link, f"{trial.subject}, {trial.trial}"), trial.place, number_text(value, "%"),
                 unit.replace(" ", "\u00a0"), trial.metrics.get("marker_worst", "") if name == "marker_rms_mm" else "",
             ))  # fmt: skip
-    return table(("measure", "trial", "session, condition", "#value", "unit", "worst marker"), rows)
+    return make_table(("measure", "trial", "session, condition", "#value", "unit", "worst marker"), rows)
 
 
 _SUBJECTS_TEMPLATE = """
@@ -170,7 +172,7 @@ _SUBJECTS_TEMPLATE = """
 @STUDY_SECTIONS.section(
     "subjects", place=134, title="Subjects and trials", link="Subjects", template=_SUBJECTS_TEMPLATE
 )
-def subjects(page: StudyPage) -> Data:
+def subjects_section(page: StudyPage) -> Data:
     """Return the tables of subjects and trials."""
     return {"subjects": subject_table(page.source.subjects), "trials": trial_table(page.source.trials)}
 
@@ -185,27 +187,35 @@ def subject_table(subjects: Mapping[str, Sequence[Trial]]) -> Table:
         conditions = ", ".join(dict.fromkeys(trial.condition for trial in trials if trial.condition))
         first = done[0] if done else trials[0]
         rows.append((
-            link(subject_link(subject), subject), *([first.site] if several_sites else []), first.group, conditions, str(len(trials)), str(len(done)), f"{cycles:.0f}",
-            number(first.number("subject_mass_kg"), "%"), number(first.number("subject_height_m")),
+            html_link(subject_link(subject), subject), *([first.site] if several_sites else []), first.group, conditions, str(len(trials)), str(len(done)), f"{cycles:.0f}",
+            number_text(first.number("subject_mass_kg"), "%"), number_text(first.number("subject_height_m")),
         ))  # fmt: skip
     heads = ("group", "conditions", "#trials", "#analysed", "#cycles", "#mass (kg)", "#height (m)")
-    return table(("subject", *(["site"] if several_sites else []), *heads), rows)
+    return make_table(("subject", *(["site"] if several_sites else []), *heads), rows)
 
 
 def trial_table(trials: Sequence[Trial]) -> Table:
     """Return every trial with its outcome and quality."""
     rows = [
         (
-            link(trial.link, trial.subject), trial.trial, trial.session, trial.condition, trial.group, trial.status,
-            *_numbers(trial),
+            html_link(trial.link, trial.subject), trial.trial, trial.session, trial.condition, trial.group, trial.status,
+            *_quality_cells(trial),
         )
         for trial in trials
     ]  # fmt: skip
-    heads = ("subject", "trial", "session", "condition", "group", "outcome", *(f"#{head}" for head, _ in _columns()))
-    return table(heads, rows)
+    heads = (
+        "subject",
+        "trial",
+        "session",
+        "condition",
+        "group",
+        "outcome",
+        *(f"#{head}" for head, _ in _quality_columns()),
+    )
+    return make_table(heads, rows)
 
 
-def _columns() -> list[tuple[str, str]]:
+def _quality_columns() -> list[tuple[str, str]]:
     columns = [(words if "%" not in unit else f"{words} (%)", name) for name, words, unit in MEASURES]
     columns[0] = ("marker tracking error, RMS (mm)", columns[0][1])
     columns += [("contacts used", "contacts_assigned"), ("ambiguous", "contacts_ambiguous")]
@@ -214,16 +224,16 @@ def _columns() -> list[tuple[str, str]]:
     return [*columns, ("speed (m/s)", "speed_m_s")]
 
 
-def _numbers(trial: Trial) -> list[str]:
+def _quality_cells(trial: Trial) -> list[str]:
     cells = []
-    for _, name in _columns():
+    for _, name in _quality_columns():
         value = trial.number(name)
         if not np.isfinite(value):
             cells.append(MISSING)
         elif name.startswith(("contacts", "cycles", "kinetic")):
             cells.append(f"{value:.0f}")
         else:
-            cells.append(number(value, "" if name == "speed_m_s" else "%"))
+            cells.append(number_text(value, "" if name == "speed_m_s" else "%"))
     return cells
 
 
@@ -237,7 +247,7 @@ _LEFT_OUT_TEMPLATE = """
 
 
 @STUDY_SECTIONS.section("left-out", place=135, title="Files left out", link="Left out", template=_LEFT_OUT_TEMPLATE)
-def left_out(page: StudyPage) -> Data | None:
+def unused_files_section(page: StudyPage) -> Data | None:
     """Return the unused files grouped by role and reason, or None."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for file in page.source.record["files"]:

@@ -1,0 +1,442 @@
+"""Coordinates q that drive the joint coordinates z of a tree by functions, z = f(q): evaluation and inverse kinematics.
+
+The functions are a list of values, each computed from earlier ones; the coordinates q are first, z are last. G = df/dq is
+sparse: the gradient of each value is stored only for the coordinates q on which it depends.
+
+Inverse kinematics is Newton's method as in `inverse_kinematics`, with derivatives by q. The cost of a frame is
+E(q) = sum_m w_m |p_WM - x_m(z)|^2 + W sum_j c_j (q_j - target_j)^2, where W is the sum of w over the visible markers.
+Limits of q are enforced by an active set.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.kernels.array_bundles import register_bundle
+from biodyn.kernels.inverse_kinematics import (
+    COARSE_ITERATIONS,
+    COARSE_STEP,
+    CONVERGED,
+    CURVATURE_STEP,
+    HOLDING_DAMPING,
+    LEAST_PIVOT,
+    LONGEST_STEP,
+    QUADRATIC_RATE,
+    RIDGE,
+    STOPPED,
+    UNDETERMINED,
+    UNSEEN,
+    assemble_equations,
+    evaluate_cost,
+    gather_moments,
+)
+from biodyn.kernels.jit import kernel, merged, part
+from biodyn.kernels.vec3 import dot, row3
+
+GIVEN: Final = 0  # a coordinate q
+SAME: Final = 1  # another value
+LINEAR: Final = 2  # numbers: offset, slope of each source
+PIECES: Final = 3  # numbers: knots K, degree, K knots, coefficients of each piece from the highest down
+POLYNOMIAL: Final = 4  # numbers: degree, coefficients from the highest down
+
+
+@register_bundle
+class CouplingFunctions(NamedTuple):
+    """Functions z = f(q) as N values, of which the first n are q and the last nz are z."""
+
+    kind: IntArray  # (N,)
+    first: IntArray  # (N + 1,) sources of value i: first[i] .. first[i + 1] of `source`
+    source: IntArray  # (S,) indices of values
+    at: IntArray  # (N,) index of the first number of each function in `numbers`
+    numbers: FloatArray  # (P,)
+    entry: IntArray  # (N + 1,) gradient of value i: entry[i] .. entry[i + 1] of `column`
+    column: IntArray  # (E,) index in q, increasing within a value
+    target: IntArray  # by value, source and gradient entry of that source: gradient entry of the value to which it contributes
+
+
+@register_bundle
+class EvaluatedFunctions(NamedTuple):
+    """Values and derivatives of one evaluation of the functions."""
+
+    x: FloatArray  # (N,)
+    slope: FloatArray  # (S,) derivative of a value by its source
+    curve: FloatArray  # (S,) second derivative by the same source
+    gradient: FloatArray  # (E,)
+    pull: FloatArray  # (N,) adjoint
+
+
+@part
+def evaluate_functions(laws, q, nz, passed, z):
+    """Evaluate the functions: fill the first nz numbers of z, and the derivatives of every value by its sources."""
+    x, slope, curve, numbers = passed.x, passed.slope, passed.curve, laws.numbers
+    count = x.shape[0]
+    for i in range(count):
+        kind, a, n = laws.kind[i], laws.first[i], laws.at[i]
+        if kind == GIVEN:
+            x[i] = q[i]
+            continue
+        if kind == SAME:
+            x[i], slope[a], curve[a] = x[laws.source[a]], 1.0, 0.0
+            continue
+        if kind == LINEAR:
+            value = numbers[n]
+            for s in range(a, laws.first[i + 1]):
+                value += numbers[n + 1 + s - a] * x[laws.source[s]]
+                slope[s], curve[s] = numbers[n + 1 + s - a], 0.0
+            x[i] = value
+            continue
+        u, away = x[laws.source[a]], 0.0
+        if kind == POLYNOMIAL:
+            degree, begin = int(numbers[n]), n + 1
+        else:
+            knots, degree, low = int(numbers[n]), int(numbers[n + 1]), n + 2
+            last = low + knots - 1
+            inside = min(max(u, numbers[low]), numbers[last])
+            away = u - inside
+            first_knot, next_knot = low, last
+            while next_knot - first_knot > 1:
+                middle = (first_knot + next_knot) // 2
+                if numbers[middle] <= inside:
+                    first_knot = middle
+                else:
+                    next_knot = middle
+            begin = last + 1 + (first_knot - low) * (degree + 1)
+            u = inside - numbers[first_knot]
+        f, df, ddf = 0.0, 0.0, 0.0
+        for k in range(degree + 1):
+            ddf = ddf * u + 2.0 * df
+            df = df * u + f
+            f = f * u + numbers[begin + k]
+        x[i], slope[a] = f + away * df, df
+        curve[a] = ddf if away == 0.0 else 0.0  # linear extrapolation beyond the knots
+    for j in range(nz):
+        z[j] = x[count - nz + j]
+
+
+@part
+def fill_gradients(laws, passed):
+    """Fill the gradient of every value with respect to q."""
+    gradient, at = passed.gradient, 0
+    for e in range(gradient.shape[0]):
+        gradient[e] = 0.0
+    for i in range(passed.x.shape[0]):
+        if laws.kind[i] == GIVEN:
+            gradient[laws.entry[i]] = 1.0
+        for s in range(laws.first[i], laws.first[i + 1]):
+            source = laws.source[s]
+            for e in range(laws.entry[source], laws.entry[source + 1]):
+                gradient[laws.target[at]] += passed.slope[s] * gradient[e]
+                at += 1
+
+
+@part
+def lift_to_coordinates(tree, laws, passed, hessian_z, drive_z, exact, hessian, drive):
+    """Fill hessian and drive with respect to q from those of z: G^T H_z G - sum drive_z d2z, and G^T drive_z.
+
+    Only the lower half of `hessian` (n, n) is filled; drive (n,). hessian_z: rows by depth (`linear_algebra`). `exact` adds the
+    curvature of the functions.
+    """
+    n, nz, count = drive.shape[0], drive_z.shape[0], passed.x.shape[0]
+    below = count - nz
+    stride = hessian_z.shape[0] // nz
+    column, entry, gradient, pull = laws.column, laws.entry, passed.gradient, passed.pull
+    for i in range(n):
+        for k in range(i + 1):
+            hessian[i, k] = 0.0
+    for i in range(count):
+        pull[i] = 0.0
+    for j in range(nz):
+        pull[below + j] = drive_z[j]
+        for e in range(entry[below + j], entry[below + j + 1]):
+            g, c = gradient[e], column[e]
+            for f in range(entry[below + j], e + 1):
+                hessian[c, column[f]] += hessian_z[j * stride + tree.dof_depth[j]] * g * gradient[f]
+            for d in range(tree.dof_depth[j]):
+                b = below + tree.dof_path[j, d]
+                h = hessian_z[j * stride + d] * g
+                for f in range(entry[b], entry[b + 1]):
+                    k = column[f]
+                    if c > k:
+                        hessian[c, k] += h * gradient[f]
+                    elif k > c:
+                        hessian[k, c] += h * gradient[f]
+                    else:
+                        hessian[c, c] += 2.0 * h * gradient[f]
+    for i in range(count - 1, n - 1, -1):
+        for s in range(laws.first[i], laws.first[i + 1]):
+            source = laws.source[s]
+            pull[source] += passed.slope[s] * pull[i]
+            bend = pull[i] * passed.curve[s]
+            if exact and bend != 0.0:
+                for e in range(entry[source], entry[source + 1]):
+                    for f in range(entry[source], e + 1):
+                        hessian[column[e], column[f]] -= bend * gradient[e] * gradient[f]
+    for i in range(n):
+        drive[i] = pull[i]
+
+
+_POOR_FIT_M2 = 0.01  # m^2: markers 0.1 m from the model on average may indicate a local minimum
+_RETRY_FRAMES = 50  # number of frames after which the other starts are tried again
+_LOWER_COST = 0.999  # the cost from another start must be lower by more than rounding errors
+
+
+@register_bundle
+class FitTargets(NamedTuple):
+    """Limits and targets of the coordinates q; rows: 1 or T."""
+
+    lower: FloatArray  # (rows, n) rad or m; a coordinate with lower = upper is given
+    upper: FloatArray  # (rows, n)
+    pulls: FloatArray  # (n,) weights c of the targets
+    targets: FloatArray  # (rows, n)
+    starts: FloatArray  # (K, n) initial configurations of the first frame
+    base: BoolArray  # (n,) coordinates that place the whole body
+
+
+@register_bundle
+class FrameMemory(NamedTuple):
+    """Working memory of one frame."""
+
+    q: FloatArray  # (n,) current fit
+    trial: FloatArray  # (n,)
+    best: FloatArray  # (n,)
+    hessian: FloatArray  # (n, n) lower half
+    factors: FloatArray  # (n, n) lower half
+    drive: FloatArray  # (n,) minus half the gradient
+    right: FloatArray  # (n,)
+    step: FloatArray  # (n,)
+    pinned: BoolArray  # (n,)
+
+
+@part
+def _add_target_pulls(goal, row, total, room):
+    """Add the terms of the targets to hessian and drive."""
+    for j in range(room.drive.shape[0]):
+        c = goal.pulls[j] * total
+        if c > 0.0:
+            room.drive[j] += c * (goal.targets[row, j] - room.q[j])
+            room.hessian[j, j] += c
+
+
+@part
+def _target_cost(goal, row, total, q):
+    """Return the cost of the distances from the targets."""
+    cost = 0.0
+    for j in range(q.shape[0]):
+        c = goal.pulls[j]
+        if c > 0.0:
+            away = goal.targets[row, j] - q[j]
+            cost += c * total * away * away
+    return cost
+
+
+@part
+def _solve_step(goal, limits, damping, coarse, room):
+    """Fill step with the minimum of the damped quadratic model within the limits; return the smallest relative pivot."""
+    n = room.step.shape[0]
+    q, pinned, step, H, L = room.q, room.pinned, room.step, room.hessian, room.factors
+    for j in range(n):
+        low, high = goal.lower[limits, j], goal.upper[limits, j]
+        still = not H[j, j] > 0.0 or low >= high or (coarse and not goal.base[j])
+        pinned[j] = still or (q[j] <= low and room.drive[j] < 0.0) or (q[j] >= high and room.drive[j] > 0.0)
+        step[j] = 0.0
+    least = math.inf
+    for _ in range(n + 1):
+        least = math.inf
+        for i in range(n):  # rows of the Cholesky factor without the pinned coordinates
+            if pinned[i]:
+                continue
+            for k in range(i):
+                if not pinned[k]:
+                    value = H[i, k]
+                    for m in range(k):
+                        if not pinned[m]:
+                            value -= L[i, m] * L[k, m]
+                    L[i, k] = value / L[k, k]
+            whole = H[i, i] * (1.0 + damping)
+            pivot = whole
+            for m in range(i):
+                if not pinned[m]:
+                    pivot -= L[i, m] * L[i, m]
+            least = min(least, pivot / whole)
+            if not pivot > 0.0:
+                return pivot
+            L[i, i] = math.sqrt(pivot)
+        for i in range(n):
+            if not pinned[i]:
+                value = room.drive[i]
+                for k in range(n):
+                    if pinned[k]:
+                        value -= (H[i, k] if k < i else H[k, i]) * step[k]
+                for k in range(i):
+                    if not pinned[k]:
+                        value -= L[i, k] * room.right[k]
+                room.right[i] = value / L[i, i]
+        for i in range(n - 1, -1, -1):
+            if not pinned[i]:
+                value = room.right[i]
+                for k in range(i + 1, n):
+                    if not pinned[k]:
+                        value -= L[k, i] * step[k]
+                step[i] = value / L[i, i]
+        inside = True
+        for j in range(n):
+            low, high = goal.lower[limits, j], goal.upper[limits, j]
+            if not pinned[j] and not low <= q[j] + step[j] <= high:
+                step[j] = (low if q[j] + step[j] < low else high) - q[j]
+                pinned[j] = True
+                inside = False
+        if inside:
+            break
+    return least
+
+
+@merged
+def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations, work, passed, room):
+    """Minimise the cost of frame t, starting from room.q; return (cost, iterations, status)."""
+    q, trial, n = room.q, room.trial, room.step.shape[0]
+    limits, row = min(t, goal.lower.shape[0] - 1), min(t, goal.targets.shape[0] - 1)
+    coarse = restart
+    for j in range(n):
+        trial[j] = min(max(q[j], goal.lower[limits, j]), goal.upper[limits, j])
+    damping = 1e-2 if restart else 0.0
+    exact, stuck, done, damped = False, False, False, False
+    cost, size, last, least, iterations = math.inf, math.inf, 0.0, 0.0, 0
+    while True:
+        evaluate_functions(laws, trial, work.step.shape[0], passed, work.trial)
+        trial_cost = evaluate_cost(tree, problem, work.trial, t, work) + _target_cost(goal, row, total, trial)
+        if trial_cost <= cost or size < tolerance:
+            for j in range(n):
+                q[j] = trial[j]
+            cost = trial_cost
+            ahead = exact and last > 0.0 and damping == 0.0
+            if ahead:
+                ahead = max(QUADRATIC_RATE, size / (last * last)) * size * size < 0.1 * tolerance
+            done = done or (not coarse and (size < tolerance or ahead))
+            if done or stuck or iterations >= max_iterations:
+                break
+            if coarse and (size < COARSE_STEP or iterations >= COARSE_ITERATIONS):
+                coarse = False
+            exact = size < CURVATURE_STEP and not coarse
+            if size < math.inf:
+                damping = 0.0 if damping < 1e-4 else 0.1 * damping
+            last = size if size < math.inf else 0.0
+            gather_moments(tree, problem, t, work)
+            assemble_equations(tree, exact, work)
+            fill_gradients(laws, passed)
+            lift_to_coordinates(tree, laws, passed, work.hessian, work.drive, exact, room.hessian, room.drive)
+            _add_target_pulls(goal, row, total, room)
+        else:
+            damping = max(10.0 * damping, 1e-3)
+            if damping > 1e8 or iterations >= max_iterations:  # no descent in any direction: limited by rounding
+                done = size < 1e-6
+                stuck = True
+                for j in range(n):
+                    trial[j] = q[j]
+                continue
+        iterations += 1
+        least = _solve_step(goal, limits, damping + RIDGE, coarse, room)
+        if 0.0 < least < LEAST_PIVOT and damping < HOLDING_DAMPING:
+            damping = HOLDING_DAMPING
+            least = _solve_step(goal, limits, damping, coarse, room)
+        damped = damping > 0.0
+        if least > 0.0:
+            size = 0.0
+            for j in range(n):
+                size = max(size, abs(room.step[j]))
+            shorter = LONGEST_STEP / size if size > LONGEST_STEP else 1.0
+            size = min(size, LONGEST_STEP)
+            for j in range(n):
+                low, high = goal.lower[limits, j], goal.upper[limits, j]
+                trial[j] = min(max(q[j] + shorter * room.step[j], low), high)
+        else:  # not convex: repeat without the curvature, which makes it convex, then with damping
+            if not exact:
+                damping = max(10.0 * damping, 1e-6)
+            size = math.inf
+            for j in range(n):
+                trial[j] = q[j]
+    status = CONVERGED if done else STOPPED
+    if done:
+        if damped:  # damping hides coordinates that the markers do not determine
+            least = _solve_step(goal, limits, RIDGE, False, room)
+        for j in range(n):
+            unseen = not room.hessian[j, j] > 0.0 and goal.lower[limits, j] < goal.upper[limits, j]
+            if unseen or least < LEAST_PIVOT:
+                status = UNDETERMINED
+    return cost, iterations, status
+
+
+@part
+def _fill_weights(problem, t, work, marker_error):
+    """Fill the weights of the visible markers; return the number of these markers and the sum of their weights."""
+    row = min(t, problem.weights.shape[0] - 1)
+    seen, total = 0, 0.0
+    for m in range(problem.marker_link.shape[0]):
+        w = problem.weights[row, m]
+        there = problem.p_WM[t, m, 0] + problem.p_WM[t, m, 1] + problem.p_WM[t, m, 2]
+        visible = w > 0.0 and there == there  # NaN is not equal to itself
+        work.weight[m] = w if visible else 0.0
+        seen += visible
+        total += work.weight[m]
+        marker_error[t, m] = math.nan
+    return seen, total
+
+
+@kernel
+def coupled_inverse_kinematics(
+    tree, problem, laws, goal, tolerance, max_iterations, min_markers, work, passed, room, q, marker_error, cost, iterations,
+    status,
+):  # fmt: skip
+    """Fit every frame, starting from the previous one; the first frame, and frames after a failure, from each of goal.starts.
+
+    All starts are tried again if markers are far from the model, or if more markers are visible than in a preceding undetermined
+    frame. Fills q (T, n), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); q, cost and errors are NaN if fewer
+    than min_markers markers are visible. Afterwards room.q is the configuration of the last fitted frame.
+    """
+    n = room.q.shape[0]
+    tries = goal.starts.shape[0]
+    restart, wait, before, seen_before = tries > 0, 0, CONVERGED, 0
+    for t in range(problem.p_WM.shape[0]):
+        seen, total = _fill_weights(problem, t, work, marker_error)
+        if seen < min_markers:
+            for j in range(n):
+                q[t, j] = math.nan
+            cost[t], iterations[t], status[t] = math.nan, 0, UNSEEN
+            restart = tries > 0
+            continue
+        best, turns, k = math.inf, 0, 1 if restart else 0
+        wait = max(wait - 1, 0)
+        while True:  # 0: from the previous frame, then from every start, then from the best of them
+            if 0 < k <= tries:
+                for j in range(n):
+                    room.q[j] = goal.starts[k - 1, j]
+            elif k > tries:
+                for j in range(n):
+                    room.q[j] = room.best[j]
+            frame_cost, steps, state = _fit_frame(
+                tree, problem, laws, goal, t, total, 0 < k <= tries, tolerance, max_iterations, work, passed, room
+            )
+            turns += steps
+            cost[t], status[t] = frame_cost, state
+            if k > tries:
+                break
+            if not frame_cost > _LOWER_COST * best:
+                best = frame_cost
+                for j in range(n):
+                    room.best[j] = room.q[j]
+            if k == 0:
+                poor_fit = frame_cost > _POOR_FIT_M2 * total and wait == 0
+                if tries == 0 or not (poor_fit or (before == UNDETERMINED and seen > seen_before)):
+                    break
+                wait = _RETRY_FRAMES
+            k += 1
+        before, seen_before = status[t], seen
+        iterations[t] = turns
+        restart = status[t] == STOPPED and tries > 0
+        for j in range(n):
+            q[t, j] = room.q[j]
+        for m in range(problem.marker_link.shape[0]):
+            if work.weight[m] > 0.0:
+                r = row3(work.residual, m)
+                marker_error[t, m] = math.sqrt(dot(r, r))

@@ -1,0 +1,389 @@
+"""Read result folders of all versions, following the manifest in their record."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from biodyn.checks.registry import finding_title
+from biodyn.diagnostics import Check, Diagnostic, Status, Verdict
+from biodyn.errors import ResultError
+from biodyn.output.report.plotting import PlottableResult
+from biodyn.output.store.folder import (
+    ARRAYS_NAME,
+    COORDINATES,
+    CSV_SUFFIX,
+    DIGEST_ENTRY,
+    DIGESTS,
+    FILES_ENTRY,
+    KIND_ENTRY,
+    MODEL_NAME,
+    PACKED_SUFFIX,
+    RECORD_NAME,
+    RECORD_VERSION,
+    REPLAY_FIGURES,
+    REPLAY_FOLDER,
+    REPLAY_RECORD,
+    TABLES_FOLDER,
+    listed_files,
+    record_digest,
+    table_path,
+    version_1_files,
+    write_folder,
+)
+from biodyn.output.tables.csv import read_csv
+from biodyn.output.tables.parquet_tables import from_packed_version_0_2, from_parquet
+from biodyn.output.tables.table_access import CoordinateVariables, LazyTables
+
+if TYPE_CHECKING:
+    from biodyn.output.figures.trial import ReplayView, TrialView
+
+
+#: Status of a check in `run.json` of record version 1.
+OLD_CHECK_STATUS: dict[str, Status] = {"good": "pass", "look": "warn", "bad": "fail", "unknown": "not_assessed"}
+#: Status of a trial in `run.json` of record version 1, and in `trial.json` and `summary.csv` of its studies.
+OLD_TRIAL_STATUS: dict[str, Status] = {"fine": "pass", "look": "warn", "checks failed": "fail"}
+
+
+def translate_record(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a `run.json` with verdict and statuses in current words; a current record is returned unchanged."""
+    if "verdict" in record:
+        return record
+    verdict = OLD_TRIAL_STATUS[record["status"]]
+    lists = {name: [_translate_entry(entry) for entry in record.get(name, ())] for name in ("checks", "data_checks")}
+    return {
+        **record,
+        **lists,
+        "verdict": verdict,
+        "verdict_checks": _verdict_causes(lists["checks"], record["diagnostics"]),
+    }
+
+
+def _translate_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+    status = entry["status"]
+    return {**entry, "status": OLD_CHECK_STATUS.get(status, status)}
+
+
+def _verdict_causes(checks: list[dict[str, Any]], diagnostics: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the causes of the verdict of an old result: checks beyond their limits, warnings and errors."""
+    causes = [
+        {name: check[name] for name in ("code", "title", "status", "text", "hint")}
+        for check in checks
+        if check["status"] in ("warn", "fail")
+    ]
+    causes += [
+        {
+            "code": note["code"],
+            "title": finding_title(str(note["code"])),
+            "status": "fail" if note["severity"] == "error" else "warn",
+            "text": note["message"],
+            "hint": note["hint"],
+        }
+        for note in diagnostics
+        if note["severity"] != "info"
+    ]
+    return sorted(causes, key=lambda cause: cause["status"] != "fail")
+
+
+_AGAIN = "Run the trial again."
+#: Readers of tables by file suffix; `.packed` was written by version 0.2.
+TABLE_READERS: Mapping[str, Callable[[bytes], pd.DataFrame]] = {
+    CSV_SUFFIX: lambda content: read_csv(io.BytesIO(content)),
+    PACKED_SUFFIX: from_parquet,
+    ".packed": from_packed_version_0_2,
+}
+
+
+class ResultFolder:
+    """A result folder; the record is read immediately, tables and arrays on demand.
+
+    Raises ResultError if the folder is not a result, was written by a newer version, or lacks a file of its manifest.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.record = read_record(self.folder)
+        self._listed = listed_files(self.record)
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """Names of the tables in the folder, in the order of its manifest."""
+        if self._listed is not None:
+            paths = [Path(path) for path in self._listed]
+            return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix in TABLE_READERS)
+        optional = [
+            name for name in version_1_files()["tables_on_request"] if (self.folder / table_path(name)).is_file()
+        ]
+        return (*version_1_files()["tables"], *optional)
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a table by name, with its original texts."""
+        if name not in self.table_names:
+            raise ResultError(
+                f"'{self.folder}' has no table '{name}'.", f"Its tables are {', '.join(self.table_names)}."
+            )
+        path = self._table_path(name)
+        content = self._read_bytes(path)
+        try:
+            table = TABLE_READERS[Path(path).suffix](content)
+        except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+            raise self._damage_error(path, str(error)) from error
+        if self._listed is None:
+            self._require_version_1(name, table)
+        return table
+
+    def _table_path(self, name: str) -> str:
+        paths = [f"{TABLES_FOLDER}/{name}{suffix}" for suffix in TABLE_READERS]
+        return next((path for path in paths if path in (self._listed or ())), table_path(name))
+
+    def _require_version_1(self, name: str, table: pd.DataFrame) -> None:
+        """Raise ResultError if a table of version 0.1.0 lacks columns or frames."""
+        missing = [column for column in version_1_files()["columns"][name] if column not in table]
+        if missing:
+            raise self._damage_error(table_path(name), f"it has no column '{missing[0]}'")
+        frames = self.record["input"].get("frames")
+        if name in version_1_files()["every_frame"] and isinstance(frames, int) and len(table) != frames:
+            raise self._damage_error(table_path(name), f"it has {len(table)} rows for {frames} frames")
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of result.npz."""
+        content = self._read_bytes(ARRAYS_NAME)
+        most_bytes = 1_500_000_000  # three times the size of ten minutes on a treadmill
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as packed:
+                if sum(member.file_size for member in packed.infolist()) > most_bytes:
+                    raise ValueError("its arrays are larger than those of any recording")
+            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files}
+        except Exception as error:  # zipfile, zlib and numpy raise different errors for damaged files
+            raise self._damage_error(ARRAYS_NAME, str(error)) from error
+
+    def model_file(self) -> bytes | None:
+        """Return the .osim file of a trial with an imported model, None for other trials."""
+        return self._read_bytes(MODEL_NAME) if MODEL_NAME in (self._listed or {}) else None
+
+    def require_complete(self) -> None:
+        """Raise ResultError if a table or the arrays are missing."""
+        wanted = [ARRAYS_NAME, *(self._table_path(name) for name in self.table_names)]
+        missing = [path for path in wanted if not (self.folder / path).is_file()]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            raise ResultError(
+                f"'{self.folder}' is not a complete biodyn result: {', '.join(missing[:3])}{more} not found.", _AGAIN
+            )
+
+    def _read_bytes(self, path: str) -> bytes:
+        """Return the content of a file; ResultError if it is missing or differs from its digest."""
+        place = self.folder / path
+        if not place.is_file():  # rejects links to devices, which have no end
+            raise ResultError(f"'{self.folder}' is not a complete biodyn result: {path} not found.", _AGAIN)
+        try:
+            content = place.read_bytes()
+        except OSError as error:
+            raise ResultError(f"'{place}' cannot be read: {error.strerror}.", "Check the permissions.") from error
+        entry = (self._listed or {}).get(path, {})
+        digest = entry.get("sha256")
+        if digest is not None and hashlib.sha256(content).hexdigest() != digest:
+            size = entry.get("bytes")
+            sizes = f"{len(content)} bytes, {size} were written" if size != len(content) else "its content differs"
+            raise self._damage_error(path, f"it differs from what biodyn wrote ({sizes})")
+        return content
+
+    def _damage_error(self, path: str, why: str) -> ResultError:
+        first = why.splitlines()[0] if why else "it is empty"
+        return ResultError(f"'{self.folder / path}' is damaged or was changed: {first.rstrip('.')}.", _AGAIN)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return the content of `run.json` of any version, with statuses in current words; ResultError if it is invalid."""
+    path = folder / RECORD_NAME
+    if not path.is_file():
+        _require_no_study(folder)
+        problem = f"is not a complete biodyn result: {RECORD_NAME} not found"
+        if not folder.exists():
+            problem = "does not exist; the folder of a biodyn result is expected"
+        elif not folder.is_dir():
+            problem = "is a file; the folder of a biodyn result is expected"
+        raise ResultError(f"'{folder}' {problem}.", "Create one with 'biodyn run WALK.c3d --out DIR'.")
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultError(f"'{path}' cannot be read: {error.strerror}.", "Check the permissions.") from error
+    except (ValueError, RecursionError) as error:
+        raise ResultError(f"'{path}' is damaged or was changed: {error}.", _AGAIN) from error
+    version = record.get("record_version") if isinstance(record, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ResultError(f"'{path}' is not a record of biodyn: it has no record_version.", _AGAIN)
+    if version > RECORD_VERSION:
+        program = dict(record.get("versions") or {}).get("biodyn", "a newer version")
+        raise ResultError(
+            f"'{folder}' was written by a newer biodyn ({program}, record version {version}; this one reads up to "
+            f"{RECORD_VERSION}).",
+            "Update biodyn to read it.",
+        )
+    if DIGEST_ENTRY in record and record[DIGEST_ENTRY] != record_digest(record):
+        raise ResultError(f"'{path}' is damaged or was changed: it differs from what biodyn wrote.", _AGAIN)
+    if record.get(KIND_ENTRY) == COORDINATES and ARRAYS_NAME not in (listed_files(record) or {}):
+        raise ResultError(
+            f"'{folder}' holds only tables and {RECORD_NAME} of an OpenSim model, which is not enough.",
+            f"Results of older versions, of unevenly spaced rows and of very long tables have no arrays. {_AGAIN}",
+        )
+    missing = [name for name in ("input", "settings", "subject") if not isinstance(record.get(name), dict)]
+    if missing:
+        raise ResultError(f"'{path}' is damaged or was changed: it has no '{missing[0]}'.", _AGAIN)
+    try:
+        return dict(translate_record(record))
+    except (KeyError, TypeError) as error:
+        raise ResultError(f"'{path}' is damaged or was changed: it has no outcome of the checks.", _AGAIN) from error
+
+
+def _require_no_study(folder: Path) -> None:
+    if (folder / "study.json").is_file():
+        raise ResultError(
+            f"'{folder}' is the result of a study, not of a trial.",
+            f"Give one of its trials, '{folder}/trials/SUBJECT/TRIAL', or open it with biodyn.load(folder) in Python.",
+        )
+
+
+def read_view(folder: Path) -> TrialView:
+    """Return record, tables and arrays of a result folder; ResultError if it is not a complete result."""
+    from biodyn.output.figures.trial import TrialView
+
+    source = ResultFolder(folder)
+    source.require_complete()
+    tables = {name: source.table(name) for name in source.table_names}
+    record = {name: value for name, value in source.record.items() if name not in (FILES_ENTRY, *DIGESTS)}
+    return TrialView(record, tables, source.arrays(), _read_replay(source.folder), model_file=source.model_file())
+
+
+def read_coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:
+    """Return record and tables of a result of an OpenSim model; ResultError if a table cannot be read."""
+    from biodyn.output.figures.trial import TrialView
+
+    listed = [Path(path) for path in listed_files(record) or {}]
+    names = [path.stem for path in listed if path.parent.as_posix() == TABLES_FOLDER and path.suffix == ".csv"]
+    try:
+        tables = {name: read_csv(folder / table_path(name)) for name in names}
+    except (OSError, ValueError) as error:
+        raise ResultError(f"A table of '{folder}' cannot be read: {error}.", _AGAIN) from error
+    motion = dict(dict(record.get("input") or {}).get("motion") or {})
+    source = {"file": motion.get("name", ""), "sha256": motion.get("sha256", "")}
+    return TrialView({**record, "input": source}, tables, {})
+
+
+def _read_replay(folder: Path) -> ReplayView | None:
+    """Return the output of `biodyn replay` in a result folder, None if missing."""
+    from biodyn.output.figures.trial import ReplayView
+
+    place = folder / REPLAY_FOLDER
+    if not (place / REPLAY_RECORD).is_file():
+        return None
+    try:
+        record: Mapping[str, Any] = json.loads((place / REPLAY_RECORD).read_text(encoding="utf-8"))
+        return ReplayView(
+            record=record,
+            drift=read_csv(place / "replay_drift.csv"),
+            feedback=read_csv(place / "replay_feedback.csv"),
+            figures={name: (place / f"{name}.png").read_bytes() for name in REPLAY_FIGURES},
+        )
+    except (ValueError, OSError) as error:
+        raise ResultError(f"The replay in '{place}' cannot be read: {error}.", "Run 'biodyn replay' again.") from error
+
+
+class StoredResult(PlottableResult):
+    """A result of a trial in its folder, written by any version.
+
+    Every table is an attribute (`result.joint_torques`), read on first use. `table_names` lists the available tables.
+
+    Attributes:
+        folder: path of the result. record: content of `run.json`.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._source = ResultFolder(folder)
+        self._source.require_complete()
+        self.folder = self._source.folder
+        self.record: Mapping[str, Any] = self._source.record
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return self._source.table_names
+
+    @cached_property
+    def _lazy_tables(self) -> Mapping[str, pd.DataFrame]:
+        return LazyTables(self.table_names, self._source.table)
+
+    def _read_table(self, name: str) -> pd.DataFrame:
+        """Return a table by name; ResultError if missing."""
+        return self._lazy_tables[name] if name in self._lazy_tables else self._source.table(name)
+
+    def _coordinate_variables(self) -> CoordinateVariables:
+        return dict(self.record.get("model", {})).get("variables", {})
+
+    def _table_attributes(self) -> Collection[str]:
+        return self.table_names
+
+    @cached_property
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """Arrays of result.npz: motion, torques, wrenches and bodies, SI."""
+        return self._source.arrays()
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Pass, warn, fail or not assessed, with the checks and the causes."""
+        causes = tuple(_check_from_entry(entry) for entry in self.record.get("verdict_checks") or ())
+        checks = tuple(_check_from_entry(entry) for entry in self.record.get("checks") or ())
+        return Verdict(self.record.get("verdict") or "not_assessed", checks, causes)
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """All findings of the analysis."""
+        return diagnostics_from_record(self.record)
+
+    @cached_property
+    def view(self) -> TrialView:
+        """Record, tables, arrays and replay, from which figures and report are made."""
+        return read_view(self.folder)
+
+    def save(self, folder: str | Path, force: bool = False) -> Path:
+        """Copy the result into another folder, completely or not at all, and return its path; see `TrialResult.save`."""
+        target = Path(folder)
+        listed = listed_files(self.record)
+        paths = [path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file()]
+        with write_folder(target, force) as place:
+            for path in paths:
+                if listed is None or path.as_posix() in listed or path.as_posix() == RECORD_NAME:
+                    (place / path).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(self.folder / path, place / path)
+        return target
+
+
+def diagnostics_from_record(record: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+    """Return the findings of a record."""
+    names = {field.name for field in fields(Diagnostic)}
+    findings = []
+    for entry in record.get("diagnostics") or ():
+        known = {name: value for name, value in entry.items() if name in names}
+        known["frames"] = tuple(known["frames"]) if known.get("frames") else None
+        known["alternatives"] = tuple(known.get("alternatives") or ())
+        findings.append(Diagnostic(**known))
+    return tuple(findings)
+
+
+def _check_from_entry(entry: Mapping[str, Any]) -> Check:
+    """Return a check of a record."""
+    known: dict[str, Any] = {field.name: entry[field.name] for field in fields(Check) if field.name in entry}
+    known |= {name: tuple(known[name]) for name in ("covers", "found") if name in known}
+    return Check(**known)

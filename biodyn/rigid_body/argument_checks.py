@@ -1,0 +1,87 @@
+"""Checks of arguments for the kernels: float64, C order and valid shapes, or a clear error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from biodyn.conventions import FloatArray, IntArray
+from biodyn.errors import ModelError
+from biodyn.rigid_body.multibody import Multibody
+
+
+def checked_array(values: ArrayLike, shape: tuple[int | None, ...], name: str) -> FloatArray:
+    """Return `values` as a C-ordered float64 array of the given shape; None in `shape` means any length.
+
+    Raises ModelError that names the argument if its shape is wrong or if it contains non-numbers or infinite numbers. NaN is
+    accepted and means missing.
+    """
+    try:
+        array = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name} must be an array of numbers: {error}.") from error
+    if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
+        wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        raise ModelError(f"{name} must have shape ({wanted}), found {array.shape}.")
+    if _holds_infinite(array):
+        raise ModelError(f"{name} contains infinite numbers.", "Use NaN for missing values.")
+    if not array.flags.writeable:
+        # read-only arrays are another type in numba, for which the kernels would be compiled again
+        array = array.copy()
+    return array
+
+
+def zero_workspace(numbers: int) -> FloatArray:
+    """Return an array of zeros aligned to a cache line, as working memory of a kernel."""
+    line = 8
+    memory = np.zeros(numbers + line)
+    start = -(memory.ctypes.data // memory.itemsize) % line
+    return memory[start : start + numbers]
+
+
+def _holds_infinite(array: FloatArray) -> bool:
+    """Return whether the array contains an infinite number. NaN does not count."""
+    flat = array.ravel()
+    with np.errstate(over="ignore"):
+        all_finite = bool(np.isfinite(np.dot(flat, flat)))
+    return not all_finite and bool(np.isinf(flat).any())
+
+
+def checked_state(mb: Multibody, q: ArrayLike, **rates: ArrayLike) -> tuple[FloatArray, ...]:
+    """Check the configurations q (T, nq) and each named rate (T, nv) and return them."""
+    positions = checked_array(q, (None, mb.nq), "q")
+    frames = positions.shape[0]
+    return (positions, *(checked_array(values, (frames, mb.nv), name) for name, values in rates.items()))
+
+
+def checked_wrenches(
+    mb: Multibody, frames: int, wrenches: ArrayLike | None, bodies: Sequence[int] | IntArray | None
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """Check the wrenches (T, K, 6); return them with the links from the root to each loaded body and the start of each path."""
+    if wrenches is None:
+        return np.zeros((frames, 0, 6)), np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    index = np.asarray([] if bodies is None else bodies)
+    if index.ndim != 1 or (index.size and not np.issubdtype(index.dtype, np.integer)):
+        raise ModelError(f"wrench_bodies must be body indices (K,), found {bodies!r}.")
+    bad = [int(b) for b in index if not 0 <= b < len(mb.bodies)]
+    if bad:
+        raise ModelError(f"wrench_bodies contains the indices {bad}, but the model has {len(mb.bodies)} bodies.")
+    loads = checked_array(wrenches, (frames, len(index), 6), "wrenches")
+    path: list[int] = []
+    start = [0]
+    for b in index:
+        link = int(mb.link_of_body[b])
+        upwards = []
+        while link >= 0:
+            upwards.append(link)
+            link = int(mb.tree.parent[link])
+        path += upwards[::-1]
+        start.append(len(path))
+    return loads, np.array(path, dtype=np.int64), np.array(start, dtype=np.int64)
+
+
+def select_body_rows(mb: Multibody, links: FloatArray) -> FloatArray:
+    """Select the rows (axis 1) of the bodies from an array with one row per link."""
+    return links if links.shape[1] == len(mb.bodies) else np.ascontiguousarray(links[:, mb.link_of_body])

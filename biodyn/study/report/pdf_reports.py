@@ -1,0 +1,306 @@
+"""Write sessions and studies as PDF: the main contents of their pages with curves as vector graphics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from biodyn.conventions import SIDES
+from biodyn.output.report.pdf_report import Letterhead, PdfWriter, typeset_pages
+from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
+from biodyn.study.group.statistics.session_means import SCORE
+from biodyn.study.options import load_study_table
+from biodyn.study.report.aggregation import group_exclusions, group_failures, means_over_subjects, outcome_sentence
+from biodyn.study.report.figures import ComparisonView, available_variables, group_keys, group_panel, profile_figure
+from biodyn.study.report.pages import StudyPage, SubjectPage, session_facts, session_outcome, study_facts
+from biodyn.study.report.sections.results import comparison_tables, parameter_table, test_lines
+from biodyn.study.report.sections.subject import (
+    OUTCOMES,
+    norm_comparisons,
+    outlier_texts,
+    parameter_tables,
+    representative_walk_text,
+    score_profile_figure,
+    subject_parts,
+)
+from biodyn.study.report.source import Table, Trial, iterate_rows, make_table, number_text
+
+_MORE = "Methods, sources, repeatability and every number: report.html and the tables."
+_PROFILE_MM = 62.0  # height of the bars of one condition, mm
+
+
+def session_pdf(page: StudyPage, person: SubjectPage, head: Letterhead | None = None) -> bytes:
+    """Return the PDF of a session: four pages, and two more for every additional condition.
+
+    Raises ResultError if the PDF library is not installed.
+    """
+    record = page.source.record
+    curves = subject_parts(person)
+    conditions = max(len(curves), 1)
+
+    def write_pages(paper: PdfWriter) -> bool:
+        paper.page()
+        _write_subject(paper, page, person)
+        fits = paper.count <= conditions
+        for part in curves:
+            below = f"0 and 100 %: foot strike. {part.counts}. Moments are internal, net, by body mass."
+            paper.curves(
+                f"Motion and loads over the gait cycle{f': {part.title}' if conditions > 1 else ''}",
+                part.standard,
+                part.describe,
+                part.keys,
+                below,
+            )
+        paper.page()
+        _write_scores(paper, person)
+        _write_findings(paper, page)
+        _write_parameters(paper, person)
+        paper.write_paragraph(_MORE, smaller=1.0)
+        return fits and paper.count <= 2 + 2 * conditions
+
+    name = str(record["name"])
+    return typeset_pages(
+        name,
+        f"{name} · biodyn {record['program']}",
+        head or Letterhead(),
+        write_pages,
+        page.source.report_setting("colors"),
+    )
+
+
+def _write_subject(paper: PdfWriter, page: StudyPage, person: SubjectPage) -> None:
+    """Write subject, outcomes of the walks, stride parameters, and numbers relative to norms."""
+    paper.laboratory()
+    paper.title(str(page.source.record["name"]), 15.0)
+    paper.facts([replace(fact, note="") for fact in session_facts(page, person)])
+    paper.title(session_outcome(person), 12.0)
+    heads = ("walk", "condition", "outcome", "why", "#speed (m/s)", "#cycles R, L")
+    _write_table(
+        paper, make_table(heads, [_walk_row(trial, trial.trial in person.representative) for trial in person.trials])
+    )
+    paper.write_paragraph(representative_walk_text(person), smaller=1.5)
+    means = person.tables["parameters"]
+    for title, rows in parameter_tables(means[_is_stride_parameter(means)], person.names, person.means):
+        paper.title(_heading("Time and distance", title))
+        _write_table(paper, rows)
+    paper.write_paragraph("Mean ± standard deviation over the cycles (number of cycles).", smaller=1.5)
+    for part in norm_comparisons(person):
+        paper.title(_heading("Against norms", part["title"]))
+        paper.write_paragraph(" ".join(part["reasons"]), smaller=1.0)
+        _write_table(paper, part["rows"])
+        for source in part["sources"]:
+            paper.write_paragraph(source, smaller=2.5)
+    paper.draw_signature_line()
+
+
+def _is_stride_parameter(means: pd.DataFrame) -> pd.Series:
+    """Return which parameters are times and distances."""
+    strides = [
+        definition["name"]
+        for definition in load_study_table("parameters")["parameter"]
+        if definition["operation"] == "stride"
+    ]
+    return means["parameter"].isin(strides)
+
+
+def _heading(words: str, part: str) -> str:
+    """Return a heading, with session and condition if there are several."""
+    return words if part == "All cycles" else f"{words}: {part}"
+
+
+def _walk_row(trial: Trial, typical: bool) -> tuple[str, ...]:
+    why = trial.reason or trial.metrics.get("checks_failed") or trial.metrics.get("checks_warn") or ""
+    if trial.excluded:
+        why = f"{why} In no group result: {trial.excluded}.".strip()
+    cycles = f"{trial.metrics.get('cycles_right', 0)}, {trial.metrics.get('cycles_left', 0)}" if trial.done else "–"
+    name = f"{trial.trial} (representative)" if typical else trial.trial
+    return (
+        name,
+        trial.place,
+        OUTCOMES.get(trial.status, trial.status),
+        why,
+        number_text(trial.number("speed_m_s")),
+        cycles,
+    )
+
+
+def _write_scores(paper: PdfWriter, person: SubjectPage) -> None:
+    """Write the profile as bars, and its numbers with their errors."""
+    if not len(person.tables["gait_scores"]):
+        return
+    paper.title("Movement Analysis Profile and Gait Profile Score")
+    figure = score_profile_figure(person)
+    paper.figure(figure, _PROFILE_MM * len(figure.panels))
+    for condition, score_rows in _score_tables(person.means):
+        if condition:
+            paper.write_paragraph(condition, bold=True)
+        _write_table(paper, score_rows)
+    for note in (*person.score_notes, *person.mean_notes):
+        paper.write_paragraph(note, smaller=1.5)
+
+
+def _score_tables(means: pd.DataFrame) -> Iterator[tuple[str, Table]]:
+    """Yield one table per condition: scores of both sides with SEM and MDC95."""
+    scores = means[means["kind"] == SCORE] if len(means) else means
+    for condition in dict.fromkeys(scores["condition"]) if len(scores) else ():
+        by_name = {(r.name, r.side): r for r in iterate_rows(scores[scores["condition"] == condition])}
+        titles = {r.name: r.title for r in by_name.values()}
+        rows = [
+            (title, *(cell for side in (*SIDES, BOTH_SIDES) for cell in _score_cells(by_name.get((name, side)))))
+            for name, title in titles.items()
+        ]
+        heads = [f"#{words}" for side in ("right", "left", "both") for words in (side, "SEM", "MDC95")]
+        yield condition, Table(("score (degrees or points)", *heads), tuple(rows))
+
+
+def _score_cells(row: object) -> tuple[str, str, str]:
+    if row is None:
+        return "", "", ""
+    return number_text(row.mean, "deg"), number_text(row.sem), number_text(row.mdc95)  # type: ignore[attr-defined]
+
+
+def _write_findings(paper: PdfWriter, page: StudyPage) -> None:
+    """Write the findings of the checks with an example, and the findings of the whole study."""
+    findings = page.findings.of("error", "warning")
+    paper.title("Findings" if findings else "All checks of all trials with a result passed.")
+    several = len(page.source.trials) > 1
+    paper.list(
+        [
+            f"{finding.title}{f' ({finding.count} of {len(page.source.trials)} trials)' if several else ''}: "
+            f"{finding.example} {finding.hint}"
+            for finding in findings
+        ]
+    )
+    doubts = [
+        f"{page.names.replace_identifiers(finding['message'])} {finding['hint']}"
+        for finding in page.source.record["diagnostics"]
+    ]
+    if doubts:
+        paper.title("About all trials together")
+        paper.list(doubts)
+
+
+def _write_parameters(paper: PdfWriter, person: SubjectPage) -> None:
+    """Write all parameters that are not on the first page, and the outliers."""
+    if len(person.tables["cycles"]) and (odd := outlier_texts(person.tables["cycles"])):
+        paper.title("Outlier cycles")
+        paper.list(odd)
+    means = person.tables["parameters"]
+    for title, rows in parameter_tables(means[~_is_stride_parameter(means)], person.names, person.means):
+        paper.title(_heading("Parameters", title))
+        _write_table(paper, rows)
+
+
+def study_pdf(page: StudyPage, head: Letterhead | None = None) -> bytes:
+    """Return the PDF of a study: outcome and failures, group curves, parameters and scores.
+
+    Raises ResultError if the PDF library is not installed.
+    """
+    max_pages = 3
+    record = page.source.record
+    views = page.views[:1]
+
+    def write_pages(paper: PdfWriter) -> bool:
+        paper.page()
+        paper.laboratory()
+        paper.title(str(record["name"]), 15.0)
+        paper.facts(study_facts(page))
+        paper.title(outcome_sentence(page.source.trials), 12.0)
+        _write_missing_trials(paper, page)
+        _write_findings(paper, page)
+        fits = paper.count == 1
+        for view in views:
+            _write_group_curves(paper, page, view)
+        _write_group_numbers(paper, page)
+        paper.write_paragraph(_MORE, smaller=1.0)
+        paper.draw_signature_line()
+        return fits and paper.count <= max_pages + paper.longer
+
+    name = str(record["name"])
+    return typeset_pages(
+        name,
+        f"{name} · biodyn {record['program']}",
+        head or Letterhead(),
+        write_pages,
+        page.source.report_setting("colors"),
+    )
+
+
+def _write_missing_trials(paper: PdfWriter, page: StudyPage) -> None:
+    """Write the trials without a result and those excluded from group results."""
+    trials = page.source.trials
+    for title, groups in (
+        ("Trials without a result", group_failures(trials)),
+        ("Not in the group results", group_exclusions(trials)),
+    ):
+        if groups:
+            paper.title(title)
+            paper.list([f"{len(group.trials)}: {group.title} {group.hint}" for group in groups])
+
+
+def _write_group_curves(paper: PdfWriter, page: StudyPage, view: ComparisonView) -> None:
+    """Write the standard page of the group: mean and SD between subjects."""
+    known = available_variables(page.curves, view, list(page.curves.units))
+    below = " ".join(
+        [
+            "0 and 100 %: foot strike. Moments are internal, net, by body mass.",
+            *map(page.names.replace_identifiers, test_lines(view)),
+        ]
+    )
+    more = len(page.views) - 1
+    if more:
+        below += f" {more} more comparisons: report.html."
+    paper.curves(
+        f"Group curves over the gait cycle{f': {view.title}' if view.title else ''}",
+        known,
+        lambda name: (group_panel(page.curves, view, name, page.norms), ""),
+        group_keys(page.curves, view, known, page.norms),
+        below,
+    )
+
+
+def _write_group_numbers(paper: PdfWriter, page: StudyPage) -> None:
+    """Write parameters, comparisons and scores of the group."""
+    paper.page()
+    cells = page.curves.cells
+    shown = [name for name in page.options.compared_parameters if name in page.names.parameters]
+    numbers = parameter_table(means_over_subjects(page.parameters), page.names, shown, cells)
+    if numbers:
+        paper.title("Discrete parameters")
+        _write_table(paper, numbers)
+        paper.write_paragraph("Mean ± standard deviation between subjects (number of subjects).", smaller=1.5)
+    compared = comparison_tables(page.table("comparisons"), page.names, page.options.alpha)
+    for title, rows in compared[: paper.most]:
+        paper.title(title)
+        _write_table(paper, rows)
+    if len(compared) > paper.most:
+        paper.write_paragraph(f"{len(compared) - paper.most} more comparisons are in report.html.", bold=True)
+    if compared:
+        paper.write_paragraph(
+            f"*: p corrected below {page.options.alpha:g}. Difference: second minus first.", smaller=1.5
+        )
+    scores = page.table("gait_scores")
+    if len(scores):
+        paper.title("Movement Analysis Profile and Gait Profile Score")
+        figure = profile_figure(scores, cells, page.names)
+        paper.figure(figure, _PROFILE_MM * len(figure.panels))
+        for note in page.notes("gait_scores"):
+            paper.write_paragraph(note, smaller=1.5)
+
+
+def _write_table(paper: PdfWriter, content: Table) -> None:
+    """Write a table of the page; rows that are bold on the page have a star."""
+    if content:
+        rows = [
+            (f"{row[0]} *", *row[1:]) if number in content.strong else row for number, row in enumerate(content.rows)
+        ]
+        paper.table(content.heads, rows, _column_widths(content))
+
+
+def _column_widths(content: Table) -> Sequence[float]:
+    """Return the relative widths of the columns by their longest words."""
+    max_width = 44  # largest number of letters that determines the width
+    columns = zip(*([head.removeprefix("#") for head in content.heads], *content.rows), strict=True)
+    return [min(max(len(str(cell)) for cell in column), max_width) + 2 for column in columns]
