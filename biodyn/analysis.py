@@ -102,12 +102,12 @@ class ImportedModelData:
     motion_file: bytes | None = None
 
 
-@dataclass(eq=False, repr=False)
 class SharedCycles:
     """Cache of the last computed gait cycles and their inputs, shared by copies of an analysis."""
 
-    inputs: tuple[object, ...] = ()
-    cycles: tuple[CycleValues, ...] = ()
+    def __init__(self) -> None:
+        self.inputs: tuple[object, ...] = ()
+        self.cycles: tuple[CycleValues, ...] = ()
 
     def get_or_compute(
         self, inputs: tuple[object, ...], compute: Callable[[], tuple[CycleValues, ...]]

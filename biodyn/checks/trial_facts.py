@@ -117,7 +117,7 @@ class TrialFacts:
                 continue
             bodies = {sole, *(body for body, parent in self.parents.items() if parent == sole)}
             labels = tuple(label for label, body in self.bodies.items() if body in bodies)
-            feet[side] = FootMarkers(labels, self.landmarks.get(f"{ankle}_{side}", ""))
+            feet[side] = labels, self.landmarks.get(f"{ankle}_{side}", "")
         return feet
 
     # -- frames and gaps --------------------------------------------------------------------------------------------

@@ -73,20 +73,6 @@ def regularised_stretches(
 _CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
 
-@dataclass(frozen=True)
-class FitResponse:
-    """Derivative of the fit over some frames.
-
-    Attributes:
-        inverse_hessian: (T, nv, nv), zero for coordinates at a limit.
-        by_markers: (T, nv, 3, M) step of the configuration per step of a marker along World axes, rad/m or m/m, in single
-            precision (sufficient for standard deviations with three digits).
-    """
-
-    inverse_hessian: FloatArray
-    by_markers: FloatArray
-
-
 def model_marker_positions(model: SubjectModel, q: FloatArray) -> FloatArray:
     """Return the positions (T, M, 3) m in World of the model's markers for q (T, nq)."""
     return model.marker_positions(*body_poses(model.multibody, q))
@@ -100,9 +86,12 @@ def fit_response(
     held: FloatArray | None = None,
     curved: bool = True,
     add: Callable[[FloatArray], None] | None = None,
-) -> FitResponse:
+) -> tuple[FloatArray, FloatArray]:
     """Return the derivative of the fit for q (T, nq), markers seen_at (T, M, 3) m and weights (T, M), 0 if not visible.
 
+    The first result is the inverse of the Hessian (T, nv, nv), zero for coordinates at a limit; the second (T, nv, 3, M) is the
+    step of the configuration per step of a marker along World axes, rad/m or m/m, in single precision (sufficient for standard
+    deviations with three digits).
     held: (T, nv) weights that regularise unobserved or poorly determined coordinates, see `regularised_coordinates`. curved:
     True = with the curvature of the cost of the fit; False = Gauss-Newton equations.
     add: adds the response of regularised coordinates to W J (T, nv, 3, M), see `SmoothedResponse`.
@@ -131,7 +120,7 @@ def fit_response(
     if add is not None:
         add(weighted)
     by_markers = inverse.astype(np.float32) @ weighted.reshape(frames, nv, -1)
-    return FitResponse(np.asarray(inverse), by_markers.reshape(frames, nv, 3, -1))
+    return np.asarray(inverse), by_markers.reshape(frames, nv, 3, -1)
 
 
 def _shift_columns(columns: FloatArray, point: FloatArray) -> FloatArray:
@@ -307,8 +296,8 @@ def _interpolate_in_stretch(
 
 def frame_fit_response(
     frames: MotionFrames, some: slice = slice(None), smoothed: SmoothedResponse | None = None
-) -> FitResponse:
-    """Return the response of the fit to its markers in some of the frames."""
+) -> tuple[FloatArray, FloatArray]:
+    """Return the `fit_response` in some of the frames."""
     add = None if smoothed is None else partial(smoothed.add_curve_response, frames.at[some])
     q, seen_at, weights, held = frames.q[some], frames.seen_at[some], frames.weights[some], frames.held[some]
     return fit_response(frames.inputs.model, q, seen_at, weights, held, frames.inputs.curved, add)

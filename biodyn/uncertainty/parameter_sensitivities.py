@@ -11,7 +11,6 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.rigid_body import body_poses, inertia_sensitivities
 from biodyn.uncertainty.error_sources import MarkerTree, MotionFrames, Source, to_single_precision
 from biodyn.uncertainty.fit_responses import (
-    FitResponse,
     SmoothedResponse,
     central_differences,
     frame_fit_response,
@@ -198,7 +197,7 @@ def parameter_sensitivities(
     weighted = weighted.reshape(-1, weighted.shape[2]).T  # (P, 6 T)
     information = weighted @ effects.reshape(weighted.shape[1], -1)
     covariance = np.linalg.inv(information + np.eye(len(information)))
-    fit = frame_fit_response(frames, smoothed=smoothed)
+    inverse_hessian, by_markers = frame_fit_response(frames, smoothed=smoothed)
     links = inputs.dynamics.foot_wrench_links
     G = torque_response(mb, frames.q, frames.v, frames.vdot, frames.wrenches, links, frames.rows)
     rate_hz = inputs.rate_hz / apart
@@ -207,12 +206,12 @@ def parameter_sensitivities(
         column = smoothed.source_columns(name, source, frames)
         change = column.torque
         if column.gradient.shape[2]:
-            step = -fit.inverse_hessian @ column.gradient
+            step = -inverse_hessian @ column.gradient
             change = change + sum(
                 part @ rate for part, rate in zip(G, (step, *central_differences(step, rate_hz)), strict=True)
             )
         by_column[name] = -covariance @ (weighted @ change.reshape(weighted.shape[1], -1))
-    of_tissue = covariance @ _gradients_of_soft_tissue(frames, weighted, G, fit, tissue, rate_hz)
+    of_tissue = covariance @ _gradients_of_soft_tissue(frames, weighted, G, by_markers, tissue, rate_hz)
     return ParameterSensitivities(parameters, by_column, of_tissue @ of_tissue.T, covariance @ information @ covariance)
 
 
@@ -220,19 +219,20 @@ def _gradients_of_soft_tissue(
     frames: MotionFrames,
     weighted: FloatArray,
     G: tuple[FloatArray, ...],
-    fit: FitResponse,
+    by_markers: FloatArray,
     tissue: SoftTissue,
     rate_hz: float,
 ) -> FloatArray:
     """Return the gradients (P, N) of the parameters for one standard deviation of each part of the soft-tissue movement.
 
+    by_markers: (T, nv, 3, M) response of the fit to its markers.
     A part is the offset, the cosine or the sine of a harmonic of the stride, of one marker along one axis of its segment.
     """
     model = frames.inputs.model
     links = model.marker_arrays()[0]
     R = body_poses(model.multibody, frames.q)[0]
     every = slice(0, len(frames.at))
-    g = weights_in_segment_axes(torque_weights(G, fit.by_markers, every, rate_hz), rotation_rates(R, links, rate_hz))
+    g = weights_in_segment_axes(torque_weights(G, by_markers, every, rate_hz), rotation_rates(R, links, rate_hz))
     axes = np.moveaxis(R[:, links], 1, 3)[:, None]  # (T, 1, World's axis, the segment's, M)
     of_segment = [np.einsum("trbm,tkbam->tram", part.reshape(*part.shape[:2], 3, -1), axes) for part in g]
     time_s = frames.at / frames.inputs.rate_hz

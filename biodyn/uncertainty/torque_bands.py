@@ -256,9 +256,9 @@ def _prepare_errors(
 
     def compute_response(at: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
         frames = select_frames(at)
-        fit = frame_fit_response(frames)
-        steps = {name: -fit.inverse_hessian @ source(frames).gradient for name, source in sources.items()}
-        return fit.by_markers, steps
+        inverse_hessian, by_markers = frame_fit_response(frames)
+        steps = {name: -inverse_hessian @ source(frames).gradient for name, source in sources.items()}
+        return by_markers, steps
 
     smoothed = SmoothedResponse.of(
         tuple(each for each in stretches if moving[list(each.sides)].all()), compute_response
@@ -334,11 +334,10 @@ def _propagate(
     cached_frames = 64  # block size with which the largest arrays fit in the processor cache
     for block, wide in frame_blocks(0, count, cached_frames):
         core = slice(block.start - wide.start, block.stop - wide.start)
-        fit = frame_fit_response(frames, wide, smoothed)
+        inverse_hessian, A = frame_fit_response(frames, wide, smoothed)
         if gradient is not None:
-            steps[block] = -fit.inverse_hessian[core] @ gradient[block]
+            steps[block] = -inverse_hessian[core] @ gradient[block]
         rows = tuple(to_single_precision(part[block]) for part in G)
-        A = fit.by_markers
         if markers.poses is not None:
             A = markers.poses.columns(A, to_single_precision(markers_at[wide]))
         by_markers.append(A[core][wanted[(wanted >= block.start) & (wanted < block.stop)] - block.start])

@@ -198,7 +198,7 @@ def test_the_fit_answers_to_a_moved_marker_as_it_says(analysis: TrialAnalysis, s
     assert len(at)
     seen = np.isfinite(inputs.fit.marker_error)
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)[at]
-    response = fit_response(inputs.model, inputs.fit.motion.q[at], inputs.fitted(inputs.markers)[at], weights)
+    _, by_markers = fit_response(inputs.model, inputs.fit.motion.q[at], inputs.fitted(inputs.markers)[at], weights)
     label = inputs.fit.labels[0]
     step = 1e-4 * np.array([0.6, -0.64, 0.48])
     positions = inputs.markers.positions.copy()
@@ -207,7 +207,7 @@ def test_the_fit_answers_to_a_moved_marker_as_it_says(analysis: TrialAnalysis, s
     columns = [c.q_index for c in inputs.model.coordinates]
     rows = [c.v_index for c in inputs.model.coordinates]
     found = (again.motion.q[at] - inputs.fit.motion.q[at])[0, columns]
-    told = (response.by_markers[0, :, :, 0] @ step)[rows]
+    told = (by_markers[0, :, :, 0] @ step)[rows]
     # second order in 0.1 mm over levers of 10 cm: a thousandth of the largest step
     np.testing.assert_allclose(told, found, atol=2e-3 * np.abs(found).max())
 
@@ -233,7 +233,7 @@ def test_a_steadied_rotation_answers_as_the_curve_through_its_neighbours(analysi
         weights=weights,
         held=held,
     )
-    smoothed = SmoothedResponse.of(stretches, lambda at: (frame_fit_response(every).by_markers[at], {}))
+    smoothed = SmoothedResponse.of(stretches, lambda at: (frame_fit_response(every)[1][at], {}))
     name = next(c.body for c in model.coordinates if c.v_index == stretches[0].place)
     marker = next(i for i, m in enumerate(model.markers) if m.body == name)
     step = 1e-4 * np.array([0.6, -0.64, 0.48])
@@ -245,7 +245,7 @@ def test_a_steadied_rotation_answers_as_the_curve_through_its_neighbours(analysi
     hidden = np.concatenate([np.arange(one.first, one.stop) for one in stretches if one.place == place])
     found = (again.motion.q - motion.q)[hidden, column]
     told, alone = (
-        frame_fit_response(every, smoothed=one).by_markers[hidden, place, :, marker] @ step for one in (smoothed, None)
+        frame_fit_response(every, smoothed=one)[1][hidden, place, :, marker] @ step for one in (smoothed, None)
     )
     # the curve is a monotone cubic, taken as straight, and the frames beside it are taken half by half
     error, without = (np.sqrt(np.mean((one - found) ** 2)) for one in (told, alone))

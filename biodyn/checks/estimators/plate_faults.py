@@ -278,36 +278,19 @@ def _fault_note(
 
 # Mismatch of plates without a fault under shod feet or feet with few markers (two of nineteen shared walks).
 _LIKE_SOUND = 2.0 * SOUND
-# Reversed orders of corners, starting with each corner.
-_BACKWARDS = ((0, 3, 2, 1), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0))
+# Reversed orders of corners, starting with each corner; None: the two horizontal coordinates of each corner are exchanged.
+_CORNER_ORDERS = ((0, 3, 2, 1), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0), None)
 
 
-@dataclass(frozen=True)
-class _CornerOrder:
-    """Order of the corners, and whether their two horizontal coordinates are exchanged."""
-
-    order: tuple[int, int, int, int]
-    exchanged: bool = False
-
-    def apply_to_plate(self, plate: ForcePlate, R_WL: FloatArray) -> ForcePlate:
-        """Return the plate (World) with corners in this order."""
-        corners = plate.corners[list(self.order)]
-        if self.exchanged:
-            up = int(np.argmax(np.abs(R_WL[1])))
-            level = [axis for axis in range(3) if axis != up]
-            in_laboratory = corners @ R_WL
-            in_laboratory[:, level] = in_laboratory[:, level[::-1]]
-            corners = in_laboratory @ R_WL.T
-        return replace(plate, corners=corners)
-
-    @property
-    def words(self) -> str:
-        if self.exchanged:
-            return "with the two horizontal coordinates of each corner exchanged"
-        return f"in the order {', '.join(str(corner + 1) for corner in self.order)}"
-
-
-_LISTINGS = (*(_CornerOrder(order) for order in _BACKWARDS), _CornerOrder((0, 1, 2, 3), exchanged=True))
+def _reorder_corners(plate: ForcePlate, order: tuple[int, ...] | None, R_WL: FloatArray) -> ForcePlate:
+    """Return the plate (World) with its corners in one of `_CORNER_ORDERS`."""
+    if order is not None:
+        return replace(plate, corners=plate.corners[list(order)])
+    up = int(np.argmax(np.abs(R_WL[1])))
+    level = [axis for axis in range(3) if axis != up]
+    in_laboratory = plate.corners @ R_WL
+    in_laboratory[:, level] = in_laboratory[:, level[::-1]]
+    return replace(plate, corners=in_laboratory @ R_WL.T)
 
 
 def correct_corner_order(
@@ -332,7 +315,7 @@ def correct_corner_order(
     now = np.array([_total_mismatch(evidence, n, evidence.plates[n]) for n in judged])
     totals = np.array(
         [
-            [_total_mismatch(evidence, n, wrench_of(way.apply_to_plate(plates[n], R_WL))) for way in _LISTINGS]
+            [_total_mismatch(evidence, n, wrench_of(_reorder_corners(plates[n], order, R_WL))) for order in _CORNER_ORDERS]
             for n in judged
         ]
     )
@@ -351,10 +334,10 @@ def correct_corner_order(
         return tuple(plates), ()
     if then.sum() > _REMAINING_SWAPPED * other or then.sum() > of_fault * fault:
         return tuple(plates), ()
-    listing = _LISTINGS[best]
-    corrected = tuple(listing.apply_to_plate(plate, R_WL) if n in up else plate for n, plate in enumerate(plates))
+    order = _CORNER_ORDERS[best]
+    corrected = tuple(_reorder_corners(plate, order, R_WL) if n in up else plate for n, plate in enumerate(plates))
     means = tuple(total / len(judged) for total in (now.sum(), then.sum(), min(other, fault)))
-    return corrected, (_corner_order_note([plates[n].number for n in up], listing, means),)
+    return corrected, (_corner_order_note([plates[n].number for n in up], order, means),)
 
 
 def with_weight_of_plates(evidence: PlateEvidence) -> PlateEvidence:
@@ -370,15 +353,18 @@ def _total_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) ->
     return float("inf") if result is None else result
 
 
-def _corner_order_note(numbers: Sequence[int], listing: _CornerOrder, means: tuple[float, ...]) -> Diagnostic:
+def _corner_order_note(numbers: Sequence[int], order: tuple[int, ...] | None, means: tuple[float, ...]) -> Diagnostic:
     before, after, nearest = means
     several = len(numbers) > 1
+    used = "with the two horizontal coordinates of each corner exchanged"
+    if order is not None:
+        used = f"in the order {', '.join(str(corner + 1) for corner in order)}"
     return Diagnostic(
         "plate-corners-corrected",
         "warning",
         f"{plate_list_text(numbers)} {('have' if several else 'has')} an upward z axis by the order of "
         f"{('their' if several else 'its')} corners in the file; in C3D it points down. The corners are used "
-        f"{listing.words}, which reduces the mismatch with feet and body from {before:.1f} to {after:.1f} (mean "
+        f"{used}, which reduces the mismatch with feet and body from {before:.1f} to {after:.1f} (mean "
         f"square in standard deviations); no other change reduces it below {nearest:.1f}.",
         value=before,
         limit=SOUND,

@@ -88,12 +88,8 @@ _HINT = (
 )
 
 
-@dataclass(frozen=True)
-class FootMarkers:
-    """Labels of the markers on one foot, and of its lateral malleolus ("" without one)."""
-
-    foot: tuple[str, ...]
-    ankle: str = ""
+#: Labels of the markers on one foot, and of its lateral malleolus ("" without one).
+FootMarkers = tuple[tuple[str, ...], str]
 
 
 @dataclass(frozen=True)
@@ -129,10 +125,10 @@ def measure_flat_feet(
     column = {label: k for k, label in enumerate(markers.labels)}
     heights = []
     for step in evidence.steps:
-        foot_labels = None if step.side is None else feet.get(step.side)
-        labels = [] if foot_labels is None else [label for label in foot_labels.foot if label in column]
+        foot, ankle_label = ((), "") if step.side is None else feet.get(step.side, ((), ""))
+        labels = [label for label in foot if label in column]
         rows, plate = _flat_frames(step, points), evidence.plates[step.plate]
-        if foot_labels is None or not labels or len(rows) < _LEAST_FRAMES_OF_HEIGHT or not plate.outlined:
+        if not labels or len(rows) < _LEAST_FRAMES_OF_HEIGHT or not plate.outlined:
             continue
         corners = plate.corners
         above = _heights_above_plate(markers.positions[rows][:, [column[label] for label in labels]], corners)
@@ -140,8 +136,8 @@ def measure_flat_feet(
             continue
         k = int(np.nanargmin(above))
         ankle = over_zero = np.nan
-        if foot_labels.ankle in column:
-            seen = markers.positions[rows][:, [column[foot_labels.ankle]]]
+        if ankle_label in column:
+            seen = markers.positions[rows][:, [column[ankle_label]]]
             ankle, over_zero = (
                 float(_heights_above_plate(seen, corners)[0]),
                 float(_heights_above_plate(seen, _ZERO)[0]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -63,12 +63,11 @@ WAND_OFFSETS = ("thigh_rotation_{s}", "shank_rotation_{s}", "ankle_abduction_{s}
 _FRAMES = 60
 
 
-@dataclass(frozen=True)
 class MarkerBody:
     """A library skeleton that follows markers."""
 
-    is_fitted: bool = True
-    has_outliers: bool = True
+    is_fitted = True
+    has_outliers = True
 
     def require(self, settings: Settings) -> None:
         """Accept all settings."""

@@ -43,12 +43,11 @@ _STEP_M, _STEP_RAD = 1e-4, 1e-4
 _FRAMES = 30  # number of frames that represent the change of a mean over all frames
 
 
-@dataclass(frozen=True)
 class PoseBody:
     """A library skeleton that follows measured segment poses."""
 
-    is_fitted: bool = False
-    has_outliers: bool = False  # a joint that does not reproduce a pose
+    is_fitted = False
+    has_outliers = False  # a joint that does not reproduce a pose
 
     def require(self, settings: Settings) -> None:
         """Raise SettingsError if an estimate of motion and forces is requested."""
