@@ -7,7 +7,7 @@ analysis.
 A check is one decorated function in a module of this folder: `files`, `markers`, `plates`, `body`, `motion`. All modules of the
 folder are imported, so that a new function is part of the verdict, run.json and the report without further registration.
 
-Read in this order: `registry` (definition and order of checks), one of the checks, `facts` (quantities shared by checks),
+Read in this order: `registry` (definition and order of checks), one of the checks, `trial_facts` (quantities shared by checks),
 `verdict`. `estimators/` contains the estimators, which take values and return numbers and findings, independent of an analysis.
 """
 

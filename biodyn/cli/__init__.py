@@ -6,7 +6,7 @@ Commands compute nothing. Imports inside commands are lazy, so that help answers
 - `commands`: the command `biodyn` and its subcommands, in the order of the help.
 - `run`: `run` and `demo`. `study`: `study` and `session`. `results`: commands that take a result folder. `inspect`: commands
   that show a file or the library.
-- `screen`: console, progress line, summary of a result. `options`: options shared by several commands.
+- `console_output`: console, progress line, summary of a result. `options`: options shared by several commands.
 """
 
 import lazy_loader

@@ -6,8 +6,8 @@ check arguments nor allocate memory. `biodyn.rigid_body` is the public interface
 | file | contents |
 |---|---|
 | `vec3`, `tree` | vectors and matrices as tuples; tree of links, joint kinds, wrenches |
-| `kinematics`, `dynamics`, `second_order` | poses and motion; RNEA, ABA, CRBA, energies; derivatives, regressor |
-| `inverse_kinematics`, `coupled` | marker fit; marker fit with coordinates that drive the joints by functions |
-| `linear_algebra`, `banded_filters`, `text` | tree-sparse and normal equations; filters and splines; rows of tables |
-| `lanes`, `jit`, `bundle` | SIMD over eight frames; compilation and its cache; NamedTuples of arrays as one argument |
+| `kinematics`, `dynamics`, `dynamics_derivatives` | poses and motion; RNEA, ABA, CRBA, energies; derivatives, regressor |
+| `inverse_kinematics`, `coupled_coordinates` | marker fit; marker fit with coordinates that drive the joints by functions |
+| `linear_algebra`, `banded_filters`, `table_text` | tree-sparse and normal equations; filters and splines; rows of tables |
+| `lanes`, `jit`, `array_bundles` | SIMD over eight frames; compilation and its cache; NamedTuples of arrays as one argument |
 """

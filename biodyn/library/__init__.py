@@ -10,6 +10,6 @@
     study/                       compared variables, metrics, files of the report                         study
 
 Input: the path of a table in this folder, or of a user's file. Output: its content; for a user's file also its path and the hash
-of its bytes, or an error that names file, entry and key. Read `load` (reading, and `suggest_name`), `tables` (tables by kind and
-name, both sides written out), `schema` (tables of a user), `faults` (sentences about invalid entries), `registry`.
+of its bytes, or an error that names file, entry and key. Read `toml_files` (reading, and `suggest_name`), `tables` (tables by
+kind and name, both sides written out), `schema` (tables of a user), `entry_faults` (sentences about invalid entries), `registry`.
 """

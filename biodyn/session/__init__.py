@@ -8,10 +8,11 @@ one file).
 `other_person_warning` checks a static trial that the user gives. Only distances and ranges of markers are computed, from
 previews.
 
-Read `words` first (splits names into words of known kinds, which are data in `library/session/`), then `role` (motion and role
-of a recording), `same_person` (comparison of persons by stored parameters and names; folders near a walk), `statics` (search
+Read `name_tokens` first (splits names into words of known kinds, which are data in `library/session/`), then `recording_role`
+(motion and role of a recording), `person_comparison` (comparison of persons by stored parameters and names; folders near a walk),
+`static_trials` (search
 and choice of the static trial), and `companions` (the session). For a whole folder: `inventory` (its recordings), `subjects`
-(the person of each recording), `labels` (session and condition).
+(the person of each recording), `file_labels` (session and condition).
 """
 
 from biodyn.session.companions import Companion, SessionFiles, find_session_files, recording_role

@@ -4,7 +4,8 @@ Input: arrays of numbers or curves, one row per subject or measurement. Output: 
 confidence limits, effect size) with a sentence that describes the test. The package does not depend on trials or studies.
 Missing values are excluded; data that do not allow a test raise StatisticsError.
 
-Read `comparisons` (two samples, several groups, effect sizes), `mixed` (mixed models of repeated measures), `repeatability`,
+Read `comparisons` (two samples, several groups, effect sizes), `mixed_models` (mixed models of repeated measures),
+`repeatability`,
 `gait_measures` (symmetry, waveform similarity, gait scores) and `prediction_bands`. Tests of whole curves are in `spm`.
 """
 

@@ -6,9 +6,9 @@ run resumes; a failed trial does not stop the others; equal inputs give equal by
 
 - `study`: the order of the steps; a session is a study of one person and day.
 - `discovery`: recordings and study.toml -> `plan`. `options`: sections [analysis] and [output] of study.toml.
-- `running`: analyses each trial in its own process and writes its `record`.
+- `running`: analyses each trial in its own process and writes its `trial_record`.
 - `collecting`: results of all trials -> one data set. `group`: group results. `report`: pages.
-- `result`: reads a finished study. `session_change`: compares two sessions. `own_norms`: builds norms of healthy people.
+- `result`: reads a finished study. `session_change`: compares two sessions. `laboratory_norms`: builds norms of healthy people.
 """
 
 from importlib.util import find_spec

@@ -107,7 +107,8 @@ def run_trial(
             the calibration uses stored joint offsets, a part of the walk with quiet standing, or the walk itself.
         mass_kg, height_m: mass and height of the subject; None = as stored in the files, else measured (see README).
         age_years, sex, side: age selects the norms and sex ("female", "male") the segment masses; the affected side is shown at
-            the head of the report. Other data are read from subject.toml next to the walk (`library.subject.SubjectRecord`).
+            the head of the report. Other data are read from subject.toml next to the walk
+            (`library.subject_record.SubjectRecord`).
         settings: Settings, a dict, or a TOML file with deviations from the defaults.
         progress: called with the name of each step as it begins.
         files: walk and static trial that were already read (`files.read_files`); `static` is then ignored.

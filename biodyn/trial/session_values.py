@@ -238,7 +238,7 @@ def without_guessed_markers(model: SubjectModel) -> SubjectModel:
     """Return the model without markers that are assigned by their standing position to a segment with other markers.
 
     A computed point or a point of the laboratory may be next to a foot and must not shift an ankle. Such points are later
-    assigned by their movement (`kinematics.tracking`).
+    assigned by their movement (`kinematics.skeleton_tracking`).
     """
     sure = Counter(marker.body for marker in model.markers if marker.source != PLACED_WHILE_STANDING)
     reliable = tuple(m for m in model.markers if m.source != PLACED_WHILE_STANDING or sure[m.body] < _ENOUGH_MARKERS)

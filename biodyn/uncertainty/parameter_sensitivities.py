@@ -22,7 +22,7 @@ from biodyn.uncertainty.fit_responses import (
 
 # -- Standard deviation of the positions of joints and ends of segments, from the same errors as the uncertainty of the torques
 #
-# An error changes the fitted configuration by a step xi (`responses`), and a point of the body by J xi. A model error
+# An error changes the fitted configuration by a step xi (`fit_responses`), and a point of the body by J xi. A model error
 # (e.g. of a joint centre) also moves the point at the same configuration. The largest principal standard deviation of
 # each point is stored.
 

@@ -8,7 +8,7 @@ them:
     variable("pelvis_list").side_sign("l")     # -1: the left side is reversed before averaging over sides
     variable("pelvis_list").clinical("l")      # product of both: table value -> displayed value
 
-Read `meaning` (variables and their limits), then `norms` (normative curves, selected for a person and a walk).
+Read `gait_variables` (variables and their limits), then `norms` (normative curves, selected for a person and a walk).
 """
 
 from __future__ import annotations

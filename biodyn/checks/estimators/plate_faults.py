@@ -315,7 +315,10 @@ def correct_corner_order(
     now = np.array([_total_mismatch(evidence, n, evidence.plates[n]) for n in judged])
     totals = np.array(
         [
-            [_total_mismatch(evidence, n, wrench_of(_reorder_corners(plates[n], order, R_WL))) for order in _CORNER_ORDERS]
+            [
+                _total_mismatch(evidence, n, wrench_of(_reorder_corners(plates[n], order, R_WL)))
+                for order in _CORNER_ORDERS
+            ]
             for n in judged
         ]
     )

@@ -3,8 +3,9 @@
 Input: a skeleton with its recipes, a marker set, an anthropometric table, a hip joint centre method; the points of the static
 trial, body mass, height and measures. Output: a `SubjectModel` (`biodyn.model`) and findings about assumptions.
 
-Read `skeleton` (bodies and their recipes) and `markersets` (labels -> landmarks and segments); `landmarks` (points and axes of
+Read `skeleton_recipes` (bodies and their recipes) and `markersets` (labels -> landmarks and segments); `landmarks` (points and
+axes of
 the standing subject) with `constructions`, `hip_centre` and the methods in `joint_centre_columns`; `anthropometry` (masses and
 inertias); then `scaling`, which combines them, with `scaling_notes`. `pose_figure` creates the standing subject from measured
-poses, `without_static` from a motion. `user_tables` checks the tables of a user before the analysis, and lists the library.
+poses, `posture_from_motion` from a motion. `user_tables` checks the tables of a user before the analysis, and lists the library.
 """

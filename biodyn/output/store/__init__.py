@@ -4,7 +4,7 @@ In: a `TrialView` and a path. Out: a folder that is complete or absent; reading 
 with the tables as attributes (`biodyn.load`). Files that biodyn did not write are never removed or replaced.
 
 Read `folder.py` (file names, manifest, atomic replacement, stale temporary folders), `record.py` (content of `run.json`, copies
-of the user's input files), then `write.py` (with the arrays of `result.npz`) and `read.py`. The reader follows the manifest in
-`run.json`; folders of version 0.1.0, which have none, are read by the file names of that version
+of the user's input files), then `result_writer.py` (with the arrays of `result.npz`) and `result_reader.py`. The reader
+follows the manifest in `run.json`; folders of version 0.1.0, which have none, are read by the file names of that version
 (`library/results/version_1.toml`).
 """

@@ -26,7 +26,7 @@ from biodyn.library.toml_files import load_table
 
 # -- names
 
-# version 2: with a manifest, and `verdict` and `verdict_checks` instead of `status` (translated in `read.py`)
+# version 2: with a manifest, and `verdict` and `verdict_checks` instead of `status` (translated in `result_reader.py`)
 RECORD_VERSION = 2
 RECORD_NAME = "run.json"
 #: Record of a folder of exported files.

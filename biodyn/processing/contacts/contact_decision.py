@@ -235,8 +235,8 @@ def decide_contacts(
 
     A load is assigned to a foot if the centre of pressure is on its sole, no other foot is on the plate, and the low part of
     the sole is entirely on plates. Stretches with two feet on one plate, extended by `smear_s`, are ambiguous unless the shares
-    of the feet can be computed (`two_feet`). A load that lasts longer than a foot can be on the plate is cut to the time of the
-    feet. The rest is rejected, and the reason states the force of the plate. The balance of forces on the
+    of the feet can be computed (`shared_plate_loads`). A load that lasts longer than a foot can be on the plate is cut to the
+    time of the feet. The rest is rejected, and the reason states the force of the plate. The balance of forces on the
     whole body (`balance`) and the overrides of the user are applied last.
 
     Args:

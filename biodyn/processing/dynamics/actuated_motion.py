@@ -122,7 +122,7 @@ def actuated_motion_from_arrays(arrays: Mapping[str, np.ndarray]) -> ActuatedMot
 
 
 def multibody_from_arrays(arrays: Mapping[str, np.ndarray]) -> Multibody:
-    """Return the tree written by `output.store.write.multibody_arrays`: joints with at most one axis."""
+    """Return the tree written by `output.store.result_writer.multibody_arrays`: joints with at most one axis."""
     names = [str(name) for name in arrays["body_names"]]
     bodies = []
     for i, name in enumerate(names):

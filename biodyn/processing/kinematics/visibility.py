@@ -229,7 +229,7 @@ def _least_determined_coordinates(H: FloatArray) -> BoolArray:
 
     The fit itself uses the exact curvature, which can be smaller due to marker residuals.
     """
-    # Limit of the fit: relative curvature of a coordinate that remains if all others adapt (`kernels.coupled`).
+    # Limit of the fit: relative curvature of a coordinate that remains if all others adapt (`kernels.coupled_coordinates`).
     determined = 1e-5
     ridge = 1e-10
     curvature = np.diag(H)

@@ -7,7 +7,8 @@ Entry points: `world_frame.find_world` determines the upward and forward axes, a
 computes the
 signals; `signal_preparation.with_markers` and `with_plates` recompute them when a later stage excludes a marker or corrects a
 plate.
-`gaps` fills gaps, `smoothing/` has one method per file based on `filtering`, `plates` computes wrenches and `plate_channels`
+`gaps` fills gaps, `smoothing/` has one method per file based on `filtering`, `plate_wrenches` computes wrenches and
+`plate_channels`
 corrects channels. `derivatives` and `attitude` are used by later stages: velocities, accelerations and continuous segment
 angles.
 """

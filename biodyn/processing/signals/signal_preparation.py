@@ -229,7 +229,8 @@ def refilter_plates(signals: TrialSignals, cutoff_hz: float) -> TrialSignals:
 
 
 def plate_channel_shares(signals: TrialSignals, plate: ForcePlate) -> FloatArray:
-    """Return the contribution of each channel of a plate (World) to its wrench in `signals.plates`: `channel_contributions`."""
+    """Return the contribution of each channel of a plate (World) to its wrench in `signals.plate_wrenches`:
+    `channel_contributions`."""
     markers = signals.markers
 
     def filter_and_resample(channels: FloatArray) -> FloatArray:

@@ -5,5 +5,6 @@ notes about unused elements of the file. Format: https://opensimconfluence.atlas
 OpenSim's solver.
 
 `document` opens XML safely and reads numbers and names, `joints` reads bodies, frames, and joints as chains of one-axis steps,
-`model` builds the model. `scaling` scales the elements of a model file; `write` writes a model, or a tree with a free base.
+`model` builds the model. `scaling` scales the elements of a model file; `model_writer` writes a model, or a tree with a free
+base.
 """

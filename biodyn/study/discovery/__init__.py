@@ -3,8 +3,8 @@
 Input: a folder or a study.toml. Output: a `StudyPlan`, every walk with subject, session, condition and static trial, and every
 file that is not used with its reason. Only headers and parameters of files are read.
 
-Read `discover` first: the steps of the search, and how study.toml overrides names and headers. Then `definition`: entries of
-study.toml, patterns of paths, safe file names; the plan as text, and a draft of study.toml.
+Read `trial_discovery` first: the steps of the search, and how study.toml overrides names and headers. Then `definition`:
+entries of study.toml, patterns of paths, safe file names; the plan as text, and a draft of study.toml.
 
 Every recording of the folder is listed in the plan, unused files with the reason.
 """

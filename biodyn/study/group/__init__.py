@@ -4,7 +4,7 @@ In: the data set, one subject at a time, stride parameters, section [analysis] o
 group.json with the options and notes. Each subject counts once, whatever the number of cycles. Analyses that the data do not
 allow are omitted with a note.
 
-- `analyse`: validates the options before any trial runs, adds subjects one by one, then computes every statistic.
+- `group_analysis`: validates the options before any trial runs, adds subjects one by one, then computes every statistic.
 - `subject_cycles`: cycles of a subject as arrays, mean curves, representative and outlier cycles.
 - `registry`: input, output and list of the statistics; `statistics/`: one file per statistic.
 """

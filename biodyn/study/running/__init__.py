@@ -4,6 +4,7 @@ In: planned trials, limits of time and memory, number of processes or address of
 (status, reason, key) per trial, and an `Outcome` when a trial ends.
 
 - `task`: request and outcome of a trial, program version, lock of the output folder.
-- `run`: all tasks on this machine or a cluster; `TrialProcess` supervises one process.
-- `worker`: the trial process; `perform` analyses a trial and computes the key that determines whether a result is up to date.
+- `task_execution`: all tasks on this machine or a cluster; `TrialProcess` supervises one process.
+- `worker`: the trial process; `trial_analysis` analyses a trial and computes the key that determines whether a result is up to
+date.
 """

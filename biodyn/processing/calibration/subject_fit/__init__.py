@@ -5,6 +5,6 @@ Output: the fitted model and a `SubjectFit` with shifts, posterior standard devi
 
 Static markers keep their positions; the bones below them are estimated. The priors (`library/body/subject_fit.toml`) describe
 the scatter of regressions, marker placement (which moves centre and axis together), symmetry and soft tissue. `unknowns`
-defines the vector, its priors and the effect of misplaced markers, `fit` runs Gauss-Newton with eliminated coordinates, and
-`result` reports.
+defines the vector, its priors and the effect of misplaced markers, `subject_model_fit` runs Gauss-Newton with eliminated
+coordinates, and `fit_result` reports.
 """
