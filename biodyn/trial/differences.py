@@ -161,7 +161,7 @@ class Comparison:
 
     @property
     def record(self) -> dict[str, Any]:
-        """Return the values of `laboratory_agreement.json`."""
+        """Return the values of `compare.json`."""
         return to_json_values(
             {
                 "first": self.first,

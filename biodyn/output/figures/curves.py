@@ -238,7 +238,7 @@ def cycle_bands(
     side.
 
     The largest errors (joint centres, plates, inertias) are equal in all cycles and are not reduced by averaging.
-    `standard_deviations`: table `joint_torques_sd_table` or `joint_powers_sd_table`. `variables`: requested variables; columns
+    `standard_deviations`: table `joint_torques_sd` or `joint_powers_sd`. `variables`: requested variables; columns
     of single error sources do not match any.
     """
     time_s = standard_deviations["time_s"].to_numpy(dtype=np.float64)

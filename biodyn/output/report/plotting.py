@@ -163,7 +163,7 @@ class PlottableResult(TableAttributes):
 
         Parameters:
             names: none for the panels of the report's standard page; "joint_torques"; or variables of the table
-            `gait_cycles_table`,
+            `gait_cycles`,
                 one panel each: "knee_angle", "hip_flexion_moment".
             norms: norms behind variables: a name or TOML file, "auto" (norms of the report) or None.
             band: one standard deviation of the input errors around the mean, if computed.
@@ -192,7 +192,7 @@ class PlottableResult(TableAttributes):
         return _draw_figure(figure, ax)
 
     def cycles(self, *names: str, side: str | None = None, signs: Signs = COORDINATES) -> pd.DataFrame:
-        """Return the gait cycles of variables as a tidy table, in the signs of the table `gait_cycles_table`.
+        """Return the gait cycles of variables as a tidy table, in the signs of the table `gait_cycles`.
 
         Columns: cycle, side, percent, variable, value, unit; one row per point of a cycle, NaN if not valid. `attrs`: `units`
         and the meaning of `positive` values, by variable, and `signs`.
@@ -357,7 +357,7 @@ def overlay(
 
     Parameters:
         results: of `run_trial`, `load` and the like, at most six. labels: their names, by default the names of their files.
-        names: variables of the table `gait_cycles_table`: "knee_angle", "hip_flexion_moment".
+        names: variables of the table `gait_cycles`: "knee_angle", "hip_flexion_moment".
         side: "right" or "left"; by default both.
         norms: a name or TOML file, "auto" (norms of the reports) or None. Only norms that all results share are drawn: they may
             depend on the speed.

@@ -103,7 +103,7 @@ def gait_cycles_table(analysis: TrialAnalysis) -> pd.DataFrame:
 def spatiotemporal_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return times, parameters of the stride and peaks of the force of each cycle, with units in the names.
 
-    Peaks are taken at the sampling rate of the plates, low-pass filtered at 50 Hz (`full_rate_ground_reaction_table`).
+    Peaks are taken at the sampling rate of the plates, low-pass filtered at 50 Hz (`ground_reaction_full_rate`).
     """
     names = [peak.column_name for peak in ground_peak_definitions()]
     forces = stance_peaks(

@@ -271,7 +271,7 @@ class CycleSignal:
     """Time series of one variable of the gait cycle, and the quantities on which it depends.
 
     Attributes:
-        variable, unit: name and unit as in the table `gait_cycles_table`. values: (T,), NaN where not valid.
+        variable, unit: name and unit as in the table `gait_cycles`. values: (T,), NaN where not valid.
         kind: "angle" depends on the pose; "base" and "heading" also on the walking direction of the cycle (`values` are
             relative to World X); "load" also on the contacts of the feet distal to the segment; "ground" on the contact of the
             foot.

@@ -45,7 +45,7 @@ LABELS: Final = ("subject", "session", "condition", "group", "site", "trial")
 #: Labels that data sets of earlier versions lack: "" in all of their rows.
 LATER_LABELS: Final = ("site",)
 
-#: The rows of `TrialResult.gait_cycles_table`, then whether the value is known, and the reason if it is not.
+#: The rows of `TrialResult.gait_cycles`, then whether the value is known, and the reason if it is not.
 CYCLE_FIELDS: Final = (
     pa.field("cycle", pa.int32(), nullable=False),
     pa.field("side", WORD, nullable=False),

@@ -26,6 +26,6 @@ __all__ = ["AnalysisOptions", "analyse_study"]
 def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = None) -> GroupResults:
     """Analyse the collected data set of a study and write OUT/group; see `group_analysis.analyse_study`."""
     # imported here because reading study.toml needs no statistics
-    from biodyn.study.group import analyse
+    from biodyn.study.group import group_analysis
 
-    return analyse.analyse_study(plan, out, options)
+    return group_analysis.analyse_study(plan, out, options)
