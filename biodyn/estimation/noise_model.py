@@ -387,7 +387,8 @@ def smooth_torque_indices(model: SubjectModel, trunk_share: float = 0.15) -> Int
 
 
 def _known_torques(model: SubjectModel, loads: KnownLoads, places: IntArray) -> BoolArray:
-    """Return a mask (T, R) of known torques; assumed coordinates count as known if the whole body is in balance."""
+    """Return a mask (T, R) of known torques; assumed coordinates count as known where the equations of motion of the whole
+    body can be tested."""
     columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
     result = np.zeros((len(loads.balanced), len(places)), dtype=bool)
     for row, at in enumerate(places.tolist()):

@@ -254,7 +254,7 @@ def _rigid_pole(
         resting = [n for n in tilted if _pivot_rms_movement(motions[n], tip) < fixed_m]
         if not resting:
             raise PlateError(
-                f"No pole was found in {_recording_names(recordings)} whose tip rests while a plate is loaded."
+                f"No pole with a stationary tip on a loaded plate was found in {_recording_names(recordings)}."
             )
         tip, _ = _find_pivot([motions[n] for n in resting], axis)
     markers = shape - tip

@@ -168,7 +168,7 @@ def _require_consistent_sizes(path: Path, header: Any, data_bytes: int) -> None:
     expected = sum(trial.frame_count * _frame_bytes(header, trial) for trial in header.trial)
     if expected != data_bytes:
         raise _damaged_archive_error(
-            path, f"its header announces {expected} bytes of frames, but the file holds {data_bytes}"
+            path, f"its header specifies {expected} bytes of frames, but the file holds {data_bytes}"
         )
 
 
@@ -233,7 +233,7 @@ def _read_trial(
 def _rows_as_array(path: Path, rows: Sequence[Sequence[float]], width: int) -> FloatArray:
     """Return the rows as an array (T, width); InputFileError if a row has another length."""
     if any(len(row) != width for row in rows):
-        raise _damaged_archive_error(path, f"not all of its frames hold the {width} numbers that the header announces")
+        raise _damaged_archive_error(path, f"not all of its frames hold the {width} numbers that the header specifies")
     return np.array([np.asarray(row, dtype=np.float64) for row in rows]).reshape(len(rows), width)
 
 

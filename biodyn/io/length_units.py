@@ -53,7 +53,7 @@ def length_unit(
     person: bool = False,
     entry: str = "POINT:UNITS",
 ) -> LengthUnit:
-    """Return the units of points and plates, corrected if the stated one gives an impossible person or plate.
+    """Return the units of points and plates, corrected if the stated unit implies an implausible size of body or plate.
 
     Args:
         text: stored unit. known: metres per unit, by the letters of the unit. markers: (T, M, 3) file units.

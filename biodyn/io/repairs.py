@@ -99,8 +99,8 @@ def _slower_cameras_note(share: float, rate_hz: float) -> Diagnostic:
 
 
 def remove_held_positions(recording: Recording) -> tuple[Recording, Findings]:
-    """Return the recording with markers set to NaN while they exactly hold one position that starts or ends with a jump, and
-    findings."""
+    """Return the recording with markers set to NaN in intervals of exactly constant position that begin or end with a jump,
+    and findings."""
     markers = recording.motion.markers
     if markers is None or markers.virtual:
         return recording, ()

@@ -260,7 +260,7 @@ def without_role_words(stored: str) -> str:
 
 
 def person_name(stored: str) -> str:
-    """Return a stored name in a form to compare persons: letters and digits in lower case, without role words.
+    """Return a stored name normalised for comparison: letters and digits in lower case, without words such as "patient".
 
     The result is empty for names of templates and devices.
     """

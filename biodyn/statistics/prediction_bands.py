@@ -169,7 +169,7 @@ def _significant_slope(x: FloatArray, y: FloatArray, weight: FloatArray) -> floa
 
 
 def _band_reach(data: _WeightedCurves, count: int, coverage: float, seed: int) -> float:
-    """Return the multiple of the standard deviation that contains the whole curves of the given fraction of people."""
+    """Return the half-width, in standard deviations, of the band that contains the whole curves of this fraction of people."""
     new_share = 0.632  # weight of people who were not drawn in the coverage
     replicates = 400
     rng = np.random.default_rng(seed)

@@ -322,8 +322,8 @@ def norms_file_content(people: StudyPeople, name: str, licence: str, seed: int) 
 
 
 def _deviation_index(people: StudyPeople, norms: NormSet) -> GaitDeviationIndex | None:
-    """Return the scale of the gait deviation index with the mean of the norms at the speed of each walk; None for too few
-    people."""
+    """Return the scale of the gait deviation index, for walks compared with the mean of the norms at their speed; None for too
+    few people."""
     nine = score_names()
     sources = [person for person in people.means if set(nine) <= set(person.curves)]
     count = len({person.person for person in sources})

@@ -254,7 +254,7 @@ def write_marker_set_template(path: str | Path, target: str | Path) -> Path:
     if isinstance(result, InputFileError):
         raise result
     if result.on_poses:
-        raise TableError(f"'{Path(path).name}' contains segment poses and no markers for a marker set.")
+        raise TableError(f"'{Path(path).name}' contains segment poses but no markers, which a marker set needs.")
     text = draft_marker_set(result.markers.labels, Path(path).name, place.name)
     try:
         with place.open("x", encoding="utf-8", newline="\n") as stream:

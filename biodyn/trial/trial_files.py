@@ -170,7 +170,8 @@ def with_marker_names(
     """Return the files with labels corrected by the user; raises SettingsError for a label that the walk lacks.
 
     `names` are labels of the walk; `of_statics` labels of static trials, by path. A label of the walk is also corrected in the
-    static trial if that has the wrong label and not the right one; exchanged labels may concern one recording only.
+    static trial if that has the wrong label and not the right one. Exchanged labels are corrected in the walk only,
+    because they may be right in the static trial.
     """
     if files.walk.motion.markers is None or not (names or of_statics):
         return files

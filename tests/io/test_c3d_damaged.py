@@ -80,7 +80,7 @@ def test_truncated_anywhere(write_c3d, keep):
     text = message_of(path)
     assert "truncated" in text or "damaged" in text or "could not be read" in text
     if keep in (0.3, 0.7, -1):
-        assert "announces 200 frames" in text
+        assert "specifies 200 frames" in text
 
 
 def test_no_points(write_c3d):

@@ -276,8 +276,8 @@ def test_no_number(write: Write, cell: str) -> None:
 
 
 def test_wrong_counts(write: Write) -> None:
-    assert "announces 31 frames but holds 30" in said(write(NumFrames="31"))
-    assert "announces 99999999999999991611392 frames" in said(write(NumFrames="99999999999999999999999"))
+    assert "specifies 31 frames but holds 30" in said(write(NumFrames="31"))
+    assert "specifies 99999999999999991611392 frames" in said(write(NumFrames="99999999999999999999999"))
     recording = read(write(NumFrames="29", NumMarkers="17"))
     assert codes(recording) == {"recording-repaired"}
     assert recording.markers.positions.shape == (FRAMES, 16, 3)

@@ -288,7 +288,7 @@ def _check_counts(path: Path, head: _Header, lines: Sequence[_Line]) -> tuple[Di
     count_found = len(lines)
     if head.frame_count is not None and count_found < head.frame_count:
         raise InputFileError(
-            f"'{path}' is truncated: it announces {head.frame_count} frames but holds {count_found} (up to line "
+            f"'{path}' is truncated: the header specifies {head.frame_count} frames but holds {count_found} (up to line "
             f"{lines[-1].number}).",
             COPY_AGAIN,
         )
@@ -297,7 +297,7 @@ def _check_counts(path: Path, head: _Header, lines: Sequence[_Line]) -> tuple[Di
         Diagnostic(
             "recording-repaired",
             "warning",
-            f"The file announces {announced} {what} but holds {count}; {count} are read.",
+            f"The file specifies {announced} {what} but holds {count}; {count} are read.",
             value=float(count),
         )
         for what, announced, count in stated

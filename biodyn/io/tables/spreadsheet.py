@@ -279,7 +279,7 @@ def contains_trajectories(path: Path) -> bool:
 def decode_text(path: Path, content: bytes) -> str:
     """Return the text of the bytes of a file; InputFileError if they are not text."""
     if b"\0" in content[:1000] and not is_utf16(content):
-        raise InputFileError(f"'{path.name}' is not a text file; a spreadsheet is expected.")
+        raise InputFileError(f"'{path.name}' is not a text table. Export it as CSV or TSV.")
     return content.decode("utf-16" if is_utf16(content) else "utf-8-sig", errors="replace")
 
 

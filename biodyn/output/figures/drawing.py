@@ -492,7 +492,7 @@ def _box_path(x: float, y: float, width: float, height: float) -> FloatArray:
 
 
 def _shade_box(shade: Shade, place: PlotBox, start: float, end: float) -> FloatArray:
-    """Return a stretch of x or y as a box within the plot."""
+    """Return the rectangle of an interval of x or y within the plot."""
     if shade.along == "x":
         x0, x1 = np.clip(place.x_pixels(np.array([start, end])), place.left, place.right).tolist()
         return _box_path(x0, place.top, x1 - x0, place.height)

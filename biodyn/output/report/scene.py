@@ -166,10 +166,10 @@ def _radius_mm(mass_kg: float, length_m: float, density_kg_m3: float = 1000.0, m
 
 
 def _trunk_with_head(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[int, FloatArray]:
-    """Return the body of trunk and head, and shoulder, chin and crown (3, 3) m on it; (0, 3) if the head is a separate body.
+    """Return the body of the trunk, and shoulder, chin and crown (3, 3) m on it; (0, 3) if the head is a separate body.
 
-    The trunk is the heaviest body, with at least a quarter of the body mass. The height follows from the two longest links
-    of a leg, the axis of the trunk from its mass centre. A body at the neck is a head.
+    The trunk is the heaviest body, with at least a quarter of the body mass. The stature is estimated
+    from the two longest links of a leg, and the axis of the trunk from its mass centre. A body attached at the neck is the head.
     """
     R_W, p_W = (values[0] for values in body_poses(mb, q[None]))
     bodies = figure.bodies.tolist()

@@ -87,7 +87,7 @@ def unused_overrides(
             "warning",
             f"[contacts] override assigns plate {entry.plate} {span} to {_foot_text(entry)}, but {why}. The "
             "override is not applied. A leg on a surface that no plate measures has no joint moments.",
-            hint="Correct the number and the time, or the plates in the file (FORCE_PLATFORM:USED, CORNERS, CHANNEL).",
+            hint="Correct the plate number and the time of the contact, or the plates in the file (FORCE_PLATFORM).",
             about=str(entry.plate),
         )
 

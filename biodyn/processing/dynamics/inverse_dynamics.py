@@ -267,7 +267,7 @@ def mask_unknown_dynamics(
 
 
 def distal_feet(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]:
-    """Return the feet at or beyond the joint of each segment; their contacts must be known for its load."""
+    """Return the feet distal to the joint of each segment; the load of the joint is known only with their contacts."""
     parent = {body.definition.name: body.definition.parent for body in model.bodies}
     below: dict[str, list[Side]] = {name: [] for name in parent}
     for side in sides:

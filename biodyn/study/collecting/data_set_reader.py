@@ -100,7 +100,7 @@ def _read_rows(file: pq.ParquetFile, numbers: Sequence[int], columns: Sequence[s
 
 
 def _row_group_subject(file: pq.ParquetFile, number: int) -> str:
-    """Return the subject of a row group, the minimum and maximum of its statistics."""
+    """Return the subject of a row group, which is both minimum and maximum in the statistics of its subject column."""
     column = file.metadata.row_group(number).column(file.schema_arrow.get_field_index("subject")).statistics
     if column is None or not column.has_min_max or column.min != column.max:
         raise ResultError("A row group of the data set contains several subjects.", "Collect the study again.")

@@ -265,7 +265,7 @@ _NO_EFFECT = ("output", "replay", "variation")  # sections of the settings that 
 
 @cache
 def load_report_table() -> dict[str, Any]:
-    """Return report.toml, with descriptions of files and sources."""
+    """Return the content of report.toml, including the descriptions of files and sources."""
     return load_table("study/report")
 
 

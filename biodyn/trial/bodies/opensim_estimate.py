@@ -98,7 +98,7 @@ def require_uniform_times(time_s: FloatArray, name: str) -> FloatArray:
     rate_hz = uniform_rate_hz(time_s)
     if rate_hz is None:
         raise InputFileError(
-            f"The rows of '{name}' are not uniform in time, which the estimate requires.",
+            f"The rows of '{name}' are not uniform in time; the estimate requires uniform times.",
             "Resample the motion, or omit signals.method.",
         )
     return np.asarray(time_s[0] + np.arange(len(time_s)) / rate_hz)

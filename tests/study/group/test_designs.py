@@ -35,7 +35,7 @@ def test_fewer_shared_subjects_than_needed_is_said_and_not_compared() -> None:
     designs, notes = comparison_designs(cells(*entries), AnalysisOptions())
     assert designs == []
     (note,) = notes
-    assert "no two of a, b were measured in the same 3 subjects or more (at most 2)" in note
+    assert "each pair needs at least 3 common subjects; the pairs of a, b have at most 2" in note
     designs, notes = comparison_designs(
         cells(*entries, *[(f"x{n}", c, "") for n in range(3) for c in "bc"]), AnalysisOptions()
     )

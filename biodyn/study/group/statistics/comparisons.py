@@ -138,8 +138,8 @@ def _within_subject_designs(
     if not enough:
         most = max(len(both) for both in shared.values())
         notes.append(
-            f"Conditions are not compared{where}: no two of {listed} were measured in the same {LEAST_SUBJECTS} "
-            f"subjects or more (at most {most})."
+            f"Conditions are not compared{where}: each pair needs at least {LEAST_SUBJECTS} common subjects; the pairs of "
+            f"{listed} have at most {most}."
         )
         return designs
     complete = [subject for subject in rows[measured[0]] if all(subject in rows[level] for level in measured)]
