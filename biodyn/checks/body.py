@@ -272,8 +272,8 @@ def report_mass_mismatch(
             )
     elif abs(standing_kg / stated - 1.0) <= limit:
         hint = (
-            "The static trial agrees with the stated mass. Check the walk for a foot partly off the plates, a "
-            "support, or an offset of a plate."
+            "The static trial agrees with the stated mass. Check the walk for a foot partly off the plates, "
+            "a handrail or walking aid, or a force offset of a plate."
         )
     elif abs(walking / stated - 1.0) <= limit:
         hint = "The walk agrees with the stated mass. Check the static trial for a foot partly off the plate."

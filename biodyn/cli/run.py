@@ -277,7 +277,7 @@ def analyse(walk: Path, folder: Path, options: RunOptions, console: Console) -> 
 
 def _print_timings(folder: Path, total_s: float, console: Console) -> None:
     from biodyn.output.store.folder import TIMINGS_ENTRY
-    from biodyn.trial.step_timing import timing_lines
+    from biodyn.trial.stage_timing import timing_lines
 
     print_lines(console, *timing_lines(_read_record(folder)[TIMINGS_ENTRY], total_s))
 

@@ -29,7 +29,7 @@ from biodyn.estimation.noise_model import (
     balance_errors,
     estimate_noise_model,
     knot_step,
-    select_smooth_torques,
+    smooth_torques,
     times_since_strikes,
 )
 from biodyn.estimation.normal_equation_terms import marker_information
@@ -214,7 +214,7 @@ class _TrialState:
         moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
         to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
         since_s = times_since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
-        torques = select_smooth_torques(inputs, loads)
+        torques = smooth_torques(inputs, loads)
         return cls(inputs, torques, moving, to_close, since_s, inputs.model, loads, sizes)
 
     def windows(self, balanced: BoolArray, least_frames: int = 10) -> list[TimeWindow]:

@@ -346,7 +346,7 @@ class SmoothTorques:
     change_nm: FloatArray
 
 
-def select_smooth_torques(inputs: TrialInputs, loads: KnownLoads) -> SmoothTorques:
+def smooth_torques(inputs: TrialInputs, loads: KnownLoads) -> SmoothTorques:
     """Return the torques of legs and trunk, and the size of their changes in the fitted motion.
 
     Both sides are combined. A torque with fewer than 20 known second differences has no limit. The largest fifth of the changes

@@ -244,7 +244,9 @@ def coefficient_rows(
     among = np.arange(parts[0].shape[2]) if columns is None else columns
     rows = np.empty((*scale.shape, used.shape[1] + len(differences) - 1, len(among)))
     of_scale, work = np.ascontiguousarray(scale, dtype=np.float64), np.empty((3, len(among)))
-    kernels.spread_rows(*parts, (offset, knots.step), places, among, used, differences, of_scale, rows, work)
+    kernels.spline_coefficient_rows(
+        *parts, (offset, knots.step), places, among, used, differences, of_scale, rows, work
+    )
     return rows
 
 

@@ -93,7 +93,9 @@ def add_weighted_products(band, first, weights, square):
 
 
 @exact_kernel
-def spread_rows(by_place, by_rate, by_acceleration, frames, places, columns, weights, differences, scale, rows, work):
+def spline_coefficient_rows(
+    by_place, by_rate, by_acceleration, frames, places, columns, weights, differences, scale, rows, work
+):
     """Fill the rows (T', m, W, p) for spline coefficients of forces with the derivatives by_... (T, n, n).
 
     Row t is scale[t] (T', m) times the sum over d of differences[d] times the forces `places` (m,) in the frame

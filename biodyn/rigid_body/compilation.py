@@ -86,7 +86,9 @@ def _run_normal_equations(n: int) -> None:
     linear_algebra.add_rows(band, n, 0, np.zeros((1, 1, 1, n)), places, np.zeros((1, n)))
     linear_algebra.add_weighted_products(band, 0, one, square)
     room = np.empty((1, 1, 1, 1)), np.empty((3, 1))
-    linear_algebra.spread_rows(square, square, square, (0, 1), first, first, np.ones((3, 1)), one, one[None], *room)
+    linear_algebra.spline_coefficient_rows(
+        square, square, square, (0, 1), first, first, np.ones((3, 1)), one, one[None], *room
+    )
 
 
 def _run_banded_filters() -> None:

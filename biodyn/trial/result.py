@@ -20,7 +20,7 @@ from biodyn.output.store.result_reader import StoredResult
 from biodyn.output.store.result_writer import Progress, write_manifest, write_pdf_report, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
 from biodyn.output.tables.table_access import CoordinateVariables
-from biodyn.trial.step_timing import StepClock
+from biodyn.trial.stage_timing import StepClock
 
 if TYPE_CHECKING:
     import pandas as pd

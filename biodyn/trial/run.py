@@ -16,8 +16,8 @@ from biodyn.output.store.record import require_unchanged
 from biodyn.rigid_body import compile_kernels, is_compiled
 from biodyn.threads import limit_to_one_thread
 from biodyn.trial.request import RequestInputs, SettingsSource, TrialRequest, trial_request
+from biodyn.trial.stage_timing import StepClock
 from biodyn.trial.stages import make_analysis
-from biodyn.trial.step_timing import StepClock
 from biodyn.trial.steps import STEPS, Step
 
 if TYPE_CHECKING:

@@ -237,7 +237,7 @@ def _prepare_errors(
         model, motion.q, visibility_weights(seen, ramp_frames), ramp_frames, inputs.rate_hz
     )
     markers, (_, belongs) = marker_moments(inputs, magnitudes), joint_coordinate_matrix(model)
-    sources = {name: make(inputs, magnitudes) for name, make in _error_columns(inputs).items() if factor[name]}
+    sources = {name: make(inputs, magnitudes) for name, make in _error_source_builders(inputs).items() if factor[name]}
 
     def select_frames(at: IntArray) -> MotionFrames:
         return MotionFrames(
@@ -282,7 +282,7 @@ def error_source_names(inputs: TrialInputs) -> tuple[str, ...]:
     return (*names, UNSEEN) if inputs.model.assumed else names
 
 
-def _error_columns(inputs: TrialInputs) -> dict[str, Callable[[TrialInputs, Magnitudes], Source]]:
+def _error_source_builders(inputs: TrialInputs) -> dict[str, Callable[[TrialInputs, Magnitudes], Source]]:
     return _BY_COLUMN if inputs.poses is None else {_OF_POSES[1]: pose_offset_columns, **_BY_COLUMN}
 
 

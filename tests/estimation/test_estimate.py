@@ -19,8 +19,8 @@ from biodyn.estimation.noise_model import (
     FRAME_S,
     StrikeMap,
     estimate_noise_model,
-    select_smooth_torques,
     smooth_torque_indices,
+    smooth_torques,
 )
 from biodyn.estimation.normal_equation_terms import (
     REACH,
@@ -112,14 +112,14 @@ def test_each_torque_may_change_as_fast_as_its_own_movement_does(walk: TrialAnal
     inputs = walk.propagation
     assert inputs is not None
     loads = known_loads(inputs.fit, walk.reaction)
-    usual = select_smooth_torques(inputs, loads)
+    usual = smooth_torques(inputs, loads)
     limit = dict(zip(usual.places.tolist(), usual.change_nm.tolist(), strict=True))
     of = {c.name: limit[c.v_index] for c in walk.model.coordinates if c.v_index in limit}
     assert of["hip_flexion_r"] == of["hip_flexion_l"]  # both sides count together
     assert of["hip_flexion_r"] > 2.0 * of["hip_rotation_r"]
     motion = inputs.fit.motion
     hasty = replace(inputs, fit=replace(inputs.fit, motion=replace(motion, v=2.0 * motion.v, vdot=4.0 * motion.vdot)))
-    twice = select_smooth_torques(hasty, loads)
+    twice = smooth_torques(hasty, loads)
     assert (twice.change_nm > usual.change_nm).mean() > 0.8  # legs that swing at twice the speed
 
 

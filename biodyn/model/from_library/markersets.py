@@ -126,7 +126,7 @@ def unrecognised_error(
     closest, *others = nearest
     shown = ", ".join(labels[:_SHOWN]) + (" ..." if len(labels) > _SHOWN else "")
     text = (
-        f"The markers match no known marker set. The closest set, {closest.title} ({_present_share(closest, scores)}), "
+        f"The markers match no known marker set. The closest set, {closest.title} ({_matched_markers_text(closest, scores)}), "
         f"also needs {', '.join(marker.text for marker in missing[closest.name])} (the file has {shown or 'none'})"
     )
     unknown = [label for label in labels if label not in reading.points and label not in reading.ambiguous]
@@ -134,7 +134,7 @@ def unrecognised_error(
         text += f"; unknown labels: {', '.join(unknown[:_SHOWN])}" + (" ..." if len(unknown) > _SHOWN else "")
     if others and scores[others[0].name] > 0.0:
         second = others[0]
-        text += f"; the second closest is {second.title} ({_present_share(second, scores)})"
+        text += f"; the second closest is {second.title} ({_matched_markers_text(second, scores)})"
     consequences = _consequences_text(missing[closest.name])
     options = list(reading.ambiguous.items())[:_SHOWN_SEGMENTS]
     ambiguous = [f"{label} ({' or '.join(meanings)})" for label, meanings in options]
@@ -165,7 +165,7 @@ def are_keypoints(labels: Sequence[str], reading: LabelReading) -> bool:
     )
 
 
-def _present_share(candidate: MarkerSet, scores: Mapping[str, float]) -> str:
+def _matched_markers_text(candidate: MarkerSet, scores: Mapping[str, float]) -> str:
     return f"{100 * scores[candidate.name]:.0f} % of {'the labels' if candidate.name == DICTIONARY else 'its markers'}"
 
 

@@ -86,7 +86,7 @@ def scene_person(
         "spindles": shape.flag_unmeasured(shape.spindles, mb.body_names, unmeasured),
         "unmeasured": sorted(set(unmeasured) & set(mb.body_names)),
         "bones": shape.flag_unmeasured(shape.bones, mb.body_names, unmeasured),
-        "ghost": _band_widths(arrays, rows, shape),
+        "ghost": _band_half_widths(arrays, rows, shape),
         "markers": _marker_values(arrays, rows, R_W, p_W, centre) if markers else None,
         "plates": _plate_values(arrays, centre, contacts),
         "forces": [
@@ -220,7 +220,7 @@ def _cycle_times(tables: Mapping[str, pd.DataFrame]) -> list[list[Any]]:
     return cycles
 
 
-def _band_widths(arrays: Mapping[str, np.ndarray], rows: np.ndarray, shape: _BodyShape) -> str | None:
+def _band_half_widths(arrays: Mapping[str, np.ndarray], rows: np.ndarray, shape: _BodyShape) -> str | None:
     """Return half the width of the 95 % band of every joint and end, mm up to 255; None if it is unknown."""
     if "place_sd_m" not in arrays:
         return None

@@ -52,7 +52,7 @@ from biodyn.trial.bodies.opensim_motion import (
 from biodyn.trial.bodies.opensim_result import CoordinateResult
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.result import TrialResult
-from biodyn.trial.step_timing import StepClock
+from biodyn.trial.stage_timing import StepClock
 from biodyn.trial.trial_files import NO_STATIC
 from biodyn.uncertainty.monte_carlo_bands import (
     ImportedInputs,

@@ -1,7 +1,7 @@
 """Analyse measured segment poses of markerless systems: they define the joint centres and axes of the skeleton.
 
 Virtual points around every pose replace the markers, so gap filling, filters, the fit of the skeleton and all later steps are
-the same. The model of the subject is determined from the poses (`model.from_library.pose_figure`).
+the same. The model of the subject is determined from the poses (`model.from_library.posture_from_poses`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from biodyn.io.segment_poses import require_known_system
 from biodyn.library.pose_systems import OF_SKELETON, PoseSystem
 from biodyn.model.assembly import ScaledBody
 from biodyn.model.body_model import SubjectModel, with_bodies
-from biodyn.model.from_library.pose_figure import PoseFigure
 from biodyn.model.from_library.posture_from_motion import evenly_spaced_frames
+from biodyn.model.from_library.posture_from_poses import PoseFigure
 from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.model.from_library.skeleton_recipes import SkeletonRecipe, load_skeleton
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole

@@ -17,13 +17,13 @@ import pytest
 from support.shards import write_rows
 from support.study_folder import StudyFolder, made_study_folder
 
-import biodyn.study.collecting.collection as collecting
 import biodyn.study.collecting.data_set_reader as reading
+import biodyn.study.collecting.result_aggregation as collecting
 from biodyn.errors import ResultError
 from biodyn.study.collecting import collect_results, iterate_subjects, read_cycles
-from biodyn.study.collecting.collection import row_groups
 from biodyn.study.collecting.cycles import DATA_SET_COLUMNS, metric_columns, read_cycle_table, summary_columns
 from biodyn.study.collecting.data_set_reader import _read_rows, read_subject_names
+from biodyn.study.collecting.result_aggregation import row_groups
 from biodyn.study.trial_record import CYCLES_NAME
 from biodyn.trial.result import TrialResult
 

@@ -14,9 +14,9 @@ import pytest
 from support.shards import write_rows
 
 from biodyn.conventions import CYCLE_POINTS
-from biodyn.study.collecting.collection import ParquetDataSetFile, row_groups
 from biodyn.study.collecting.cycles import DATA_SET_SCHEMA
 from biodyn.study.collecting.data_set_reader import read_cycles
+from biodyn.study.collecting.result_aggregation import ParquetDataSetFile, row_groups
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.trial_record import CYCLES_NAME
 

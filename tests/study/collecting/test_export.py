@@ -13,9 +13,9 @@ import pytest
 from support.study_folder import StudyFolder
 
 from biodyn.study.collecting import collect_results, export_tables, read_cycles
-from biodyn.study.collecting import collection as exporting
-from biodyn.study.collecting.collection import MAX_COLUMNS, MAX_ROWS, WIDE_COLUMNS, Sheet
+from biodyn.study.collecting import result_aggregation as exporting
 from biodyn.study.collecting.cycles import DECIMALS
+from biodyn.study.collecting.result_aggregation import MAX_COLUMNS, MAX_ROWS, WIDE_COLUMNS, Sheet
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def label_points(
             if place in slots.places
         ]
         new_starts = (
-            [_start_from_known(person, fits.points, known)]
+            [_fit_to_known_points(person, fits.points, known)]
             if fixed
             else _best_start_parameters(person, fits.points, slots)
         )
@@ -148,7 +148,7 @@ def _best_start_parameters(
     return chosen[:_STARTS]
 
 
-def _start_from_known(
+def _fit_to_known_points(
     person: JointedPerson, points: FloatArray, known: Sequence[tuple[int, int]]
 ) -> tuple[float, FloatArray]:
     """Return the fit to the points with known places: score and parameters."""

@@ -198,7 +198,7 @@ def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: M
     since = {name: R @ figure.R_WB[name].T for name, R in at.R_WB.items()}  # turns since standing
     carried = {name: figure.distal_segments(name) for name in figure.parent}
     on = {name: np.array([i for i, m in enumerate(model.markers) if m.body in carried[name]]) for name in figure.parent}
-    hinges = _hinge_derivatives(model, figure, q, at, on)
+    hinges = _derivatives_by_hinge_angle(model, figure, q, at, on)
 
     for name, column in unknowns.centres.items():
         above = figure.parent[name]
@@ -230,7 +230,7 @@ def marker_position_derivative(
     return unknowns.markers[marker.label] + np.arange(3), R_WB
 
 
-def _hinge_derivatives(
+def _derivatives_by_hinge_angle(
     model: SubjectModel, figure: StaticFigure, q: FloatArray, at: ModelPoses, on: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
     """Return the derivatives (T, m, 3, 3) of the distal markers by a rotation w of the proximal axes, except for ball joints.
