@@ -5,7 +5,7 @@ per trial), study_wide.csv and study.xlsx. Only one row group is in memory. File
 complete.
 
 Read `cycles` first: columns, rows of one trial with reasons for missing values, and its summary metrics (written by the trial
-process). Then `collection` (writes the files from all trials) and `data_set_reader` (selected rows of the data set).
+process). Then `result_aggregation` (writes the files from all trials) and `data_set_reader` (selected rows of the data set).
 
 The same results give the same bytes: files contain no dates and no machine names.
 """
