@@ -15,9 +15,9 @@ import tempfile
 FIRST = """
 import time
 start = time.perf_counter()
-from biodyn.rigid_body import warm_up
+from biodyn.rigid_body import compile_kernels
 imported, cpu = time.perf_counter(), time.process_time()
-warm_up()
+compile_kernels()
 print(f"{imported - start:10.2f} {time.perf_counter() - imported:12.2f} {time.process_time() - cpu:12.2f}")
 """
 

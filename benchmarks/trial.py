@@ -61,7 +61,7 @@ def main() -> None:
     _fresh(record, "import biodyn", [sys.executable, "-c", "import biodyn"])
     _fresh(record, "biodyn --help", [sys.executable, "-m", "biodyn.cli", "--help"])
     with tempfile.TemporaryDirectory() as cache:
-        code = "from biodyn.rigid_body import warm_up; warm_up()"
+        code = "from biodyn.rigid_body import compile_kernels; compile_kernels()"
         _fresh(record, "first-ever compilation", [sys.executable, "-c", code], BIODYN_CACHE_DIR=cache)
         _fresh(record, "the same from the cache", [sys.executable, "-c", code], BIODYN_CACHE_DIR=cache)
     record.close()

@@ -195,7 +195,10 @@ def test_every_open_door_is_used() -> None:
         ("biodyn.processing.signals.gaps", "from biodyn.settings import Settings"),
         ("biodyn.io.formats.c3d.reader", "import biodyn.processing.signals.gaps"),
         ("biodyn.model.body_model", "from biodyn.model.from_library.skeleton_recipes import load_skeleton"),
-        ("biodyn.processing.kinematics.skeleton_fit", "from biodyn.model.from_library.markersets import recognise"),
+        (
+            "biodyn.processing.kinematics.skeleton_fit",
+            "from biodyn.model.from_library.markersets import recognise_marker_set",
+        ),
         ("biodyn.kernels.dynamics", "def f():\n    from biodyn import model"),
     ],
 )
@@ -223,7 +226,7 @@ def test_names_are_imported_from_where_they_are_defined() -> None:
     packages = {name for name, tree in _modules() if (_PACKAGE.parent / Path(*name.split("."))).is_dir()}
     defined = {name: set(_defined(tree)) for name, tree in _modules() if name not in packages | _FACES}
     assert [fault for name, tree in _modules() for fault in _borrowed(name, tree, defined)] == []
-    line = ast.parse("from biodyn.output.tables.time_series import rms")
+    line = ast.parse("from biodyn.output.tables.time_series import finite_rms")
     assert len(_borrowed("biodyn.output.figures.style", line, defined)) == 1
 
 

@@ -16,10 +16,10 @@ from biodyn.checks.registry import CheckResult, check, finding_title
 from biodyn.checks.trial_facts import TrialFacts
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.diagnostics import Diagnostic, effect_text, severity_of
+from biodyn.library.tables import segment_title
 from biodyn.processing.calibration.subject_measurements import KG_A_POUND, MASS_MISMATCH_SHARE
 from biodyn.processing.dynamics.actuated_motion import actuated_motion
 from biodyn.processing.signals.filtering import finite_rms, vector_rms
-from biodyn.variables import segment_title
 from biodyn.verification.consistency import check_consistency
 
 

@@ -23,13 +23,13 @@ from biodyn.checks.registry import CheckResult, check
 from biodyn.checks.trial_facts import NO_MARKERS, TrialFacts
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Status
+from biodyn.library.tables import segment_title
 from biodyn.model.from_library.recognition.swap_over_time import LEAST_GAIN_M, TimedSwap, swaps_over_time
 from biodyn.processing.kinematics.skeleton_fit import PoseMisfit
 from biodyn.processing.signals.filtering import finite_rms
 from biodyn.processing.signals.gaps import SPIKE_M, spike_limit_m
 from biodyn.recording import Markers
 from biodyn.uncertainty.propagation_inputs import stride_time
-from biodyn.variables import segment_title
 
 
 @check(

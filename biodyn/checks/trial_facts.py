@@ -298,6 +298,7 @@ def collect_trial_evidence(analysis: TrialAnalysis) -> PlateEvidence:
     The soles of an OpenSim model are assumed rectangles, which may end before the toes, so that a foot in contact may appear to
     be off the ground. Body and plates of such models are compared only in frames with measured contacts of both feet.
     """
+    assumed_sole_sd_m = 0.05  # ends of the rectangles relative to those of the feet
     evidence = collect_evidence(
         analysis.fit,
         analysis.points.filter_for_steps(analysis.recording.markers.rate_hz, analysis.cutoff_hz),
@@ -312,7 +313,8 @@ def collect_trial_evidence(analysis: TrialAnalysis) -> PlateEvidence:
     )
     if analysis.imported is None:
         return evidence
-    return replace(evidence, complete=evidence.complete & np.isfinite(analysis.dynamics.residual_force[:, 0]))
+    known = evidence.complete & np.isfinite(analysis.dynamics.residual_force[:, 0])
+    return replace(evidence, complete=known, sole_sd_m=assumed_sole_sd_m)
 
 
 def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:

@@ -25,8 +25,8 @@ from biodyn.comparison.exchange import (
 from biodyn.comparison.segments import PLANES, MovingBody
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
 from biodyn.errors import ResultError
+from biodyn.library.tables import segment_title
 from biodyn.processing.gait.cycles import normalise_to_cycle
-from biodyn.variables import segment_title
 
 # Smallest reported differences.
 _LEAST_M, _LEAST_DEG = 5e-4, 0.1

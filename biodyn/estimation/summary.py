@@ -13,6 +13,7 @@ from biodyn.errors import EstimateError
 from biodyn.estimation.gauss_newton import Posterior
 from biodyn.estimation.noise_model import FORCE_SD_N
 from biodyn.estimation.unknown_parameters import GAIN_SD, PLACE_SD_M, InertiaUnknowns, PlateSummary
+from biodyn.library.tables import segment_title
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics
 from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.filtering import finite_rms, vector_rms
@@ -20,7 +21,6 @@ from biodyn.recording import GroundReaction
 from biodyn.rigid_body import difference
 from biodyn.uncertainty.parameter_sensitivities import ParameterEffects
 from biodyn.uncertainty.propagation_inputs import TrialInputs
-from biodyn.variables import segment_title
 
 #: Number of prior SDs beyond which a parameter is outside the variation between people or plates.
 FAR_SD = 3.0

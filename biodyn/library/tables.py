@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from biodyn.conventions import SIDES, other_side
+from biodyn.conventions import SIDE_NAMES, SIDES, other_side, without_side
 from biodyn.errors import ModelError, TableError
 from biodyn.library.toml_files import (
     SUFFIX,
@@ -151,3 +151,11 @@ def _has_placeholder(value: Any) -> bool:
     if isinstance(value, dict):
         return any(_has_placeholder(item) for item in value.values())
     return False
+
+
+def segment_title(name: str) -> str:
+    """Return the plain name of a body of the model with its side, e.g. "right upper arm" for "humerus_r"."""
+    side = next((side for side in SIDES if name.endswith(f"_{side}")), "")
+    stem = without_side(name, side)
+    title = load_table("variables/variables")["segment_titles"].get(stem, stem.replace("_", " "))
+    return f"{SIDE_NAMES[side]} {title}" if side else str(title)

@@ -5,8 +5,8 @@ confidence limits, effect size) with a sentence that describes the test. The pac
 Missing values are excluded; data that do not allow a test raise StatisticsError.
 
 Read `comparisons` (two samples, several groups, effect sizes), `mixed_models` (mixed models of repeated measures),
-`repeatability`,
-`gait_measures` (symmetry, waveform similarity, gait scores) and `prediction_bands`. Tests of whole curves are in `spm`.
+`repeatability`, `gait_measures` (symmetry, waveform similarity, gait scores) and `prediction_bands`. Tests of whole
+curves are in `spm`.
 """
 
 from biodyn.statistics.comparisons import (

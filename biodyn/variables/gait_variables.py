@@ -120,14 +120,6 @@ def coordinate_title(name: str) -> str:
     return variable(without_side(name, side)).title + (f", {SIDE_NAMES[side]}" if side else "")
 
 
-def segment_title(name: str) -> str:
-    """Return the plain name of a body of the model with its side, e.g. "right upper arm" for "humerus_r"."""
-    side = next((side for side in SIDES if name.endswith(f"_{side}")), "")
-    stem = without_side(name, side)
-    title = load_table("variables/variables")["segment_titles"].get(stem, stem.replace("_", " "))
-    return f"{SIDE_NAMES[side]} {title}" if side else str(title)
-
-
 @dataclass(frozen=True)
 class CurveFault:
     """Violation of the limits by one curve.

@@ -19,9 +19,9 @@ SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 CALLED = f"""
 import importlib, pkgutil
 import biodyn.kernels
-from biodyn.rigid_body import compilation_note, is_compiled, warm_up
+from biodyn.rigid_body import compilation_note, is_compiled, compile_kernels
 assert is_compiled() and not compilation_note()
-warm_up()
+compile_kernels()
 modules = [importlib.import_module(f"biodyn.kernels.{{m.name}}") for m in pkgutil.iter_modules(biodyn.kernels.__path__)]
 kernels = {{one for module in modules for one in vars(module).values() if hasattr(one, "stats") and one.stats.cache_path}}
 assert kernels
@@ -36,17 +36,17 @@ print([kernel.__qualname__ for kernel in kernels if kernel.stats.cache_misses])
 LOADED = """
 import sys
 import biodyn.trial.run
-from biodyn.rigid_body import is_compiled, warm_up
+from biodyn.rigid_body import is_compiled, compile_kernels
 assert is_compiled()
-warm_up()
+compile_kernels()
 print([name for name in ("numba.np.arraymath", "scipy.signal", "scipy.stats", "pandas", "matplotlib") if name in sys.modules])
 """
 
 # SciPy's rotations take as long as all kernels.
 KERNELS_LOADED = """
 import sys
-from biodyn.rigid_body import warm_up
-warm_up()
+from biodyn.rigid_body import compile_kernels
+compile_kernels()
 print([name for name in sys.modules if name.startswith("scipy.spatial")])
 """
 
@@ -76,7 +76,7 @@ POSES = """
 from biodyn.kernels import kinematics
 from biodyn.rigid_body.compilation import _tiny_model, body_poses
 mb, q, _ = _tiny_model()
-print(body_poses(mb, q)[1].shape, sum(kinematics.poses.stats.cache_hits.values()))
+print(body_poses(mb, q)[1].shape, sum(kinematics.fill_link_poses.stats.cache_hits.values()))
 """
 posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="this system has no owners of folders")
 

@@ -19,10 +19,10 @@ METHOD = '''"""Hip centre at a share of the leg's length below the ASIS of its s
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN
-from biodyn.model.from_library.hip_centre import hip_method
+from biodyn.model.from_library.hip_centre import register_hip_method
 
 
-@hip_method("below_the_asis", numbers=("share",))
+@register_hip_method("below_the_asis", numbers=("share",))
 def below_the_asis(row, given):
     """Straight below the marker."""
     return np.array([0.0, -row["numbers"]["share"] * given.leg_length_m, 0.5 * given.pelvis_width_m * SIDE_SIGN[given.side]])

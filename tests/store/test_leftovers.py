@@ -28,9 +28,9 @@ from biodyn.output.store.folder import (
 _KILLED = """
 import os, sys
 from pathlib import Path
-from biodyn.output.store.folder import trial_files
+from biodyn.output.store.folder import trial_file_test
 from biodyn.output.store.folder import replace_folder
-with replace_folder(Path(sys.argv[1]), trial_files) as place:
+with replace_folder(Path(sys.argv[1]), trial_file_test) as place:
     (place / "my copy.toml").write_text("x")
     os._exit(9)
 """

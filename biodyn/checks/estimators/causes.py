@@ -192,6 +192,10 @@ class Disagreement:
         shapes += [(self._on_steps(one), sd["step"]) for one in np.eye(len(self._steps)).tolist()]
         for shape, sds in shapes:
             yield from (np.outer(shape, row) for row in np.diag(sds) if row.any())
+        plates = enumerate(self.evidence.plates)
+        shift = self._differences({n: shifted_wrench(plate.wrench, _X) for n, plate in plates}, self._constant)
+        for along_foot in (self._feet, self._feet * part):  # position and length of the soles
+            yield self.evidence.sole_sd_m * along_foot[:, None] * shift
         yield self._table["mass_sd"] * self._differences({}, self.evidence.required)
         yield self._table["acceleration_sd"] * self._differences({}, inertial_wrench(self.evidence))
 

@@ -86,6 +86,7 @@ class PlateEvidence:
         weight_n: body weight of the mass used.
         floor_velocity: (3,) m/s of the floor, non-zero for a treadmill.
         force_cutoff_hz: cut-off of the filter of the plates, 0 = none.
+        sole_sd_m: additional SD of the positions of heel and toe, for soles that are not measured.
     """
 
     rate_hz: float
@@ -98,6 +99,7 @@ class PlateEvidence:
     weight_n: float
     floor_velocity: FloatArray = field(default_factory=lambda: np.zeros(3))
     force_cutoff_hz: float = 0.0
+    sole_sd_m: float = 0.0
 
     def belt_displacement(self, step: MatchedStep, rows: IntArray) -> FloatArray:
         """Return the displacement (n, 3) m of the footprint by a treadmill in the given frames; zero on the floor."""

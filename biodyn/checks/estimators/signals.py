@@ -9,12 +9,12 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Severity
+from biodyn.library.tables import segment_title
 from biodyn.model.assembly import Coordinate
 from biodyn.processing.kinematics.skeleton_fit import Fit, PoseMisfit
 from biodyn.processing.signals.filtering import finite_rms, finite_stretches
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, Markers, PlateWrench
-from biodyn.variables import segment_title
 
 # Number of markers above which simultaneous gaps (with this overlap) are reported as one event.
 _SINGLE = 4

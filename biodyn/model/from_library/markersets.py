@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from biodyn.conventions import SIDES, other_side
 from biodyn.errors import MarkerSetError
-from biodyn.library.tables import entry_names
+from biodyn.library.tables import entry_names, segment_title
 from biodyn.library.toml_files import load_table
 from biodyn.model.from_library.label_reading.label_dictionary import DICTIONARY
 from biodyn.model.from_library.label_reading.label_resolution import LabelReading, read_labels
@@ -21,7 +21,6 @@ from biodyn.model.from_library.label_reading.spelling import (
 )
 from biodyn.model.from_library.marker_set_table import MarkerSet, load_marker_set
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
-from biodyn.variables import segment_title
 
 _SHOWN = 12  # number of labels listed in a message
 _SHOWN_SEGMENTS = 4

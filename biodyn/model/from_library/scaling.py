@@ -11,7 +11,7 @@ from biodyn.conventions import SIDE_NAMES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
 from biodyn.geometry.rotations import cross
-from biodyn.library.tables import sided_rows
+from biodyn.library.tables import segment_title, sided_rows
 from biodyn.model.assembly import ScaledBody
 from biodyn.model.body_model import (
     PLACED_WHILE_STANDING,
@@ -32,7 +32,6 @@ from biodyn.model.from_library.skeleton_recipes import BodyRecipe, SkeletonRecip
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.observability import lock_unobservable
 from biodyn.model.skeleton import Inertia, SkeletonDefinition, static_angles
-from biodyn.variables import segment_title
 
 
 def find_joint_centre_points(

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
+from biodyn.library.tables import segment_title
 from biodyn.model.body_model import AttachedMarker, SubjectModel
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.variables import segment_title
 
 
 def _assumed_measure_notes(assumed: Mapping[str, float]) -> list[Diagnostic]:

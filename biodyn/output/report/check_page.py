@@ -11,6 +11,7 @@ from biodyn.checks.files import FileFacts
 from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError
+from biodyn.library.tables import segment_title
 from biodyn.output.figures.style import COLORS, LEVEL_COLORS, SIDE_COLORS
 from biodyn.output.report.page import Fact, Frame, render_page, render_section
 from biodyn.output.report.scene import (
@@ -22,7 +23,6 @@ from biodyn.output.report.scene import (
     scene_values,
 )
 from biodyn.processing.contacts.plate_loads import centre_of_pressure
-from biodyn.variables import segment_title
 from biodyn.variables.cycle_parameters import nan_statistics
 
 

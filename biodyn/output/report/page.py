@@ -14,8 +14,9 @@ from markupsafe import Markup
 
 from biodyn.conventions import CYCLE_POINTS
 from biodyn.library.registry import Registry
+from biodyn.library.tables import segment_title
 from biodyn.library.toml_files import load_table
-from biodyn.variables import Norms, segment_title
+from biodyn.variables import Norms
 
 HOME = "biodyn.output.report"
 

@@ -18,12 +18,12 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDE_NAMES, FloatArray
+from biodyn.library.tables import segment_title
 from biodyn.output.figures.style import AXIS, COLORS, INK, MUTED, SIDE_COLORS
 from biodyn.output.report.page import load_resource, script_json
 from biodyn.processing.dynamics.actuated_motion import multibody_from_arrays
 from biodyn.rigid_body import Multibody, body_poses
 from biodyn.rigid_body.kinematics import StickFigure
-from biodyn.variables import segment_title
 
 #: Frames are omitted evenly to this size (300 kB of text).
 MOST_BYTES: Final = 210_000

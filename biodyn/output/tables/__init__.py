@@ -6,9 +6,8 @@ searched, so a new file with such a function adds `tables/<name>.csv`, which `bi
 
 Read `registry.py` (definition and list of tables), `time_series.py` (one row per frame), `gait.py` (events, contacts,
 cycles, parameters, estimate), `optional_tables.py` (contributions, uncertainty, sensitivity, comparison, replay),
-`table_access.py`
-(tables as attributes; meaning, units and signs of columns), `csv.py` (CSV files) and `parquet_tables.py` (Parquet files, and the
-packed tables of version 0.2).
+`table_access.py` (tables as attributes; meaning, units and signs of columns), `csv.py` (CSV files) and
+`parquet_tables.py` (Parquet files, and the packed tables of version 0.2).
 """
 
 from biodyn.output.tables.csv import write_csv

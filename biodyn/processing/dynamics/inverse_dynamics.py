@@ -10,12 +10,11 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, Side, without_side
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.rotations import cross
-from biodyn.library.tables import sided_rows
+from biodyn.library.tables import segment_title, sided_rows
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.recording import GroundReaction, Markers
 from biodyn.rigid_body import body_poses, joint_inverse_dynamics, joint_jacobians
-from biodyn.variables import segment_title
 
 
 def express_in_three_point_axes(

@@ -13,6 +13,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
 from biodyn.geometry.points import lengths
 from biodyn.geometry.rotations import axis_angle, cross, matrices_from_quaternions, rotate_vectors
+from biodyn.library.tables import segment_title
 from biodyn.model.body_model import (
     PLACED_WHILE_STANDING,
     AttachedMarker,
@@ -30,7 +31,6 @@ from biodyn.processing.signals.signal_preparation import TrialSignals, replace_m
 from biodyn.recording import Markers
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.marker_fit import UNDETERMINED
-from biodyn.variables import segment_title
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from biodyn.study.report.pages import STUDY_SECTIONS, SUBJECT_SECTIONS
 
 OF_STUDY = """
 from biodyn.study.report.pages import STUDY_SECTIONS
-from biodyn.study.report.source import table
+from biodyn.study.report.source import make_table
 
 TEMPLATE = "{{ sentences(notes('group_curves')) }}{{ folded('Trials by subject', rows, true) }}"
 
@@ -22,7 +22,7 @@ TEMPLATE = "{{ sentences(notes('group_curves')) }}{{ folded('Trials by subject',
 @STUDY_SECTIONS.section("counts", place=45, title="Counts", link="Counts", template=TEMPLATE)
 def counts(page):
     subjects = page.source.subjects.items()
-    return {"rows": table(("subject", "#trials"), [(subject, str(len(own))) for subject, own in subjects])}
+    return {"rows": make_table(("subject", "#trials"), [(subject, str(len(own))) for subject, own in subjects])}
 """
 OF_SUBJECT = """
 from biodyn.study.report.pages import SUBJECT_SECTIONS

@@ -33,8 +33,8 @@ def test_a_second_run_is_refused_and_the_next_goes_on(tmp_path: Path, monkeypatc
 def test_the_lock_lasts_while_a_process_of_a_killed_run_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The trial processes inherit the lock: nobody begins beside what they are still writing."""
     code = (
-        "import os, subprocess, sys\nfrom pathlib import Path\nfrom biodyn.study.running.task import only_run\n"
-        f"with only_run(Path({str(tmp_path)!r}), 'in') as kept:\n"
+        "import os, subprocess, sys\nfrom pathlib import Path\nfrom biodyn.study.running.task import lock_output_folder\n"
+        f"with lock_output_folder(Path({str(tmp_path)!r}), 'in') as kept:\n"
         "    orphan = subprocess.Popen(['sleep', '60'], pass_fds=kept, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
         "    print(orphan.pid, flush=True)\n"
         "    os.kill(os.getpid(), 9)\n"

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE, FloatArray, Side
+from biodyn.library.tables import segment_title
 from biodyn.output.figures.curves import (
     CycleCurves,
     cycle_count_text,
@@ -28,7 +29,7 @@ from biodyn.output.report.formatted_parameters import format_decimal, round_for_
 from biodyn.output.report.page import Data, load_resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE, SEEN, scene_context, scene_explanation
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.variables import PERCENT, Norms, is_known_variable, segment_title, variable
+from biodyn.variables import PERCENT, Norms, is_known_variable, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 
 

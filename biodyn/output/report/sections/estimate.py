@@ -9,12 +9,13 @@ from typing import Any
 import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES
+from biodyn.library.tables import segment_title
 from biodyn.output.figures.curves import display_table
 from biodyn.output.figures.trial.quality import level_title
 from biodyn.output.report.formatted_parameters import format_decimal, format_signed
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.variables import segment_title, variable
+from biodyn.variables import variable
 
 
 @SECTIONS.section("balance", place=75, title="Corrections of the balance", folded=True)

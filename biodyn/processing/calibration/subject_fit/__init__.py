@@ -1,6 +1,7 @@
 """Fit of one subject model to the static trial and the walk: joint centres, axes and marker positions together.
 
-Input: the model of the static trial with the `Scaling` that builds it again, and the markers of walks and functional trials.
+Input: the model of the static trial with the `SubjectModelBuilder` that builds it again, and the markers of walks and
+functional trials.
 Output: the fitted model and a `SubjectFit` with shifts, posterior standard deviations and marker errors before and after.
 
 Static markers keep their positions; the bones below them are estimated. The priors (`library/body/subject_fit.toml`) describe

@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import rigid_fit
+from biodyn.library.tables import segment_title
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.calibration.subject_fit.unknowns import (
     CalibrationTrial,
@@ -26,7 +27,6 @@ from biodyn.processing.calibration.subject_fit.unknowns import (
     Priors,
     Unknowns,
 )
-from biodyn.variables import segment_title
 
 _LEAST_MARKERS = 3  # of a segment, for a rigid pose
 _LEAST_FRAMES = 20

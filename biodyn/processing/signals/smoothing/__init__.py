@@ -1,12 +1,12 @@
 """Smoothing of marker positions: one method per file, selected by `signals.method`.
 
 Input: positions with NaN where a marker is missing, the frame rate, and `cutoff_hz` and `filter_order` of [signals]. Output: a
-`Smoothed` of the same shape with the resulting cut-off.
+`SmoothedSignal` of the same shape with the resulting cut-off.
 
 A method registers a `SmoothingMethod` under its name in the settings. It smooths every contiguous stretch of each marker
 separately, keeps NaN, and leaves the signal unchanged for `cutoff_hz` 0. A new method is a new file in this folder.
-`Smoothed.cutoff_hz` and `Smoothed.order` describe the most similar Butterworth filter: they determine the unreliable frames at
-the ends, and the uncertainty of torques.
+`SmoothedSignal.cutoff_hz` and `SmoothedSignal.order` describe the most similar Butterworth filter: they determine the
+unreliable frames at the ends, and the uncertainty of torques.
 
 Read `butterworth` first, then `spline`.
 """

@@ -1,8 +1,8 @@
 """Group statistics: gait scores, symmetry, comparisons with mixed models, repeatability.
 
 In: `GroupData`, the means of every subject by session, condition and side, with units and the options of study.toml; a
-statistic that needs single cycles (`repeatability`) also receives each subject. Out: `Found`, tables that are written to
-OUT/group by their names, sentences on methods and omitted analyses, and findings.
+statistic that needs single cycles (`repeatability`) also receives each subject. Out: `StatisticOutput`, tables that are
+written to OUT/group by their names, sentences on methods and omitted analyses, and findings.
 
 A file of this folder registers its statistic by `@group_statistic(NAME, place=...)` of `study/group/registry.py`; its tables
 are then written, listed in group.json and shown in the report. The numbers themselves come from `biodyn.statistics`, which does
