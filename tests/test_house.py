@@ -12,14 +12,14 @@ from house import Count, House, size
 # names of functions, and from 66,395 with the gait deviation index, equal results of trials, sessions and studies, and colours of
 # the sides. 14 settings are the entries of corrections of single recordings (markers, contacts, events, cycles).
 CEILINGS = {
-    "code lines": 67_120,
+    "code lines": 67_153,
     "files": 395,
-    "dataclasses": 450,
+    "dataclasses": 453,
     "settings": 90,
     "settings of the estimate": 3,
-    "numeric constants": 533,
+    "numeric constants": 534,
     "finding codes": 109,
-    "single-importer modules": 5,
+    "single-importer modules": 6,
     "import circles": 0,
     "caches and context variables": 0,
     "dialect per thousand lines": 4,

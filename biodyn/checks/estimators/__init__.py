@@ -6,5 +6,5 @@ offset, ratio) and findings with a cause. The package does not depend on the ana
 
 Read in this order: `evidence` (loads matched with stances, and the wrench required by the motion), then the modules based on it:
 `plate_signals`, `plate_fault_findings`, `plate_position`, `synchronisation`, `residual`; independent of it: `sides`,
-`moved_marker`, `signals` (gaps, spikes, tracking errors, joint limits, filters), `smoothed_before`.
+`moved_marker`, `signals` (gaps, spikes, tracking errors, joint limits, filters), `smoothing_before_storage`.
 """
