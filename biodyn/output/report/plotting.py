@@ -163,8 +163,7 @@ class PlottableResult(TableAttributes):
 
         Parameters:
             names: none for the panels of the report's standard page; "joint_torques"; or variables of the table
-            `gait_cycles`,
-                one panel each: "knee_angle", "hip_flexion_moment".
+                `gait_cycles`, one panel each: "knee_angle", "hip_flexion_moment".
             norms: norms behind variables: a name or TOML file, "auto" (norms of the report) or None.
             band: one standard deviation of the input errors around the mean, if computed.
             signs: of variables: "clinical" as in the report, the same for both sides, or "coordinates" as in the tables.
