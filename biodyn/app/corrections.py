@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Mapping, MutableMapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +12,7 @@ from tomlkit.exceptions import TOMLKitError
 from biodyn.conventions import SIDE_NAMES
 from biodyn.errors import SettingsError
 from biodyn.library.subject_record import SubjectRecord
+from biodyn.output.store.folder import replace_file
 from biodyn.processing.contacts.contact_decision import MATCHES_S
 
 _SIDES: Final = tuple(SIDE_NAMES.values())
@@ -38,18 +36,8 @@ def write_text(path: Path, text: str | None) -> None:
     """Write a file atomically and keep its permissions; None removes it."""
     if text is None:
         path.unlink(missing_ok=True)
-        return
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.unlink(missing_ok=True)  # may be a link of another user
-    mode = path.stat().st_mode & 0o666 if path.exists() else 0o666
-    try:
-        with open(temporary, "x", encoding="utf-8", opener=partial(os.open, mode=mode)) as file:
-            file.write(text)
-        if path.exists():
-            shutil.copymode(path, temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    else:
+        replace_file(path, text.encode())
 
 
 def apply_to_study(document: Document, trial: str, correction: Correction) -> None:

@@ -103,16 +103,6 @@ def _trial_entry(
     }
 
 
-def write_json_atomically(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON under a temporary name, then rename it, so that readers never get an incomplete file."""
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 # -- Tables ---------------------------------------------------------------------------------------------------------
 
 

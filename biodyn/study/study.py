@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -13,7 +14,13 @@ from typing import Any, Final, TypedDict, Unpack
 from biodyn.errors import InputFileError, StudyError
 from biodyn.io import read
 from biodyn.output.report.pdf_report import Letterhead, chosen_letterhead
-from biodyn.output.store.folder import remove_all_unfinished, remove_written_files, require_valid_path, trial_file_test
+from biodyn.output.store.folder import (
+    remove_all_unfinished,
+    remove_written_files,
+    replace_file,
+    require_valid_path,
+    trial_file_test,
+)
 from biodyn.processing.calibration.subject_measurements import require_plausible_body
 from biodyn.recording import PlateCalibration
 from biodyn.settings import merge_tables, parse_entries, settings_from, with_subject_record
@@ -29,7 +36,6 @@ from biodyn.study.result import (
     StudyResult,
     relative_path,
     study_record,
-    write_json_atomically,
 )
 from biodyn.study.running.task import (
     Limits,
@@ -352,7 +358,8 @@ class Study:
         exported = export_tables(self.plan, folder)
         findings = (*collected.diagnostics, *group.diagnostics, *exported)
         record = study_record(self.definition, self.plan, folder, collected.files, findings, self.kind)
-        write_json_atomically(folder / STUDY_RECORD_NAME, record)
+        text = json.dumps(record, indent=2, allow_nan=False) + "\n"
+        replace_file(folder / STUDY_RECORD_NAME, text.encode())
         say("writing the report")
         write_study_report(folder, paper)
 

@@ -18,6 +18,7 @@ from biodyn.output.store.folder import (
     MARK,
     remove_all_unfinished,
     remove_unfinished_folders,
+    replace_file,
     replace_folder,
     require_usable_folder,
     trial_file_test,
@@ -161,3 +162,16 @@ def test_it_comes_back_before_anything_is_computed(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="already holds a result"):
         require_usable_folder(tmp_path / "walk", force=False)
     assert note(tmp_path / "walk") == "only one"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and permissions of POSIX")
+def test_a_replaced_file_keeps_its_permissions_and_follows_no_planted_link(tmp_path: Path) -> None:
+    path, victim = tmp_path / "study.json", tmp_path / "victim"
+    path.write_text("old")
+    path.chmod(0o640)
+    victim.write_text("of somebody else")
+    (tmp_path / ".study.json.part").symlink_to(victim)
+    replace_file(path, b"new")
+    assert (path.read_text(), victim.read_text()) == ("new", "of somebody else")
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["study.json", "victim"]

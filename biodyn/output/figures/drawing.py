@@ -152,7 +152,8 @@ def lay_out_figure(figure: Figure) -> Layout:
     for row in _grid_rows(figure.panels, columns):
         legend = row[0].legend if row[0] is not None else None
         if legend is not None:
-            rows += _key_rows(legend[1], figure.width, top, legend[0])
+            heading, keys = legend
+            rows += _key_rows(keys, figure.width, top, heading)
             top = rows[-1].y + 0.5 * Spacing.KEY_ROW
         # corner texts of a row move to a second line if one does not fit next to its title
         second = any(panel is not None and not _corner_text_fits(panel, _plot_width(panel, pitch)) for panel in row)

@@ -597,6 +597,25 @@ def update_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name and rename it, so that readers never get an incomplete file.
+
+    The permissions of an existing file are kept. Another user may have created the temporary name as a link, so that it is
+    removed first. Raises OSError.
+    """
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.unlink(missing_ok=True)
+    mode = path.stat().st_mode & 0o666 if path.exists() else 0o666
+    try:
+        with open(temporary, "xb", opener=partial(os.open, mode=mode)) as file:
+            file.write(content)
+        if path.exists():
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def _sibling_path(folder: Path, suffix: str) -> Path:
     return Path(tempfile.mkdtemp(prefix=f".{short_name(folder.name)}.", suffix=suffix, dir=folder.parent))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -42,6 +41,7 @@ from biodyn.output.store.folder import (
     path_list_text,
     read_raw_record,
     record_digest,
+    replace_file,
     table_path,
     trial_file_test,
     update_folder,
@@ -359,13 +359,7 @@ def _write_manifest_entries(
     if timings:
         content[TIMINGS_ENTRY] = {**content[TIMINGS_ENTRY], **{name: round(s, 4) for name, s in timings.items()}}
     content[DIGEST_ENTRY] = record_digest(content)
-    temporary = folder / f".{RECORD_NAME}.part"
-    try:
-        temporary.write_text(_json_text(content, pack), encoding="utf-8")
-        os.replace(temporary, folder / RECORD_NAME)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    replace_file(folder / RECORD_NAME, _json_text(content, pack).encode())
 
 
 def _manifest_entry(folder: Path, path: str) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -478,12 +479,13 @@ def summary_row(trial: PlannedTrial, record: TrialRecord | None, excluded: str =
     return {**labels, "file": printable(trial.path.as_posix()), **outcome, "excluded": excluded, **known}
 
 
-def write_summary(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Write the rows of `summary_row` as CSV."""
+@contextmanager
+def summary_file(path: Path) -> Iterator[Callable[[Mapping[str, Any]], object]]:
+    """Yield a function that writes a row of `summary_row` to a CSV file."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(summary_columns())
-        writer.writerows([_csv_cell(row[name]) for name in summary_columns()] for row in rows)
+        yield lambda row: writer.writerow([_csv_cell(row[name]) for name in summary_columns()])
 
 
 def _csv_cell(value: Any) -> Any:

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -35,8 +35,8 @@ from biodyn.study.collecting.cycles import (
     UNITS_NOTE,
     WORD_COLUMNS,
     read_cycle_table,
+    summary_file,
     summary_row,
-    write_summary,
 )
 from biodyn.study.collecting.data_set_reader import DATA_SET_NAME, data_set_path
 from biodyn.study.plan import PlannedTrial, StudyPlan
@@ -91,12 +91,12 @@ def collect_results(plan: StudyPlan, out: Path, *, include_failed: bool = False)
         with ExitStack() as opened:
             data_set = opened.enter_context(closing(ParquetDataSetFile(parts[DATA_SET_NAME], program_version())))
             text = opened.enter_context(closing(CsvDataSetFile(parts[TEXT_NAME])))
-            for table in row_groups(source.trials()):
+            add_summary = opened.enter_context(summary_file(parts[SUMMARY_NAME]))
+            for table in row_groups(source.trials(add_summary)):
                 data_set.add(table)
                 rows += table.num_rows
                 if rows <= MOST_TEXT_ROWS:
                     text.add(table)
-        write_summary(source.summary, parts[SUMMARY_NAME])
         if rows > MOST_TEXT_ROWS:
             parts[TEXT_NAME].unlink(missing_ok=True)
     notes = list(source.notes)
@@ -139,19 +139,18 @@ def write_files_together(out: Path, names: Sequence[str]) -> Iterator[dict[str, 
 
 
 class _TrialRowReader:
-    """Reads the rows of the trials in the order of the plan, and writes the summary."""
+    """Reads the rows of the trials in the order of the plan, and counts what the findings state."""
 
     def __init__(self, plan: StudyPlan, out: Path, include_failed: bool) -> None:
         self._plan, self._out = plan, out
         self._left_out = excluded_trials(plan, out, include_failed)
         self.excluded: dict[tuple[str, str], str] = {}
-        self.summary: list[dict[str, Any]] = []
         self.with_cycles = 0
         self.impossible_cycles = self.impossible_trials = 0
         self.notes: list[Diagnostic] = []
 
-    def trials(self) -> Iterator[TrialRows]:
-        """Yield every trial with a result; failed trials are only in the summary."""
+    def trials(self, add_summary: Callable[[Mapping[str, Any]], object]) -> Iterator[TrialRows]:
+        """Yield every trial with a result; failed trials are only in the summary, a row per trial."""
         for trial in self._plan.trials:
             folder, rows = self._out / trial.folder, None
             record = read_trial_record(folder)
@@ -161,7 +160,7 @@ class _TrialRowReader:
                 except ResultError as error:
                     record = self._mark_as_unreadable(f"{trial.subject}, {trial.trial}", record, error)
             excluded = "" if record is None else self._left_out.get((trial.subject, trial.trial), "")
-            self.summary.append(summary_row(trial, record, excluded))
+            add_summary(summary_row(trial, record, excluded))
             metrics = {} if record is None else record.metrics
             impossible = sum(int(metrics.get(f"impossible_cycles_{name}") or 0) for name in SIDE_NAMES.values())
             self.impossible_cycles += impossible
@@ -170,9 +169,8 @@ class _TrialRowReader:
                 continue
             if excluded:
                 self.excluded[(trial.subject, trial.trial)] = excluded
-                if record is not None and has_failed_checks(
-                    record
-                ):  # values of a trial with another activity are valid
+                # values of a trial with another activity are valid
+                if record is not None and has_failed_checks(record):
                     rows = replace_values_by_reason(rows, excluded)
             self.with_cycles += rows.num_rows > 0
             yield trial, rows

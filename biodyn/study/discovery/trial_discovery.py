@@ -225,9 +225,8 @@ def _apply_entries(
     if session is None:
         session = _mapped_name(labels.session, subject.sessions)
     if condition is None:
-        condition = _mapped_name(
-            labels.condition, {**subject.conditions, **definition.conditions, **subject.conditions}
-        )
+        general = {name: new for name, new in definition.conditions.items() if name not in subject.conditions}
+        condition = _mapped_name(labels.condition, {**subject.conditions, **general})
     group = subject.group if subject.group is not None else groups.get(finding.subject, labels.group)
     settings = merge_tables(definition.settings, subject.settings, *(entry.settings for entry in words.entries))
     review = words.last(lambda entry: entry.review)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,7 +22,7 @@ from biodyn.output.report.page import Data, Fact, Frame, Section, Sections, load
 from biodyn.output.report.pdf_report import Letterhead, is_biodyn_pdf
 from biodyn.output.report.scene import MOST_BYTES, SCENE_TEMPLATE
 from biodyn.output.report.trial_page import subject_facts
-from biodyn.output.store.folder import PAPER_NAME, replace_folder, subject_page_test
+from biodyn.output.store.folder import PAPER_NAME, replace_file, replace_folder, subject_page_test
 from biodyn.study.collecting.data_set_reader import iterate_subjects
 from biodyn.study.collecting.data_set_reader import read_subject_names as subjects_with_cycles
 from biodyn.study.group.registry import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_walker
@@ -384,18 +383,11 @@ def write_study_report(out: Path, paper: Letterhead | None = None) -> Path:
         text = render_study_page(page)
         pages = None if paper is None else study_pdf(page, paper)
     if pages is not None:
-        _write_atomically(source.out / PAPER_NAME, pages)
+        replace_file(source.out / PAPER_NAME, pages)
     elif is_biodyn_pdf(source.out / PAPER_NAME):
         (source.out / PAPER_NAME).unlink()
-    return _write_atomically(source.out / REPORT_NAME, text.encode())
-
-
-def _write_atomically(page: Path, content: bytes) -> Path:
-    """Write a file atomically."""
-    part = page.with_name(f".{page.name}.part")
-    part.write_bytes(content)
-    os.replace(part, page)
-    return page
+    replace_file(source.out / REPORT_NAME, text.encode())
+    return source.out / REPORT_NAME
 
 
 def _require_own_pdf(page: Path, paper: Letterhead | None) -> None:

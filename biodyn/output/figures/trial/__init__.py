@@ -222,5 +222,6 @@ def group_by_section(names: Iterable[str]) -> dict[str, list[str]]:
     """Group figure names by section of the report; "" holds figures with a section of their own."""
     sections: dict[str, list[str]] = {}
     for name in names:
-        sections.setdefault(FIGURES[name][2], []).append(name)
+        *_, section = FIGURES[name]
+        sections.setdefault(section, []).append(name)
     return sections
