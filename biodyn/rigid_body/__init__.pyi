@@ -11,7 +11,7 @@ from .dynamics import inertia_sensitivities as inertia_sensitivities
 from .dynamics import inertial_parameters as inertial_parameters
 from .dynamics import inverse_dynamics as inverse_dynamics
 from .dynamics import inverse_dynamics_derivatives as inverse_dynamics_derivatives
-from .dynamics import joint_inverse_dynamics as joint_inverse_dynamics
+from .dynamics import inverse_dynamics_with_joint_wrenches as inverse_dynamics_with_joint_wrenches
 from .dynamics import mass_matrix as mass_matrix
 from .dynamics import momentum as momentum
 from .dynamics import normal_matrix as normal_matrix

@@ -256,7 +256,7 @@ def inverse_dynamics(
     return _newton_euler(mb.tree, motion, checked_wrenches(mb, len(motion[0]), wrenches, wrench_bodies))[0]
 
 
-def joint_inverse_dynamics(
+def inverse_dynamics_with_joint_wrenches(
     mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, wrenches: ArrayLike, wrench_bodies: Indices
 ) -> tuple[FloatArray, FloatArray]:
     """Return tau (T, nv) of `inverse_dynamics`, and the wrenches (T, B, 6) that each parent exerts on its body through the joint.

@@ -388,7 +388,7 @@ def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Pat
     return nearby_recordings(nearby_folders(walk.parent), walk, has_same_format, max_headers)
 
 
-def on_same_body(walk: Path, static: Path) -> bool | None:
+def are_on_same_body(walk: Path, static: Path) -> bool | None:
     """Return whether the markers of two files are on one body, by distances within segments; None if undetermined."""
     try:
         moving, standing = preview_of_file(walk).markers, preview_of_file(static).quiet_markers()

@@ -23,7 +23,7 @@ from biodyn.session.inventory import FoundFile
 from biodyn.session.name_tokens import Kind, Token, load_vocabulary, plain_text, split_name
 from biodyn.session.person_comparison import measure_difference_reason, without_role_words
 from biodyn.session.recording_role import read_motion_facts
-from biodyn.session.static_trials import on_same_body
+from biodyn.session.static_trials import are_on_same_body
 
 PERSON_KINDS: tuple[Kind, ...] = ("subject", "code", "number")
 # Kinds of folders between a person and the trials, or between a laboratory and its people.
@@ -231,7 +231,7 @@ def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssi
         others = standing_files(b)
         walks = [path for path in _path_list(b) if path not in others]
         if statics and walks:
-            return on_same_body(walks[0], statics[0])
+            return are_on_same_body(walks[0], statics[0])
     return None
 
 

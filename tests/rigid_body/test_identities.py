@@ -18,8 +18,8 @@ from biodyn.rigid_body import (
     forward_dynamics,
     integrate,
     inverse_dynamics,
+    inverse_dynamics_with_joint_wrenches,
     jacobian,
-    joint_inverse_dynamics,
     mass_matrix,
     momentum,
     normal_matrix,
@@ -126,7 +126,7 @@ def test_momentum_rate_is_the_sum_of_outer_wrenches(mb, seed):
     """d(momentum about the world origin)/dt = weight + external wrenches + what the roots get from the world."""
     q, v, vdot = random_state(mb, seed)
     loads, bodies = wrenches_for(mb, seed, len(q))
-    _, transmitted = joint_inverse_dynamics(mb, q, v, vdot, loads, bodies)
+    _, transmitted = inverse_dynamics_with_joint_wrenches(mb, q, v, vdot, loads, bodies)
     R_WB, p_WB = body_poses(mb, q)
     weight = mb.total_mass_kg * np.array(mb.gravity_W)
     total = loads.sum(axis=1)

@@ -12,7 +12,14 @@ from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
 from biodyn.io.tables.column_roles import ForceColumns, force_columns
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, Spreadsheet, read_spreadsheet
 from biodyn.library.toml_files import load_table
-from biodyn.rigid_body.osim.document import element_name, element_text, excerpt, read_document, read_flag, set_members
+from biodyn.rigid_body.osim.document import (
+    element_name,
+    element_text,
+    excerpt,
+    iterate_members,
+    read_document,
+    read_flag,
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ def read_external_loads(path: str | Path) -> ExternalForces:
     table = read_storage(resolve_stated_file(path, file))
     loads = []
     for element in (
-        set_members(loads_element, "objects") if loads_element.find("objects") is not None else loads_element
+        iterate_members(loads_element, "objects") if loads_element.find("objects") is not None else loads_element
     ):
         if element.tag not in ("ExternalForce", "PrescribedForce"):
             continue

@@ -18,11 +18,11 @@ from biodyn.io.opensim.external_loads import resolve_stated_file
 from biodyn.rigid_body.osim.document import (
     element_name,
     element_text,
+    iterate_members,
     read_document,
     read_flag,
     read_number,
     read_numbers,
-    set_members,
 )
 
 # The misspelt one occurs in files of OpenSim 2.
@@ -107,7 +107,7 @@ def read_ik_tasks(tasks: ET.Element, file: str) -> tuple[dict[str, float], tuple
     """Return the marker weights and the coordinate tasks of an <IKTaskSet>, without tasks that are not applied."""
     markers: dict[str, float] = {}
     coordinates = []
-    for task in set_members(tasks, "objects") if tasks.find("objects") is not None else tasks:
+    for task in iterate_members(tasks, "objects") if tasks.find("objects") is not None else tasks:
         if task.tag not in ("IKMarkerTask", "IKCoordinateTask") or not read_flag(task, "apply", True):
             continue
         name, weight = element_name(task), read_number(task, "weight", 0.0)

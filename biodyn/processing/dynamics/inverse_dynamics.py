@@ -14,7 +14,7 @@ from biodyn.library.tables import segment_title, sided_rows
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.recording import GroundReaction, Markers
-from biodyn.rigid_body import body_poses, joint_inverse_dynamics, joint_jacobians
+from biodyn.rigid_body import body_poses, inverse_dynamics_with_joint_wrenches, joint_jacobians
 
 
 def express_in_three_point_axes(
@@ -229,7 +229,7 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     loads = known_loads(fit, reaction)
     tau = np.full_like(motion.v, np.nan)
     transmitted = np.full((len(tau), len(model.multibody.body_names), 6), np.nan)
-    tau[known], transmitted[known] = joint_inverse_dynamics(
+    tau[known], transmitted[known] = inverse_dynamics_with_joint_wrenches(
         model.multibody, motion.q[known], motion.v[known], motion.vdot[known], loads.wrenches[known], loads.links
     )
     torques = np.where(loads.torque_valid, tau[:, [c.v_index for c in model.coordinates]], np.nan)

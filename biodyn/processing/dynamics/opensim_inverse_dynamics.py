@@ -12,7 +12,7 @@ from biodyn.model.from_osim.imported_model import ImportedModel
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics, KnownLoads, distal_feet, mask_unknown_dynamics
 from biodyn.processing.kinematics.skeleton_fit import Fit, mark_ends
 from biodyn.recording import GroundReaction, Motion
-from biodyn.rigid_body import InverseKinematics, body_poses, joint_inverse_dynamics
+from biodyn.rigid_body import InverseKinematics, body_poses, inverse_dynamics_with_joint_wrenches
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def solve_model_dynamics(
     forces, links = np.nan_to_num(wrenches), np.asarray(bodies, dtype=np.int64)
     tau = np.full_like(tree_motion.v, np.nan)
     transmitted = np.full((len(tau), len(model.multibody.body_names), 6), np.nan)
-    tau[rows], transmitted[rows] = joint_inverse_dynamics(
+    tau[rows], transmitted[rows] = inverse_dynamics_with_joint_wrenches(
         model.multibody, tree_motion.q[rows], tree_motion.v[rows], tree_motion.vdot[rows], forces[rows], links
     )
     tau[~known] = np.nan

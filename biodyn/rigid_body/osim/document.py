@@ -187,7 +187,7 @@ def excerpt(text: str) -> str:
     return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())[:_SHOWN]
 
 
-def set_members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
+def iterate_members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
     """Iterate over the objects of the first of the given sets that exists, e.g. <BodySet><objects>, in all versions of the
     format."""
     for tag in sets:

@@ -21,7 +21,7 @@ from biodyn.rigid_body.coupling.coordinate_functions import (
     scale_function,
 )
 from biodyn.rigid_body.multibody import Vector3, unit_axis
-from biodyn.rigid_body.osim.document import element_name, element_text, read_number, read_numbers, set_members
+from biodyn.rigid_body.osim.document import element_name, element_text, iterate_members, read_number, read_numbers
 
 
 def _linear_function(element: ET.Element) -> Function:
@@ -96,7 +96,9 @@ class JointElement:
     def coordinate_elements(self) -> list[ET.Element]:
         """Coordinate elements of the joint, in file order."""
         return [
-            entry for entry in set_members(self.element, "coordinates", "CoordinateSet") if entry.tag == "Coordinate"
+            entry
+            for entry in iterate_members(self.element, "coordinates", "CoordinateSet")
+            if entry.tag == "Coordinate"
         ]
 
 
@@ -112,7 +114,7 @@ class MassProperties:
 def read_masses(model: ET.Element) -> dict[str, MassProperties]:
     """Return the mass properties of every body except ground, in file order; raise ModelError for duplicate names."""
     found: dict[str, MassProperties] = {}
-    for body in set_members(model, "BodySet"):
+    for body in iterate_members(model, "BodySet"):
         name = element_name(body)
         if body.tag not in ("Body", "SimbodyBody", "SimmBody") or name.lower() == GROUND:
             continue
@@ -141,10 +143,10 @@ def iterate_joints(model: ET.Element) -> Iterator[JointElement]:
 
     Raises ModelError for a frame that does not exist, or for frames with circular references.
     """
-    bodies = {element_name(body) for body in set_members(model, "BodySet")}
+    bodies = {element_name(body) for body in iterate_members(model, "BodySet")}
     shared = _offset_frames(model)
-    if any(True for _ in set_members(model, "JointSet")):
-        for joint in set_members(model, "JointSet"):
+    if any(True for _ in iterate_members(model, "JointSet")):
+        for joint in iterate_members(model, "JointSet"):
             offsets = {**shared, **_offset_frames(joint)}
             name = element_name(joint)
             parent, child = (
@@ -169,7 +171,7 @@ def iterate_joints(model: ET.Element) -> Iterator[JointElement]:
 
 def _joints_of_bodies(model: ET.Element) -> Iterator[tuple[ET.Element, str | None, str]]:
     """Iterate over the joints in the elements of their child bodies: element, parent body (None = ground) and child body."""
-    for body in set_members(model, "BodySet"):
+    for body in iterate_members(model, "BodySet"):
         holder = body.find("Joint")
         for joint in () if holder is None else holder:
             parent = element_text(joint, "parent_body")
@@ -192,8 +194,8 @@ def coordinates_in_tree_order(model: ET.Element) -> tuple[str, ...]:
 
 def iterate_markers(model: ET.Element) -> Iterator[tuple[str, BodyFrame]]:
     """Iterate over the markers: name, and frame with its body and its position `p` on the body."""
-    bodies, offsets = {element_name(body) for body in set_members(model, "BodySet")}, _offset_frames(model)
-    for element in set_members(model, "MarkerSet"):
+    bodies, offsets = {element_name(body) for body in iterate_members(model, "BodySet")}, _offset_frames(model)
+    for element in iterate_members(model, "MarkerSet"):
         if element.tag == "Marker":
             path = _socket_path(element, "parent_frame") or element_text(element, "body")
             frame = _resolve_frame(path, offsets, bodies, f"marker '{element_name(element)}'")
@@ -206,14 +208,14 @@ def iterate_attached_elements(model: ET.Element) -> Iterator[tuple[ET.Element, s
 
     These are markers, offset frames of joints and model (4.x), and joint positions on parent and child (older versions).
     """
-    bodies, shared = {element_name(body) for body in set_members(model, "BodySet")}, _offset_frames(model)
+    bodies, shared = {element_name(body) for body in iterate_members(model, "BodySet")}, _offset_frames(model)
     for frame in shared.values():
         yield frame, "translation", _resolve_frame(_socket_path(frame, "parent"), shared, bodies, "a frame").body
-    for element in set_members(model, "MarkerSet"):
+    for element in iterate_members(model, "MarkerSet"):
         if element.tag == "Marker":
             path = _socket_path(element, "parent_frame") or element_text(element, "body")
             yield element, "location", _resolve_frame(path, shared, bodies, f"marker '{element_name(element)}'").body
-    for joint in set_members(model, "JointSet"):
+    for joint in iterate_members(model, "JointSet"):
         offsets = _offset_frames(joint)
         for frame in offsets.values():
             carrier = _resolve_frame(_socket_path(frame, "parent"), {**shared, **offsets}, bodies, "a joint").body
@@ -341,7 +343,7 @@ def custom_joint_axes(joint: ET.Element) -> tuple[list[ET.Element], list[ET.Elem
     """Return the axes of the rotations and of the translations of a custom joint, in the order of the file."""
     transform = joint.find("SpatialTransform")
     if transform is None:  # version 1.9: a set of any number of axes, each with a tag for its kind
-        axes = list(set_members(joint, "TransformAxisSet"))
+        axes = list(iterate_members(joint, "TransformAxisSet"))
         turns = [axis for axis in axes if element_text(axis, "is_rotation").lower() == "true"]
         return turns, [axis for axis in axes if axis not in turns]
     axes = [axis for axis in transform if axis.tag == "TransformAxis"]

@@ -21,11 +21,11 @@ from biodyn.rigid_body.multibody import INERTIA_TOLERANCE, Body, Joint, Multibod
 from biodyn.rigid_body.osim.document import (
     element_name,
     element_text,
+    iterate_members,
     read_document,
     read_flag,
     read_number,
     read_numbers,
-    set_members,
 )
 from biodyn.rigid_body.osim.joints import (
     AxisStep,
@@ -334,7 +334,7 @@ def _read_markers(model: ET.Element) -> tuple[Marker, ...]:
 def _read_couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling, ...], list[Diagnostic]]:
     """Return the enforced coordinate couplings, and findings about other constraints."""
     couplings, notes = [], []
-    for element in set_members(model, "ConstraintSet"):
+    for element in iterate_members(model, "ConstraintSet"):
         off = read_flag(element, "isDisabled") or not read_flag(element, "isEnforced", True)
         if off:
             continue
@@ -395,7 +395,9 @@ def _unused_element_findings(model: ET.Element) -> list[Diagnostic]:
         ("ContactGeometrySet", "contact shapes, because measured ground forces are used"),
         ("ControllerSet", "controllers"),
     ):
-        kinds = Counter(element.tag for element in set_members(model, tag) if element.tag not in ("objects", "groups"))
+        kinds = Counter(
+            element.tag for element in iterate_members(model, tag) if element.tag not in ("objects", "groups")
+        )
         if kinds:
             listed = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(3))
             notes.append(

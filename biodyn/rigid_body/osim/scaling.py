@@ -15,7 +15,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
-from biodyn.rigid_body.osim.document import element_name, element_text, read_number, read_numbers, set_members
+from biodyn.rigid_body.osim.document import element_name, element_text, iterate_members, read_number, read_numbers
 from biodyn.rigid_body.osim.joints import (
     custom_joint_axes,
     is_function,
@@ -51,7 +51,7 @@ def scale_model(
         sliding |= dict.fromkeys(_length_coordinates(joint.element), parent)
         _scale_translations(joint.element, parent)
     _scale_couplings(made, sliding)
-    bodies = [body for body in set_members(made, "BodySet") if body.find("mass") is not None]
+    bodies = [body for body in iterate_members(made, "BodySet") if body.find("mass") is not None]
     for body in bodies:
         _scale_mass(body, factors.get(element_name(body), _ONE), keep_shares)
     total = sum(read_number(body, "mass", 0.0) for body in bodies)
@@ -81,7 +81,7 @@ def add_marker_elements(model: ET.Element, markers: Mapping[str, ET.Element]) ->
 
 def move_markers(model: ET.Element, places: Mapping[str, FloatArray]) -> None:
     """Set the positions (3,) m of the named markers on their bodies, in place, and remove the other markers."""
-    for element in list(set_members(model, "MarkerSet")):
+    for element in list(iterate_members(model, "MarkerSet")):
         if element_name(element) in places:
             _set_numbers(element, "location", list(places[element_name(element)]))
         elif element.tag == "Marker":
@@ -133,7 +133,7 @@ def _scale_couplings(model: ET.Element, sliding: Mapping[str, FloatArray]) -> No
 
     Raises ModelError if this body has three different factors, because the coupling does not specify the axis of the length.
     """
-    for element in set_members(model, "ConstraintSet"):
+    for element in iterate_members(model, "ConstraintSet"):
         name = element_text(element, "dependent_coordinate_name")
         factor = sliding.get(name)
         if element.tag != "CoordinateCouplerConstraint" or factor is None or (factor == 1.0).all():
