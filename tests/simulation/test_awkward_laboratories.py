@@ -618,7 +618,7 @@ def test_a_marker_seen_in_a_third_of_the_persons_time_is_named_and_no_other(stan
     write_c3d(tmp_path / "walk.c3d", in_an_empty_volume(replace(walking, markers=markers), 500, 700))
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
     (note,) = [note for note in analysis.diagnostics if note.code == "marker-not-in-walk"]
-    assert note.message.startswith("LTHI of femur_l ")
+    assert note.message.startswith("LTHI of the left thigh ")
 
 
 def test_check_counts_the_frames_in_which_the_person_is_there(walking, tmp_path):

@@ -24,7 +24,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _START = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
 )
-_WAIT_S = 60.0  # a busy machine; pages take less than two seconds
+_WAIT_S = 180.0  # a busy machine; a page takes less than two seconds, its accessibility check up to ten
 
 
 def chromium() -> str:
