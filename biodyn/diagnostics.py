@@ -42,6 +42,7 @@ class Diagnostic:
         frames: first and last frame concerned (0-based, inclusive), if not all frames are concerned.
         hint: the likely cause and what to do.
         about: label of the marker, plate or coordinate concerned, if it concerns a single one.
+        alternatives: codes of the possible causes, the most probable first, if the data do not distinguish them.
     """
 
     code: str
@@ -53,6 +54,7 @@ class Diagnostic:
     frames: tuple[int, int] | None = None
     hint: str = ""
     about: str = ""
+    alternatives: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:

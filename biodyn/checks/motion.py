@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from biodyn.checks.estimators.signals import report_different_filters, report_low_cutoff
-from biodyn.checks.estimators.smoothing_before_storage import (
-    force_band_ratio,
-    marker_band_ratio,
-    report_smoothed_forces,
-    report_smoothed_markers,
+from biodyn.checks.estimators.signals import (
+    force_content,
+    forces_smoothed,
+    marker_content,
+    markers_smoothed,
+    report_different_filters,
+    report_low_cutoff,
 )
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, report_frame_rate, true_rate_hz
 from biodyn.checks.registry import CheckResult, check
@@ -124,7 +125,7 @@ def check_filters(trial: TrialFacts, limit: float) -> CheckResult:
     compares="vertical acceleration of the centre of mass compared with the changes of the vertical force",
     causes="a wrong rate in the export, omitted or repeated frames, a recording at an unusual rate",
     place=129,
-    turn=65,
+    turn=58,
     limit=0.13,
     shown=(100.0, "%"),
     findings={"frame-rate-doubtful": "Frame rate"},
@@ -180,8 +181,8 @@ def check_force_smoothing(trial: TrialFacts, limit: float) -> CheckResult:
     inputs = trial.analysis.propagation
     if inputs is None or trial.analysis.activity.kind != _WALKING:
         return CheckResult()
-    content = force_band_ratio(inputs.raw_plates, trial.weight_n)
-    return CheckResult(value=content, findings=report_smoothed_forces(content, limit))
+    content = force_content(inputs.raw_plates, trial.weight_n)
+    return CheckResult(value=content, findings=forces_smoothed(content, limit))
 
 
 @check(
@@ -200,5 +201,5 @@ def check_marker_smoothing(trial: TrialFacts, limit: float) -> CheckResult:
     """Detect trajectories without the high frequencies of walking feet."""
     if not trial.has_markers or trial.analysis.activity.kind != _WALKING:
         return CheckResult()
-    content = marker_band_ratio(trial.markers)
-    return CheckResult(value=content, findings=report_smoothed_markers(content, limit))
+    content = marker_content(trial.markers)
+    return CheckResult(value=content, findings=markers_smoothed(content, limit))

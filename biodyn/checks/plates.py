@@ -8,14 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.plate_faults import SOUND, plate_fault_findings, plate_mismatch
-from biodyn.checks.estimators.plate_position import (
-    find_displacements,
-    find_plate_displacement,
-    measure_flat_feet,
-    relative_heights,
-    report_plate_heights,
-)
+from biodyn.checks.estimators.causes import cause_findings, shifts_of_plates
+from biodyn.checks.estimators.plate_faults import SOUND, plate_mismatch
+from biodyn.checks.estimators.plate_position import measure_flat_feet, relative_heights, report_plate_heights
 from biodyn.checks.estimators.plate_signals import (
     BASELINE_N,
     CODE,
@@ -162,9 +157,10 @@ def check_silent_channels(trial: TrialFacts, limit: float) -> CheckResult:
         "plate-corners-reversed": "Order of a plate's corners",
         "plate-moment-sign": "Plate moment sign",
         "plate-force-sign": "Plate force sign",
+        "cause-not-identified": "Cause of a disagreement not identified",
         **_SILENT_CHANNEL,
     },
-    unless=("sides", "other_load", "force_unit", "labels", "zero", "moment_unit", "plate_gain"),
+    unless=("sides", "other_load", "force_unit", "labels", "zero", "moment_unit", "plate_gain", "frame_rate"),
 )
 def check_channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     """Find plates that agree with feet and body after correction of a simple fault."""
@@ -173,7 +169,7 @@ def check_channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     off = [plate_mismatch(evidence, number, plate) for number, plate in enumerate(evidence.plates)]
     worst = max((value for value in off if value is not None), default=np.nan)
-    findings = trial.swapped_plates or plate_fault_findings(evidence, trial.explained_plates, trial.plate_effects)
+    findings = trial.swapped_plates or cause_findings(evidence, trial.causes, trial.effect_of_cause)
     return CheckResult(value=worst, findings=findings)
 
 
@@ -187,30 +183,12 @@ def check_channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     limit=PLATE_SHIFT_M,
     shown=(100.0, "cm"),
     findings={"plate-moved": "Force-plate position"},
-    # a marker of a foot moves the footprint as well
-    unless=(
-        "sides",
-        "other_load",
-        "force_unit",
-        "labels",
-        "zero",
-        "moment_unit",
-        "plate_gain",
-        "plate_axes",
-        "moved_marker",
-    ),
+    unless=("sides", "other_load"),
 )
 def check_plate_positions(trial: TrialFacts, limit: float) -> CheckResult:
-    """Compare positions of the plates with the file."""
-    if trial.evidence is None:
-        return CheckResult()
-    shifts = [cause for cause in find_displacements(trial.evidence) if cause.kind in ("plate", "plates")]
-    size = shifts[0].size if shifts else np.nan
-    if trial.tilted_markers:  # which also displaces the centre of mass
-        return CheckResult(value=size)
-    # A delay of the forces has the effect of a common shift of all plates.
-    findings = find_plate_displacement(trial.evidence, limit, trial.effect_of_shift, alike=not trial.delayed_forces)
-    return CheckResult(value=size, findings=findings)
+    """Compare positions of the plates with the file; the findings are those of `check_channels_and_axes`."""
+    sizes = () if trial.evidence is None else shifts_of_plates(trial.evidence)
+    return CheckResult(value=max(sizes, default=np.nan))
 
 
 @check(

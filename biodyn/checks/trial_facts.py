@@ -10,21 +10,16 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators import residual as base_residual
+from biodyn.checks.estimators.causes import Cause, delayed, find_causes
 from biodyn.checks.estimators.plate_evidence import (
     PlateEvidence,
     centre_of_mass,
     collect_evidence,
     largest_effect,
-    moment_effect,
     required_wrench,
 )
-from biodyn.checks.estimators.plate_faults import (
-    ExplainedPlate,
-    find_explained_plates,
-    find_swapped_plates,
-    shift_pressure,
-)
-from biodyn.checks.estimators.plate_position import Displacement, FootMarkers, floor_tilt, report_tilted_markers
+from biodyn.checks.estimators.plate_faults import find_swapped_plates
+from biodyn.checks.estimators.plate_position import FootMarkers, floor_tilt, report_tilted_markers
 from biodyn.checks.estimators.plate_signals import BASELINE_N, find_silent_channels, find_unloaded_forces
 from biodyn.checks.estimators.residual import ResidualLimits, unseen_wrench
 from biodyn.checks.estimators.signals import find_long_gaps
@@ -122,7 +117,7 @@ class TrialFacts:
                 continue
             bodies = {sole, *(body for body, parent in self.parents.items() if parent == sole)}
             labels = tuple(label for label, body in self.bodies.items() if body in bodies)
-            feet[side] = FootMarkers(labels, self.landmarks.get(f"{ankle}_{side}", ""))
+            feet[side] = labels, self.landmarks.get(f"{ankle}_{side}", "")
         return feet
 
     # -- frames and gaps --------------------------------------------------------------------------------------------
@@ -182,9 +177,19 @@ class TrialFacts:
         return () if self.evidence is None else find_swapped_plates(self.evidence)
 
     @cached_property
-    def explained_plates(self) -> tuple[ExplainedPlate, ...]:
-        """Plates with a simple fault that explains their disagreement with the body."""
-        return () if self.evidence is None else find_explained_plates(self.evidence)
+    def causes(self) -> tuple[tuple[Cause, ...], ...]:
+        """Causes of the disagreement between motion, feet and plates: see `find_causes`."""
+        return () if self.evidence is None else find_causes(self.evidence, self.channels_of)
+
+    def channels_of(self, number: int) -> Mapping[str, FloatArray]:
+        """Return the contribution (T, 6) of each channel to the wrench of a plate (index), by label; empty if unknown."""
+        inputs, plates = self.analysis.propagation, self.analysis.recording.plates
+        if inputs is None or len(inputs.signals.plates) != len(plates):
+            return {}
+        labels = plates[number].channel_labels
+        shares = plate_channel_shares(inputs.signals, plates[number])
+        names = [(labels[k] if k < len(labels) else "") or f"number {k + 1}" for k in range(len(shares))]
+        return dict(zip(names, shares, strict=True))
 
     @cached_property
     def silent_channels(self) -> tuple[tuple[int, int], ...]:
@@ -204,32 +209,11 @@ class TrialFacts:
         """Finding about forces that are early or late."""
         return report_time_offset(self.time_offset, TIME_OFFSET_S, self.events_late_s, self.effect_of_delay)
 
-    @cached_property
-    def plate_effects(self) -> Mapping[int, float]:
-        """RMS change of joint moments, Nm/kg, by correcting each of the `explained_plates`."""
-        return (
-            {}
-            if self.evidence is None
-            else {
-                plate.plate: moment_effect(self.analysis.fit, self.evidence, plate.plate, plate.corrected.wrench)
-                for plate in self.explained_plates
-            }
-        )
-
-    def effect_of_shift(self, cause: Displacement) -> float:
-        """Return the RMS change of joint moments, Nm/kg, caused by a displacement of one plate or of all plates."""
+    def effect_of_cause(self, cause: Cause) -> float:
+        """Return the RMS change of joint moments, Nm/kg, by a cause; NaN if it changes no force."""
         if self.evidence is None:
             return np.nan
-        return max(
-            moment_effect(
-                self.analysis.fit,
-                self.evidence,
-                n,
-                shift_pressure(plate, cause.shift_at(plate.corners.mean(axis=0))).wrench,
-            )
-            for n, plate in enumerate(self.evidence.plates)
-            if cause.plate in (None, n)
-        )
+        return largest_effect(self.analysis.fit, self.evidence, cause.corrected(self.evidence))
 
     @cached_property
     def tilted_markers(self) -> tuple[Diagnostic, ...]:
@@ -247,11 +231,8 @@ class TrialFacts:
         """Return the RMS change of joint moments, Nm/kg, caused by a delay of the forces."""
         if self.evidence is None:
             return np.nan
-        frames = np.arange(len(self.evidence.measured))
-        shifted = {
-            n: np.column_stack([np.interp(frames + late_s * self.rate_hz, frames, column) for column in plate.wrench.T])
-            for n, plate in enumerate(self.evidence.plates)
-        }
+        plates = {n: plate.wrench for n, plate in enumerate(self.evidence.plates)}
+        shifted = {n: wrench + delayed(wrench, -late_s * self.rate_hz) for n, wrench in plates.items()}
         return largest_effect(self.analysis.fit, self.evidence, shifted)
 
     def effect_of_gains(self) -> float:
@@ -298,7 +279,11 @@ class TrialFacts:
             return ()
         plates = self.evidence.plates
         at_fault = {plates[plate].number for plate, _ in self.silent_channels}
-        at_fault |= {plates[plate.plate].number for plate in self.explained_plates}
+        at_fault |= {
+            plates[best.candidate.plate].number
+            for best, *_ in self.causes
+            if best.candidate.plate is not None and best.candidate.kind != "plate"
+        }
         return tuple(plate for plate in self.other_loads if plate.plate not in at_fault)
 
     @cached_property
@@ -313,6 +298,7 @@ def collect_trial_evidence(analysis: TrialAnalysis) -> PlateEvidence:
     The soles of an OpenSim model are assumed rectangles, which may end before the toes, so that a foot in contact may appear to
     be off the ground. Body and plates of such models are compared only in frames with measured contacts of both feet.
     """
+    assumed_sole_sd_m = 0.05  # ends of the rectangles relative to those of the feet
     evidence = collect_evidence(
         analysis.fit,
         analysis.points.filter_for_steps(analysis.recording.markers.rate_hz, analysis.cutoff_hz),
@@ -327,7 +313,8 @@ def collect_trial_evidence(analysis: TrialAnalysis) -> PlateEvidence:
     )
     if analysis.imported is None:
         return evidence
-    return replace(evidence, complete=evidence.complete & np.isfinite(analysis.dynamics.residual_force[:, 0]))
+    known = evidence.complete & np.isfinite(analysis.dynamics.residual_force[:, 0])
+    return replace(evidence, complete=known, sole_sd_m=assumed_sole_sd_m)
 
 
 def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:

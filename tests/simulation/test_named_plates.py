@@ -30,7 +30,7 @@ def test_a_load_far_from_the_feet_is_none_where_a_fault_of_its_plate_explains_it
 
     found = analysed(tmp_path, standing, walking, turned)
     facts = facts_of(found, load(2), load(3))
-    assert [one.fault.code for one in facts.explained_plates] == ["plate-rotated"]
+    assert [causes[0].candidate.code for causes in facts.causes] == ["plate-rotated"]
     assert facts.unexplained_loads == (load(3),)  # its plate is sound: a crutch
 
 

@@ -126,7 +126,7 @@ def test_a_plate_that_is_higher_and_filed_so_is_no_fault(sound) -> None:
 
 
 def test_a_marker_that_was_moved_since_the_static_trial_is_no_fault_of_a_plate(sound) -> None:
-    own = TrialFacts(sound).foot_markers["l"].foot
+    own = TrialFacts(sound).foot_markers["l"][0]
 
     def moved(markers: Markers) -> Markers:
         positions = markers.positions.copy()

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, IntArray, Side, other_side
+from biodyn.geometry.points import signed_distance
 from biodyn.geometry.rotations import cross
 from biodyn.processing.contacts.foot_motion import GaitPoints, foot_outline
 from biodyn.processing.contacts.ground_reaction import STANCE_DELAY_S
@@ -85,6 +86,7 @@ class PlateEvidence:
         weight_n: body weight of the mass used.
         floor_velocity: (3,) m/s of the floor, non-zero for a treadmill.
         force_cutoff_hz: cut-off of the filter of the plates, 0 = none.
+        sole_sd_m: additional SD of the positions of heel and toe, for soles that are not measured.
     """
 
     rate_hz: float
@@ -97,6 +99,7 @@ class PlateEvidence:
     weight_n: float
     floor_velocity: FloatArray = field(default_factory=lambda: np.zeros(3))
     force_cutoff_hz: float = 0.0
+    sole_sd_m: float = 0.0
 
     def belt_displacement(self, step: MatchedStep, rows: IntArray) -> FloatArray:
         """Return the displacement (n, 3) m of the footprint by a treadmill in the given frames; zero on the floor."""
@@ -228,6 +231,13 @@ def largest_effect(fit: Fit, evidence: PlateEvidence, corrected: Mapping[int, Fl
     """Return the largest `moment_effect` of corrected wrenches (T, 6), by index of the plate; NaN if none is known."""
     effects = [moment_effect(fit, evidence, plate, wrench) for plate, wrench in corrected.items()]
     return float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan
+
+
+def is_on_plate(evidence: PlateEvidence, step: MatchedStep) -> bool:
+    """Return whether heel and toe of a step are on its plate."""
+    footprint_tolerance_m = 0.02
+    plate, ends = evidence.plates[step.plate], np.stack([step.heel, step.toe])
+    return plate.outlined and bool((signed_distance(ends, plate.corners) < footprint_tolerance_m).all())
 
 
 def pressure_centre(plate: PlateWrench, rows: IntArray) -> FloatArray:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from types import MappingProxyType
 
 import numpy as np
 
@@ -146,88 +145,10 @@ def find_swapped_plates(evidence: PlateEvidence) -> tuple[Diagnostic, ...]:
     return tuple(notes)
 
 
-@dataclass(frozen=True)
-class ExplainedPlate:
-    """Plate (index) with a fault; its correction reduces the mismatch with feet and body from `before` to `after`."""
-
-    plate: int
-    fault: PlateFault
-    before: float
-    after: float
-    corrected: PlateWrench
-
-
-def find_explained_plates(evidence: PlateEvidence) -> tuple[ExplainedPlate, ...]:
-    """Return the plates that disagree with the body and the simple fault that explains it.
-
-    An exchange or a sign has no free size, a shift has two: a shift that explains little more is not preferred, because it would
-    have to agree with that fault by chance.
-    """
-    # Largest fraction of the mismatch after correction of the fault, and least decrease. In 17 valid walks no
-    # correction reduces the mismatch of a plate with a whole step.
-    largest_remainder, least_decrease = 0.6, 0.3
-    # Largest remainder relative to that of the best shift: 1.3 for a reversed moment channel written into a real walk, 3 and more
-    # for plates shifted by 2.5 to 5 cm.
-    of_shift = 2.0
-    explained = []
-    for number, plate in enumerate(evidence.plates):
-        before = plate_mismatch(evidence, number, plate)
-        if (
-            before is None
-            or before < least_decrease
-            or not any(step.plate == number and step.fully_measured for step in evidence.steps)
-        ):
-            continue
-        best: tuple[float, PlateFault, PlateWrench] | None = None
-        for fault, candidate in corrected_wrenches(plate):
-            result = plate_mismatch(evidence, number, candidate)
-            if result is not None and (best is None or result < best[0]):
-                best = (result, fault, candidate)
-        if best is None or best[0] > largest_remainder * before or before - best[0] < least_decrease:
-            continue
-        changes_force = best[1].exchange or best[1].force != (1.0, 1.0, 1.0)
-        if changes_force or best[0] <= of_shift * _smallest_shifted_mismatch(evidence, number, plate):
-            explained.append(ExplainedPlate(number, best[1], before, best[0], best[2]))
-    return tuple(explained)
-
-
-def _smallest_shifted_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) -> float:
-    """Return the smallest mismatch of a plate that is shifted horizontally by up to `largest_m`."""
-    largest_m, step_m = 0.1, 0.01
-    sizes = np.arange(-largest_m, largest_m + 0.5 * step_m, step_m)
-    ahead = next(step.axes for step in evidence.steps if step.plate == number and step.side is not None)
-    best, place = np.inf, np.zeros(3)
-    for axis in (*ahead, *ahead):  # two rounds of a coordinate search
-        for candidate in place + np.outer(sizes, axis):
-            value = plate_mismatch(evidence, number, shift_pressure(plate, candidate))
-            if value is not None and value < best:
-                best, place = value, candidate
-    return best
-
-
-def shift_pressure(plate: PlateWrench, shift_m: FloatArray) -> PlateWrench:
-    """Return the plate with its centre of pressure shifted by a horizontal vector (3,) m."""
-    force = plate.wrench[:, 3:]
-    moment = plate.wrench[:, :3] + cross(shift_m, force)
-    return replace(plate, wrench=np.hstack([moment, force]), corners=plate.corners + shift_m)
-
-
-def plate_fault_findings(
-    evidence: PlateEvidence, explained: Sequence[ExplainedPlate], effects: Mapping[int, float] = MappingProxyType({})
-) -> tuple[Diagnostic, ...]:
-    """Return one finding per plate of `explained_plates`; effects: effect of each plate on joint moments, Nm/kg RMS."""
-    return tuple(
-        _fault_note(
-            plate.fault.code,
-            f"Plate {evidence.plates[plate.plate].number} measures {plate.fault.what}",
-            plate.before,
-            plate.after,
-            _frames_of_plates(evidence, (plate.plate,)),
-            plate.fault.hint,
-            effects.get(plate.plate, np.nan),
-        )
-        for plate in explained
-    )
+def shifted_wrench(wrench: FloatArray, shift_m: FloatArray) -> FloatArray:
+    """Return the change (T, 6) of a wrench by a shift (3,) m of its point of application."""
+    force = wrench[:, 3:]
+    return np.hstack([cross(shift_m, force), np.zeros_like(force)])
 
 
 def plate_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) -> float | None:
@@ -357,36 +278,19 @@ def _fault_note(
 
 # Mismatch of plates without a fault under shod feet or feet with few markers (two of nineteen shared walks).
 _LIKE_SOUND = 2.0 * SOUND
-# Reversed orders of corners, starting with each corner.
-_BACKWARDS = ((0, 3, 2, 1), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0))
+# Reversed orders of corners, starting with each corner; None: the two horizontal coordinates of each corner are exchanged.
+_CORNER_ORDERS = ((0, 3, 2, 1), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0), None)
 
 
-@dataclass(frozen=True)
-class _CornerOrder:
-    """Order of the corners, and whether their two horizontal coordinates are exchanged."""
-
-    order: tuple[int, int, int, int]
-    exchanged: bool = False
-
-    def apply_to_plate(self, plate: ForcePlate, R_WL: FloatArray) -> ForcePlate:
-        """Return the plate (World) with corners in this order."""
-        corners = plate.corners[list(self.order)]
-        if self.exchanged:
-            up = int(np.argmax(np.abs(R_WL[1])))
-            level = [axis for axis in range(3) if axis != up]
-            in_laboratory = corners @ R_WL
-            in_laboratory[:, level] = in_laboratory[:, level[::-1]]
-            corners = in_laboratory @ R_WL.T
-        return replace(plate, corners=corners)
-
-    @property
-    def words(self) -> str:
-        if self.exchanged:
-            return "with the two horizontal coordinates of each corner exchanged"
-        return f"in the order {', '.join(str(corner + 1) for corner in self.order)}"
-
-
-_LISTINGS = (*(_CornerOrder(order) for order in _BACKWARDS), _CornerOrder((0, 1, 2, 3), exchanged=True))
+def _reorder_corners(plate: ForcePlate, order: tuple[int, ...] | None, R_WL: FloatArray) -> ForcePlate:
+    """Return the plate (World) with its corners in one of `_CORNER_ORDERS`."""
+    if order is not None:
+        return replace(plate, corners=plate.corners[list(order)])
+    up = int(np.argmax(np.abs(R_WL[1])))
+    level = [axis for axis in range(3) if axis != up]
+    in_laboratory = plate.corners @ R_WL
+    in_laboratory[:, level] = in_laboratory[:, level[::-1]]
+    return replace(plate, corners=in_laboratory @ R_WL.T)
 
 
 def correct_corner_order(
@@ -411,7 +315,10 @@ def correct_corner_order(
     now = np.array([_total_mismatch(evidence, n, evidence.plates[n]) for n in judged])
     totals = np.array(
         [
-            [_total_mismatch(evidence, n, wrench_of(way.apply_to_plate(plates[n], R_WL))) for way in _LISTINGS]
+            [
+                _total_mismatch(evidence, n, wrench_of(_reorder_corners(plates[n], order, R_WL)))
+                for order in _CORNER_ORDERS
+            ]
             for n in judged
         ]
     )
@@ -430,10 +337,10 @@ def correct_corner_order(
         return tuple(plates), ()
     if then.sum() > _REMAINING_SWAPPED * other or then.sum() > of_fault * fault:
         return tuple(plates), ()
-    listing = _LISTINGS[best]
-    corrected = tuple(listing.apply_to_plate(plate, R_WL) if n in up else plate for n, plate in enumerate(plates))
+    order = _CORNER_ORDERS[best]
+    corrected = tuple(_reorder_corners(plate, order, R_WL) if n in up else plate for n, plate in enumerate(plates))
     means = tuple(total / len(judged) for total in (now.sum(), then.sum(), min(other, fault)))
-    return corrected, (_corner_order_note([plates[n].number for n in up], listing, means),)
+    return corrected, (_corner_order_note([plates[n].number for n in up], order, means),)
 
 
 def with_weight_of_plates(evidence: PlateEvidence) -> PlateEvidence:
@@ -449,15 +356,18 @@ def _total_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) ->
     return float("inf") if result is None else result
 
 
-def _corner_order_note(numbers: Sequence[int], listing: _CornerOrder, means: tuple[float, ...]) -> Diagnostic:
+def _corner_order_note(numbers: Sequence[int], order: tuple[int, ...] | None, means: tuple[float, ...]) -> Diagnostic:
     before, after, nearest = means
     several = len(numbers) > 1
+    used = "with the two horizontal coordinates of each corner exchanged"
+    if order is not None:
+        used = f"in the order {', '.join(str(corner + 1) for corner in order)}"
     return Diagnostic(
         "plate-corners-corrected",
         "warning",
         f"{plate_list_text(numbers)} {('have' if several else 'has')} an upward z axis by the order of "
         f"{('their' if several else 'its')} corners in the file; in C3D it points down. The corners are used "
-        f"{listing.words}, which reduces the mismatch with feet and body from {before:.1f} to {after:.1f} (mean "
+        f"{used}, which reduces the mismatch with feet and body from {before:.1f} to {after:.1f} (mean "
         f"square in standard deviations); no other change reduces it below {nearest:.1f}.",
         value=before,
         limit=SOUND,

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.checks.estimators.plate_evidence import FIRM_SHARE, MatchedStep, PlateEvidence, pressure_centre
+from biodyn.checks.estimators.plate_evidence import FIRM_SHARE, MatchedStep, PlateEvidence, is_on_plate, pressure_centre
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.geometry.points import signed_distance
 from biodyn.geometry.rotations import cross
 from biodyn.library.toml_files import load_table
 from biodyn.processing.contacts.foot_motion import frames_clear_of_plate
@@ -121,12 +120,7 @@ def _offset_effect_text(plate: PlateWrench, level: UnloadedLevel) -> str:
 
 
 def _offset_note(
-    plate: PlateWrench,
-    severity: str,
-    level_n: float,
-    limit_n: float,
-    text: str,
-    frames: tuple[int, int] | None = None,
+    plate: PlateWrench, severity: str, level_n: float, limit_n: float, text: str, frames: tuple[int, int] | None = None
 ) -> Diagnostic:
     return Diagnostic(
         CODE,
@@ -195,19 +189,9 @@ def silent_channel_findings(
 
 def _is_single_support(evidence: PlateEvidence, step: MatchedStep) -> bool:
     """Return whether the whole foot was on its plate, and alone for a while."""
-    # Tolerance of heel and toe positions: a foot that extends beyond the edge by less is on its plate.
-    footprint_tolerance_m = 0.02
     least_single_support_frames = 8
-    plate = evidence.plates[step.plate]
-    if (
-        step.side is None
-        or not step.on_single_plate
-        or not plate.outlined
-        or step.single_support.sum() < least_single_support_frames
-    ):
-        return False
-    ends = np.stack([step.heel, step.toe])
-    return bool(np.isfinite(ends).all() and (signed_distance(ends, plate.corners) < footprint_tolerance_m).all())
+    is_alone = step.side is not None and step.on_single_plate
+    return is_alone and step.single_support.sum() >= least_single_support_frames and is_on_plate(evidence, step)
 
 
 # Least factor of a wrong unit; shifted and rotated plates and differences between people cause smaller factors. Even

@@ -206,7 +206,7 @@ class ResultFolder:
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Return the content of `run.json` of any version, with statuses in current words; ResultError if it is invalid."""
+    """Return the content of `run.json` of any version, with the current names of statuses; ResultError if it is invalid."""
     path = folder / RECORD_NAME
     if not path.is_file():
         _require_no_study(folder)
@@ -377,6 +377,7 @@ def diagnostics_from_record(record: Mapping[str, Any]) -> tuple[Diagnostic, ...]
     for entry in record.get("diagnostics") or ():
         known = {name: value for name, value in entry.items() if name in names}
         known["frames"] = tuple(known["frames"]) if known.get("frames") else None
+        known["alternatives"] = tuple(known.get("alternatives") or ())
         findings.append(Diagnostic(**known))
     return tuple(findings)
 

@@ -1,0 +1,432 @@
+"""One model of the causes of a disagreement between motion, feet and force plates.
+
+Two predictions of the forces are independent of the plates: the centre of pressure moves along the footprint from heel to toe,
+and the motion requires a force and a moment of the ground. The differences between measured and predicted values are linear in
+forces and motion. Therefore each fault of a plate, of the time or of the markers is a direction in the space of the differences.
+Constants of the person, for example the roll-over of the foot and the mass distribution, are directions with a known SD.
+
+Every cause is fitted by generalised least squares. The causes are compared by the squared differences that they explain minus
+their complexity (Akaike 1974), relative to the variance that remains (Wedderburn 1974, quasi-likelihood).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from biodyn.checks.estimators.plate_evidence import MatchedStep, PlateEvidence, is_on_plate
+from biodyn.checks.estimators.plate_faults import corrected_wrenches, shifted_wrench
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, IntArray, Side
+from biodyn.diagnostics import Diagnostic, effect_text, severity_of
+from biodyn.geometry.rotations import axis_angle, cross
+from biodyn.library.toml_files import load_table
+
+_X, _UP, _Z = np.eye(3)
+#: Changes (T, 6) of the wrenches of plates, by index.
+Wrenches = Mapping[int, FloatArray]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A possible cause before its estimate.
+
+    Attributes:
+        code: of the finding. plate: index of the plate, None for a common cause. name: of channels or side, "" without.
+        units: changes of the measured wrenches (T, 6) by plate, and of the required wrench (T, 6), per unit of each parameter.
+        complexity: in units of squared deviations. least: least reported size of the parameters, see `Cause.size`.
+        path: (sizes (m,), parameters (m, k)) of a cause with one nonlinear size; None if the parameters are linear.
+        side: foot with other markers; its differences alone are affected.
+    """
+
+    code: str
+    plate: int | None
+    units: tuple[tuple[Wrenches, FloatArray | None], ...]
+    complexity: float
+    least: float
+    name: str = ""
+    hint: str = ""
+    kind: str = ""
+    path: tuple[FloatArray, FloatArray] | None = None
+    side: Side | None = None
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause with its estimate.
+
+    Attributes:
+        candidate: the cause. parameters: (k,) of its units; size: its only size, or the magnitude of the parameters.
+        share: explained fraction of the squared differences. score: see the module.
+    """
+
+    candidate: Candidate
+    parameters: FloatArray
+    size: float
+    share: float
+    score: float
+
+    def corrected(self, evidence: PlateEvidence) -> dict[int, FloatArray]:
+        """Return the corrected wrench (T, 6) of each plate that the cause changes, by index."""
+        changes: dict[int, FloatArray] = {}
+        for parameter, (wrenches, _) in zip(self.parameters, self.candidate.units, strict=True):
+            for n, change in wrenches.items():
+                changes[n] = changes.get(n, 0.0) + parameter * change
+        if self.candidate.kind == "tilt":
+            R = axis_angle(_Z if self.candidate.name == "along" else _X, self.size)
+            return {n: plate.rotated(R).wrench for n, plate in enumerate(evidence.plates)}
+        return {n: evidence.plates[n].wrench - change for n, change in changes.items()}
+
+
+class Disagreement:
+    """Differences between measured and predicted values of a walk, whitened by their covariance.
+
+    A difference is a mean over a part of a step (feet) or a short time (body), with six components. Feet: shift of the centre
+    of pressure forward and outward, free moment. Body: force, moment about the centre of mass. Units: body weights and m.
+    """
+
+    def __init__(self, evidence: PlateEvidence) -> None:
+        self.evidence = evidence
+        self._table = load_table("checks/checks")["disagreement"]
+        whole = [step for step in evidence.steps if _is_whole(evidence, step)]
+        self._steps = _sample(whole, self._table["most_steps"])
+        self._parts = len(self._table["path"])
+        frames = [np.array_split(np.flatnonzero(step.high_force), self._parts) for step in self._steps]
+        self._foot_frames = [part for parts in frames for part in parts]
+        self._body_frames = _sample(self._frames_of_body(), self._table["most_bins"])
+        self._feet = np.arange(len(self._foot_frames) + len(self._body_frames)) < len(self._foot_frames)
+        self._constant = np.zeros_like(evidence.required)
+        plates = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
+        delay = self._differences(
+            {n: delayed(wrench, self._table["late_sd_s"] * evidence.rate_hz) for n, wrench in plates.items()},
+            self._constant,
+        )
+        constants = np.column_stack([delay.ravel(), *(column.ravel() for column in self._constants())])
+        noise = np.where(self._feet[:, None], [*self._table["foot_sd"], 1.0, 1.0, 1.0], self._table["body_sd"])
+        covariance = np.diag(noise.ravel() ** 2) + constants @ constants.T
+        self._whitening = np.linalg.inv(np.linalg.cholesky(covariance))
+        usual = (
+            np.outer(~self._feet, self._table["usual_body"]) + self._table["late_s"] / self._table["late_sd_s"] * delay
+        )
+        self.values = self._whitening @ (self._differences(plates, evidence.required) - usual).ravel()
+
+    @cached_property
+    def plates(self) -> list[int]:
+        """Indices of the plates with a whole step."""
+        return sorted({step.plate for step in self._steps})
+
+    def without(self, cause: Cause) -> Disagreement:
+        """Return the differences without the part that a cause explains."""
+        candidate, rest = cause.candidate, copy(self)
+        columns = [self.column(*unit, candidate.side) for unit in candidate.units]
+        rest.values = self.values - np.column_stack(columns) @ cause.parameters
+        return rest
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Number of differences."""
+        return 3 * len(self._foot_frames) + 6 * len(self._body_frames)
+
+    def column(self, wrenches: Wrenches, required: FloatArray | None, side: Side | None = None) -> FloatArray:
+        """Return the change of the values by a change of wrenches (`Candidate.units`); side: only of the steps of a foot."""
+        change = self._differences(wrenches, self._constant if required is None else required)
+        if side is not None:
+            change[self._on_steps([step.side == side for step in self._steps]) == 0.0] = 0.0
+        return np.asarray(self._whitening @ change.ravel())
+
+    def _on_steps(self, shape: Sequence[float]) -> FloatArray:
+        """Return a value (n,) of each step for its parts, 0 for the body."""
+        return np.append(np.repeat(shape, self._parts), np.zeros(len(self._body_frames)))
+
+    def _frames_of_body(self) -> list[IntArray]:
+        """Return short intervals with all forces on the body measured."""
+        evidence = self.evidence
+        known = np.any([evidence.complete, *(step.single_support for step in self._steps)], axis=0)
+        for values in (evidence.required, evidence.measured, evidence.centre_of_mass):
+            known &= np.isfinite(values).all(axis=1)
+        rows, length = np.flatnonzero(known), self._table["bin_s"] * evidence.rate_hz
+        bins = np.split(rows, np.flatnonzero(np.diff((rows / length).astype(int))) + 1)
+        return [frames for frames in bins if 2 * len(frames) > length]
+
+    @cached_property
+    def _foot_points(self) -> list[FloatArray]:
+        """Predicted centre of pressure (frames, 3) m of each part of a step."""
+        points = []
+        for step, parts in zip(self._steps, range(0, len(self._foot_frames), self._parts), strict=True):
+            for k, share in enumerate(self._table["path"]):
+                point = step.heel + share * (step.toe - step.heel)
+                point = point + self.evidence.belt_displacement(step, self._foot_frames[parts + k])
+                point[:, 1] = self.evidence.plates[step.plate].corners[:, 1].mean()
+                points.append(point)
+        return points
+
+    def _differences(self, wrenches: Wrenches, required: FloatArray) -> FloatArray:
+        """Return the differences (n, 6), which are linear in measured (by plate) and required wrenches."""
+        rows = np.zeros((len(self._feet), 6))
+        for row, (frames, point) in enumerate(zip(self._foot_frames, self._foot_points, strict=True)):
+            step = self._steps[row // self._parts]
+            if step.plate in wrenches:
+                wrench = wrenches[step.plate][frames]
+                moment = (wrench[:, :3] - cross(point, wrench[:, 3:])).mean(axis=0)
+                rows[row, :3] = *(step.axes @ (moment[2], 0.0, -moment[0])), moment[1]
+        if self._body_frames:
+            frames = np.concatenate(self._body_frames)
+            total = sum((wrench[frames] for wrench in wrenches.values()), start=-required[frames])
+            total[:, :3] -= cross(self.evidence.centre_of_mass[frames], total[:, 3:])
+            lengths = [len(part) for part in self._body_frames]
+            sums = np.add.reduceat(total, np.cumsum([0, *lengths[:-1]])) / np.array(lengths)[:, None]
+            rows[~self._feet] = np.roll(sums, 3, axis=1)
+        return rows / self.evidence.weight_n
+
+    def _constants(self) -> Iterator[FloatArray]:
+        """Yield the change (n, 6) of the differences by one SD of each constant of person, step and model."""
+        part = np.resize(np.linspace(-1.0, 1.0, self._parts), len(self._foot_frames))
+        part = np.append(part, np.zeros(len(self._body_frames)))
+        sd = self._table["constants"]
+        shapes = [(self._feet, sd["foot"]), (self._feet * part, sd["foot_slope"])]
+        shapes += [(self._feet * (part**2 - 0.5), sd["foot_curve"]), (~self._feet, sd["body"])]
+        shapes += [(self._on_steps(one), sd["step"]) for one in np.eye(len(self._steps)).tolist()]
+        for shape, sds in shapes:
+            yield from (np.outer(shape, row) for row in np.diag(sds) if row.any())
+        plates = enumerate(self.evidence.plates)
+        shift = self._differences({n: shifted_wrench(plate.wrench, _X) for n, plate in plates}, self._constant)
+        for along_foot in (self._feet, self._feet * part):  # position and length of the soles
+            yield self.evidence.sole_sd_m * along_foot[:, None] * shift
+        yield self._table["mass_sd"] * self._differences({}, self.evidence.required)
+        yield self._table["acceleration_sd"] * self._differences({}, inertial_wrench(self.evidence))
+
+
+def _sample(items: list[Any], most: int) -> list[Any]:
+    """Return at most so many items, evenly distributed."""
+    return items if len(items) <= most else [items[k] for k in np.linspace(0, len(items) - 1, most).astype(int)]
+
+
+def _is_whole(evidence: PlateEvidence, step: MatchedStep) -> bool:
+    """Return whether one plate measured the whole foot: by its force or, because a channel may be wrong, by its place."""
+    if step.side is None or not step.heel_to_toe or not np.isfinite(step.heel).all():
+        return False
+    measured = step.fully_measured or (step.on_single_plate and is_on_plate(evidence, step))
+    return measured and step.high_force.sum() >= len(load_table("checks/checks")["disagreement"]["path"])
+
+
+def inertial_wrench(evidence: PlateEvidence) -> FloatArray:
+    """Return the part (T, 6) of the required wrench that is caused by accelerations, not by gravity."""
+    gravity = np.zeros_like(evidence.centre_of_mass)
+    gravity[:, 1] = evidence.weight_n
+    return evidence.required - np.hstack([cross(evidence.centre_of_mass, gravity), gravity])
+
+
+def delayed(wrench: FloatArray, frames: float) -> FloatArray:
+    """Return the change (T, 6) of a wrench by a delay."""
+    at = np.arange(len(wrench))
+    return np.column_stack([np.interp(at - frames, at, column) for column in wrench.T]) - wrench
+
+
+def estimate_cause(disagreement: Disagreement, candidate: Candidate) -> Cause | None:
+    """Fit a candidate; None if its size is below the least reported size."""
+    largest_gain = 5.0  # larger gains, and negative ones, are other faults
+    values = disagreement.values
+    before = float(values @ values)
+    columns = np.column_stack([disagreement.column(*unit, candidate.side) for unit in candidate.units])
+    if candidate.path is None:
+        parameters, *_ = np.linalg.lstsq(columns, values, rcond=None)
+        size = float(np.linalg.norm(parameters))
+        if candidate.kind == "gain":  # the share of a channel with gain g is 1 - 1 / g too large
+            size = 1.0 / max(1.0 - float(parameters[0]), 1.0 / largest_gain)
+    else:
+        sizes, path = candidate.path
+        best = int(np.argmin(np.sum((values[:, None] - columns @ path.T) ** 2, axis=0)))
+        parameters, size = path[best], float(sizes[best])
+    after = float(np.sum((values - columns @ parameters) ** 2))
+    if size == largest_gain or (abs(np.log(size)) if candidate.kind == "gain" else abs(size)) < candidate.least:
+        return None
+    least_variance = 0.6  # because it is estimated from few values
+    variance = max(after / disagreement.degrees_of_freedom, least_variance)
+    score = (before - after) / variance - candidate.complexity
+    return Cause(candidate, parameters, size, (before - after) / before, score)
+
+
+# -- candidates --------------------------------------------------------------------------------------------------------
+
+
+def candidates(
+    evidence: PlateEvidence, plates: Sequence[int], channels: Callable[[int], Mapping[str, FloatArray]]
+) -> Iterator[Candidate]:
+    """Yield all possible causes; plates: indices with a whole step; channels: contribution (T, 6) of the channels by label."""
+    for n in plates:
+        yield from _causes_of_plate(evidence, n, channels(n))
+    wrenches = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
+    places = {n: plate.corners.mean(axis=0) * (1.0, 0.0, 1.0) for n, plate in enumerate(evidence.plates)}
+
+    def shifted(shift_of: Callable[[FloatArray], FloatArray]) -> tuple[Wrenches, None]:
+        return {n: shifted_wrench(wrench, shift_of(places[n])) for n, wrench in wrenches.items()}, None
+
+    if len(plates) > 1:
+        yield Candidate("plate-moved", None, (shifted(lambda _: _X), shifted(lambda _: _Z)), 2.0, 0.02, kind="plates")
+        yield Candidate("plate-moved", None, (shifted(lambda p: p),), 8.0, 0.03, kind="scale")
+        yield Candidate("plate-moved", None, (shifted(lambda p: cross(_UP, p)),), 8.0, 0.035, kind="turn")
+    for side in SIDES:
+        axes = [step.axes for step in evidence.steps if step.side == side and step.plate in plates]
+        if axes:
+            units = tuple(
+                ({n: shifted_wrench(w, axis) for n, w in wrenches.items()}, None) for axis in np.mean(axes, axis=0)
+            )
+            yield Candidate("marker-moved", None, units, 6.0, 0.015, SIDE_NAMES[side], kind="foot", side=side)
+    inertia, gravity = inertial_wrench(evidence), evidence.weight_n * _UP
+    for axis, name in ((_X, "across"), (_Z, "along")):
+        lever = cross(cross(axis, evidence.centre_of_mass), gravity)
+        turned = np.hstack([cross(axis, inertia[:, :3]) + lever, cross(axis, inertia[:, 3:])])
+        yield Candidate("plate-height", None, (({}, -turned),), 7.0, np.deg2rad(1.0), name=name, kind="tilt")
+    yield Candidate("mass-mismatch", None, (({}, evidence.required),), 4.0, 0.03, kind="mass")
+    yield Candidate("frame-rate-doubtful", None, (({}, inertia),), 6.0, 0.13, kind="rate")
+    delays_s = np.linspace(-0.06, 0.06, 25)
+    units = tuple(
+        ({n: delayed(wrench, late_s * evidence.rate_hz) for n, wrench in wrenches.items()}, None) for late_s in delays_s
+    )
+    yield Candidate("time-offset", None, units, 3.0, 0.0, kind="delay", path=(delays_s, np.eye(len(delays_s))))
+
+
+def _causes_of_plate(evidence: PlateEvidence, n: int, channels: Mapping[str, FloatArray]) -> Iterator[Candidate]:
+    """Yield the faults of one plate."""
+    plate = evidence.plates[n]
+    wrench, centre = plate.wrench, plate.corners.mean(axis=0)
+    yield _shift_of_plate(evidence, n)
+    at_centre = np.hstack([wrench[:, :3] - cross(centre, wrench[:, 3:]), wrench[:, 3:]])
+    level = at_centre * np.tile(_X + _Z, 2)
+    across = np.hstack([cross(_UP, at_centre[:, :3]), cross(_UP, at_centre[:, 3:])])
+    moved = tuple(
+        ({n: np.hstack([change[:, :3] + cross(centre, change[:, 3:]), change[:, 3:]])}, None)
+        for change in (level, across)
+    )
+    angles = np.deg2rad(np.arange(-75.0, 76.0))  # quarter turns are other candidates
+    path = np.column_stack([1.0 - np.cos(angles), np.sin(angles)])
+    yield Candidate("plate-rotated", n, moved, 4.0, np.deg2rad(2.5), path=(angles, path), kind="rotation")
+    gains = {"all channels": (4.0, wrench)} | {f"channel {label}": (6.0, share) for label, share in channels.items()}
+    for name, (complexity, share) in gains.items():
+        units = (({n: share}, None),)
+        yield Candidate("plate-channel-gain", n, units, complexity, np.log(1.15), name, kind="gain")
+    for fault, corrected in corrected_wrenches(plate):
+        units = (({n: wrench - corrected.wrench}, None),)
+        yield Candidate(fault.code, n, units, 4.0, 0.0, fault.what, fault.hint, "fault", (np.ones(1), np.ones((1, 1))))
+
+
+# -- comparison --------------------------------------------------------------------------------------------------------
+
+
+def find_causes(
+    evidence: PlateEvidence, channels: Callable[[int], Mapping[str, FloatArray]] = lambda _: {}
+) -> tuple[tuple[Cause, ...], ...]:
+    """Return the causes of the disagreement: the best cause, followed by those that explain it as well.
+
+    A further group is the same fault of another plate. Empty if no cause explains enough.
+    """
+    table = load_table("checks/checks")["causes"]
+    disagreement = Disagreement(evidence)
+    plates = disagreement.plates
+    if not plates:
+        return ()
+    possible = list(candidates(evidence, plates, channels))
+    groups: list[tuple[Cause, ...]] = []
+    while possible:
+        estimates = [estimate_cause(disagreement, candidate) for candidate in possible]
+        causes = sorted((cause for cause in estimates if cause is not None), key=lambda cause: -cause.score)
+        if not causes or causes[0].score < table["least_score"] or causes[0].share < table["least_share"]:
+            break
+        best = causes[0]
+        groups.append(tuple(_as_likely(causes, best.score - table["as_likely"])))
+        if best.candidate.plate is None or best.candidate.kind == "plate":
+            break
+        disagreement = disagreement.without(best)
+        code, judged = best.candidate.code, {group[0].candidate.plate for group in groups}
+        possible = [other for other in possible if other.code == code and other.plate not in judged]
+    return tuple(groups)
+
+
+def _as_likely(causes: Sequence[Cause], least_score: float) -> Iterator[Cause]:
+    """Yield the causes with at least this score, without variants of the same fault of a plate."""
+    seen = set()
+    for cause in causes:
+        fault = (cause.candidate.code, cause.candidate.plate, cause.candidate.kind, cause.candidate.side)
+        if cause.score > least_score and fault not in seen:
+            seen.add(fault)
+            yield cause
+
+
+def shifts_of_plates(evidence: PlateEvidence) -> list[float]:
+    """Return the distance (m) of each plate from the position at which it agrees best with feet and motion."""
+    disagreement = Disagreement(evidence)
+    shifts = [replace(_shift_of_plate(evidence, n), least=0.0) for n in disagreement.plates]
+    return [cause.size for cause in (estimate_cause(disagreement, shift) for shift in shifts) if cause is not None]
+
+
+def cause_findings(
+    evidence: PlateEvidence, groups: Sequence[Sequence[Cause]], effect_of: Callable[[Cause], float] = lambda _: np.nan
+) -> tuple[Diagnostic, ...]:
+    """Return a finding for each group of `find_causes`; effect_of: RMS change of joint moments by a cause, Nm/kg.
+
+    Delays and masses have checks of their own. A foot across the edge of its plates has no wrong marker.
+    """
+    most_listed = 3
+    notes = []
+    for group in groups:
+        best = group[0].candidate
+        if best.kind in ("delay", "mass") or (best.kind == "foot" and not _are_feet_on_plates(evidence)):
+            continue
+        texts = [_description(evidence, cause) for cause in group]
+        effect = float(np.nanmax([-1.0, *(effect_of(cause) for cause in group)]))
+        effect = effect if effect >= 0.0 else np.nan
+        codes = tuple(dict.fromkeys(cause.candidate.code for cause in group))
+        listed = "; or ".join(text for text, _ in texts[:most_listed])
+        what = listed if len(group) == 1 else f"Cause not identified. One of: {listed}"
+        steps = [step for step in evidence.steps if best.plate in (None, step.plate)]
+        notes.append(
+            Diagnostic(
+                codes[0] if len(codes) == 1 else "cause-not-identified",
+                "error" if best.kind == "rate" else severity_of(effect),
+                f"{what}: this explains {100 * group[0].share:.0f} % of the squared disagreement between motion, feet and "
+                f"forces{effect_text(effect)}. Nothing was changed.",
+                value=group[0].size,
+                limit=1.0 if best.kind == "gain" else best.least,
+                unit="m"
+                if best.kind in ("plate", "plates", "foot")
+                else "rad"
+                if best.kind in ("rotation", "turn", "tilt")
+                else "",
+                frames=(min(step.first for step in steps), max(step.stop for step in steps) - 1),
+                hint=" ".join(dict.fromkeys(hint for _, hint in texts[:most_listed])),
+                alternatives=codes if len(codes) > 1 else (),
+            )
+        )
+    return tuple(notes)
+
+
+def _are_feet_on_plates(evidence: PlateEvidence) -> bool:
+    """Return whether the whole foot was on a plate in a step of each foot; the feet are compared with each other."""
+    steps = [step for step in evidence.steps if step.fully_measured and step.side is not None]
+    return {step.side for step in steps} == {step.side for step in steps if is_on_plate(evidence, step)}
+
+
+def _description(evidence: PlateEvidence, cause: Cause) -> tuple[str, str]:
+    """Return a description of a cause, and a hint."""
+    candidate, size = cause.candidate, cause.size
+    steps = [step for step in evidence.steps if candidate.plate in (None, step.plate)]
+    plates = [evidence.plates[n] for n in sorted({step.plate for step in steps})]
+    is_table = candidate.kind in ("plate", "plates") and not all(plate.outlined for plate in plates)
+    words = load_table("checks/checks")["causes"]["table" if is_table else candidate.kind]
+    first, second = (float(cause.parameters[0]), float(cause.parameters[-1]))
+    text = words["text"].format(
+        plates=", ".join(str(plate.number) for plate in plates),
+        feet=" and ".join(SIDE_NAMES[side] for side in SIDES if any(step.side == side for step in steps)),
+        name=candidate.name, size=size, cm=100.0 * size, degrees=abs(np.rad2deg(size)), angle=-np.rad2deg(size),
+        factor=1.0 - first, percent=100.0 * first, first_cm=-100.0 * first, second_cm=-100.0 * second,
+    )  # fmt: skip
+    return text, candidate.hint or words["hint"]
+
+
+def _shift_of_plate(evidence: PlateEvidence, n: int) -> Candidate:
+    units = tuple(({n: shifted_wrench(evidence.plates[n].wrench, axis)}, None) for axis in (_X, _Z))
+    return Candidate("plate-moved", n, units, 4.0, 0.015, kind="plate")
