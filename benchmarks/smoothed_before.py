@@ -17,7 +17,7 @@ from common import Record, Table, parser_of, real_recordings, sample_walks, tell
 from simulator.rough_walks import rough_recording
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.signals import force_content, marker_content
+from biodyn.checks.estimators.smoothing_before_storage import force_band_ratio, marker_band_ratio
 from biodyn.checks.registry import checks_of_kind
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.errors import BiodynError
@@ -56,7 +56,7 @@ def through(analysis: TrialAnalysis, what: str, hz: float) -> float:
     if what == "markers":
         markers = analysis.recording.markers
         smooth = butterworth_lowpass(markers.positions, markers.rate_hz, hz, _ORDER) if hz else markers.positions
-        return marker_content(replace(markers, positions=smooth))
+        return marker_band_ratio(replace(markers, positions=smooth))
     assert analysis.propagation is not None
     plates = [
         replace(
@@ -66,7 +66,7 @@ def through(analysis: TrialAnalysis, what: str, hz: float) -> float:
         for plate in analysis.propagation.raw_plates
         if not hz or plate.rate_hz > 2.0 * hz
     ]
-    return force_content(plates, analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2)
+    return force_band_ratio(plates, analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2)
 
 
 def main() -> None:

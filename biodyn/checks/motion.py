@@ -6,13 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from biodyn.checks.estimators.signals import (
-    force_content,
-    forces_smoothed,
-    marker_content,
-    markers_smoothed,
-    report_different_filters,
-    report_low_cutoff,
+from biodyn.checks.estimators.signals import report_different_filters, report_low_cutoff
+from biodyn.checks.estimators.smoothing_before_storage import (
+    force_band_ratio,
+    marker_band_ratio,
+    report_smoothed_forces,
+    report_smoothed_markers,
 )
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, report_frame_rate, true_rate_hz
 from biodyn.checks.registry import CheckResult, check
@@ -181,8 +180,8 @@ def check_force_smoothing(trial: TrialFacts, limit: float) -> CheckResult:
     inputs = trial.analysis.propagation
     if inputs is None or trial.analysis.activity.kind != _WALKING:
         return CheckResult()
-    content = force_content(inputs.raw_plates, trial.weight_n)
-    return CheckResult(value=content, findings=forces_smoothed(content, limit))
+    content = force_band_ratio(inputs.raw_plates, trial.weight_n)
+    return CheckResult(value=content, findings=report_smoothed_forces(content, limit))
 
 
 @check(
@@ -201,5 +200,5 @@ def check_marker_smoothing(trial: TrialFacts, limit: float) -> CheckResult:
     """Detect trajectories without the high frequencies of walking feet."""
     if not trial.has_markers or trial.analysis.activity.kind != _WALKING:
         return CheckResult()
-    content = marker_content(trial.markers)
-    return CheckResult(value=content, findings=markers_smoothed(content, limit))
+    content = marker_band_ratio(trial.markers)
+    return CheckResult(value=content, findings=report_smoothed_markers(content, limit))

@@ -280,9 +280,10 @@ class TrialFacts:
         plates = self.evidence.plates
         at_fault = {plates[plate].number for plate, _ in self.silent_channels}
         at_fault |= {
-            plates[best.candidate.plate].number
+            plates[n].number
             for best, *_ in self.causes
-            if best.candidate.plate is not None and best.candidate.kind != "plate"
+            if best.candidate.kind in ("fault", "faults", "rotation", "gain")
+            for n in best.candidate.units[0][0]
         }
         return tuple(plate for plate in self.other_loads if plate.plate not in at_fault)
 

@@ -10,7 +10,7 @@ from simulator import SimulatedTrial, write_c3d
 from support import real
 from support.described_plates import QUICK, causes
 
-from biodyn.checks.estimators.signals import force_content, marker_content
+from biodyn.checks.estimators.smoothing_before_storage import force_band_ratio, marker_band_ratio
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.trial.run import analyse_trial
 
@@ -58,9 +58,9 @@ def test_a_plate_that_is_too_slow_or_empty_tells_nothing(walking, standing, tmp_
     plates, weight_n = found.propagation.raw_plates, found.subject.mass_kg * 9.81
     slow = [replace(plate, wrench=plate.wrench[::20], rate_hz=plate.rate_hz / 20) for plate in plates]
     empty = [replace(plate, wrench=0.0 * plate.wrench) for plate in plates]
-    assert np.isnan(force_content(slow, weight_n))
-    assert np.isnan(force_content(empty, weight_n))
-    assert np.isnan(marker_content(replace(found.recording.markers, rate_hz=15.0)))
+    assert np.isnan(force_band_ratio(slow, weight_n))
+    assert np.isnan(force_band_ratio(empty, weight_n))
+    assert np.isnan(marker_band_ratio(replace(found.recording.markers, rate_hz=15.0)))
 
 
 @pytest.mark.slow
@@ -78,5 +78,5 @@ def test_measured_walks_are_far_from_both_limits(static, walk):
     folder = real.recordings() / "gait"
     found = analyse_trial(folder / walk, folder / static, settings=QUICK)
     assert not {FORCES, MARKERS} & set(causes(found))
-    assert force_content(found.propagation.raw_plates, found.subject.mass_kg * 9.81) > 0.4
-    assert marker_content(found.recording.markers) > 0.15
+    assert force_band_ratio(found.propagation.raw_plates, found.subject.mass_kg * 9.81) > 0.4
+    assert marker_band_ratio(found.recording.markers) > 0.15

@@ -134,7 +134,7 @@ def test_a_session_and_a_study_on_paper(tmp_path: Path) -> None:
     write_study_report(out)
     assert not (out / "report.pdf").exists()
     (out / "report.pdf").write_bytes(b"%PDF somebody's")
-    with pytest.raises(ResultError, match="not biodyn's"):
+    with pytest.raises(ResultError, match="was not written by biodyn"):
         write_study_report(out, Letterhead())
     write_study_report(out)
     assert (out / "report.pdf").read_bytes() == b"%PDF somebody's"

@@ -27,6 +27,7 @@ from biodyn.geometry.rotations import axis_angle, cross
 from biodyn.library.toml_files import load_table
 
 _X, _UP, _Z = np.eye(3)
+_SIGN = "Check the sign of the channel (ANALOG:SCALE, calibration matrix) and its connection."
 #: Changes (T, 6) of the wrenches of plates, by index.
 Wrenches = Mapping[int, FloatArray]
 
@@ -146,7 +147,7 @@ class Disagreement:
         """Return short intervals with all forces on the body measured."""
         evidence = self.evidence
         known = np.any([evidence.complete, *(step.single_support for step in self._steps)], axis=0)
-        for values in (evidence.required, evidence.measured, evidence.centre_of_mass):
+        for values in (evidence.required, evidence.centre_of_mass, *(plate.wrench for plate in evidence.plates)):
             known &= np.isfinite(values).all(axis=1)
         rows, length = np.flatnonzero(known), self._table["bin_s"] * evidence.rate_hz
         bins = np.split(rows, np.flatnonzero(np.diff((rows / length).astype(int))) + 1)
@@ -188,7 +189,8 @@ class Disagreement:
         part = np.append(part, np.zeros(len(self._body_frames)))
         sd = self._table["constants"]
         shapes = [(self._feet, sd["foot"]), (self._feet * part, sd["foot_slope"])]
-        shapes += [(self._feet * (part**2 - 0.5), sd["foot_curve"]), (~self._feet, sd["body"])]
+        shapes += [(self._feet * (part == share), sd["foot_part"]) for share in np.unique(part[self._feet])]
+        shapes += [(~self._feet, sd["body"])]
         shapes += [(self._on_steps(one), sd["step"]) for one in np.eye(len(self._steps)).tolist()]
         for shape, sds in shapes:
             yield from (np.outer(shape, row) for row in np.diag(sds) if row.any())
@@ -221,9 +223,11 @@ def inertial_wrench(evidence: PlateEvidence) -> FloatArray:
 
 
 def delayed(wrench: FloatArray, frames: float) -> FloatArray:
-    """Return the change (T, 6) of a wrench by a delay."""
-    at = np.arange(len(wrench))
-    return np.column_stack([np.interp(at - frames, at, column) for column in wrench.T]) - wrench
+    """Return the change (T, 6) of a wrench by a delay; values that were not measured are interpolated."""
+    at, known = np.arange(len(wrench)), np.isfinite(wrench).all(axis=1)
+    if not known.any():
+        return np.zeros_like(wrench)
+    return np.column_stack([np.interp(at - frames, at[known], column) for column in wrench[known].T]) - wrench
 
 
 def estimate_cause(disagreement: Disagreement, candidate: Candidate) -> Cause | None:
@@ -257,8 +261,16 @@ def candidates(
     evidence: PlateEvidence, plates: Sequence[int], channels: Callable[[int], Mapping[str, FloatArray]]
 ) -> Iterator[Candidate]:
     """Yield all possible causes; plates: indices with a whole step; channels: contribution (T, 6) of the channels by label."""
+    faults: dict[tuple[str, str], list[Candidate]] = {}
     for n in plates:
         yield from _causes_of_plate(evidence, n, channels(n))
+        for fault in _faults_of_plate(evidence, n, channels(n)):
+            yield fault
+            faults.setdefault((fault.code, fault.name), []).append(fault)
+    for same in faults.values():  # of all plates, by a wrong convention in the file
+        if len(same) == len(plates) > 1:
+            units = ({n: change for fault in same for n, change in fault.units[0][0].items()}, None)
+            yield replace(same[0], plate=None, units=(units,), kind="faults")
     wrenches = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
     places = {n: plate.corners.mean(axis=0) * (1.0, 0.0, 1.0) for n, plate in enumerate(evidence.plates)}
 
@@ -309,9 +321,19 @@ def _causes_of_plate(evidence: PlateEvidence, n: int, channels: Mapping[str, Flo
     for name, (complexity, share) in gains.items():
         units = (({n: share}, None),)
         yield Candidate("plate-channel-gain", n, units, complexity, np.log(1.15), name, kind="gain")
+
+
+def _faults_of_plate(evidence: PlateEvidence, n: int, channels: Mapping[str, FloatArray]) -> Iterator[Candidate]:
+    """Yield the faults of one plate that have no size: signs, exchanges and quarter turns."""
+    plate = evidence.plates[n]
+    size = (np.ones(1), np.ones((1, 1)))
+    for k, share in enumerate(channels.values(), start=1):
+        code = "plate-force-sign" if np.nan_to_num(share[:, 3:]).any() else "plate-moment-sign"
+        units = (({n: 2.0 * share}, None),)
+        yield Candidate(code, n, units, 4.0, 0.0, f"as if channel {k} had the opposite sign", _SIGN, "fault", size)
     for fault, corrected in corrected_wrenches(plate):
-        units = (({n: wrench - corrected.wrench}, None),)
-        yield Candidate(fault.code, n, units, 4.0, 0.0, fault.what, fault.hint, "fault", (np.ones(1), np.ones((1, 1))))
+        units = (({n: plate.wrench - corrected.wrench}, None),)
+        yield Candidate(fault.code, n, units, 4.0, 0.0, fault.what, fault.hint, "fault", size)
 
 
 # -- comparison --------------------------------------------------------------------------------------------------------
@@ -334,6 +356,15 @@ def find_causes(
     while possible:
         estimates = [estimate_cause(disagreement, candidate) for candidate in possible]
         causes = sorted((cause for cause in estimates if cause is not None), key=lambda cause: -cause.score)
+        import os, sys  # DEBUG
+        if os.environ.get("DBG"):
+            d = disagreement
+            raw = d._differences({n: plate.wrench for n, plate in enumerate(evidence.plates)}, evidence.required)
+            f = raw[d._feet].reshape(len(d._steps), d._parts, 6)
+            print("FEET fwd", [(evidence.steps.index(st), st.side, st.plate, np.round(x[:, 0], 3).tolist(), "out %.3f free %.4f" % (x[:, 1].mean(), x[:, 2].mean())) for st, x in zip(d._steps, f)], file=sys.stderr)
+            print("BODY mean", raw[~d._feet].mean(axis=0).round(4), file=sys.stderr)
+            print("CAUSES n=%d steps=%d before=%.0f dof=%d" % (len(causes), len(disagreement._steps), float(disagreement.values@disagreement.values), disagreement.degrees_of_freedom), file=sys.stderr)
+            for c in causes[:6]: print("   ", c.candidate.code, c.candidate.plate, c.candidate.kind, c.candidate.name, "size %.3f share %.2f score %.1f" % (c.size, c.share, c.score), c.parameters[:2], file=sys.stderr)
         if not causes or causes[0].score < table["least_score"] or causes[0].share < table["least_share"]:
             break
         best = causes[0]

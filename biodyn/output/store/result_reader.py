@@ -206,7 +206,7 @@ class ResultFolder:
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Return the content of `run.json` of any version, with the current names of statuses; ResultError if it is invalid."""
+    """Return the content of `run.json` of any version, with statuses in current words; ResultError if it is invalid."""
     path = folder / RECORD_NAME
     if not path.is_file():
         _require_no_study(folder)
