@@ -143,6 +143,11 @@ class Disagreement:
         """Return a value (n,) of each step for its parts, 0 for the body."""
         return np.append(np.repeat(shape, self._parts), np.zeros(len(self._body_frames)))
 
+    def _in_single_support(self, step: MatchedStep) -> FloatArray:
+        """Return 1 (n,) for the short intervals in single support of a step, else 0."""
+        bins = [step.single_support[frames[len(frames) // 2]] for frames in self._body_frames]
+        return np.append(np.zeros(len(self._foot_frames)), bins)
+
     def _frames_of_body(self) -> list[IntArray]:
         """Return short intervals with all forces on the body measured."""
         evidence = self.evidence
@@ -192,6 +197,7 @@ class Disagreement:
         shapes += [(self._feet * (part == share), sd["foot_part"]) for share in np.unique(part[self._feet])]
         shapes += [(~self._feet, sd["body"])]
         shapes += [(self._on_steps(one), sd["step"]) for one in np.eye(len(self._steps)).tolist()]
+        shapes += [(self._in_single_support(step), sd["body_step"]) for step in self._steps]
         for shape, sds in shapes:
             yield from (np.outer(shape, row) for row in np.diag(sds) if row.any())
         plates = enumerate(self.evidence.plates)
@@ -356,15 +362,6 @@ def find_causes(
     while possible:
         estimates = [estimate_cause(disagreement, candidate) for candidate in possible]
         causes = sorted((cause for cause in estimates if cause is not None), key=lambda cause: -cause.score)
-        import os, sys  # DEBUG
-        if os.environ.get("DBG"):
-            d = disagreement
-            raw = d._differences({n: plate.wrench for n, plate in enumerate(evidence.plates)}, evidence.required)
-            f = raw[d._feet].reshape(len(d._steps), d._parts, 6)
-            print("FEET fwd", [(evidence.steps.index(st), st.side, st.plate, np.round(x[:, 0], 3).tolist(), "out %.3f free %.4f" % (x[:, 1].mean(), x[:, 2].mean())) for st, x in zip(d._steps, f)], file=sys.stderr)
-            print("BODY mean", raw[~d._feet].mean(axis=0).round(4), file=sys.stderr)
-            print("CAUSES n=%d steps=%d before=%.0f dof=%d" % (len(causes), len(disagreement._steps), float(disagreement.values@disagreement.values), disagreement.degrees_of_freedom), file=sys.stderr)
-            for c in causes[:6]: print("   ", c.candidate.code, c.candidate.plate, c.candidate.kind, c.candidate.name, "size %.3f share %.2f score %.1f" % (c.size, c.share, c.score), c.parameters[:2], file=sys.stderr)
         if not causes or causes[0].score < table["least_score"] or causes[0].share < table["least_share"]:
             break
         best = causes[0]
