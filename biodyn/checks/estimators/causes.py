@@ -100,11 +100,11 @@ class Disagreement:
         self._foot_frames = [part for parts in frames for part in parts]
         self._body_frames = _sample(self._frames_of_body(), self._table["most_bins"])
         self._feet = np.arange(len(self._foot_frames) + len(self._body_frames)) < len(self._foot_frames)
-        self._constant = np.zeros_like(evidence.required)
+        self._zero = np.zeros_like(evidence.required)
         plates = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
         delay = self._differences(
             {n: delayed(wrench, self._table["late_sd_s"] * evidence.rate_hz) for n, wrench in plates.items()},
-            self._constant,
+            self._zero,
         )
         constants = np.column_stack([delay.ravel(), *(column.ravel() for column in self._constants())])
         noise = np.where(self._feet[:, None], [*self._table["foot_sd"], 1.0, 1.0, 1.0], self._table["body_sd"])
@@ -134,7 +134,7 @@ class Disagreement:
 
     def column(self, wrenches: Wrenches, required: FloatArray | None, side: Side | None = None) -> FloatArray:
         """Return the change of the values by a change of wrenches (`Candidate.units`); side: only of the steps of a foot."""
-        change = self._differences(wrenches, self._constant if required is None else required)
+        change = self._differences(wrenches, self._zero if required is None else required)
         if side is not None:
             change[self._on_steps([step.side == side for step in self._steps]) == 0.0] = 0.0
         return np.asarray(self._whitening @ change.ravel())
@@ -159,8 +159,8 @@ class Disagreement:
         return [frames for frames in bins if 2 * len(frames) > length]
 
     @cached_property
-    def _foot_points(self) -> list[FloatArray]:
-        """Predicted centre of pressure (frames, 3) m of each part of a step."""
+    def _foot_points(self) -> FloatArray:
+        """Predicted centre of pressure (frames, 3) m of all parts of the steps."""
         points = []
         for step, parts in zip(self._steps, range(0, len(self._foot_frames), self._parts), strict=True):
             for k, share in enumerate(self._table["path"]):
@@ -168,24 +168,26 @@ class Disagreement:
                 point = point + self.evidence.belt_displacement(step, self._foot_frames[parts + k])
                 point[:, 1] = self.evidence.plates[step.plate].corners[:, 1].mean()
                 points.append(point)
-        return points
+        return np.concatenate(points)
+
+    @cached_property
+    def _foot_axes(self) -> FloatArray:
+        """Forward and outward axis of the foot (n, 2, 3) of all parts of the steps."""
+        return np.repeat([step.axes for step in self._steps], self._parts, axis=0)
 
     def _differences(self, wrenches: Wrenches, required: FloatArray) -> FloatArray:
         """Return the differences (n, 6), which are linear in measured (by plate) and required wrenches."""
         rows = np.zeros((len(self._feet), 6))
-        for row, (frames, point) in enumerate(zip(self._foot_frames, self._foot_points, strict=True)):
-            step = self._steps[row // self._parts]
-            if step.plate in wrenches:
-                wrench = wrenches[step.plate][frames]
-                moment = (wrench[:, :3] - cross(point, wrench[:, 3:])).mean(axis=0)
-                rows[row, :3] = *(step.axes @ (moment[2], 0.0, -moment[0])), moment[1]
+        if self._steps:
+            wrench = np.concatenate([wrenches.get(step.plate, self._zero)[step.high_force] for step in self._steps])
+            moment = _means(wrench[:, :3] - cross(self._foot_points, wrench[:, 3:]), self._foot_frames)
+            lever = np.column_stack([moment[:, 2], np.zeros(len(moment)), -moment[:, 0]])
+            rows[self._feet, :3] = np.column_stack([np.einsum("nij,nj->ni", self._foot_axes, lever), moment[:, 1]])
         if self._body_frames:
             frames = np.concatenate(self._body_frames)
             total = sum((wrench[frames] for wrench in wrenches.values()), start=-required[frames])
             total[:, :3] -= cross(self.evidence.centre_of_mass[frames], total[:, 3:])
-            lengths = [len(part) for part in self._body_frames]
-            sums = np.add.reduceat(total, np.cumsum([0, *lengths[:-1]])) / np.array(lengths)[:, None]
-            rows[~self._feet] = np.roll(sums, 3, axis=1)
+            rows[~self._feet] = np.roll(_means(total, self._body_frames), 3, axis=1)
         return rows / self.evidence.weight_n
 
     def _constants(self) -> Iterator[FloatArray]:
@@ -201,11 +203,17 @@ class Disagreement:
         for shape, sds in shapes:
             yield from (np.outer(shape, row) for row in np.diag(sds) if row.any())
         plates = enumerate(self.evidence.plates)
-        shift = self._differences({n: shifted_wrench(plate.wrench, _X) for n, plate in plates}, self._constant)
+        shift = self._differences({n: shifted_wrench(plate.wrench, _X) for n, plate in plates}, self._zero)
         for along_foot in (self._feet, self._feet * part):  # position and length of the soles
             yield self.evidence.sole_sd_m * along_foot[:, None] * shift
         yield self._table["mass_sd"] * self._differences({}, self.evidence.required)
         yield self._table["acceleration_sd"] * self._differences({}, inertial_wrench(self.evidence))
+
+
+def _means(values: FloatArray, parts: Sequence[IntArray]) -> FloatArray:
+    """Return the means (n, k) of the rows of consecutive parts."""
+    lengths = [len(part) for part in parts]
+    return np.asarray(np.add.reduceat(values, np.cumsum([0, *lengths[:-1]])) / np.array(lengths)[:, None])
 
 
 def _sample(items: list[Any], most: int) -> list[Any]:
@@ -275,8 +283,8 @@ def candidates(
             faults.setdefault((fault.code, fault.name), []).append(fault)
     for same in faults.values():  # of all plates, by a wrong convention in the file
         if len(same) == len(plates) > 1:
-            units = ({n: change for fault in same for n, change in fault.units[0][0].items()}, None)
-            yield replace(same[0], plate=None, units=(units,), kind="faults")
+            changes = {n: change for fault in same for n, change in fault.units[0][0].items()}
+            yield replace(same[0], plate=None, units=((changes, None),), kind="faults")
     wrenches = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
     places = {n: plate.corners.mean(axis=0) * (1.0, 0.0, 1.0) for n, plate in enumerate(evidence.plates)}
 
@@ -357,11 +365,17 @@ def find_causes(
     plates = disagreement.plates
     if not plates:
         return ()
-    possible = list(candidates(evidence, plates, channels))
     groups: list[tuple[Cause, ...]] = []
-    while possible:
-        estimates = [estimate_cause(disagreement, candidate) for candidate in possible]
-        causes = sorted((cause for cause in estimates if cause is not None), key=lambda cause: -cause.score)
+    while len(groups) < len(plates):
+        judged = {group[0].candidate.plate for group in groups}
+        estimates = (
+            estimate_cause(disagreement, candidate)
+            for candidate in candidates(evidence, plates, channels)
+            if not groups or (candidate.code == groups[0][0].candidate.code and candidate.plate not in judged)
+        )
+        least_score = table["least_score"] - table["as_likely"]
+        probable = [cause for cause in estimates if cause is not None and cause.score >= least_score]
+        causes = sorted(probable, key=lambda cause: -cause.score)
         if not causes or causes[0].score < table["least_score"] or causes[0].share < table["least_share"]:
             break
         best = causes[0]
@@ -369,8 +383,6 @@ def find_causes(
         if best.candidate.plate is None or best.candidate.kind == "plate":
             break
         disagreement = disagreement.without(best)
-        code, judged = best.candidate.code, {group[0].candidate.plate for group in groups}
-        possible = [other for other in possible if other.code == code and other.plate not in judged]
     return tuple(groups)
 
 
