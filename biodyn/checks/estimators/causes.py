@@ -278,13 +278,13 @@ def candidates(
     faults: dict[tuple[str, str], list[Candidate]] = {}
     for n in plates:
         yield from _causes_of_plate(evidence, n, channels(n))
-        for fault in _faults_of_plate(evidence, n, channels(n)):
+        for name, fault in _faults_of_plate(evidence, n, channels(n)):
             yield fault
-            faults.setdefault((fault.code, fault.name), []).append(fault)
-    for same in faults.values():  # of all plates, by a wrong convention in the file
+            faults.setdefault((fault.code, name), []).append(fault)
+    for (_, name), same in faults.items():  # of all plates, by a wrong convention in the file
         if len(same) == len(plates) > 1:
             changes = {n: change for fault in same for n, change in fault.units[0][0].items()}
-            yield replace(same[0], plate=None, units=((changes, None),), kind="faults")
+            yield replace(same[0], plate=None, units=((changes, None),), name=name, kind="faults")
     wrenches = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
     places = {n: plate.corners.mean(axis=0) * (1.0, 0.0, 1.0) for n, plate in enumerate(evidence.plates)}
 
@@ -292,7 +292,7 @@ def candidates(
         return {n: shifted_wrench(wrench, shift_of(places[n])) for n, wrench in wrenches.items()}, None
 
     if len(plates) > 1:
-        yield Candidate("plate-moved", None, (shifted(lambda _: _X), shifted(lambda _: _Z)), 2.0, 0.02, kind="plates")
+        yield Candidate("plate-moved", None, (shifted(lambda _: _X), shifted(lambda _: _Z)), 0.0, 0.02, kind="plates")
         yield Candidate("plate-moved", None, (shifted(lambda p: p),), 8.0, 0.03, kind="scale")
         yield Candidate("plate-moved", None, (shifted(lambda p: cross(_UP, p)),), 8.0, 0.035, kind="turn")
     for side in SIDES:
@@ -337,17 +337,19 @@ def _causes_of_plate(evidence: PlateEvidence, n: int, channels: Mapping[str, Flo
         yield Candidate("plate-channel-gain", n, units, complexity, np.log(1.15), name, kind="gain")
 
 
-def _faults_of_plate(evidence: PlateEvidence, n: int, channels: Mapping[str, FloatArray]) -> Iterator[Candidate]:
-    """Yield the faults of one plate that have no size: signs, exchanges and quarter turns."""
+def _faults_of_plate(
+    evidence: PlateEvidence, n: int, channels: Mapping[str, FloatArray]
+) -> Iterator[tuple[str, Candidate]]:
+    """Yield the faults of one plate that have no size (signs, exchanges, quarter turns) with their name on any plate."""
     plate = evidence.plates[n]
     size = (np.ones(1), np.ones((1, 1)))
-    for k, share in enumerate(channels.values(), start=1):
+    for k, (label, share) in enumerate(channels.items(), start=1):
         code = "plate-force-sign" if np.nan_to_num(share[:, 3:]).any() else "plate-moment-sign"
-        units = (({n: 2.0 * share}, None),)
-        yield Candidate(code, n, units, 4.0, 0.0, f"as if channel {k} had the opposite sign", _SIGN, "fault", size)
+        name, units = "as if channel {} had the opposite sign", (({n: 2.0 * share}, None),)
+        yield name.format(k), Candidate(code, n, units, 4.0, 0.0, name.format(label), _SIGN, "fault", size)
     for fault, corrected in corrected_wrenches(plate):
         units = (({n: plate.wrench - corrected.wrench}, None),)
-        yield Candidate(fault.code, n, units, 4.0, 0.0, fault.what, fault.hint, "fault", size)
+        yield fault.what, Candidate(fault.code, n, units, 4.0, 0.0, fault.what, fault.hint, "fault", size)
 
 
 # -- comparison --------------------------------------------------------------------------------------------------------
@@ -411,6 +413,7 @@ def cause_findings(
     Delays and masses have checks of their own. A foot across the edge of its plates has no wrong marker.
     """
     most_listed = 3
+    table = load_table("checks/checks")["causes"]
     notes = []
     for group in groups:
         best = group[0].candidate
@@ -423,19 +426,18 @@ def cause_findings(
         listed = "; or ".join(text for text, _ in texts[:most_listed])
         what = listed if len(group) == 1 else f"Cause not identified. One of: {listed}"
         steps = [step for step in evidence.steps if best.plate in (None, step.plate)]
+        value, limit = group[0].size, 1.0 if best.kind == "gain" else best.least
+        if best.kind in ("fault", "faults"):
+            value, limit = group[0].share, table["least_share"]
         notes.append(
             Diagnostic(
                 codes[0] if len(codes) == 1 else "cause-not-identified",
                 "error" if best.kind == "rate" else severity_of(effect),
                 f"{what}: this explains {100 * group[0].share:.0f} % of the squared disagreement between motion, feet and "
                 f"forces{effect_text(effect)}. Nothing was changed.",
-                value=group[0].size,
-                limit=1.0 if best.kind == "gain" else best.least,
-                unit="m"
-                if best.kind in ("plate", "plates", "foot")
-                else "rad"
-                if best.kind in ("rotation", "turn", "tilt")
-                else "",
+                value=value,
+                limit=limit,
+                unit=table[best.kind].get("unit", ""),
                 frames=(min(step.first for step in steps), max(step.stop for step in steps) - 1),
                 hint=" ".join(dict.fromkeys(hint for _, hint in texts[:most_listed])),
                 alternatives=codes if len(codes) > 1 else (),
