@@ -17,7 +17,7 @@ from common import Record, Table, parser_of, real_recordings, sample_walks, tell
 from simulator.rough_walks import rough_recording
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.smoothing_before_storage import force_band_ratio, marker_band_ratio
+from biodyn.checks.estimators.signals import force_band_ratio, marker_band_ratio
 from biodyn.checks.registry import checks_of_kind
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.errors import BiodynError

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from biodyn.checks.estimators.signals import report_different_filters, report_low_cutoff
-from biodyn.checks.estimators.smoothing_before_storage import (
+from biodyn.checks.estimators.signals import (
     force_band_ratio,
     marker_band_ratio,
+    report_different_filters,
+    report_low_cutoff,
     report_smoothed_forces,
     report_smoothed_markers,
 )

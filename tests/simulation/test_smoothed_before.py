@@ -10,7 +10,7 @@ from simulator import SimulatedTrial, write_c3d
 from support import real
 from support.described_plates import QUICK, causes
 
-from biodyn.checks.estimators.smoothing_before_storage import force_band_ratio, marker_band_ratio
+from biodyn.checks.estimators.signals import force_band_ratio, marker_band_ratio
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.trial.run import analyse_trial
 

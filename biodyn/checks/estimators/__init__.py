@@ -6,6 +6,5 @@ offset, ratio) and findings with a cause. The package does not depend on the ana
 
 Read in this order: `plate_evidence` (loads matched with stances, and the wrench required by the motion), then the
 modules based on it: `causes`, `plate_signals`, `plate_faults`, `plate_position`, `synchronisation`, `residual`;
-independent of it: `swapped_sides`, `moved_marker`, `signals` (gaps, spikes, tracking errors, joint limits, filters),
-`smoothing_before_storage`.
+independent of it: `swapped_sides`, `moved_marker`, `signals` (gaps, spikes, tracking errors, joint limits, filters).
 """
