@@ -2,9 +2,9 @@
 file.
 
 An archive of one trial is read as a `Recording`; `biodyn unpack` converts an archive of several trials to a folder of
-recordings. The fields of the messages are in `library/formats/b3d.toml`. Archives hold moments about the centre of
-pressure or about the origin of World and do not state which. A foot cannot pull, so the moment about the centre of
-pressure is vertical: the point with the smaller horizontal moments is used.
+recordings. The fields of the protobuf messages are in `library/formats/b3d.toml`. Archives hold moments about the centre of
+pressure or about the origin of World and do not state which. Because a foot cannot pull, the moment about the centre of
+pressure is vertical. The reference point with the smaller horizontal moments is therefore assumed.
 Source: the AddBiomechanics dataset (doi:10.1007/978-3-031-73223-2_27); the layout is that written by nimblephysics.
 """
 
@@ -37,7 +37,7 @@ _PACKAGE: Final = "biodyn_b3d"
 
 @cache
 def message_class(name: str) -> Any:
-    """Return the class of a message; `cls.FromString(bytes)` raises `google.protobuf.message.DecodeError` for invalid bytes."""
+    """Return the Python class of a protobuf message of the archive; `FromString` of it raises DecodeError for invalid bytes."""
     from google.protobuf import message_factory
 
     return message_factory.GetMessageClass(_message_descriptors().FindMessageTypeByName(f"{_PACKAGE}.{name}"))
@@ -108,7 +108,7 @@ class Archive:
 
 
 def is_archive(head: bytes) -> bool:
-    """Return whether the first bytes are those of an archive: a possible header length, then the first field of the header."""
+    """Return whether the first bytes of a file are those of a .b3d archive: the length of a header, then its first field."""
     length = int.from_bytes(head[:_LENGTH_BYTES], "little")
     return (
         0 < length <= ReaderLimits.B3D_HEADER_BYTES
@@ -140,7 +140,7 @@ def read_archive(path: str | Path) -> Archive:
         _require_consistent_sizes(place, header, len(content) - start)
         trials = tuple(_read_trials(place, header, memoryview(content)[start:]))
     except DecodeError as error:
-        raise _damaged_archive_error(place, "a message in it cannot be decoded") from error
+        raise _damaged_archive_error(place, "part of it cannot be decoded") from error
     return Archive(
         path=place,
         sha256=hashlib.sha256(content).hexdigest(),
@@ -164,7 +164,7 @@ def _require_consistent_sizes(path: Path, header: Any, data_bytes: int) -> None:
         *(n for t in header.trial for n in (t.frame_count, t.plate_count)),
     )
     if min(counts) < 0 or header.sensor_frame_bytes < 1:
-        raise _damaged_archive_error(path, "a count in its header is impossible")
+        raise _damaged_archive_error(path, "a count in its header is invalid")
     expected = sum(trial.frame_count * _frame_bytes(header, trial) for trial in header.trial)
     if expected != data_bytes:
         raise _damaged_archive_error(
@@ -173,7 +173,7 @@ def _require_consistent_sizes(path: Path, header: Any, data_bytes: int) -> None:
 
 
 def _frame_bytes(header: Any, trial: Any) -> int:
-    """Return the number of bytes of one frame of a trial, including its passes."""
+    """Return the number of bytes that one frame of a trial occupies, including the results of all processing passes."""
     size: int = header.sensor_frame_bytes + len(getattr(trial, "pass")) * header.pass_frame_bytes
     return size
 
@@ -231,7 +231,7 @@ def _read_trial(
 
 
 def _rows_as_array(path: Path, rows: Sequence[Sequence[float]], width: int) -> FloatArray:
-    """Return the rows as an array (T, width); InputFileError if a row has another length."""
+    """Return rows of numbers as an array (T, width); InputFileError if a row has another length."""
     if any(len(row) != width for row in rows):
         raise _damaged_archive_error(path, f"not all of its frames hold the {width} numbers that the header specifies")
     return np.array([np.asarray(row, dtype=np.float64) for row in rows]).reshape(len(rows), width)
@@ -299,7 +299,10 @@ def ground_force_columns(
 def moment_reference_point(
     point: FloatArray, moment: FloatArray, force: FloatArray
 ) -> Literal["centre of pressure", "origin"] | None:
-    """Return the reference point of moments (T, 3) Nm of forces (T, 3) N with centres of pressure (T, 3) m; None = neither."""
+    """Return the point about which the moments (T, 3) Nm of forces (T, 3) N are given, from the centres of pressure (T, 3) m.
+
+    This is the point about which horizontal moments are small; None if neither point fits.
+    """
     loaded = np.abs(force[:, _VERTICAL]) > _LOADED_N
     across = [0, 2]
     at_centre = moment[loaded][:, across]

@@ -16,7 +16,8 @@ COPY_AGAIN = "Copy the original file again, or export the trial again from the c
 
 
 class ReaderLimits:
-    """Limits of time and memory of all readers: a file beyond them is refused, further entries of a folder are ignored."""
+    """Limits that bound time and memory of all readers: larger files raise InputFileError, further folder entries are
+    ignored."""
 
     FILE_BYTES: Final = 4_000_000_000
     COLUMNS: Final = 6_000  # of a table: 2,000 markers
@@ -70,7 +71,7 @@ def _similar_name_hint(path: Path) -> str:
 
 
 def file_bytes(path: Path) -> bytes:
-    """Return all bytes of a file; InputFileError if it cannot be read or is larger than `Limit.FILE_BYTES`."""
+    """Return all bytes of a file; InputFileError if it cannot be read or is larger than `ReaderLimits.FILE_BYTES`."""
     require_nonempty_file(path)
     if path.stat().st_size > ReaderLimits.FILE_BYTES:
         raise InputFileError(
@@ -84,7 +85,7 @@ def file_bytes(path: Path) -> bytes:
 
 
 def limit_column_count(name: str, count: int, per_point: int = 1) -> None:
-    """Raise InputFileError for a table with more columns (or points of `per_point` columns each) than any motion has."""
+    """Raise InputFileError if a table has more columns (or points of `per_point` columns each) than a recording of motion."""
     if count * per_point > ReaderLimits.COLUMNS:
         what = "columns" if per_point == 1 else "markers"
         raise InputFileError(

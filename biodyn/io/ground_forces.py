@@ -38,7 +38,8 @@ LOADS_SUFFIX = ".xml"
 def read_ground_forces(path: str | Path) -> GroundForces:
     """Return the ground forces of a table, an ExternalLoads XML, a spreadsheet, or an export of capture software.
 
-    Raises InputFileError if the file is missing, has no force with its point of application, or has forces in body axes.
+    Raises InputFileError if the file is missing, has no force with its point of application, or has forces expressed in the
+    axes of a body.
     """
     path = Path(path)
     if path.suffix.lower() == ".c3d" and path.is_file():
@@ -93,9 +94,9 @@ _KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, (CORTEX_SUFFIX,), SPREADSHEET_SUFFIXE
 
 
 def find_force_files(motion: Path) -> tuple[Path, ...]:
-    """Return the possible force files of a motion: in its folder, then in folders for forces next to it and one level above.
+    """Return the possible force files of a motion: in its folder, then in folders named for forces.
 
-    A file belongs to the motion if its name without the words for forces equals that of the motion without words for markers:
+    A file belongs to the motion if both names are equal after removing the words for their contents (grf, forces, markers):
     `walk1.trc` and `walk1_grf.mot`, `MarkerData/walk1.trc` and `ForceData/walk1_forces.mot`, `walk2/markers.trc` and
     `walk2/grf.mot`. Its columns must be ground forces. An ExternalLoads XML, which states the feet, is preferred to its table,
     a table to a file of Cortex, and that to a spreadsheet. Plates that were exported with the motion (`plate_exports`) have
@@ -156,7 +157,10 @@ def _words_of_name(stem: str) -> list[str]:
 
 
 def _possible_force_folders(motion_folder: Path) -> Iterator[Path]:
-    """Yield the folder of the motion, then folders for forces next to it and one level above, and their subfolder of its name."""
+    """Yield the folder of the motion, then folders named for forces in it and up to two levels above.
+
+    Each of these is followed by its subfolder with the name of the motion's folder, if there is one.
+    """
     yield motion_folder
     known = set(load_table("formats/opensim_names")["beside"]["force_folders"])
     for above in (motion_folder, motion_folder.parent, motion_folder.parent.parent):
@@ -180,8 +184,8 @@ def _folder_entries(folder: Path) -> list[Path]:
 
 
 def _contains_ground_forces(path: Path) -> bool:
-    """Return whether the first bytes show ground forces: columns with points, external loads, or a spreadsheet without
-    markers."""
+    """Return whether the first bytes of a file show ground forces: columns of forces with their points of application, external
+    loads, or a spreadsheet without markers."""
     head_bytes = 65_536  # contains the column names
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:
         return _is_force_spreadsheet(path, path.stat().st_mtime_ns)
@@ -200,7 +204,7 @@ def _contains_ground_forces(path: Path) -> bool:
 
 
 def _has_force_name(path: Path) -> bool:
-    """Return whether the file name of a table denotes forces."""
+    """Return whether the name of a table contains a word for forces."""
     words = load_table("formats/opensim_names")["beside"]["sure_words"]
     tables = (*TABLE_SUFFIXES, *SPREADSHEET_SUFFIXES)
     return path.suffix.lower() in tables and not set(_words_of_name(path.stem)).isdisjoint(words)
@@ -223,7 +227,8 @@ _OTHERS = "If these forces do not belong to the trial, use --forces FILE or --fo
 def with_forces_of_file(recording: Recording, path: str | Path) -> Recording:
     """Return a recording with the ground forces of a file as its plates.
 
-    Frames without force data are omitted. Raises InputFileError if the file cannot be read or covers another time.
+    Frames without force data are omitted. Raises InputFileError if the file cannot be read or does not overlap the recording in
+    time.
     """
     return with_ground_forces(recording, read_ground_forces(path))
 
@@ -285,7 +290,7 @@ def with_unusable_forces_note(recording: Recording, forces: str, error: InputFil
 
 
 def _forces_note(forces: GroundForces) -> Diagnostic:
-    """Return the note on the forces that are used."""
+    """Return the note that states the file, the plates or columns, and the feet of the ground forces in use."""
     if not forces.forces:
         text = f"The ground forces are read from {len(forces.plates)} plates in '{forces.path.name}'."
         return Diagnostic("forces-of-a-table", "info", text, hint=_OTHERS)

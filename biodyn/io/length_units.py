@@ -29,7 +29,7 @@ _ANY_BODY_M, _BODY_M = (0.25, 3.5), (0.45, 2.6)
 
 
 class PlateUnit(NamedTuple):
-    """Metres per file unit of a plate's corners, of its ORIGIN, and of the length in moments (N times length) without a unit."""
+    """Metres per file unit of a plate: for its corners, its ORIGIN, and the lever arm in moments whose unit is not stated."""
 
     corners: float
     origin: float
@@ -87,7 +87,10 @@ def is_within(value: float, limits: tuple[float, float]) -> bool:
 def _marker_unit_factor(
     entry: str, text: str, stated: float, markers: FloatArray, span: float, person: bool
 ) -> tuple[float, tuple[Diagnostic, ...]]:
-    """Return the factor on the stated unit of markers that span `span` m, and a note; 1 if possible or if no factor helps."""
+    """Return the factor by which the stated unit of the markers must be multiplied, and a note.
+
+    span: extent (m) of the markers in the stated unit. The factor is 1 if this is plausible or if no power of ten makes it so.
+    """
     fewest_markers, fewest_of_a_person = (
         4,
         10,
@@ -124,9 +127,10 @@ def _marker_unit_factor(
 
 
 def _extent(markers: FloatArray, outermost_share: float = 0.0) -> float:
-    """Return the largest extent of the markers in a typical frame, file units, without the outermost share of them.
+    """Return the largest extent of the markers along an axis in a typical frame, file units.
 
-    It is 0 if no two markers are seen in the same frame.
+    The fraction `outermost_share` of the markers at each end is ignored. The extent is 0 if no two markers are seen
+    together.
     """
     frames = markers[:: max(1, markers.shape[0] // 50)]
     seen = all_finite(frames)
@@ -151,7 +155,7 @@ def _extent(markers: FloatArray, outermost_share: float = 0.0) -> float:
 def _plate_units(
     text: str, stated: float, of_markers: float, plates: Sequence[ForcePlate]
 ) -> tuple[dict[int, PlateUnit], tuple[Diagnostic, ...]]:
-    """Return the units of the plates by number (none for a plate without a possible size), and notes on corrections."""
+    """Return the units of the plates by number (none for a plate of impossible size in any unit), and notes on corrections."""
     sides = {plate.number: plate_sides(plate.corners) for plate in plates}
     fits = {unit: [_is_plate_size(sides[p.number], unit, ANY_PLATE_M) for p in plates] for unit in (stated, of_markers)}
     best = next((unit for unit, fit in fits.items() if all(fit)), max(fits, key=lambda unit: sum(fits[unit])))
@@ -206,7 +210,8 @@ def _corrected_corner_unit(
 
 
 def _origin_unit(plate: ForcePlate, sides: FloatArray, corners: float, stated: float) -> float:
-    """Return metres per unit of ORIGIN: those of the corners, or the stated ones if the former give an impossible sensor."""
+    """Return metres per unit of ORIGIN: those of the corners, or the stated ones if the former put the sensor in an impossible
+    position."""
     if corners == stated or plate.type == 1 or not np.any(plate.origin):  # type 1 does not use it
         return corners
     half_m = 0.5 * sides * corners

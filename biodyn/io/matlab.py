@@ -131,7 +131,7 @@ def read_variables(content: bytes) -> Record:
 
 
 def _iterate_elements(data: memoryview, order: str) -> Iterator[_Element]:
-    """Yield the consecutive elements of some bytes."""
+    """Yield the elements (type and data) that follow each other in some bytes."""
     at = 0
     while at < len(data):
         if len(data) - at < 8:
@@ -167,7 +167,7 @@ def _decompress_element(element: _Element, order: str, most_bytes: int) -> _Elem
 
 
 def _read_array_head(data: memoryview, order: str) -> _ArrayHead:
-    """Return the head of an array; the head of an empty array without bytes."""
+    """Return the type, dimensions and contents of an array that is still to be read; without bytes, those of an empty array."""
     if not len(data):
         return _ArrayHead(_ElementType.FIRST_NUMBER, (0, 0), "", iter(()))
     content = _iterate_elements(data, order)
@@ -188,7 +188,7 @@ def _read_array_head(data: memoryview, order: str) -> _ArrayHead:
 
 
 def _read_value(array: _ArrayHead, order: str, depth: int) -> Value:
-    """Return the value of an array."""
+    """Return the contents of an array: numbers, a text, a list (cell array) or records (structure)."""
     if depth > _DEEPEST:
         raise MatlabError("it is nested too deeply")
     if array.kind == _ElementType.CELL:
@@ -218,7 +218,7 @@ def _require_arrays(parts: Iterator[_Element], count: int) -> list[memoryview]:
 
 
 def _read_records(array: _ArrayHead, order: str, depth: int) -> tuple[Record, ...]:
-    """Return the elements of a structure."""
+    """Return the elements of a structure array as records."""
     head = list(islice(array.content, 2))
     if len(head) < 2:
         raise MatlabError("a structure has no fields")
@@ -241,7 +241,7 @@ def _read_text(parts: list[_Element], order: str) -> str:
 
 
 def _read_numbers(element: _Element, order: str) -> NDArray[np.generic]:
-    """Return the numbers of an element."""
+    """Return the numbers of an element as an array."""
     letter = _NUMBERS.get(element[0])
     if letter is None:
         raise MatlabError("numbers have an unknown type")

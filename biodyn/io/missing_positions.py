@@ -20,7 +20,7 @@ _RECONSTRUCT = "Reconstruct and label the markers in the capture software and ex
 
 
 def unseen_as_nan(points: FloatArray) -> FloatArray:
-    """Return positions with NaN for points not seen: exactly (0, 0, 0), not finite, or a marker value such as (-9999, -9999,
+    """Return positions with NaN for points that were not seen: exactly (0, 0, 0), not finite, or a code such as (-9999, -9999,
     -9999)."""
     unseen = all_coordinates_true(points == 0.0) | ~all_finite(points)
     alike = all_coordinates_true(points == points[..., :1]) & (np.abs(points[..., 0]) >= _LEAST_MARK)
@@ -32,7 +32,7 @@ def unseen_as_nan(points: FloatArray) -> FloatArray:
 def without_impossible_positions(path: Path, positions: FloatArray) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
     """Return the positions with NaN for coordinates of kilometres, which are damaged numbers, and a note.
 
-    Raises InputFileError if so many different positions are damaged that the others are unreliable, too.
+    Raises InputFileError if so many different positions are damaged that the remaining ones are unreliable, too.
     """
     # Acceptable share of damaged positions. A value that marks "not seen" is one repeated number.
     most_impossible = 0.01

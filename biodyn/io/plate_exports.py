@@ -60,7 +60,7 @@ class GroundForces:
 
 @dataclass(frozen=True, eq=False)
 class PlateLoads:
-    """Force (T, 3) N, stored moment (T, 3) and centre of pressure (T, 3) m of one plate, NaN if missing."""
+    """Force (T, 3) N, moment as stored (T, 3) N m, and centre of pressure (T, 3) m of one plate; NaN if missing."""
 
     name: str
     force: FloatArray
@@ -69,11 +69,11 @@ class PlateLoads:
 
     @property
     def up(self) -> int:
-        """Return the axis (0, 1, 2) along which most force acts."""
+        """Return the index (0, 1, 2) of the axis along which most force acts."""
         return int(np.argmax(np.nansum(np.abs(self.force), axis=0)))
 
     def as_reaction_on_person(self, up: FloatArray) -> PlateLoads:
-        """Return the loads as the action of the ground on the person; programs may write the opposite.
+        """Return the loads with the sign of the ground reaction on the person; some programs write the action on the plate.
 
         up: (3,) upward direction in the axes of the loads.
         """
@@ -86,23 +86,22 @@ class PlateLoads:
 
     @property
     def known(self) -> BoolArray:
-        """Return (T,) whether moment and centre of pressure are stored in each row."""
+        """Return a mask (T,) of the rows with stored moment and centre of pressure."""
         return np.asarray(np.isfinite(self.moment).all(axis=1) & np.isfinite(self.pressure).all(axis=1))
 
     @property
     def loaded(self) -> BoolArray:
-        """Return (T,) whether moment and centre of pressure are stored and the force exceeds a tenth of its maximum."""
+        """Return a mask (T,) of the rows with stored moment and centre of pressure and a force above a tenth of its maximum."""
         size = np.linalg.norm(self.force, axis=1)
         return np.asarray(self.known & (np.nan_to_num(size) > least_load_n(size)))
 
     @property
     def unknown(self) -> BoolArray:
-        """Return (T,) whether a row between loaded rows lacks a force or a centre of pressure."""
+        """Return a mask (T,) of the rows between loaded rows that lack a force or a centre of pressure."""
         return missing_load_rows(self.force, self.pressure, least_load_n(np.linalg.norm(self.force, axis=1)))
 
     def moment_at_pressure(self, up: int) -> tuple[FloatArray, bool]:
-        """Return the moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether it is determined by the
-        file."""
+        """Return the moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether the file determines it."""
         free, _, is_known = free_moment(
             np.nan_to_num(self.force), np.nan_to_num(self.moment), np.nan_to_num(self.pressure), self.loaded, up
         )
@@ -137,7 +136,7 @@ def _force_columns(plate: str) -> ForceColumns:
 
 
 def require_possible_values(path: Path, sheet: Sheet) -> None:
-    """Raise InputFileError if a number exceeds the range of a laboratory, in N, mm, N mm."""
+    """Raise InputFileError if a force, position or moment (N, mm, N mm) is too large for a force plate in a laboratory."""
     largest = float(np.nanmax(np.abs(sheet.values), initial=0.0))
     if largest > LARGEST_NUMBER:
         raise InputFileError(
@@ -146,7 +145,7 @@ def require_possible_values(path: Path, sheet: Sheet) -> None:
 
 
 def pressure_where_loaded(force: FloatArray, pressure: FloatArray) -> FloatArray:
-    """Return the centres of pressure (T, 3), NaN in rows without a force."""
+    """Return the centres of pressure (T, 3), replaced by NaN in rows without a force."""
     acts = np.asarray((np.abs(force) > 0.0).any(axis=1))
     return np.where(acts[:, None], pressure, np.nan)
 
@@ -293,7 +292,7 @@ def plates_of_loads(
 ) -> GroundForces:
     """Return the ground forces of plates from stored loads and corners (4, 3) m.
 
-    paths: file of each plate. said: text of the program on the axes of the loads, "" if absent. time_s: (T,) s.
+    paths: file of each plate. said: statement of the file about the axes of the loads, "" if absent. time_s: (T,) s.
     """
     names: list[str] = []
     columns: list[FloatArray] = []
@@ -325,7 +324,7 @@ def plates_of_loads(
 
 
 def _header_entries(text: str) -> dict[str, str]:
-    """Return the header entries by name."""
+    """Return the values of the header lines of a plate file by their names."""
     pairs = [split_cells(line) for line in text.splitlines()[:60]]
     return {cells[0]: " ".join(cells[1:]) for cells in pairs if len(cells) > 1 and re.fullmatch("[A-Z_]+", cells[0])}
 
@@ -365,13 +364,14 @@ def _plate_loads(path: Path, sheet: Sheet, rows: int) -> PlateLoads:
 
 
 def _vertical_sign(corners: FloatArray, level: int) -> float:
-    """Return 1 if the z axis of the plate points along the laboratory axis `level`, else -1."""
+    """Return 1 if the z axis of a plate with these corners points along the laboratory axis `level`, else -1."""
     z = np.cross(corners[0] - corners[1], corners[0] - corners[3])
     return float(np.sign(z[level]))
 
 
 def _are_in_plate_axes(said: str, stored: Sequence[tuple[PlateLoads, FloatArray]]) -> bool:
-    """Return whether forces are in plate axes: as stated, else by which axes give centres of pressure on the plates.
+    """Return whether forces are in plate axes, as stated (`said`); else if these axes give centres of pressure on the
+    plates.
 
     stored: loads and corners (4, 3) m of every plate.
     """

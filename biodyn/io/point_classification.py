@@ -157,10 +157,10 @@ def _are_segment_prefixes(prefixes: Counter[str], labels: Sequence[str]) -> bool
 
 
 def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[str]:
-    """Remove a prefix such as `Subject_` common to the labels: the stored subject name, or any word that does not denote a
-    side.
+    """Remove a prefix such as `Subject_` that nearly all labelled markers share.
 
-    Nearly all labelled markers must have the prefix; computed and unlabelled points need not.
+    The prefix is the stored subject name, or any word that does not denote a side. Computed and unlabelled points need not have
+    it.
     """
     for _ in range(_MOST_STARTS):
         prefix = _common_start(labels, subjects)
@@ -277,7 +277,7 @@ def _mark_outputs_by_name(labels: Sequence[str], kinds: list[str], ignore_case: 
 
 
 def _mark_segment_axes(labels: Sequence[str], kinds: list[str], points: FloatArray) -> None:
-    """Mark segment axes that are drawn as four points, and the other computed points of the model that draws them."""
+    """Mark groups of four points that draw the axes of a segment, and the other computed points of the same model."""
     table = load_names()["segment_axes"]
     index = {label: i for i, label in enumerate(labels) if kinds[i] in ("marker", "virtual_point")}
     stems: list[str] = []
@@ -341,7 +341,7 @@ def _mark_computed_points(labels: Sequence[str], kinds: list[str], descriptions:
 
 
 def _computed_points_note(labels: Sequence[str], kinds: Sequence[str], points: FloatArray) -> list[Diagnostic]:
-    """Return the note on computed points, which are not markers."""
+    """Return the note that computed points, which are not markers, are ignored."""
     seen = np.atleast_1d(np.isfinite(points[..., 0]).any(axis=0))
     computed = [labels[i] for i, kind in enumerate(kinds) if kind == "virtual_point" and seen[i]]
     if not computed:

@@ -44,19 +44,20 @@ def structure_elements(record: Record, field: str, count: int | None = None) -> 
 
 
 def numeric_array(record: Record, field: str, *sizes: int | None) -> FloatArray:
-    """Return an array with the given first dimensions (None = any); MatlabError if a number exceeds the range of a laboratory."""
+    """Return the array of a field with the given first dimensions (None = any); MatlabError if a number is implausibly
+    large."""
     return _require_possible_numbers(_array_of_shape(record, field, *sizes), field)
 
 
 def finite_array(record: Record, field: str, *sizes: int | None) -> FloatArray:
-    """Return an array as `numbers` does, with NaN for infinite numbers."""
+    """Return the array of a field like `numeric_array`, with infinite numbers replaced by NaN."""
     value = _array_of_shape(record, field, *sizes)
     return _require_possible_numbers(np.where(np.isfinite(value), value, np.nan), field)
 
 
 def _require_possible_numbers(value: FloatArray, field: str) -> FloatArray:
     if np.nanmax(np.abs(value), initial=0.0) > LARGEST_NUMBER:
-        raise MatlabError(f"{field} contains numbers beyond the range of a laboratory")
+        raise MatlabError(f"{field} contains implausibly large numbers")
     return value
 
 
@@ -74,7 +75,7 @@ def shape_text(value: FloatArray) -> str:
 
 
 def single_number(record: Record, field: str, default: float | None = None) -> float:
-    """Return one number; the default if absent."""
+    """Return the number in a field; `default` if the field is missing."""
     value = record.get(field)
     if default is not None and not (isinstance(value, np.ndarray) and np.isfinite(value).any()):
         return default
@@ -113,7 +114,8 @@ class _StoredPlate:
 
 
 def read_plates(path: Path, stored: Record, frame_hz: float) -> tuple[list[_StoredPlate], tuple[Diagnostic, ...]]:
-    """Return the plates with the same rate and duration, and notes on the others; `frame_hz`: frames per second."""
+    """Return the plates with the same sampling rate and duration, and notes on all other plates; `frame_hz`: frames per
+    second."""
     plates: list[_StoredPlate] = []
     notes: list[Diagnostic] = []
     for name, record in _named_plates(stored):
@@ -134,7 +136,7 @@ def _named_plates(stored: Record) -> Iterator[tuple[str, Record]]:
 
 
 def _require_same_sampling(first: Sequence[_StoredPlate], plate: _StoredPlate) -> None:
-    """Raise MatlabError if a plate was sampled at another rate or for another time than the first plate."""
+    """Raise MatlabError if a plate has another sampling rate or duration than the first plate."""
     for other in first:
         samples, others = len(plate.loads.force), len(other.loads.force)
         if plate.rate_hz != other.rate_hz or abs(samples - others) > 1:
@@ -144,14 +146,16 @@ def _require_same_sampling(first: Sequence[_StoredPlate], plate: _StoredPlate) -
 
 
 def _read_plate(name: str, stored: Record, frame_hz: float) -> _StoredPlate | None:
-    """Return one plate, None if it did not record; MatlabError if its fields are not those of a plate."""
+    """Return one plate; None if it has no samples. Raises MatlabError if its fields are not those of a plate."""
     if not numeric_array(stored, "Force", None, None).size:
         return None
     force, moment, pressure = (numeric_array(stored, what, 3, None).T for what in ("Force", "Moment", "COP"))
     if not len(force) == len(moment) == len(pressure):
         raise MatlabError("force, moment and COP differ in the number of samples")
     corners = METRES["mm"] * numeric_array(stored, "ForcePlateLocation", 4, 3)
-    wrong = implausible_corners_reason(corners) if np.isfinite(corners).all() else "their coordinates are not numbers"
+    wrong = (
+        implausible_corners_reason(corners) if np.isfinite(corners).all() else "some of their coordinates are missing"
+    )
     if wrong:
         raise MatlabError(f"its corners are not those of a plate: {wrong}")
     per_frame = single_number(stored, "SamplingFactor", 1.0)
@@ -177,7 +181,7 @@ def holds_measurement(path: Path) -> bool:
 
 
 def read_qualisys_mat(path: Path) -> Recording:
-    """Read one measurement; InputFileError for a file of another kind or a damaged file."""
+    """Read the measurement in a MATLAB file; InputFileError if the file is damaged or contains no such measurement."""
     content = file_bytes(path)
     stored = _find_measurement(path, content)
     try:
@@ -257,7 +261,7 @@ def _name_list(names: Iterable[str]) -> str:
 
 
 def _read_event(event: Record, first_frame: int, rate_hz: float) -> StoredEvent:
-    """Return an event; one without a label or a time is later reported as not used."""
+    """Return an event as stored; an event without label or time is reported later and not used."""
     label, frame = event.get("Label"), event.get("Frame")
     number = float(frame.flat[0]) if isinstance(frame, np.ndarray) and frame.size == 1 else np.nan
     return StoredEvent(label if isinstance(label, str) else "", "", (number - first_frame) / rate_hz)

@@ -83,7 +83,7 @@ def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
 
 
 def read_facts(path: str | Path) -> FileFacts:
-    """Read facts from the head of a recording, which is fast; raises InputFileError as `read` does."""
+    """Read facts such as labels and rates from the head of a recording, without its data; raises errors as `read` does."""
     place = Path(path)
     file_format = format_of(place)
     return (
@@ -94,7 +94,7 @@ def read_facts(path: str | Path) -> FileFacts:
 
 
 def read_preview(path: str | Path) -> Preview:
-    """Read short pieces of the markers of a recording, which is fast; raises InputFileError as `read` does."""
+    """Read short pieces of the marker trajectories of a recording, without the rest; raises InputFileError as `read` does."""
     place = Path(path)
     file_format = format_of(place)
     return make_preview(file_format.read(place).markers) if file_format.preview is None else file_format.preview(place)
@@ -157,7 +157,7 @@ def _with_suffix_note(recording: Recording, name: str) -> Recording:
     suffix = recording.path.suffix.lower()
     if suffix in FORMATS[name].suffixes or all(suffix not in known.suffixes for known in FORMATS.values()):
         return recording
-    text = f"The suffix of the file is {suffix}, but its format is {FORMATS[name].title}, in which it was read."
+    text = f"The suffix of the file is {suffix}, but it was read as {FORMATS[name].title}, the format of its contents."
     note = Diagnostic("recording-repaired", "info", text, hint=f"Rename the file to *{FORMATS[name].suffixes[0]}.")
     return replace(recording, diagnostics=(*recording.diagnostics, note))
 

@@ -3,10 +3,10 @@
 A repair returns the corrected recording and its findings; `seen_in` cites a recording or a report in which the fault occurs.
 The unit of length is corrected earlier, before positions are converted to metres: see `length_units`.
 
-Moments of plates: files state N mm for moments in N m, or the opposite, for one or all plates. The horizontal moments of a step
-then have a lever arm of a tenth of a millimetre about the sensor, or of many metres. Neither is possible for a foot on a plate.
-The force of a calibration pole may act that close to the centre; it acts at one point, and when the pole tilts, the moment
-about a sensor below the surface changes.
+Moments of plates: some files state N mm for moments in N m, or the opposite, for one or all plates. The horizontal moments of a
+step then have a lever arm of a tenth of a millimetre about the sensor, or of many metres; neither is possible for a foot. A
+calibration pole may push exactly above the sensor, but its lever arm changes when it tilts, because the sensor is below the
+surface. Moments with a short lever arm are therefore corrected only if the force moves over the surface.
 """
 
 from __future__ import annotations
@@ -183,10 +183,10 @@ def longest_continuous_part(recording: Recording) -> Recording:
 
 
 def joined_frames(points: FloatArray, rate_hz: float) -> list[int]:
-    """Return the first frame of every part but the first; empty for a continuous recording.
+    """Return the first frame of every part except the first one; empty for a continuous recording.
 
-    points: (T, M, 3) m, NaN if missing. Frames without the person are ignored. A few displaced frames with a return to the same
-    trajectory are not a join.
+    points: (T, M, 3) m, NaN if missing. Frames in which the person is not visible are ignored. A few displaced frames after
+    which the points return to the same trajectory are not a join.
     """
     shortest_s = 0.1  # shortest part
     seen = np.isfinite(points[..., 0])
@@ -201,7 +201,7 @@ def joined_frames(points: FloatArray, rate_hz: float) -> list[int]:
 
 
 def _discontinuities(points: FloatArray, there: IntArray, rate_hz: float) -> list[int]:
-    """Return the frames of `there` at which most points deviate from the extrapolation of the trajectories before and after."""
+    """Return those of the frames `there` at which most points deviate from positions extrapolated from both sides."""
     least_points, most_points = 4, 0.5
     block = 2_000  # frames per block
     joints: list[int] = []
@@ -226,7 +226,7 @@ def _discontinuities(points: FloatArray, there: IntArray, rate_hz: float) -> lis
 
 
 def _largest_deviation_m(steps_s: FloatArray, rate_hz: float) -> FloatArray:
-    """Return the largest possible deviation (m) of most body points from their extrapolation after steps (s), at a sprint."""
+    """Return the largest plausible deviation (m) of most body points in a sprint from positions extrapolated over `steps_s`."""
     noise_m, most_m_s2 = 0.03, 200.0  # acceleration of the feet at foot strike; most of the body has much smaller ones
     sprint_m_s = 12.0
     of_gap = np.where(steps_s * rate_hz > 1.5, sprint_m_s * steps_s, 0.0)
@@ -234,7 +234,7 @@ def _largest_deviation_m(steps_s: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def _are_displaced(expected: FloatArray, points: FloatArray, limit_m: float) -> bool:
-    """Return whether most points (M, 3) are farther than a limit from all expected points, regardless of labels."""
+    """Return whether most points (M, 3) are farther than `limit_m` from every expected point; labels are ignored."""
     most_points = 100  # number of points used
     known, now = (part[np.isfinite(part).all(axis=1)] for part in (expected, points))
     now = now[:: 1 + len(now) // most_points]
@@ -313,7 +313,10 @@ _FACTORS = (1e3, 1e-3)
 
 
 def _moment_factor(size_m: float, wanders_m: float) -> float:
-    """Return the factor that makes the lever arm possible, from its RMS about the sensor and its SD about the surface, m."""
+    """Return the factor by which moments must be multiplied so that their lever arm is possible for a foot.
+
+    size_m: RMS lever arm about the sensor. wanders_m: SD of the lever arm about the surface.
+    """
     if _TOO_LONG_M[0] < size_m < _TOO_LONG_M[1]:
         return _FACTORS[1]
     short = _TOO_SHORT_M[0] < size_m < _TOO_SHORT_M[1]
@@ -322,9 +325,10 @@ def _moment_factor(size_m: float, wanders_m: float) -> float:
 
 
 def correct_moment_units(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
-    """Return the plates with moments in Nm, each corrected by its own loads, and notes.
+    """Return the plates with moments in Nm, and notes on corrected plates.
 
-    Plates without a load are corrected like the others if these agree.
+    The unit of each plate is determined from its own loads. Plates without a load get the correction of the loaded plates if
+    these agree.
     """
     levers = [_lever_arm_spread(plate) if plate.type in _WITH_MOMENTS else None for plate in plates]
     factors = {_moment_factor(*lever) for lever in levers if lever is not None}
@@ -344,7 +348,10 @@ def correct_moment_units(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate
 
 
 def _lever_arm_spread(plate: ForcePlate) -> tuple[float, float] | None:
-    """Return RMS and SD of the lever arm of the horizontal moments, m; None without a load or if noise is as large."""
+    """Return the RMS lever arm of the horizontal moments about the sensor and its SD about the surface, m.
+
+    None if the plate is never loaded, or if the moments are not larger than their noise.
+    """
     # A load exceeds the baseline by this force (N), and its moments exceed the baseline moments by this factor.
     loaded_n, loaded_share, over_noise = 100.0, 0.3, 5.0
     outputs = plate.outputs
@@ -383,7 +390,7 @@ def _scaled_moments(plate: ForcePlate, factor: float) -> ForcePlate:
 
 
 def _moment_note(levers: Sequence[float], factor: float, numbers: Sequence[int]) -> Diagnostic:
-    """Return the note on corrected moments; `numbers` of the plates, empty for all plates."""
+    """Return the note on corrected moments; `numbers`: the corrected plates, empty if all were corrected."""
     lever = float(np.median(levers))
     which = f"force plate {numbers[0]}" if len(numbers) == 1 else "the force plates"
     if len(numbers) > 1:

@@ -22,7 +22,8 @@ _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
 
 def require_known_system(path: Path, labels: Sequence[str]) -> PoseSystem:
-    """Return the system of the segments; InputFileError if the system, and thus the definition of axes, is unknown."""
+    """Return the markerless system with these segment labels; InputFileError if it is unknown, since its axes are then
+    unknown."""
     system = find_pose_system(labels)
     if system is None:
         known = "; ".join(f"{s.title}: {', '.join([*s.bodies][:3])} ..." for s in pose_systems())
@@ -109,7 +110,8 @@ def poses_from_matrices(
 
 
 def _pose_errors(matrices: FloatArray, gone: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return the deviation (T, S) of each matrix from a pose, and of its rotation part: largest element of R R^T - 1."""
+    """Return how far each matrix (T, S) is from a rigid pose, and its rotation part from a rotation: largest element of R R^T -
+    1."""
     squared, error = np.zeros(gone.shape), np.zeros(gone.shape)
     seen = matrices[~gone]
     R = seen[:, :3, :3]

@@ -58,7 +58,7 @@ def with_subject_file(recording: Recording) -> Recording:
 
 
 def _plausible_number(text: str, key: str, possible: tuple[float, float]) -> float | None:
-    """Return the number of a key in YAML or JSON; None if absent or implausible."""
+    """Return the number stored under a key in YAML or JSON text; None if it is missing or implausible."""
     match = re.search(rf"""["']?\b{key}\b["']?\s*:\s*["']?([0-9]+(?:\.[0-9]*)?)""", text, re.IGNORECASE)
     value = float(match[1]) if match else 0.0
     return value if possible[0] <= value <= possible[1] else None

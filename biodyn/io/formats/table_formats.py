@@ -1,9 +1,9 @@
 """Register the formats that have a reader in `biodyn.io`: OpenSim tables, spreadsheets, MATLAB files of QTM, .b3d
 archives.
 
-The role of each column of a table is determined by its name (`io.tables.columns`). A .mot or .sto file holds joint
-coordinates, ground forces, marker positions, or several of these; CSV, TSV and Parquet files are exports of Nexus, QTM
-and Visual3D, or are written by the laboratory itself.
+The role of each column of a table is determined by its name (`io.tables.column_roles`). A .mot or .sto file holds joint
+coordinates, ground forces, marker positions, or several of these; CSV, TSV and Parquet files are exports of Nexus, QTM and
+Visual3D, or are written by the laboratory itself.
 """
 
 from __future__ import annotations

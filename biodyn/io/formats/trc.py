@@ -112,7 +112,7 @@ def read_trc(path: str | Path) -> Recording:
 
 
 def _is_trc(head: bytes) -> bool:
-    """Return whether the first word is that of a TRC file."""
+    """Return whether the first bytes of a file start with the word PathFileType of TRC files."""
     start = head[:200]
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         start = start.replace(b"\0", b"")[2:]
@@ -186,14 +186,17 @@ def _is_frame_heading(cell: str) -> bool:
 
 
 def _header_entries(keys: Sequence[str], values: Sequence[str]) -> dict[str, str]:
-    """Return the names and values in the second and third line of the header; by their order if names are missing."""
+    """Return the values in the third line of the header by the names in its second line.
+
+    If the lines have different numbers of cells, empty cells are ignored.
+    """
     if len(keys) != len(values):
         keys, values = [key for key in keys if key], [value for value in values if value]
     return {key.lower(): value for key, value in zip(keys, values, strict=False)}
 
 
 def _marker_labels(path: Path, labels: _Line, axes: _Line, components: Sequence[str]) -> tuple[str, ...]:
-    """Return the label of every three columns, "" if missing; in some files the labels are above other columns."""
+    """Return one label for every three coordinate columns, "" if missing; some files write labels above other columns."""
     order = "".join(cell[0].upper() for cell in components)
     count = len(components) // 3
     if not all(_COMPONENT.fullmatch(cell) for cell in components) or order != "XYZ" * count:

@@ -66,7 +66,7 @@ def force_columns(names: Sequence[str]) -> tuple[ForceColumns, ...]:
 
 
 def side_of(words: str) -> Side | None:
-    """Return the side denoted by a word of a text (letters between other characters); None if no side or both are."""
+    """Return the side that a word in a text denotes; None if no word denotes a side, or if words for both sides occur."""
     known: dict[str, Side] = load_table("formats/opensim_names")["ground_force"]["sides"]
     sides = {known[word] for word in re.findall(r"[a-z]+", words.lower()) if word in known}
     return sides.pop() if len(sides) == 1 else None
@@ -191,7 +191,7 @@ def implausible_corners_reason(corners: FloatArray) -> str:
 
 
 def _side_vectors(c: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return twice the side vectors (3,) m along the x and y axis of a plate."""
+    """Return vectors (3,) of twice the side lengths, along the x and y axis of a plate with corners c (4, 3) m."""
     return (c[0] - c[1]) + (c[3] - c[2]), (c[0] - c[3]) + (c[1] - c[2])
 
 
@@ -304,7 +304,7 @@ def poses_of_table(
 
 
 def _scaled_rotations(q: FloatArray) -> FloatArray:
-    """Return rotation matrices (T, 3, 3), multiplied by the squared norm, of quaternions (T, 4) with the scalar first."""
+    """Return the rotation matrices (T, 3, 3) of quaternions (T, 4), scalar first, each multiplied by the squared norm."""
     w, x, y, z = q.T
     rows = (
         (w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -385,7 +385,7 @@ def _complete_points(points: Mapping[str, Mapping[str, str]]) -> dict[str, tuple
 
 
 def _columns_of_points(names: Sequence[str], form: re.Pattern[str]) -> dict[str, dict[str, str]]:
-    """Return the columns of every point by axis, except for names with a further column, such as joints that also rotate."""
+    """Return the columns of every point by axis; names with further columns, such as joints that also rotate, are omitted."""
     parts: dict[str, dict[str, str]] = {}
     matches = [(name, form.fullmatch(name)) for name in names]
     for name, match in matches:

@@ -72,7 +72,7 @@ def free_moment(
 
 
 def least_load_n(size: FloatArray) -> float:
-    """Return the force (N) above which a plate is loaded: a tenth of the largest of the forces (T,) N."""
+    """Return the force (N) above which a plate counts as loaded: a tenth of the largest of the forces `size` (T,) N."""
     least_n = 5.0
     loaded_share = 0.1  # share of the largest force
     return max(least_n, loaded_share * float(np.nan_to_num(size).max(initial=0.0)))

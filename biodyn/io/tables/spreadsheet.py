@@ -1,6 +1,6 @@
 """Read a spreadsheet (CSV, TSV or Parquet) as a table over time with the roles of its columns.
 
-The roles of columns are determined by their names, or by a column map (`read_column_map`, docs/formats.md).
+The roles of columns are determined by their names, or by a column map (`column_map`, docs/formats.md).
 """
 
 from __future__ import annotations
@@ -132,10 +132,12 @@ _LEAST_ROWS: Final = 3
 
 
 def frame_times(stamps: FloatArray, frames: FloatArray | None) -> tuple[BoolArray, FloatArray, float] | None:
-    """Return kept rows (R,), times (s) from frame numbers (R,), and the RMS error of the stamps (R,) s; None to use the stamps.
+    """Return rows to keep (R,), times (s) from frame numbers, and the RMS error (s) of the time stamps; None to use the
+    stamps.
 
-    The stamps are used if they are uniform, if frame numbers are missing, or if these are not integers, decrease, or deviate
-    more from a uniform rate than stamps can. The uniform rate is that of a least-squares line through the stamps.
+    stamps: (R,) s. frames: (R,) frame numbers, None if missing. The stamps are used if they are uniform, if frame numbers are
+    missing, or if these are not integers, decrease, or deviate more from a uniform rate than stamps can. The uniform rate is
+    that of a least-squares line through the stamps.
     """
     if frames is None or not (np.isfinite(frames).all() and np.isfinite(stamps).all()):
         return None
@@ -296,7 +298,7 @@ def _parquet_sheet(path: Path, content: bytes) -> Sheet:
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
         if file.metadata.num_rows * max(file.metadata.num_columns, 1) > ReaderLimits.PARQUET_CELLS:
-            raise InputFileError(f"'{path.name}' contains more numbers than any motion.")
+            raise InputFileError(f"'{path.name}' contains more numbers than a recording of motion can have.")
         table = file.read()
         names, columns = [], []
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -366,7 +368,7 @@ def _frame_numbers(sheet: Sheet) -> FloatArray | None:
 
 
 def _row_rate(sheet: Sheet) -> float:
-    """Return the rate of the rows, Hz: as stated in the header, else from the time column; NaN if unknown."""
+    """Return the number of rows per second: as stated in the header, else from the time column; NaN if unknown."""
     if sheet.rate_hz > 0.0 or sheet.time is None or len(sheet.values) < 2:
         return sheet.rate_hz
     first_s, last_s = seconds_per_time_unit(sheet.time) * sheet.values[[0, -1], sheet.names.index(sheet.time)]
@@ -386,7 +388,7 @@ def _duplicate_note(path: Path, sheet: Sheet, roles: ColumnRoles) -> tuple[Diagn
 def _rows_with_time(
     path: Path, sheet: Sheet, given: ColumnMap
 ) -> tuple[Sheet, FloatArray, set[str], tuple[Diagnostic, ...]]:
-    """Return the used rows, their times (T,) s, the names of the time and frame columns, and notes."""
+    """Return the rows that are used, their times (T,) s, the names of the columns for time and frame number, and notes."""
     counters = {name for name in sheet.names if is_time_or_frame(name)}
     place, columns = given
     named = columns.get("time") or sheet.time

@@ -257,7 +257,7 @@ def _parse_rows_fast(rows: Sequence[str], separator: str, comma: bool) -> FloatA
 
 
 def _with_nan_cells(row: str, separator: str) -> str:
-    """Return a row with "nan" in its empty cells."""
+    """Return a row of text with "nan" inserted in its empty cells."""
     if row[:1] == separator or row[-1:] == separator:
         row = f"{'nan' * row.startswith(separator)}{row}{'nan' * row.endswith(separator)}"
     two, filled = 2 * separator, f"{separator}nan{separator}"
@@ -344,7 +344,7 @@ def _point_columns(labels: Sequence[str], width: int) -> list[str]:
 
 
 def _matching_share(row: Sequence[str], fits: object) -> float:
-    """Return the share of cells that match, without frame and time."""
+    """Return the fraction of the non-empty cells that match a pattern; cells that name frame or time are not counted."""
     cells = [cell for cell in row if cell and not _FRAME.fullmatch(cell) and not _TIME.fullmatch(cell)]
     return sum(fits(cell) is not None for cell in cells) / len(cells) if cells else 0.0  # type: ignore[operator]
 
@@ -361,12 +361,12 @@ def _stated_rate(head: Sequence[Sequence[str]]) -> float:
 
 
 def _parse_header_number(cell: str) -> float | None:
-    """Return a number in the header with a decimal point or comma; None for other texts."""
+    """Return the number in a header cell, with decimal point or comma; None for any other text."""
     return _parse_number(cell.replace(",", "."))
 
 
 def _states_rate(row: Sequence[str]) -> bool:
-    """Return whether a line is the keyword of the rate and a number."""
+    """Return whether a line consists of the keyword of the frame rate and a number."""
     cells = [cell for cell in row if cell]
     return len(cells) >= 2 and bool(_RATE.fullmatch(cells[0])) and _parse_header_number(cells[1]) is not None
 

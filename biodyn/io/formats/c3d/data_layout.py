@@ -19,7 +19,7 @@ WORD_LIMIT = 0xFFFF  # a 16-bit count holds this for any larger number
 
 @dataclass(frozen=True)
 class FrameDescription:
-    """The numbers that determine the length of a frame and its position in the file."""
+    """Numbers of points, analog values and data block that determine the length of a frame and the position of the first one."""
 
     points: int
     analog: int
@@ -31,12 +31,12 @@ class FrameDescription:
         return (4 * self.points + self.analog) * (4 if self.is_float else 2)
 
     def stored(self, size_bytes: int) -> tuple[int, int]:
-        """Return the complete frames that fit into a file of this size, and the bytes after the start of the data."""
+        """Return how many complete frames a file of this size contains, and how many bytes follow the start of the data."""
         room = max(0, size_bytes - (self.block - 1) * BLOCK_BYTES) if self.block > 1 else 0
         return (room // self.bytes if self.bytes else 0), room
 
     def fits_file(self, frames: int, size_bytes: int) -> bool:
-        """Return whether this number of frames ends in the last block of the file."""
+        """Return whether the last of `frames` frames ends in the last block of a file of this size."""
         return frames > 0 and 0 <= self.stored(size_bytes)[1] - frames * self.bytes < BLOCK_BYTES
 
 
@@ -47,13 +47,13 @@ def finite_parameter(header: C3dHeader, key: str) -> float | None:
 
 
 def frame_of_header(header: C3dHeader) -> FrameDescription:
-    """Return the frame stated in the header block."""
+    """Return the frame layout stated in the header block."""
     words = header.words
     return FrameDescription(words.points, words.analog_per_frame, words.scale < 0, words.data_block)
 
 
 def frame_of_parameters(header: C3dHeader) -> FrameDescription:
-    """Return the frame stated in the parameters; missing values are taken from the header."""
+    """Return the frame layout stated in the parameters; missing values are taken from the header."""
     frame = frame_of_header(header)
     points, scale = finite_parameter(header, "POINT:USED"), finite_parameter(header, "POINT:SCALE")
     block = finite_parameter(header, "POINT:DATA_START")
@@ -72,7 +72,7 @@ def frame_of_parameters(header: C3dHeader) -> FrameDescription:
 
 
 def stated_frame_counts(header: C3dHeader) -> list[int]:
-    """Return the stated numbers of frames, the most reliable first; saturated 16-bit counts are last."""
+    """Return the frame counts stated in header and parameters, the most reliable first; saturated 16-bit counts are last."""
     numbers, words = header.numbers, header.words
     claims: list[int] = []
     full: list[int] = []
@@ -98,9 +98,11 @@ def count_from_two_words(values: tuple[float, ...]) -> int | None:
 def frame_that_fits(
     header: C3dHeader, first: FrameDescription, second: FrameDescription, claims: list[int]
 ) -> FrameDescription:
-    """Return the frame of the header if it fits the file size, else the frame of the parameters if it does.
+    """Return the frame layout of the header (`first`) if it fits the file size, else that of the parameters (`second`) if it
+    does.
 
-    In a small file several may end in the last block; the correct one is then followed by padding only.
+    In a small file both layouts may end in the last block. The correct one is then followed by padding only. `claims`:
+    stated frame counts. Raises InputFileError if neither layout fits.
     """
     size = header.data_end
     if first.block <= 1:  # the header itself
@@ -148,7 +150,8 @@ def _frame_differences(first: FrameDescription, second: FrameDescription) -> str
 def disagreement_note(
     taken: FrameDescription, first: FrameDescription, second: FrameDescription
 ) -> tuple[Diagnostic, ...]:
-    """Return a note on the differences of header (`first`) and parameters (`second`), and on the one that was used."""
+    """Return a note on the differences of header (`first`) and parameters (`second`), and on the layout `taken`; () if
+    equal."""
     if first == second:
         return ()
     which = (
@@ -230,7 +233,7 @@ def data_layout(header: C3dHeader) -> DataLayout:
 
 
 def _frame_count(header: C3dHeader, frame: FrameDescription, claims: list[int]) -> tuple[int, tuple[Diagnostic, ...]]:
-    """Return the stated frame count that fits the file size, else the smallest; InputFileError for a shorter file."""
+    """Return the stated frame count that fits the file size, else the smallest one; InputFileError if the file is too short."""
     stored, _ = frame.stored(header.data_end)
     if not claims:
         raise InputFileError(
@@ -267,7 +270,10 @@ def _frame_count(header: C3dHeader, frame: FrameDescription, claims: list[int]) 
 
 
 def frame_rate(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
-    """Return the frame rate, Hz; if header and parameter differ, the one that fits the analog rate, else the parameter."""
+    """Return the frame rate, Hz, and a note if header and POINT:RATE differ.
+
+    Of two different rates the one that fits the analog rate is used, else POINT:RATE.
+    """
     stored, said = header.words.rate_hz, finite_parameter(header, "POINT:RATE")
     rates = [rate for rate in (stored, said) if rate is not None and RATES_HZ[0] <= rate <= RATES_HZ[1]]
     if not rates:
@@ -347,7 +353,7 @@ def _coordinate_scale(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]
 
 
 def _first_frame(header: C3dHeader) -> int:
-    """Return the stored number of the first frame, also beyond 16 bits (TRIAL:ACTUAL_START_FIELD)."""
+    """Return the stated number of the first frame; TRIAL:ACTUAL_START_FIELD also states numbers beyond 16 bits."""
     first = header.words.first_frame
     long = count_from_two_words(header.numbers.get("TRIAL:ACTUAL_START_FIELD", ()))
     return max(1, long if long is not None and long & WORD_LIMIT == first else first)

@@ -82,10 +82,11 @@ def read_plates(
     frame_count: int,
     rate_hz: float,
 ) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
-    """Return the completely described plates, and a diagnostic for each other plate.
+    """Return the plates that are completely described, and a diagnostic for each plate that is not.
 
     samples: (Ta, C) scaled analog samples of the 0-based channels `kept_channels`. rate_hz: marker frames per second.
-    units: units by plate number, plates without one are omitted; None = all plates as if the file unit were the metre.
+    units: length units by plate number; plates without an entry are omitted. None = lengths of all plates are taken as
+    metres.
     """
     types = _parameter_values(plate_group, "TYPE")
     used = _parameter_values(plate_group, "USED")
@@ -224,7 +225,8 @@ def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequen
 
 
 def _stored_channels(number: int, needed: int | None, group: Group) -> list[int]:
-    """Return the analog channels of a plate, counted from 1; `needed`: number of channels of its type, None = unknown."""
+    """Return the numbers (from 1) of the analog channels of a plate; `needed`: number of channels of its type, None =
+    unknown."""
     dims = [int(d) for d in group.get("CHANNEL", {}).get("dims", [])]
     rows = dims[0] if len(dims) > 1 else needed or 6
     return [int(c) for c in _parameter_values(group, "CHANNEL")[(number - 1) * rows : number * rows] if c > 0]

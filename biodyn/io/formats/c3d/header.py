@@ -310,8 +310,10 @@ def _data_end(numbers: Mapping[str, tuple[float, ...]], data_block: int, size: i
 
 
 def _section_size(blocks: int, start: int, data_block: int) -> int:
-    """Return the number of bytes of the parameter section after its prefix: by its block count, or up to the data if
-    they start later."""
+    """Return the number of bytes of the parameter section after its prefix.
+
+    This is the stated number of blocks, or all blocks before the data section if there are more.
+    """
     # A section may be longer than its one-byte block count can express; its end is then the start of the data.
     stated = blocks or 256  # one byte
     until_data = data_block - 1 - start // BLOCK_BYTES

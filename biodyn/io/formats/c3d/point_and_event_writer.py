@@ -204,7 +204,8 @@ class NewPoint:
 def append_points_and_events(
     path: Path, points: Sequence[NewPoint], events: Sequence[StoredEvent] = (), first_frame: int | None = None
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Return the bytes of a C3D file with points and events added, and sentences on deviations from the request.
+    """Return the bytes of a C3D file with points and events added, and sentences on renamed, rounded or omitted points and
+    events.
 
     `events`: context "Left" or "Right", label "Foot Strike" or "Foot Off".
     `first_frame`: stored number of the frame of the first values, at which event times are 0; None = the first stored
@@ -262,7 +263,10 @@ def _require_consistent_file(
 def _spread_over_all_frames(
     path: Path, points: Sequence[NewPoint], layout: DataLayout, before: int
 ) -> tuple[list[NewPoint], list[str]]:
-    """Return the points in all frames of the file: values from frame `before` (counted from 0) on, NaN elsewhere; and notes."""
+    """Return the points with values in all frames of the file: NaN before frame `before` (0-based) and after the last value.
+
+    The second result is an empty list of notes. Raises InputFileError if the values do not fit into the file.
+    """
     frames = max((len(point.values) for point in points), default=layout.frame_count)
     whole = before == 0 and frames == layout.frame_count
     if points and (before < 0 or before + frames > layout.frame_count or (before == 0 and not whole)):
@@ -280,7 +284,7 @@ def _spread_over_all_frames(
 
 
 def _points_in_range(points: Sequence[NewPoint], layout: DataLayout) -> tuple[list[NewPoint], list[str]]:
-    """Return the points within the number range of the file, and notes."""
+    """Return the points whose rounded values fit into the integers of the file, and notes on rounding and omitted points."""
     if layout.is_float or not points:
         return list(points), []
     most = _STEPS * layout.scale
@@ -293,7 +297,7 @@ def _points_in_range(points: Sequence[NewPoint], layout: DataLayout) -> tuple[li
 
 
 def _with_unique_labels(points: Sequence[NewPoint], labels: Sequence[str]) -> tuple[list[NewPoint], list[str]]:
-    """Return the points with names that are new to the file, and notes; if one name needs the suffix, all get it."""
+    """Return the points with names that are new to the file, and notes; if one name exists, all points get the suffix."""
     known = {label.rsplit(":", 1)[-1] for label in labels}
     if not any(point.label in known for point in points):
         return list(points), []
@@ -331,7 +335,7 @@ def _update_point_group(records: ParameterRecords, before: int, points: Sequence
 
 
 def _events_not_in_file(events: Sequence[StoredEvent], header: C3dHeader, layout: DataLayout) -> list[StoredEvent]:
-    """Return the events that the file does not contain."""
+    """Return the events that the file does not contain: no event of the same kind and side within 50 ms."""
     # A stored event closer than this is the same event.
     same_event_s = 0.05
     stored, _ = read_events(header.groups.get("EVENT", {}), layout)
@@ -348,7 +352,7 @@ def _events_not_in_file(events: Sequence[StoredEvent], header: C3dHeader, layout
 
 
 def _update_event_group(records: ParameterRecords, events: Sequence[StoredEvent], start_s: float) -> list[str]:
-    """Update the EVENT group and return notes."""
+    """Add the events to the EVENT group; return notes, for instance if the format does not allow so many events."""
     if not events:
         return []
     before = len(records.parameter_floats("EVENT", "TIMES")) // 2

@@ -29,7 +29,8 @@ _LAYOUT = ("USED", "RATE", "FRAMES", "LONG_FRAMES", "SCALE", "DATA_START")
 
 
 def file_facts(path: Path) -> FileFacts:
-    """Read the facts of a file once (about 2 ms); InputFileError for a file that is not a valid C3D file."""
+    """Return the facts in header and parameters of a C3D file (cached; about 2 ms); InputFileError if it is not a valid C3D
+    file."""
     known = path.stat()
     return _cached_facts(path, known.st_size, known.st_mtime_ns)
 
@@ -71,7 +72,7 @@ def _length_and_rate(header: C3dHeader) -> tuple[int, float]:
 
 
 def _is_trial_fact(group: str, name: str) -> bool:
-    """Return whether a parameter states a fact of the trial; most parameters describe points and channels."""
+    """Return whether a parameter belongs to the facts of a trial; most parameters describe points and channels instead."""
     if group == "POINT":
         return name in _LAYOUT or name.startswith("LABELS")
     if group == "ANALOG":

@@ -129,7 +129,7 @@ def read_analog(path: Path) -> AnalogSignals:
 def _motion_with_poses(
     path: Path, groups: Groups, stored: SegmentPoses, metres: float, markers: Markers, on_poses: bool
 ) -> StoredMotion:
-    """Return the motion of a file with poses; without stored markers, virtual points of the poses are used."""
+    """Return the motion of a file with segment poses; if it stores no markers, virtual points of the poses replace them."""
     poses = replace(stored, origins=stored.origins * metres)
     system = find_pose_system(stored.labels) if not on_poses else require_known_system(path, stored.labels)
     if system is not None:
@@ -142,12 +142,12 @@ def _motion_with_poses(
 
 
 def _poses_per_frame(stored: SegmentPoses, layout: DataLayout) -> int:
-    """Return the number of poses per frame of the file."""
+    """Return the number of stored segment poses per marker frame of the file."""
     return max(1, len(stored.origins) // max(layout.frame_count, 1))
 
 
 def _unwrap_analog_samples(data: DataSection, groups: Groups) -> tuple[DataSection, tuple[Diagnostic, ...]]:
-    """Return the data with 16-bit wrap-around of analog samples removed, and the finding about it."""
+    """Return the data with 16-bit wrap-around of analog samples corrected, and a finding about the affected channels."""
     labels = [str(label).strip() for label in parameter_values(groups, "ANALOG", "LABELS")]
     samples, names = data.samples.copy(), []
     for column, (channel, step) in enumerate(zip(data.channels, data.steps, strict=True)):
