@@ -22,7 +22,7 @@ class StandingMarkers:
     time_s: FloatArray
 
     def part(self, range_s: tuple[float, float] | None) -> StandingMarkers:
-        """Return the frames of a time range, from the last frame before its start to the first frame at or after its end."""
+        """Return the markers in a time range (None = all), extended to the frames that enclose its start and end."""
         if range_s is None:
             return self
         slack = 1e-6
@@ -33,7 +33,7 @@ class StandingMarkers:
         return StandingMarkers(self.labels, self.positions[first : last + 1], self.time_s[first : last + 1])
 
     def mean(self) -> FloatArray:
-        """Return the mean positions (M, 3), NaN for a marker that is never visible."""
+        """Return the mean position (M, 3) m of each marker over its visible frames, NaN for a marker that is never visible."""
         seen = all_finite(self.positions)
         total = np.where(seen[..., None], self.positions, 0.0).sum(axis=0)
         count = seen.sum(axis=0)[:, None]
@@ -65,7 +65,10 @@ def default_marker_positions(model: OpenSimModel) -> dict[str, FloatArray]:
 def measured_scale_factor(
     pairs: Sequence[tuple[str, str]], places: Mapping[str, FloatArray], standing: StandingMarkers
 ) -> float:
-    """Return the mean ratio of recorded to modelled distance of the marker pairs; NaN if a marker is missing."""
+    """Return the mean ratio of recorded to modelled distance of the marker pairs; NaN if a marker is missing.
+
+    places: positions (3,) m of the markers of the model in its default configuration.
+    """
     ratios = []
     for a, b in pairs:
         if a not in places or b not in places:
@@ -81,8 +84,9 @@ def scale_factors_by_body(
     """Return the scale factor of every body, the factor of the whole body, and the names of the bodies with measured factors.
 
     A body with markers in both files is scaled by the least-squares ratio of the distances between its markers, which do not
-    depend on the pose. Opposite sides (names ending in _r and _l) share one factor. All other bodies are scaled by the ratio over
-    all such distances. Raises ModelError if no body has two common markers.
+    depend on the pose. Opposite sides (names ending in _r and _l) share one factor. Bodies without two common markers are
+    scaled by the ratio over the distances of all bodies, which is also the factor of the whole body. Raises ModelError if no
+    body has two common markers.
     """
     # Shorter distances depend more on marker placement than on the size of the body.
     least_pair_m = 0.05

@@ -39,7 +39,8 @@ _LEAST_FRAMES = 10
 
 @dataclass(frozen=True)
 class StandingPosture:
-    """Mean marker positions (3,) m by label in the quietest window, its frames [first, last], and the marker movement, m.
+    """Mean marker positions (3,) m by label in the quietest window, first and last frame of the window, and the movement (m) of
+    the markers in it.
 
     Without a static trial, the positions are those of a person assembled from all frames of the walk, and `movement_m` is the
     typical distance of the markers from their mean position on the segment.
@@ -100,9 +101,11 @@ def average_quiet_standing(markers: Markers, frames: tuple[int, int] | None = No
 
 
 def flat_foot_frames(positions: FloatArray, rate_hz: float) -> BoolArray:
-    """Return the frames (T,) with a flat foot, in which all its markers (T, M, 3) are low and nearly at rest vertically.
+    """Return a mask (T,) of the frames with a flat foot, in which all its markers (T, M, 3) m are low and nearly at rest
+    vertically.
 
-    This is the middle of stance, between heel contact and heel rise. A treadmill has no effect.
+    This is the middle of stance, between heel contact and heel rise. The motion of a treadmill belt has no effect, because only
+    vertical speeds are used.
     """
     # Flat foot: markers within this height of their own lowest (percentile) height, most of them with a lower vertical speed, for
     # this time, without a margin at both ends.
@@ -146,7 +149,8 @@ def read_stored_centres(static: Recording) -> tuple[MarkerRole, ...]:
 
 
 def add_stored_centres(static: Recording, centres: Sequence[MarkerRole]) -> Recording:
-    """Add the stored joint centres to the markers of the recording, so that they are averaged and rotated with the markers."""
+    """Return the recording with the stored joint centres as additional markers, so that they are averaged and rotated with
+    them."""
     columns = [_to_metres(static.model_outputs[centre.label])[:, None] for centre in centres]
     if not columns:
         return static
@@ -157,7 +161,7 @@ def add_stored_centres(static: Recording, centres: Sequence[MarkerRole]) -> Reco
 
 
 def add_centre_roles(mapping: MarkerMapping, centres: Sequence[MarkerRole]) -> tuple[MarkerMapping, list[Diagnostic]]:
-    """Add the stored centres to the mapping as landmarks without weight in the fit; return it with a finding about them."""
+    """Return the mapping with the stored centres as landmarks, which have no weight in the fit, and a finding about them."""
     if not centres:
         return mapping, []
     names = ", ".join(f"{centre.label} ({centre.landmark})" for centre in centres)

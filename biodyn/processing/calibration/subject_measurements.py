@@ -91,7 +91,7 @@ def find_stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
 
 
 def known_age(given_years: float | None, files: Sequence[Recording]) -> tuple[float | None, str]:
-    """Return the age (years) given by the user, else the first one stored in the files, and its source; None if unknown."""
+    """Return the age (years) and its source: as given by the user, else the first age stored in the files; None if unknown."""
     if given_years is not None:
         return given_years, "given by the user"
     age_years, words = _first_stored("age_years", files, (-math.inf, math.inf))

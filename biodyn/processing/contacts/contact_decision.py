@@ -1,8 +1,8 @@
 """Assignment of plate loads to feet.
 
 The force of each plate is split into loads, and each load into parts in which a foot can load the plate. Every part is assigned
-to the only foot that can have applied it, or to no foot with a reason (`evidence` compares both feet with the load). Overrides
-of the user are applied last.
+to the only foot that can have applied it, or to no foot with a reason (`contact_evidence` compares both feet with the load).
+Overrides of the user are applied last.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _apply_override(contacts: list[PlateContact], entry: ContactOverride, rate_h
 
 
 def _remaining_part(item: PlateContact, first: int, stop: int, start_s: float, end_s: float) -> PlateContact:
-    """Return the part of a contact before or after the contact set by the user."""
+    """Return the part of a contact, frames first to stop, that remains before or after the contact set by the user."""
     return replace(
         item.revised(start_s=start_s, end_s=end_s),
         first=first,
@@ -144,8 +144,10 @@ def _remaining_part(item: PlateContact, first: int, stop: int, start_s: float, e
 
 
 def _find_overridden_load(contacts: Sequence[PlateContact], entry: ContactOverride) -> list[PlateContact]:
-    """Return the parts, in order of time, of the load of the plate at `from_s`; of several loads, the one with the nearest
-    start."""
+    """Return the parts, in order of time, of the load to which an override applies.
+
+    This is the load of its plate at `from_s`; if several include this time, the one with the nearest start.
+    """
     parts_of_plate = sorted(
         (item for item in contacts if item.contact.plate == entry.plate), key=lambda item: item.first
     )
@@ -236,8 +238,8 @@ def decide_contacts(
     A load is assigned to a foot if the centre of pressure is on its sole, no other foot is on the plate, and the low part of
     the sole is entirely on plates. Stretches with two feet on one plate, extended by `smear_s`, are ambiguous unless the shares
     of the feet can be computed (`shared_plate_loads`). A load that lasts longer than a foot can be on the plate is cut to the
-    time of the feet. The rest is rejected, and the reason states the force of the plate. The balance of forces on the
-    whole body (`balance`) and the overrides of the user are applied last.
+    time of the feet; the time without a foot is rejected, with the force of the plate in the reason. The balance of forces on
+    the whole body (`balance`) and the overrides of the user are applied last.
 
     Args:
         plates: measured plates; all of them count as instrumented floor.
@@ -324,7 +326,7 @@ def _decide_part(load: PlateLoad, part: LoadPart, level_n: float) -> list[PlateC
 
 
 def _reject_implausible(load: PlateLoad, part_contact: PlateContact, level_n: float) -> PlateContact:
-    """Reject a contact if its measured force is incomplete or not from the foot alone."""
+    """Reject a contact if its force is measured incompletely, or if something else than the foot also loads the plate."""
     contact = part_contact.contact
     reason = ""
     if level_n > OTHER_LOAD_SHARE * contact.evidence["peak_n"]:
@@ -346,7 +348,7 @@ def _reject_implausible(load: PlateLoad, part_contact: PlateContact, level_n: fl
 
 
 def _decide_load(load: PlateLoad) -> list[PlateContact]:
-    """Return one contact, or several if two feet share the plate."""
+    """Return the contacts of a load: one, or several if two feet share the plate."""
     feet = feet_evidence(load)
     if load.plate.side is not None:
         return [_decide_by_file(load, load.plate.side, feet)]
@@ -499,7 +501,7 @@ def _frames_of_load(load: PlateLoad, first: int, stop: int) -> PlateLoad:
 
 
 def _widen_labels(label: IntArray, smear: int) -> IntArray:
-    """Label frames within `smear` of a change of feet as frames of both feet (3)."""
+    """Return the labels with frames within `smear` of a change of feet set to 3 (both feet)."""
     mixed = label == 3
     for edge in np.flatnonzero(np.diff(label)):
         mixed[max(edge + 1 - smear, 0) : edge + 1 + smear] = True
@@ -514,7 +516,7 @@ def _make_contact(
     concerned: tuple[Side, ...],
     feet: Mapping[Side, FootEvidence],
 ) -> PlateContact:
-    """Create the contact from the decision and the evidence."""
+    """Return the contact of a load with the given decision and reason, and the evidence for its foot."""
     contact = Contact(
         plate=load.plate.number,
         start_s=load.start_s,

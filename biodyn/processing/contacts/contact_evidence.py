@@ -31,8 +31,10 @@ MIN_ABSENT_S = 0.1
 
 @dataclass(frozen=True)
 class LoadPart:
-    """Part of a continuous load: times (s), whether a foot can have applied it, and whether the load continues before and
-    after it."""
+    """Part of a continuous load of a plate.
+
+    Attributes: start and end (s), whether a foot can have applied the load, and whether it continues before and after the part.
+    """
 
     start_s: float
     end_s: float
@@ -80,8 +82,8 @@ def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline]
 def split_load(start_s: float, end_s: float, here: BoolArray, rate_hz: float) -> list[LoadPart]:
     """Split a load from `start_s` to `end_s` at the times at which feet arrive or leave; `here` (T,) is `foot_may_load`.
 
-    An end without a foot that is shorter than `MIN_ABSENT_S` is assigned to the foot, because the motion has errors of this
-    size.
+    If the load starts before or ends after the foot by less than `MIN_ABSENT_S`, this time belongs to the foot, because the
+    times of the motion have errors of this size.
     """
     first = min(max(int(np.floor(start_s * rate_hz)), 0), len(here) - 1)
     stop = min(max(int(np.ceil(end_s * rate_hz)), first) + 1, len(here))
@@ -100,7 +102,7 @@ def split_load(start_s: float, end_s: float, here: BoolArray, rate_hz: float) ->
 
 
 def adjacent_force(plate: PlateSignals, parts: Sequence[LoadPart], number: int) -> float:
-    """Return the vertical force (N) without a foot next to part `number` of a load; 0 if the plate is unloaded there."""
+    """Return the vertical force (N) of the plate in the parts without a foot next to part `number`; 0 if it is unloaded there."""
     levels = [
         mean_force(plate, parts[n]) for n in (number - 1, number + 1) if 0 <= n < len(parts) and not parts[n].foot
     ]
@@ -202,7 +204,7 @@ class PlateContact:
 
     @property
     def rows(self) -> slice:
-        """The frames."""
+        """Marker frames of the contact, as a slice."""
         return slice(self.first, self.stop)
 
     @property
@@ -211,11 +213,11 @@ class PlateContact:
         return self.contact.side if self.contact.decision == "assigned" else None
 
     def revised(self, **changes: Any) -> PlateContact:
-        """Return the item with changed entries of its contact."""
+        """Return the contact with the given fields of `contact` changed."""
         return replace(self, contact=replace(self.contact, **changes))
 
     def rejected(self, reason: str) -> PlateContact:
-        """Return the item, rejected for a reason."""
+        """Return the contact with the decision "rejected" and a reason."""
         return self.revised(decision="rejected", reason=reason)
 
 
@@ -246,7 +248,7 @@ class FootEvidence:
 
 
 def feet_evidence(load: PlateLoad) -> dict[Side, FootEvidence]:
-    """Compare both feet with a load."""
+    """Return the comparison of each foot with a load, by side."""
     return {side: _foot_evidence(load, side) for side in SIDES}
 
 
@@ -296,7 +298,7 @@ def evidence_record(load: PlateLoad, side: Side | None, feet: Mapping[Side, Foot
 
 
 def _foot_evidence(load: PlateLoad, side: Side) -> FootEvidence:
-    """Compare one foot with this load."""
+    """Return the comparison of the foot of one side with a load."""
     # Fraction of the peak force above which the centre of pressure is used.
     cop_force_share = 0.15
     # Least time for which a part of the sole must be beyond the edge to make the measured force incomplete.

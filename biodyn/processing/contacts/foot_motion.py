@@ -125,10 +125,11 @@ def _point_velocities(outline_W: FloatArray, known: BoolArray, rate_hz: float) -
 def _stance_frames(
     point_height: FloatArray, speed: FloatArray, height: FloatArray, known: BoolArray, rate_hz: float
 ) -> BoolArray:
-    """Return the frames (T,) of stance around each rest of a sole point, at the height of that rest.
+    """Return a mask (T,) of the stance frames: those around each rest of a sole point, at the height of this rest.
 
-    The floor height is the height at rest, which also covers stairs and ramps. A point below this height counts as low, because
-    a rigid outline penetrates the floor when the toes bend. A rest counts if it lasts at least half as long as the longest one.
+    Because the floor height is taken from the rest, stairs and ramps are included. A point below this height counts as low,
+    because a rigid outline penetrates the floor when the toes bend. A rest counts if it lasts at least half as long as the
+    longest one.
     """
     rest_duration_s, least_rest_s = 0.08, 0.05
     # Stance extends from a rest as far as some sole point is low and slower than 0.5 m/s (Ghoussayni

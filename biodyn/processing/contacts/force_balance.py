@@ -83,7 +83,8 @@ def missing_force(
 
 
 def moving_mean(values: FloatArray, width: int) -> FloatArray:
-    """Return the mean (T,) of the finite values in `width` frames around each; NaN where the centre frame is not finite."""
+    """Return the mean (T,) of the finite values in a window of `width` frames centred on each frame; NaN where a value is
+    missing."""
     finite = np.isfinite(values)
     kernel = np.ones(width)
     total = np.convolve(np.where(finite, values, 0.0), kernel, mode="same")
@@ -105,7 +106,7 @@ SUPPORTS = 0.1
 
 @dataclass(frozen=True)
 class _Scale:
-    """Factor of the required wrench, body weight (N), and whether several contacts agree on the factor."""
+    """Factor by which the required wrench is multiplied, body weight (N), and whether several contacts agree on the factor."""
 
     factor: float
     weight_n: float
@@ -251,7 +252,10 @@ def _compare_masses(
 def _split_at_plate_edge(
     item: PlateContact, frame_overhang_m: FloatArray, side: Side, sustained: FloatArray, scale: _Scale, rate_hz: float
 ) -> list[PlateContact]:
-    """Assign the supported part of a contact across the plate's edge; reject the rest and state the missing force."""
+    """Assign the frames of a contact across the edge of a plate in which the force balance supports it (`sustained`).
+
+    All other frames of the contact are rejected, and the reason states the missing force.
+    """
     # Least supported fraction of a load. Single support is 60 % of a stance, and the filter removes half of it in fast walking.
     min_supported_share = 0.3
     mean_n = item.contact.evidence["balance_missing_n"]
@@ -281,7 +285,7 @@ def _split_at_plate_edge(
 def _assign_frames(
     item: PlateContact, first: int, stop: int, reason: str, unknown: str, rate_hz: float
 ) -> list[PlateContact]:
-    """Cut frames [first, stop) out of a contact and assign them; the rest before and after stays rejected."""
+    """Cut frames [first, stop) out of a contact and assign them; the frames before and after them stay rejected."""
     begin, end = item.first + first, item.first + stop
     begin_s = item.contact.start_s if begin == item.first else begin / rate_hz
     end_s = item.contact.end_s if end == item.stop else end / rate_hz
@@ -344,7 +348,7 @@ def _contact_frames(item: PlateContact, frames: int) -> BoolArray:
 def measure_offsets_without_feet(
     signals: TrialSignals, plates: Sequence[ForcePlate], soles_W: Mapping[Side, FloatArray]
 ) -> TrialSignals:
-    """Measure the plate offsets again in the frames in which no foot is above the plate, and return the signals.
+    """Return the signals with plate offsets measured in the frames in which no foot is above the plate.
 
     plates: recorded plates in World. soles_W: points (T, K, 3) m around the sole of each side, NaN where unknown.
     """

@@ -221,7 +221,10 @@ def ground_reaction(
 
 
 def _shared_wrench_frames(item: PlateContact, share: SharedLoad, frames: int, tail: int) -> tuple[int, int, FloatArray]:
-    """Return the frames [first, stop) of the filtered share of a foot, limited by the cuts of the load, and its wrench."""
+    """Return the frames [first, stop) and the filtered wrench of the share of a foot in a load of two feet.
+
+    tail: frames by which the filter extends the share. The frames end where the load was cut.
+    """
     first = item.first if item.cut_before else max(item.first - tail, share.first_frame)
     stop = item.stop if item.cut_after else min(item.stop + tail, share.first_frame + len(share.wrench), frames)
     return first, stop, share.wrench[first - share.first_frame : stop - share.first_frame]

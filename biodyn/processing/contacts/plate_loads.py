@@ -58,7 +58,7 @@ class PlateSignals:
     side: Side | None = None
 
     def at_full_bandwidth(self) -> PlateSignals:
-        """Return the plate with its wrench at full bandwidth, or unchanged if this wrench is unknown."""
+        """Return the plate signals with the wrench filtered at full bandwidth, or unchanged if this wrench is unknown."""
         if self.full is None:
             return self
         return replace(self, wrench=self.full, cutoff_hz=self.full_cutoff_hz, full=None)
@@ -277,7 +277,7 @@ def _foot_share(contact: Contact, shared: Sequence[SharedLoad], plate_hz: float)
 
 
 def _resample_shared_load(share: SharedLoad, own_hz: float, rate_hz: float, order: int) -> tuple[int, FloatArray]:
-    """Return the first sample and wrench, at the requested rate, of the share of a foot in a load."""
+    """Return the first sample and the wrench (n, 6) of the share of a foot in a load, at `rate_hz` and full bandwidth."""
     count = round(len(share.raw) * rate_hz / own_hz)
     return round(share.first_sample * rate_hz / own_hz), _filter_and_resample(share.raw, own_hz, rate_hz, count, order)
 
@@ -294,7 +294,8 @@ def _is_load_shared(contact: Contact, contacts: Sequence[Contact]) -> bool:
 
 
 def _known_samples(measured: BoolArray, frame_rate_hz: float, rate_hz: float, count: int) -> BoolArray:
-    """Return the samples (count,) with both neighbouring frames measured; after the last frame that frame counts."""
+    """Return a mask (count,) of the samples whose two neighbouring frames are both measured; after the last frame, only this
+    frame counts."""
     at = np.arange(count) * (frame_rate_hz / rate_hz)
     last = len(measured) - 1
     before = np.minimum(np.floor(at + 1e-9).astype(np.int64), last)
@@ -393,7 +394,7 @@ def mark_unknown_loads(
 
 
 def _mask_foot_wrench(reaction: GroundReaction, side: Side, rows: slice, why: str) -> GroundReaction:
-    """Return the reaction with the wrench of a foot set to unknown in the given frames."""
+    """Return the reaction with the wrench of one foot set to NaN in the given frames, with the reason `why`."""
 
     def mask_rows(values: Mapping[Side, FloatArray]) -> dict[Side, FloatArray]:
         masked = values[side].copy()

@@ -8,13 +8,13 @@ from biodyn.library.settings_section import Field, Section
 
 
 class Correction(Section):
-    """A correction of one recording by the user."""
+    """Base of the entries by which a user corrects the automatic decisions for one recording."""
 
     reason: str | None = Field(None, max_length=400, description="why")
 
 
 class ContactOverride(Correction):
-    """One load of one plate, assigned by the user."""
+    """Entry that assigns one load of one plate to a foot, instead of the automatic decision."""
 
     plate: int = Field(ge=1, description="number of the plate in the file")
     from_s: float = Field(ge=0, strict=False, description="start of the load, or of the assigned part, s")

@@ -387,7 +387,11 @@ def _combine_stance(
     known_from: bool,
     known_to: bool,
 ) -> Stance:
-    """Combine a stance from the shares of the double supports on both sides and the whole load in between."""
+    """Return the stance of a foot: its shares in the double supports before and after, and the whole load in between.
+
+    alone: frames [first, stop) with only this foot. before, after: double supports, None without one. known_from, known_to:
+    whether the force is known at the start and at the end of the stance.
+    """
     # Time before and after a load in which the force below the threshold is included.
     tail_s = 0.02
     # Filter response of a stance, in periods of the cut-off.

@@ -46,7 +46,7 @@ class UnmeasuredStance:
 
     @property
     def first(self) -> int:
-        """The first frame."""
+        """First frame at or after the strike."""
         return int(np.ceil(self.strike))
 
 
@@ -175,7 +175,8 @@ def assigned_frames(side: Side, contacts: Sequence[PlateContact], frames: int, w
 
 
 def loaded_frames(side: Side, contacts: Sequence[PlateContact], frames: int) -> BoolArray:
-    """Return the frames (T,) in which the foot loads a plate, or may do so."""
+    """Return a mask (T,) of the frames in which the foot loads a plate, or may do so although its load is ambiguous or
+    rejected."""
     loaded = np.zeros(frames, dtype=bool)
     for item in contacts:
         if side in item.feet:
@@ -269,8 +270,11 @@ def _wrench_in_foot_axes(
     ahead_s: FloatArray,
     rate_hz: float,
 ) -> FloatArray:
-    """Return the wrench (n, 6) about the heel before a strike, in the forward, up and outward axes of the foot; NaN if
-    unknown."""
+    """Return the wrench (n, 6) about the heel at times `ahead_s` before a strike, in the forward, up and outward axes of the
+    foot.
+
+    NaN if the axes of the foot are unknown.
+    """
     side = item.contact.side
     strike = item.contact.start_s
     place = _strike_axes(sole, int(np.ceil(strike * rate_hz)), rate_hz)

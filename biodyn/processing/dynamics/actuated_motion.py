@@ -61,7 +61,11 @@ class ActuatedMotion:
         return float((len(self.time_s) - 1) / float(self.time_s[-1] - self.time_s[0]))
 
     def known_stretches(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield (first, stop, first known, stop known) for each known part of each run of frames with a configuration."""
+        """Yield frames (first, stop, known first, known stop).
+
+        The first pair limits a run of frames with a configuration, the second pair a part of it in which the forces are also
+        known.
+        """
         posed = np.asarray(np.isfinite(self.q).all(axis=1))
         known = self.known
         for first, stop in finite_stretches(posed):
@@ -72,7 +76,7 @@ class ActuatedMotion:
                     yield first, stop, first + start, first + end
 
     def coordinate_kinds(self) -> tuple[tuple[CoordinateKind, int], ...]:
-        """Return the layout of q, see `derivatives.fit_configuration_spline`."""
+        """Return the kind and first index in q of each coordinate, in order, as for `derivatives.fit_configuration_spline`."""
         if self.reduced is not None:
             return (("free", 0), *(("scalar", place) for place in range(7, self.reduced.nq)))
         kinds: list[tuple[CoordinateKind, int]] = []

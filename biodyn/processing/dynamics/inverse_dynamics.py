@@ -97,7 +97,7 @@ def _axes_from_points(centre: FloatArray, end: FloatArray, plane: FloatArray) ->
 
 
 def _express_in_axes(load: JointLoad, fit: Fit, axes: Mapping[str, FloatArray]) -> JointLoad:
-    """Return the load in these axes of its two segments, or unchanged if none exist."""
+    """Return the load expressed in the three-point axes of its two segments, or unchanged if neither segment has them."""
     definition = next(
         b.definition
         for b in fit.model.moving_segments
@@ -278,7 +278,7 @@ def distal_feet(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]
 
 
 def frames_lost_distally(fit: Fit, name: str) -> BoolArray:
-    """Return the frames (T,) in which a coordinate at or beyond the joint of a segment is lost."""
+    """Return a mask (T,) of the frames in which a coordinate at or distal to the joint of a segment is unknown."""
     parent = {body.definition.name: body.definition.parent for body in fit.model.bodies}
     lost = np.zeros(len(fit.lost), dtype=bool)
     for column in np.flatnonzero(fit.lost.any(axis=0)):
@@ -358,7 +358,8 @@ def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
 
 
 def missing_reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
-    """Return for each frame the reason why results are missing, or ""."""
+    """Return for each frame the reason why loads are missing: unmeasured contact of a foot or an unknown coordinate; "" if none
+    is."""
     lost = [""] * len(fit.reason)
     for t in np.flatnonzero(fit.lost.any(axis=1)):
         names = ", ".join(fit.model.coordinates[c].name for c in np.flatnonzero(fit.lost[t]))

@@ -36,7 +36,7 @@ class FootStep:
 
 
 def visible_soles(soles_W: Mapping[Side, FloatArray], rate_hz: float) -> dict[Side, FootOutline]:
-    """Return the outlines of the feet with a known sole (T, K, 3) m in some frame."""
+    """Return the outline motion of each foot whose sole (T, K, 3) m is known in some frame, by side."""
     return {side: foot_outline(sole, rate_hz) for side, sole in soles_W.items() if np.isfinite(sole).all((1, 2)).any()}
 
 
@@ -230,7 +230,7 @@ def travel_direction(velocity_W: FloatArray, forward_W: FloatArray) -> Direction
 
 
 def _heading_change_deg(forward_W: FloatArray) -> float:
-    """Return the change of heading of the pelvis from the first to the last quarter of the trial, degrees."""
+    """Return the difference of the heading of the pelvis between the last and the first quarter of the trial, degrees."""
     heading = np.arctan2(-forward_W[:, 2], forward_W[:, 0])
     heading = np.unwrap(heading[np.isfinite(heading)])
     quarter = len(heading) // 4

@@ -57,7 +57,10 @@ def _time_to_nearest(event: GaitEvent, measured: Sequence[GaitEvent]) -> float:
 
 
 def _is_impossible(event: GaitEvent, measured: Sequence[GaitEvent], stride_s: float) -> bool:
-    """Return whether the measured events of the foot exclude a stored event."""
+    """Return whether the measured events of the same foot exclude a stored event.
+
+    They do so between a strike and the next foot off (or the reverse), and close to the first or last measured event.
+    """
     # Limits next to the first or last known event of a foot, as fractions of the stride: shortest stance or swing
     # (double support is a tenth), and shortest time between two events of one kind.
     shortest_phase, shortest_stride = 0.2, 0.75
@@ -124,7 +127,8 @@ def _median_distance_s(events: Sequence[GaitEvent], measured: Sequence[GaitEvent
 
 
 def _frame_rate_ratio(stored: Sequence[GaitEvent], measured: Sequence[GaitEvent], rival_s: float) -> float:
-    """Return the ratio of stored to measured times caused by a wrong frame rate; NaN unless it explains nearly all events.
+    """Return the ratio of stored to measured times caused by a wrong frame rate; NaN unless a constant ratio explains nearly
+    all events.
 
     The number of the file's first frame adds an offset to all times. rival_s: median time difference after the alternative
     correction, which must be larger.

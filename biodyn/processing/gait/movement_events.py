@@ -187,8 +187,11 @@ def refine_strikes(
 def refine_events_from_kinematics(
     expected: Sequence[GaitEvent], heel_W: Mapping[Side, FloatArray], toe_W: Mapping[Side, FloatArray], rate_hz: float
 ) -> list[GaitEvent]:
-    """Shift the events to the kinematic marks of the feet and set their confidence; events without a mark are unchanged.
+    """Return the events moved to the times at which the motion of the feet marks them; events without such a mark are
+    unchanged.
 
+    A strike is marked by the fastest fall of the middle of heel and toe, a foot off by the largest upward acceleration of the
+    toe.
     heel_W, toe_W: positions (T, 3) m by side, filtered at 6 Hz.
     """
     falls = {side: -_time_derivative(0.5 * (heel + toe_W[side])[:, 1], rate_hz) for side, heel in heel_W.items()}
@@ -315,7 +318,7 @@ def _frame_window(begin_s: float, end_s: float, rate_hz: float) -> tuple[int, in
 
 
 def _is_condition_met_or_unknown(wanted: BoolArray, known: BoolArray, window: tuple[int, int]) -> bool:
-    """Return True if a frame of the window fulfils the condition, or if the window is not known entirely."""
+    """Return True if a frame of the window [first, stop) fulfils `wanted`, or if the window is not `known` entirely."""
     first, stop = window
     if first < 0 or stop > len(known) or not known[first:stop].all():
         return True

@@ -9,7 +9,7 @@ from biodyn.processing.contacts.settings import Correction
 
 
 class _SidedCorrection(Correction):
-    """A correction of one side."""
+    """Correction that applies to the events or cycles of one foot."""
 
     side: Literal["left", "right"] = Field(description="foot of the event or cycle")
 
@@ -23,13 +23,13 @@ class EventOverride(_SidedCorrection):
 
 
 class OmittedCycle(_SidedCorrection):
-    """One cycle that the user omits."""
+    """Entry that excludes one gait cycle from the results."""
 
     start_s: float = Field(ge=0, strict=False, description="time of the foot strike at the start of the cycle, s")
 
 
 class GaitSettings(Section):
-    """Settings of events and cycles."""
+    """Settings of the gait events and cycles."""
 
     events: Literal["auto", "plate", "kinematic", "file"] = Field(
         "auto",

@@ -216,8 +216,10 @@ def _foot_turn_rad(cycle: GaitCycle, foot_W: FloatArray, rate_hz: float) -> floa
 def _relative_directions(
     foot_W: FloatArray, cycle: GaitCycle, forward: FloatArray, local: FloatArray, rate_hz: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the directions of stride and stance relative to the foot, reversed in backward walking and NaN in sideways
-    walking."""
+    """Return the directions (3,) of stride (`forward`) and stance (`local`) for the toe-out angle.
+
+    Both are reversed if the person walks backwards relative to the foot, and NaN if sideways.
+    """
     # A foot rotated by more than this (60 degrees) does not move along its direction.
     sideways_cosine = 0.5
     rows = slice(math.ceil(cycle.start_s * rate_hz), math.floor(cycle.end_s * rate_hz) + 1)
@@ -319,7 +321,7 @@ def cycle_signals(walk: TrialMechanics, side: Side) -> Iterator[CycleSignal]:
 
 
 def variable_names(skeleton: SkeletonDefinition) -> tuple[str, ...]:
-    """Return the names of all variables that `cycle_signals` can yield for a skeleton; some may be missing in a trial."""
+    """Return the names of all variables that `cycle_signals` can yield for a skeleton; a trial may lack some of them."""
     root = skeleton.root
     angles = list(root.base_rotations)
     joints: dict[str, None] = {}

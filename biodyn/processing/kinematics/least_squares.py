@@ -109,10 +109,11 @@ def _bridge_gaps(
     longest_bridge_s: float,
     root_open: BoolArray,
 ) -> tuple[InverseKinematics, BoolArray]:
-    """Solve again with bridges over unobserved or poorly determined coordinates; return the solution and the lost coordinates.
+    """Solve again with priors that bridge unobserved or poorly determined coordinates.
 
-    The lost coordinates are (T, C) bool. root_open: (T,) frames with a bridged root. ramp: (T, M) factor of the weight of each
-    marker. held: (nv,) weights that regularise coordinates toward their static angle.
+    Returns the solution, and a mask (T, C) of the coordinates that are lost because a gap is too long. root_open: (T,) frames
+    with a bridged root. ramp: (T, M) factor of the weight of each marker. held: (nv,) weights that regularise coordinates
+    toward their static angle.
     """
     # Fraction of its weight below which a marker does not count as visible.
     half_faded = 0.5
@@ -154,7 +155,10 @@ _COMPONENT = {"x": 0, "y": 1, "z": 2}
 
 
 def with_unseen_motion(model: SubjectModel, q: FloatArray, rate_hz: float) -> FloatArray:
-    """Fill the assumed coordinates of configurations q (T, nq); other coordinates and NaN rows are unchanged."""
+    """Return configurations q (T, nq) in which coordinates of segments without markers have their assumed motion.
+
+    Other coordinates and NaN rows are unchanged.
+    """
     if not model.assumed:
         return q
     filled = q.copy()
@@ -165,7 +169,8 @@ def with_unseen_motion(model: SubjectModel, q: FloatArray, rate_hz: float) -> Fl
 
 
 def assumed_angles(model: SubjectModel, q: FloatArray, rate_hz: float) -> dict[str, FloatArray]:
-    """Return the angle (T,) rad of every assumed coordinate for the fitted q (T, nq); NaN where q is unknown."""
+    """Return the angle (T,) rad of every coordinate with assumed motion, by name, for the fitted q (T, nq); NaN where q is
+    unknown."""
     known = np.flatnonzero(np.isfinite(q).all(axis=1))
     angles_by_name = {coordinate.name: np.full(len(q), np.nan) for coordinate in model.assumed}
     if not len(known):
@@ -227,7 +232,10 @@ def _stride_angles(model: SubjectModel, R_WB: dict[str, FloatArray], facing: Flo
 
 
 def _assumed_attitude(definition: BodyDefinition, stride_r: FloatArray) -> FloatArray:
-    """Return the attitude (K, 3, 3) of a segment in heading axes, for the stride angle (K,) of the right side."""
+    """Return the attitude (K, 3, 3) of a segment without markers, in axes rotated with the heading.
+
+    stride_r: stride angle (K,) rad of the right side, see `UnseenMotion`.
+    """
     motion = definition.unseen
     assert motion is not None  # only such segments have assumed coordinates
     stride = -stride_r if definition.side == "l" else stride_r

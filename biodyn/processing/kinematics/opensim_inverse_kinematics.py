@@ -28,13 +28,13 @@ OWN_MARKERS_M = 1e-6
 
 @dataclass(frozen=True)
 class TrackingTasks:
-    """Tracking tasks.
+    """Weights and targets of the markers and coordinates that the fit follows.
 
     Attributes:
         markers: weight by name; None = weight 1 for every marker of the model.
         coordinates: weight and target of each coordinate by name; target in rad or m, a number or (T,); None = model default.
-        fade_s: the weight of a marker fades over this time next to a gap, so that other markers are not affected abruptly; 0 = no
-            fading, as in OpenSim.
+        fade_s: time over which the weight of a marker fades next to a gap, so that other markers are not affected abruptly; 0 =
+        no fading, as in OpenSim.
     """
 
     markers: Mapping[str, float] | None = None
@@ -208,7 +208,7 @@ def _coordinate_tasks(
 
 
 def _initial_configurations(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:
-    """Return initial configurations (K, n) of the first frame: the default, and rotations of it by right angles."""
+    """Return initial configurations (K, n) for the first frame: the default, and copies with the body rotated by right angles."""
     starts = [default]
     for k, coordinate in enumerate(free):
         if coordinate.to_ground and coordinate.rotational and not coordinate.locked:

@@ -120,7 +120,10 @@ def _unreliable_reasons(
 
 
 def mark_ends(reasons: list[str], known: BoolArray, rate_hz: float, edge_s: float, stretch: str) -> list[str]:
-    """Return the reasons (T,), with one in the frames without a reason at both ends of each stretch of known frames (T,)."""
+    """Return the reasons (T,) with a reason added in the frames near both ends of each stretch of `known` (T,) frames.
+
+    Accelerations are unreliable there, within `edge_s`. Existing reasons are kept. stretch: name of the stretches in the text.
+    """
     edge = max(int(np.ceil(edge_s * rate_hz)), _SPLINE_EDGE_FRAMES)
     text = f"within {edge / rate_hz:.2f} s of the end of the {stretch}, where accelerations are unreliable"
     for first, stop in finite_stretches(known):

@@ -1,4 +1,4 @@
-"""Fit of the skeleton to a walk: fit, attach the remaining markers, exclude outliers, fit again; motion and forces of
+"""Fit of the skeleton to a walk, with attachment of additional markers and exclusion of outliers; motion and forces of
 segments."""
 
 from __future__ import annotations

@@ -51,8 +51,10 @@ def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
 
 
 def _frames_since_gap(seen: BoolArray, gone: FloatArray) -> FloatArray:
-    """Return the number of frames (T, M) since the last frame without a marker, plus `gone` (T,) of that frame; inf if there is
-    none."""
+    """Return the number of frames (T, M) since the last frame in which a marker was not visible; infinite if there is none.
+
+    gone: (T,) number that is added for this frame.
+    """
     at = np.arange(len(seen))
     last = np.maximum.accumulate(np.where(seen, -1, at[:, None]), axis=0)
     return np.where(last < 0, np.inf, at[:, None] - last + gone[last])
@@ -141,7 +143,7 @@ def root_bridge_prior(q: FloatArray, is_open: BoolArray) -> tuple[float, FloatAr
 
 
 def _interior_stretches(bad: BoolArray, frames: int) -> BoolArray:
-    """Return the stretches of `bad` (T,) with at least `frames` frames before and after them."""
+    """Return the stretches of the mask `bad` (T,) that have at least `frames` frames before and after them, as a mask."""
     inner = bad.copy()
     for first, stop in finite_stretches(bad):
         if first < frames or len(bad) - stop < frames:
@@ -156,7 +158,7 @@ def _fade_edges(bad: BoolArray, frames: int) -> FloatArray:
 
 
 def long_unobserved_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:
-    """Return the stretches of `unseen` (T, C) that are longer than `longest_frames` or at an end of the trial."""
+    """Return a mask (T, C) of the stretches of `unseen` that are longer than `longest_frames` or at an end of the trial."""
     lost = np.zeros_like(unseen)
     for column in np.flatnonzero(unseen.any(axis=0)):
         for first, stop in finite_stretches(unseen[:, column]):

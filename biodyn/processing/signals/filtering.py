@@ -68,9 +68,11 @@ def one_pass_cutoff_hz(rate_hz: float, cutoff_hz: float, order_per_pass: int) ->
 
 
 def additional_cutoff_hz(passed_hz: float, wanted_hz: float, order: int = 4) -> float:
-    """Return the cut-off of a second filter that, after a first filter at `passed_hz`, is 3 dB down at `wanted_hz`; 0 = none.
+    """Return the cut-off (Hz) of a second filter so that both filters together are 3 dB down at `wanted_hz`; 0 = no second
+    filter.
 
-    The gain of both passes together is 1 / (1 + (sqrt(2) - 1) (f / fc)^order). `passed_hz` 0: the signal stays unfiltered.
+    The first filter has the cut-off `passed_hz`, 0 if the signal is unfiltered; the signal then stays unfiltered. The gain of
+    both passes of a filter together is 1 / (1 + (sqrt(2) - 1) (f / fc)^order).
     """
     if passed_hz <= wanted_hz:
         return 0.0

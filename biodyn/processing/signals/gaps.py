@@ -1,4 +1,4 @@
-"""Gap filling of marker trajectories up to given limits; longer gaps stay open."""
+"""Gap filling of marker trajectories up to given limits; longer gaps are not filled."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _WINDOW = 5
 
 
 def remove_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
-    """Remove the positions of a marker in frames in which it jumps away and back, before a filter spreads the jump.
+    """Return the markers without positions of single frames in which a marker jumps away and back.
 
-    off: their `distance_from_median` (T, M), if already known.
+    They are removed before filtering, which would spread them. off: `distance_from_median` (T, M) of the markers, if known.
     """
     off = distance_from_median(markers) if off is None else off
     jumped = off > spike_limit_m(off, markers.rate_hz)
@@ -33,7 +33,10 @@ def remove_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
 
 
 def spike_limit_m(off: FloatArray, rate_hz: float) -> FloatArray:
-    """Return the least distance (M,) m of a spike from the median of its neighbours; off (T, M): `distance_from_median`."""
+    """Return the distance (M,) m from the median of its neighbours above which a position is a spike.
+
+    off: (T, M) m, `distance_from_median`.
+    """
     # At lower rates: largest acceleration of a foot that reverses its direction, m/s2; and multiple of the usual
     # distance of a noisy marker.
     turning_m_s2, noise = 100.0, 6.0
@@ -42,7 +45,7 @@ def spike_limit_m(off: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def distance_from_median(markers: Markers) -> FloatArray:
-    """Return the distance (T, M) m of every marker from the median of five frames around; 0 next to a gap."""
+    """Return the distance (T, M) m of every marker from the median of its positions in five frames; 0 next to a gap."""
     p = markers.positions
     half = _WINDOW // 2
     off = np.zeros(p.shape[:2])
@@ -54,7 +57,7 @@ def distance_from_median(markers: Markers) -> FloatArray:
 
 
 def median_of_five(p: FloatArray) -> FloatArray:
-    """Return the median (T - 4, ...) of every five neighbours of (T, ...); NaN where one of them is."""
+    """Return the running median (T - 4, ...) over five consecutive rows of p (T, ...); NaN where one of the rows is NaN."""
     a, b, c, d, e = (p[k : len(p) - _WINDOW + 1 + k] for k in range(_WINDOW))
     # after removal of the smallest and the largest of two pairs: median of the two others and the fifth
     low = np.maximum(np.minimum(a, b), np.minimum(c, d))
@@ -128,7 +131,7 @@ def fill_gaps(
 
 
 def _fill_by_splines(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[FloatArray, list[Gap]]:
-    """Fill every gap of at most `limit` frames; return the positions and all gaps, with the open ones marked as `left`."""
+    """Fill every gap of at most `limit` frames; return the positions, and all gaps; unfilled gaps have the method `left`."""
     min_neighbours = 2
     filled = positions.copy()
     gaps: list[Gap] = []

@@ -78,10 +78,11 @@ def remove_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]
 
 
 def _columns_with_possible_spikes(channels: FloatArray) -> list[int]:
-    """Return the columns with steps large enough for a spike; the others need no search.
+    """Return the columns whose largest step is large enough for a spike; the other columns need no search.
 
-    A spike differs by s times the range R of all other samples, with s at least `_SPIKE_SHARE`, and rises within two steps, of
-    which one is at least (s - 1) R / 2. The whole range is at most (1 + 2 s) R. The ratio of both increases with s.
+    A spike differs by s times the range R of all other samples, with s at least `_SPIKE_SHARE`, and rises within two steps, one
+    of which is at least (s - 1) R / 2. The range including the spike is at most (1 + 2 s) R. The ratio of step and range
+    increases with s.
     """
     steps = np.nan_to_num(np.nanmax(np.abs(np.diff(channels, axis=0)), axis=0, initial=0.0))
     span = np.nan_to_num(
@@ -401,7 +402,11 @@ def _unloaded_samples_by_feet(up: FloatArray, rate_hz: float, clear: BoolArray) 
 
 
 def _fit_robust_line(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
-    """Return the line through the medians of the first and last third if they are far apart in time, else the median of all."""
+    """Return a robust straight line through points x, y (n,), evaluated at x.
+
+    Its slope is that between the medians of the first and last third. If the points cover little of `count` samples, the line
+    is constant at the median of y.
+    """
     if len(x) < 6 or x[-1] - x[0] < _CLEAR_SPAN * count:
         return np.full(len(y), np.median(y))
     third = len(x) // 3

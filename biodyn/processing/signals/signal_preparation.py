@@ -98,7 +98,7 @@ class TrialSignals:
         settings, mapping: settings and marker mapping of the processing, used again if a marker or a plate changes.
         markers: gap-filled and smoothed markers. unfiltered: gap-filled markers. recorded: recorded markers.
         gaps: filled and open gaps.
-        cutoff_hz, order: cut-off and order of the smoothing of the markers, see `smoothing.Smoothed`.
+        cutoff_hz, order: cut-off and order of the smoothing of the markers, see `smoothing.SmoothedSignal`.
         raw_plates: unfiltered wrenches at the analog rate. plates: filtered wrenches at the marker rate.
         jump_m: (T, M) `gaps.distance_from_median` of all markers of the recording; None for poses.
         automatic: automatic choice of the cut-off; `settings` then contain the chosen value.
@@ -136,7 +136,7 @@ class TrialSignals:
         return 0.5 / self.force_cutoff_hz if self.force_cutoff_hz else 0.0
 
     def filter_text(self, measured: str = "markers") -> str:
-        """Return a text with the cut-offs of the measured points (named `measured`) and the forces, and the reason."""
+        """Return the cut-offs of the measured points (named `measured`) and of the forces, with the reason, as text."""
         if self.force_cutoff_hz != self.cutoff_hz:
             return f"{measured} {_format_hertz(self.cutoff_hz)}, forces {_format_hertz(self.force_cutoff_hz)}"
         chosen = "" if self.automatic is None else f": {self.automatic.reason}"
@@ -144,7 +144,7 @@ class TrialSignals:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Findings about the plates."""
+        """Findings about the force plates."""
         return tuple(note for plate in self.raw_plates for note in plate.diagnostics)
 
     def tracked(self) -> frozenset[str]:
@@ -193,13 +193,13 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
 
 
 def replace_wrenches(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSignals:
-    """Replace the wrenches of the plates; they are filtered and resampled to the marker frames."""
+    """Return the signals with other unfiltered plate wrenches `raw`, which are filtered and resampled to the marker frames."""
     plates = tuple(_filter_plate(plate, signals, signals.force_cutoff_hz) for plate in raw)
     return replace(signals, raw_plates=tuple(raw), plates=plates)
 
 
 def replace_smoothing_method(signals: TrialSignals, method: MethodChoice) -> TrialSignals:
-    """Replace the smoothing method by the one that was used."""
+    """Return the signals with `method` recorded as the smoothing method."""
     settings = signals.settings.model_copy(update={"method": method.name})
     return replace(signals, settings=settings, method=method)
 
@@ -223,7 +223,7 @@ def full_bandwidth_plate_wrenches(signals: TrialSignals) -> tuple[float, tuple[F
 
 
 def refilter_plates(signals: TrialSignals, cutoff_hz: float) -> TrialSignals:
-    """Filter the wrenches of the plates at another cut-off, Hz."""
+    """Return the signals with the plate wrenches filtered at another cut-off, Hz."""
     settings = signals.settings.model_copy(update={"force_cutoff_hz": cutoff_hz})
     return replace_wrenches(replace(signals, settings=settings), signals.raw_plates)
 
@@ -247,7 +247,7 @@ def _filter_plate(plate: PlateWrench, signals: TrialSignals, cutoff_hz: float) -
 
 
 def replace_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
-    """Replace the recorded markers; gaps are filled and the markers smoothed."""
+    """Return the signals for other recorded markers, whose gaps are filled and which are smoothed."""
     settings = signals.settings
     filled = fill_gaps(
         recorded.positions,

@@ -318,7 +318,7 @@ def _relative_marker_heights(positions: FloatArray, up: FloatArray) -> FloatArra
 
 
 def _belt_velocity(positions: FloatArray, rate_hz: float, up: FloatArray) -> FloatArray:
-    """Return the velocity (3,) m/s of the feet in stance: that of a belt, or about zero on the floor.
+    """Return the velocity (3,) m/s of the feet in stance, which is that of a treadmill belt, or about zero on the floor.
 
     A foot is in stance while its marker is in the lowest tenth of its height range.
     """

@@ -104,8 +104,8 @@ def _relative_poses(
 
 
 def _solve_centre(R: FloatArray, p: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, float]:
-    """Minimise |c_a - R c_b - p|: return the centre c_a (3,) m in the parent, the right singular vectors, and the RMS distance,
-    m."""
+    """Return the centre c_a (3,) m in parent axes, the right singular vectors, and the RMS distance (m) of the least-squares
+    solution of c_a = R c_b + p."""
     A = np.concatenate([np.broadcast_to(np.eye(3), R.shape), -R], axis=2).reshape(-1, 6)
     U, size, V = np.linalg.svd(A, full_matrices=False)
     both = V[:rank].T @ ((U.T @ p.reshape(-1))[:rank] / size[:rank])
@@ -114,7 +114,8 @@ def _solve_centre(R: FloatArray, p: FloatArray, rank: int) -> tuple[FloatArray, 
 
 
 def _rotation_ranges(R: FloatArray) -> tuple[float, float]:
-    """Return the largest range of rotation and the second largest about a perpendicular axis, rad."""
+    """Return the range (rad) of the rotations R (K, 3, 3) about the axis of largest range, and the larger of the ranges about
+    perpendicular axes."""
     rotations = Rotation.from_matrix(R)
     turns = (rotations.mean().inv() * rotations).as_rotvec()
     axes = np.linalg.svd(turns - turns.mean(axis=0), full_matrices=False)[2]
@@ -424,7 +425,8 @@ class SoftTissue:
     def marker_derivative(
         self, model: SubjectModel, i: int, q: FloatArray, at: ModelPoses
     ) -> tuple[IntArray, FloatArray]:
-        """Return the indices (c,) of the unknowns that move marker i, and the derivative of its position in World (T, 3, c)."""
+        """Return the indices (c,) of the unknowns that slide marker i, and the derivative (T, 3, c) of its position in World
+        (m) with respect to these unknowns (m/rad)."""
         slides = [k for k, marker in enumerate(self.marker) if marker == i]
         if not slides:
             return np.zeros(0, dtype=np.int64), np.zeros((len(q), 3, 0))

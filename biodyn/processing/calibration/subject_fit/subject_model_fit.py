@@ -40,9 +40,9 @@ from biodyn.rigid_body import inverse_kinematics
 
 @dataclass(frozen=True)
 class InformationForm:
-    """Quadratic form in a step of theta: half step^T information step - gradient step, and its value without a step.
+    """Quadratic approximation of the cost: half step^T information step - gradient step + cost, for a step of theta (P,).
 
-    Attributes: information (P, P), gradient (P,), cost.
+    Attributes: information (P, P), gradient (P,), cost without a step.
     """
 
     information: FloatArray
@@ -101,7 +101,7 @@ def marker_information(
 
 
 def eliminate_soft_tissue(evidence: InformationForm, skin: SoftTissue) -> InformationForm:
-    """Return the information on the unknowns with the slides of the soft tissue eliminated."""
+    """Return the information on the unknowns theta alone, after eliminating the slides of the soft tissue with their prior."""
     n = len(evidence.gradient) - skin.count
     if not skin.count:
         return evidence
@@ -175,14 +175,17 @@ def prior_information(unknowns: Unknowns, priors: Priors, theta: FloatArray, mea
 
 
 def _student_weight(distance: float, dimensions: int) -> float:
-    """Return the weight, relative to a normal distribution, of a deviation expressed in standard deviations."""
+    """Return the weight of a residual with a Student t distribution, relative to a normal one.
+
+    distance: length of the residual in standard deviations. dimensions: number of its components.
+    """
     # Degrees of freedom of the Student t distribution: large deviations are accepted rather than pulled back.
     student = 3.0
     return (student + dimensions) / (student + dimensions + distance**2)
 
 
 def _segment_length_derivative(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArray:
-    """Return the derivative (P,) of the length of a segment by theta."""
+    """Return the derivative (P,) of the length of a segment with respect to theta."""
     row = np.zeros(unknowns.count)
     end = figure.far_end[name]
     along = (figure.p_WB[end] - figure.p_WB[name]) / figure.length(name)
@@ -198,7 +201,10 @@ _PRIOR_ERRORS = 20.0
 
 @dataclass(frozen=True)
 class _SolvedFrames(SampledFrames):
-    """Solved frames: configurations q (T, nq), model poses, and marker distances (T, M) m (NaN = missing)."""
+    """Frames of a trial in which the coordinates could be determined.
+
+    Configurations q (T, nq), model poses, and distances (T, M) m of the markers from the model (NaN = missing).
+    """
 
     q: FloatArray
     at: ModelPoses
@@ -212,7 +218,7 @@ def fit_subject(
     soft: frozenset[str] = frozenset(),
     priors: Priors | None = None,
 ) -> SubjectFit | None:
-    """Fit one subject model to all trials and return it with a summary; None if there are too few frames that can be fitted.
+    """Fit one subject model to all trials and return it with a summary; None if too few frames can be fitted.
 
     Parameters:
         trials: walks and functional trials of the same person, markers in World.
@@ -243,7 +249,7 @@ def fit_subject(
 
 @dataclass(frozen=True)
 class _FitProblem:
-    """Fit of one subject: the model of the static trial, the unknowns and the builder of models."""
+    """Problem solved by the fit: the model of the static trial, the unknowns with priors, and the builder of models."""
 
     model: SubjectModel
     unknowns: Unknowns
@@ -252,7 +258,7 @@ class _FitProblem:
     placement: MarkerPlacementEffect
 
     def made(self, theta: FloatArray) -> SubjectModel:
-        """Return the model for theta, with the coordinates and markers of the first model."""
+        """Return the model for the unknowns theta (P,), with the coordinates and markers of the model of the static trial."""
         located = {body.definition.name for body in self.model.bodies if body.located}
         known = {name: pose for name, pose in self.unknowns.figure(theta).poses_by_segment().items() if name in located}
         made, _ = self.scaling.model(known=known)
@@ -316,7 +322,7 @@ class _FitProblem:
     def _information_of_halves(
         self, model: SubjectModel, skin: SoftTissue, solved: _SolvedFrames, free: FloatArray, weight: FloatArray
     ) -> Sequence[InformationForm]:
-        """Return the information of the first half of the frames, and of the second."""
+        """Return the marker information from the first half of the frames, and from the second half."""
 
         def information_of_rows(rows: slice) -> InformationForm:
             return marker_information(

@@ -55,7 +55,7 @@ class Unknowns:
 
     @property
     def joint_unknown_count(self) -> int:
-        """Number of the leading unknowns, which move whole segments."""
+        """Number of the unknowns before those of the markers: they move whole segments."""
         return min(self.markers.values(), default=self.count)
 
     @cached_property
@@ -74,7 +74,7 @@ class Unknowns:
         return theta[at : at + 3]
 
     def figure(self, theta: FloatArray) -> StaticFigure:
-        """Return the standing posture for theta."""
+        """Return the standing posture of the static trial after shifts and rotations by theta (P,)."""
         shifts = {name: self.start.R_WB[self.start.parent[name]] @ self.shift(theta, name) for name in self.centres}
         return self.start.with_shifted_centres(shifts, {name: float(theta[at]) for name, at in self.turns.items()})
 
@@ -153,21 +153,21 @@ def _marker_error_sd(model: SubjectModel, priors: Priors) -> FloatArray:
 
 
 def side_pairs(names: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Return right and left names that exist on both sides."""
+    """Return (right, left) for every name that exists on both sides."""
     bare = [name.removesuffix("_r") for name in names if name.endswith("_r")]
     return [(f"{name}_r", f"{name}_l") for name in bare if f"{name}_l" in names]
 
 
 @dataclass(frozen=True)
 class ModelPoses:
-    """A model in several configurations: poses (T, 3, 3), (T, 3) by segment, and its markers p_WM (T, M, 3) m."""
+    """Poses of a model in T configurations: axes (T, 3, 3) and origins (T, 3) m by segment, and its markers p_WM (T, M, 3) m."""
 
     R_WB: Mapping[str, FloatArray]
     p_WB: Mapping[str, FloatArray]
     p_WM: FloatArray
 
     def of(self, rows: slice) -> ModelPoses:
-        """Return the poses in the configurations `rows`."""
+        """Return the poses in the selected configurations (`rows` of the first axis)."""
         R_WB, p_WB = ({name: poses[rows] for name, poses in every.items()} for every in (self.R_WB, self.p_WB))
         return ModelPoses(R_WB, p_WB, self.p_WM[rows])
 
@@ -233,7 +233,9 @@ def marker_position_derivative(
 def _derivatives_by_hinge_angle(
     model: SubjectModel, figure: StaticFigure, q: FloatArray, at: ModelPoses, on: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
-    """Return the derivatives (T, m, 3, 3) of the distal markers by a rotation w of the proximal axes, except for ball joints.
+    """Return, by segment, the derivatives (T, m, 3, 3) of the distal markers with respect to a rotation w of the proximal axes.
+
+    Segments with a ball joint are omitted.
 
     The first rotation D of the joint becomes D + w x D - D w x, so that the distal markers rotate by w - D w about the centre.
     """
@@ -325,7 +327,7 @@ _Pose = tuple[FloatArray, FloatArray]
 
 
 class SubjectModelBuilder(Protocol):
-    """Builder of the subject model, which can be repeated with other segment poses."""
+    """Interface of an object that builds the subject model, as often as needed with other segment poses."""
 
     def model(self, known: Mapping[str, _Pose] | None = None) -> tuple[SubjectModel, list[Diagnostic]]:
         """Return the model for axes (3, 3) and joint centres (3,) m in World by segment, and findings about assumptions."""

@@ -23,7 +23,7 @@ from biodyn.library.registry import Registry
 
 @dataclass(frozen=True)
 class SmoothedSignal:
-    """Smoothed signal.
+    """Result of a smoothing method.
 
     Attributes:
         values: smoothed values, NaN where the input is NaN.
@@ -40,7 +40,7 @@ class SmoothingFunction(Protocol):
     """Function that smooths positions (T, M, 3) m at `rate_hz`; cut-off and order as in [signals]."""
 
     def __call__(self, positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> SmoothedSignal:
-        """Return the smoothed positions."""
+        """Return the smoothed positions with the cut-off that results."""
         ...
 
 
