@@ -66,7 +66,7 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class BodyFrame:
-    """Pose X_LB of a segment's anatomical frame on a link of the tree: R (3, 3), p (3,) m."""
+    """Pose X_LB of the anatomical frame of a segment on a link of the tree: R_LB (3, 3), p_LB (3,) m."""
 
     link: int
     R_LB: FloatArray
@@ -123,11 +123,11 @@ def build_tree(
 
 
 class _Chain:
-    """Builder of the one-axis links.
+    """Builder of the chain of one-axis links.
 
     Attributes:
-        links: in order from the root. frames: frame of every segment on its link.
-        plan: (name, link, segment, rotation) of every coordinate.
+        links: links in order from the root. frames: anatomical frame of every segment on its link.
+        plan: (coordinate name, link, segment, rotation) of every coordinate.
     """
 
     def __init__(self) -> None:
@@ -197,5 +197,5 @@ def _fixed_rotation(axis: tuple[float, float, float], angle: float) -> FloatArra
 
 
 def as_axis(vector: FloatArray) -> tuple[float, float, float]:
-    """Return a vector (3,) as the axis of a joint."""
+    """Return a vector (3,) as the tuple of floats that describes a joint axis."""
     return (float(vector[0]), float(vector[1]), float(vector[2]))

@@ -68,7 +68,7 @@ class SubjectModel:
     foot_outlines: dict[str, FloatArray]
     sole_body: dict[str, str]
     computed_points: frozenset[str] = frozenset()
-    inner_centres: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    joint_centre_zones: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     refined_centres: frozenset[str] = frozenset()
     assumed: tuple[Coordinate, ...] = ()
     uncertain_turns: Mapping[str, str] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class SubjectModel:
         )
 
     def joint_link(self, name: str) -> int:
-        """Return the link with its origin at the centre of a segment's joint to its parent."""
+        """Return the index of the link whose origin is the centre of the joint between a segment and its parent."""
         return self.frames[name].link
 
     def joint_columns(self, name: str) -> list[int]:
@@ -192,7 +192,7 @@ def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
 
 
 def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> SubjectModel:
-    """Return the model with other inertias of the named segments, in segment axes."""
+    """Return the model with the inertias of some segments replaced; inertias by segment, in segment axes."""
     bodies = tuple(replace(b, inertia=inertias.get(b.definition.name, b.inertia)) for b in model.bodies)
     return with_bodies(model, bodies)
 
@@ -347,11 +347,11 @@ class StaticFigure:
         return StaticFigure(R, p, self.parent, self.far_end)
 
     def poses_by_segment(self) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """Return R_WB (3, 3), p_WB (3,) m by segment."""
+        """Return the pose R_WB (3, 3), p_WB (3,) m of every segment in World, by name."""
         return {name: (self.R_WB[name], self.p_WB[name]) for name in self.R_WB}
 
     def length(self, name: str) -> float:
-        """Return the distance (m) of the joint centres at both ends of a segment."""
+        """Return the distance (m) between the joint centre of a segment and that of its only distal segment."""
         return float(np.linalg.norm(self.p_WB[self.far_end[name]] - self.p_WB[name]))
 
     def distal_segments(self, name: str) -> frozenset[str]:
@@ -397,12 +397,15 @@ def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -
 
 
 def find_joint_centre_point(label: str, place: FloatArray, body: ScaledBody, model: SubjectModel) -> Diagnostic | None:
-    """Return a finding if a point (3,) m in the axes of a segment is at one of its joint centres."""
+    """Return a finding if a point is so close to a joint centre that it cannot be a marker on the skin.
+
+    place: (3,) m in the axes of the segment `body`. The joint centres are those at both ends of the segment.
+    """
     name = body.definition.name
     ends = [(child.definition.name, child.p_PB) for child in model.bodies if child.definition.parent == name]
     for owner, p_BC in (*ends, (name, np.zeros(3))):
-        if owner in model.inner_centres:
-            title, radius_m = model.inner_centres[owner]
+        if owner in model.joint_centre_zones:
+            title, radius_m = model.joint_centre_zones[owner]
             distance = float(np.linalg.norm(place - p_BC))
             if distance < radius_m:
                 return joint_centre_note(label, distance, radius_m, title)
@@ -410,7 +413,7 @@ def find_joint_centre_point(label: str, place: FloatArray, body: ScaledBody, mod
 
 
 def joint_centre_note(label: str, distance: float, limit: float, title: str) -> Diagnostic:
-    """Return the finding for a point at a joint centre."""
+    """Return the finding about a point that is at a joint centre and therefore a computed point, not a marker."""
     return Diagnostic(
         "computed-points",
         "info",

@@ -53,7 +53,10 @@ def root_sensitivity(model: SubjectModel, q: FloatArray, visible: BoolArray | No
 
 
 def _normal_factors(model: SubjectModel, q: FloatArray, visible: BoolArray | None) -> FloatArray:
-    """Return `inverse_factors` (n, nv, nv) of the normal matrix of markers of weight 1 m^-2 at most and priors of coordinates."""
+    """Return `inverse_factors` (n, nv, nv) of the normal matrices of the visible markers and the priors of coordinates.
+
+    Weights of markers are limited to 1.
+    """
     # makes the matrix invertible in unobservable directions: (0.1 mm)^2, compared to lever arms of centimetres
     ridge_m2 = 1e-8
     links, p_LM, weights = model.marker_arrays()
@@ -71,7 +74,7 @@ def _normal_factors(model: SubjectModel, q: FloatArray, visible: BoolArray | Non
 
 
 def poorly_determined_frames(model: SubjectModel, lever: FloatArray) -> BoolArray:
-    """Return the frames (T, C) in which leg coordinates have a small marker sensitivity `lever` (T, C), m.
+    """Return a mask (T, C) of the frames in which a leg coordinate has a small marker sensitivity `lever` (T, C), m.
 
     With a straight knee the markers of the shank do not determine the rotation of the thigh, and some mm of skin motion rotate
     it by tens of degrees. Arms are excluded, because errors of their angles have little effect on the loads.
@@ -85,7 +88,7 @@ def poorly_determined_frames(model: SubjectModel, lever: FloatArray) -> BoolArra
 
 
 def _leg_coordinates(model: SubjectModel) -> BoolArray:
-    """Return which coordinates (C,) belong to the legs."""
+    """Return a mask (C,) of the coordinates that belong to the legs."""
     legs = set()
     for foot in model.sole_body.values():
         body = model.skeleton.body(foot)

@@ -14,7 +14,7 @@ from biodyn.geometry.rotations import cardan_zxy
 
 @dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
 class Rotation:
-    """One rotation of a joint's sequence, about `axis` (3,) in the axes after the previous ones.
+    """One rotation of the sequence of a joint, about `axis` (3,) in the axes that result from the previous rotations.
 
     A rotation with a `coordinate` is free; otherwise it is fixed at the angle of the static trial. The axis includes side and
     sign, so that the coordinate is the clinical angle.
@@ -74,7 +74,8 @@ BodyT = TypeVar("BodyT", bound=BodyDefinition, covariant=True)
 
 @dataclass(frozen=True)
 class Skeleton(Generic[BodyT]):
-    """A skeleton: bodies, parents first, and the bodies with movable joints (the others are fixed to their parents)."""
+    """Segments of a skeleton, parents first, and the names of those with movable joints (the others are fixed to their
+    parents)."""
 
     name: str
     title: str
@@ -93,7 +94,7 @@ class Skeleton(Generic[BodyT]):
 
     @property
     def root(self) -> BodyT:
-        """The floating base."""
+        """Segment without a parent, which is the floating base."""
         return self.bodies[0]
 
 
@@ -123,7 +124,7 @@ class Inertia:
     tensor: FloatArray
 
     def transformed(self, R: FloatArray, p: FloatArray) -> Inertia:
-        """Return the inertia in axes in which this body has rotation R (3, 3) and origin p (3,)."""
+        """Return the inertia in other axes, in which this body has rotation R (3, 3) and origin p (3,) m."""
         return Inertia(self.mass, R @ self.com + p, R @ self.tensor @ R.T)
 
     def __add__(self, other: Inertia) -> Inertia:

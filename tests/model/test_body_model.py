@@ -80,7 +80,7 @@ def test_the_model_stands_without_a_library() -> None:
     assert model.locked == ()
     assert model.locked_segments == ()
     assert model.multibody.total_mass_kg == pytest.approx(30.0)
-    assert (model.inner_centres, model.refined_centres, model.uncertain_turns) == ({}, frozenset(), {})
+    assert (model.joint_centre_zones, model.refined_centres, model.uncertain_turns) == ({}, frozenset(), {})
 
 
 def test_what_no_marker_sees_is_locked() -> None:
@@ -110,7 +110,7 @@ def test_it_changes_as_any_model() -> None:
 
 
 def test_a_point_at_a_centre_is_no_marker() -> None:
-    model = replace(crane(), inner_centres={"hook": ("tip of the crane", 0.05)})
+    model = replace(crane(), joint_centre_zones={"hook": ("tip of the crane", 0.05)})
     arm, hook = model.bodies[1:]
     for body, place in ((arm, (0.0, -0.98, 0.0)), (hook, (0.0, 0.02, 0.0))):
         note = find_joint_centre_point("P1", np.array(place), body, model)
@@ -129,7 +129,7 @@ def test_no_recipe_is_left_in_a_scaled_model() -> None:
     assert all(mine is body.definition for mine, body in zip(model.skeleton.bodies, model.bodies, strict=True))
     assert set(model.uncertain_turns) == {"femur_r", "femur_l"}
     assert {"torso", "humerus_r"} <= model.refined_centres
-    assert {"femur_r", "tibia_l"} <= set(model.inner_centres)
+    assert {"femur_r", "tibia_l"} <= set(model.joint_centre_zones)
 
 
 def test_the_model_loads_without_its_recipes() -> None:

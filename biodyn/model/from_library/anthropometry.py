@@ -66,7 +66,7 @@ def _has_landmarks(entry: dict[str, Any], pose: StaticPose) -> bool:
 
 
 def segment_bodies(table_name: str) -> set[str]:
-    """Return the bodies with segments in a table."""
+    """Return the names of the bodies for which a table has segments."""
     return {entry["body"] for _, entry in _segment_rows(table_name)}
 
 
@@ -103,7 +103,7 @@ def _fixed_axes(segments: _Rows, pose: StaticPose) -> dict[str, FloatArray]:
 
 
 def _with_com_across(inertia: Inertia, com: FloatArray, fixed_axes: FloatArray) -> Inertia:
-    """Return the inertia with its centre of mass moved to `com` (3,), except along the axes (2, 3)."""
+    """Return the inertia with its centre of mass moved to `com` (3,) m, except along the unit vectors `fixed_axes` (2, 3)."""
     shift = com - inertia.com
     for axis in fixed_axes:
         shift = shift - (shift @ axis) * axis
@@ -141,8 +141,10 @@ def _segment_inertia(
 
 
 def _segment_axes(entry: dict[str, Any], pose: StaticPose, R_WB: FloatArray) -> FloatArray:
-    """Return the axes (3, 3) of the table's segment in its body: Y from the table, Z as close as possible to that of the
-    body."""
+    """Return the axes (3, 3) in which the table gives the numbers of a segment, in axes of its body.
+
+    Y is the axis stated in the table; Z is as close as possible to that of the body.
+    """
     if "y" not in entry:
         return np.eye(3)
     start, end = (pose.position(name) for name in entry["y"])
@@ -151,7 +153,7 @@ def _segment_axes(entry: dict[str, Any], pose: StaticPose, R_WB: FloatArray) -> 
 
 @lru_cache(maxsize=512)
 def _unit_tensor(radii: tuple[float, ...], products: tuple[float, ...], side: str) -> FloatArray:
-    """Return the tensor (read only) of a segment of unit mass and length with these radii of gyration.
+    """Return the inertia tensor (3, 3), read only, of a segment of unit mass and length from its radii of gyration.
 
     The result is cached, because all models of a study use the same rows.
     """

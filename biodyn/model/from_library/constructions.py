@@ -1,4 +1,4 @@
-"""Published constructions of points and axes from others."""
+"""Published constructions of joint centres and segment axes from other points."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def angle_about(axis: FloatArray, start: FloatArray, end: FloatArray) -> float:
 
 
 def axes_about(long: FloatArray, lateral: FloatArray) -> FloatArray:
-    """Return axes (3, 3) with Y along `long` and Z as near as possible to `lateral`."""
+    """Return right-handed axes (3, 3) with Y along `long` and Z as near as possible to `lateral`."""
     y = long / math.sqrt(long @ long)
     z = lateral - y * float(lateral @ y)
     z = z / math.sqrt(z @ z)

@@ -44,7 +44,8 @@ HIP_METHODS: Registry[tuple[Centre, tuple[str, ...]]] = Registry(
 
 
 def register_hip_method(name: str, numbers: tuple[str, ...] = ()) -> Callable[[Centre], Centre]:
-    """Return a decorator that registers a method."""
+    """Return a decorator that registers a function as a method of the hip joint centre; `numbers`: parameters that its rows
+    need."""
 
     def register(centre: Centre) -> Centre:
         HIP_METHODS.add(name, (centre, numbers))

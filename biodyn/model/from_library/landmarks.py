@@ -103,11 +103,11 @@ class StaticPose:
         return point
 
     def is_determined(self, name: str) -> bool:
-        """Return whether the landmark can be determined from markers or assumptions."""
+        """Return whether the position of a landmark follows from markers, from measures, or from assumed measures."""
         return self._assumed_position(name) is not None
 
     def is_located(self, body: BodyRecipe) -> bool:
-        """Return whether markers determine the pose of the body in the static trial; False if it is assumed."""
+        """Return whether markers determine the pose of the body in the static trial; otherwise a neutral pose is assumed."""
         return self._body_axes(body) is not None and self.measured_position(body.origin) is not None
 
     def missing_landmarks(self, body: BodyRecipe) -> list[str]:

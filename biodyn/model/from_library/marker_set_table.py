@@ -40,17 +40,17 @@ class MarkerSet:
     renamed: frozenset[str] = frozenset()
 
     def find(self, label: str) -> MarkerEntry | None:
-        """Return the entry of a label."""
+        """Return the entry with a label; None if the set does not contain it."""
         key = normalise(label)
         return next((entry for entry in self.entries if key in entry.keys), None)
 
     def original_spelling(self, key: str) -> str:
-        """Return a label as spelt in the set."""
+        """Return a normalised label as it is spelt in the marker set."""
         return next((e.shown for e in self.entries if e.keys[:1] == (key,) and e.shown), key)
 
 
 def load_marker_set(name: str) -> MarkerSet:
-    """Read a marker set of the library (or a TOML path), with the set it extends and the labels it renames."""
+    """Return a marker set of the library by name, or of a TOML file by path, including entries of the sets that it extends."""
     return _load_extended(name, ()) if is_path(name) else _load_from_library(name)
 
 

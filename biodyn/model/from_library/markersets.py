@@ -70,7 +70,7 @@ def missing_markers(
 
 
 def _marked_on_other_side(marked: Collection[str]) -> set[str]:
-    """Return the landmarks that are not needed, because that of the other side has a marker."""
+    """Return the landmarks of one side that are not needed, because that of the other side has a marker."""
     stems = load_table("body/landmarks")["one_of_two"]
     return {f"{stem}_{side}" for stem in stems for side in SIDES if f"{stem}_{other_side(side)}" in marked}
 
@@ -121,7 +121,10 @@ def unrecognised_error(
     scores: Mapping[str, float],
     reading: LabelReading,
 ) -> MarkerSetError:
-    """Return the error that names the closest set, its missing markers, the consequences, and the second closest set."""
+    """Return the error for labels of an unknown marker set.
+
+    It states the closest set, its missing markers, the segments that are undetermined without them, and the second closest set.
+    """
     closest, *others = nearest
     shown = ", ".join(labels[:_SHOWN]) + (" ..." if len(labels) > _SHOWN else "")
     text = (
@@ -201,8 +204,8 @@ def recognise_marker_set(
     Labels that are not in the set are interpreted word by word (`label_reading`), unless another label has their landmark.
 
     Args: `whole` False for the labels of one file, which may be a walk with more labels in its static trial; `sparing` True if
-    dispensable markers may be missing: one PSIS of two, or markers of one leg if every label is known.
-    Raises MarkerSetError with the closest set, its missing markers and the consequences.
+    some markers may be missing: one PSIS of two, or markers of one leg if every label is known. Raises MarkerSetError with the
+    closest set, its missing markers and the consequences.
     """
     names = entry_names("markersets") if marker_set == "auto" else (marker_set,)
     sets = [load_marker_set(name) for name in names]
@@ -300,10 +303,11 @@ def _set_score(candidate: MarkerSet, plain: dict[str, str], reading: LabelReadin
 
 
 def _closeness_to_set(candidate: MarkerSet, plain: dict[str, str], reading: LabelReading) -> tuple[bool, float, int]:
-    """Return the similarity of the labels to a set: whether it is close, fraction of required markers, number of known labels.
+    """Return how similar the labels are to a set: whether it is close, the fraction of its required markers, and matched
+    labels.
 
-    The dictionary contains the labels of the other sets, but its messages list landmarks instead of labels. Therefore it is the
-    closest set only if no other set has half of its required markers and half of the labels.
+    The set of all labels of the dictionary is never close: it contains the labels of the other sets, and its messages list
+    landmarks instead of labels. It is therefore the closest set only if no other set is close.
     """
     required = len(candidate.requires) + len(candidate.requires_landmarks)
     share = 1.0 - len(missing_markers(candidate, plain, reading)) / max(required, 1)

@@ -40,7 +40,7 @@ def evenly_spaced_frames(frames: IntArray, most: int) -> IntArray:
 
 
 def points_by_frame(labels: Sequence[str], positions: FloatArray) -> list[Points]:
-    """Return frames (F, M, 3) m as points by label."""
+    """Return the visible points (3,) m of each frame by label, from positions (F, M, 3)."""
     return [{label: p for label, p in zip(labels, frame, strict=True) if np.isfinite(p[0])} for frame in positions]
 
 
@@ -94,7 +94,7 @@ def estimate_offsets(
 def _rules_to_apply(
     rules: Sequence[Mapping[str, Any]], known: Mapping[str, float], marked: set[str]
 ) -> list[tuple[float, dict[str, Any]]]:
-    """Return the rules, with the sign of their side, with unknown offset and no marker of the joint in the walk."""
+    """Return (sign of the side, rule) for each rule whose offset is unknown and whose joint has no marker in the walk."""
     sided = [(SIDE_SIGN.get(side, 1.0), rule) for raw in rules for side, rule in expand_sides(raw)]
     return [(sign, r) for sign, r in sided if r["offset"] not in known and not marked.intersection(r["unless"])]
 
@@ -118,7 +118,8 @@ def _complete_frames(poses: Sequence[StaticPose], names: Sequence[str]) -> list[
 
 
 def _offset_from_hinge(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
-    """Return the offset for which the distal segment moves perpendicular to the hinge axis, averaged with the typical offset."""
+    """Return the offset (rad) for which the distal segment moves perpendicular to the hinge axis, averaged with the typical
+    offset."""
     usual, estimate = np.deg2rad(rule["usual_deg"]), None
     frames = _complete_frames(poses, [rule[key] for key in ("proximal", "lateral", "plane", "distal")])
     if len(frames) >= _LEAST_FRAMES:
@@ -165,7 +166,10 @@ def wand_rotation(
 
 
 def _offset_from_torsion(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
-    """Return the offset for typical torsion between the joints at both ends, averaged with the typical offset of the wand."""
+    """Return the offset (rad) of a wand for typical torsion of the segment, averaged with the typical offset of the wand.
+
+    Torsion is the angle between the joint axes at both ends.
+    """
     usual = (float(np.deg2rad(rule["usual_deg"])), rule["usual_sd_deg"])
     frames = _complete_frames(poses, [rule[key] for key in ("proximal", "centre", "plane", "reference")])
     if not frames:
@@ -286,7 +290,7 @@ def _mean_attitudes(
 
 
 def _located_parent(skeleton: SkeletonRecipe, body: BodyRecipe, located: Mapping[str, FloatArray]) -> str:
-    """Return the nearest proximal segment that is located."""
+    """Return the nearest proximal segment that is in `located`; "" if there is none."""
     parent = body.parent
     while parent not in located:
         parent = skeleton.body(parent).parent
@@ -305,7 +309,7 @@ def _mean_rotation(R: FloatArray) -> FloatArray:
 
 
 def _place_foot_flat(skeleton: SkeletonRecipe, attitudes: dict[str, FloatArray], foot: str) -> None:
-    """Rotate a whole leg by the smallest rotation that makes its foot flat on the floor."""
+    """Rotate all segments of a leg by the smallest rotation that makes its foot flat on the floor."""
     turn = smallest_rotation(attitudes[foot][:, 1], _UP)
     body = skeleton.body(foot)
     while body.parent:

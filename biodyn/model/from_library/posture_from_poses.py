@@ -24,7 +24,7 @@ _LEAST_FRAMES = 5  # least number of frames with a segment and its parent
 
 
 class PoseFigure:
-    """Standing posture of the person with these poses, in its World (X forward, Y up, Z right).
+    """Standing posture of a person, derived from measured segment poses, in World (X forward, Y up, Z right).
 
     Joint centres and fixed angles are averaged over the frames with both segments. Raises StaticTrialError if the root was not
     measured, the height is unknown, or the axes do not fit the system.

@@ -69,7 +69,7 @@ def joint_centre_zones(pose: StaticPose) -> dict[str, tuple[str, float]]:
 def without_unseen_legs(
     model: SubjectModel, pose: StaticPose, markers: Sequence[AttachedMarker], tracked: Collection[str]
 ) -> tuple[SubjectModel, list[Diagnostic]]:
-    """Return the model, with an unknown sole for a leg without sufficient markers, and a warning for it.
+    """Return the model with the sole of a leg set to unknown if its markers are insufficient, and a warning about it.
 
     A thigh or shank without markers has a stiff joint, which would make the torques of the whole leg wrong. Without a sole the
     leg has no contact, its joints have no torque, and the whole body has no residual. The other leg is computed from its
@@ -124,7 +124,7 @@ def _missing_marker_text(
 
 
 def _chain_to(skeleton: SkeletonDefinition, name: str) -> list[str]:
-    """Return the names of the segments from the root's child to `name`."""
+    """Return the names of the segments on the path from a child of the root to the segment `name`."""
     chain = []
     body = skeleton.body(name)
     while body.parent:
@@ -342,7 +342,7 @@ class SubjectScaling:
         model = replace(
             model,
             computed_points=inside,
-            inner_centres=joint_centre_zones(pose),
+            joint_centre_zones=joint_centre_zones(pose),
             refined_centres=frozenset(body.name for body in skeleton.bodies if body.refined_centre),
             uncertain_turns=_wand_dependent_turns(skeleton, model, mapping, points),
         )

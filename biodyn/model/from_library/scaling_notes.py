@@ -72,7 +72,7 @@ def missing_marker_notes(
 
 
 def _pair_of_sides(landmark: str) -> set[str]:
-    """Return a landmark and its counterpart; {""} for a landmark of the midline or none."""
+    """Return a landmark and its counterpart on the other side; {""} for a midline landmark or for ""."""
     stem, _, side = landmark.rpartition("_")
     return {f"{stem}_{s}" for s in SIDES} if side in SIDES else {""}
 

@@ -64,7 +64,7 @@ def load_user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
 
 
 def _extended_files(kind: str, name: str) -> list[UserFile]:
-    """Return the user's file and those it extends."""
+    """Return the user file with this name and the user files that it extends, directly or indirectly."""
     files: list[UserFile] = []
     above: tuple[str, ...] = ()
     while is_path(name):
@@ -125,7 +125,7 @@ _Where = tuple[str | int, ...]
 
 
 def _iterate_names(file: UserFile) -> Iterator[tuple[str, _Where, str]]:
-    """Yield (kind, path, name) of every landmark, body and measure in a file, for both sides."""
+    """Yield (kind, position in the file, name) of every landmark, body and measure that a file refers to, for both sides."""
     for kind, path, pattern in _name_patterns(file):
         for _, name in expand_sides(pattern):
             yield kind, path, name

@@ -72,7 +72,7 @@ class ImportedModel(SubjectModel):
         return f"{plain}_{split_side(body)[0] or SIDES[0]}"
 
     def reversed_coordinates(self) -> dict[str, str]:
-        """Return the coordinates whose sign is opposite to that of their variable, and these variables."""
+        """Return the gait variable of each coordinate whose sign is opposite to that of its variable, by coordinate."""
         return {c.name: c.gait_variable for c in self.coordinates if c.sign < 0.0}
 
 
@@ -144,7 +144,8 @@ def _bodies_and_parents(mb: Multibody) -> dict[str, str]:
 
 
 def _joint_axes(tree: FloatingTree, name: str) -> list[int]:
-    """Return the bodies of the tree with one-axis joints between a body of the file and its parent, in order."""
+    """Return the indices of the one-axis bodies of the tree between a body of the file and its parent, from the parent
+    outwards."""
     mb = tree.multibody
     axes: list[int] = []
     at: str | None = name
@@ -159,7 +160,11 @@ def _joint_axes(tree: FloatingTree, name: str) -> list[int]:
 def _anatomical_axes(
     tree: FloatingTree, model: OpenSimModel, standing: tuple[FloatArray, FloatArray], name: str
 ) -> BodyFrame:
-    """Return the anatomical axes of a body: its axes if within 35 degrees of X forward, Y up, Z right, else these directions."""
+    """Return the anatomical frame of a body on its link.
+
+    Its own axes are used if they are within 35 degrees of X forward, Y up, Z right in the standing model, else these
+    directions.
+    """
     link = tree.multibody.body_index(name)
     R = standing[0][0, model.multibody.body_index(name)]
     aligned = all(angle_between(R[:, i], np.eye(3)[i]) < np.radians(35.0) for i in range(3))

@@ -37,7 +37,7 @@ def _variable_table() -> frozenset[str]:
 
 
 def is_gait_variable(name: str) -> bool:
-    """Return whether a name without side is a variable of biodyn."""
+    """Return whether a coordinate name without side is the name of a gait variable of biodyn."""
     return name in _variable_table()
 
 
@@ -67,19 +67,20 @@ def feet_by_side(bodies: Sequence[str]) -> dict[Side, str]:
 
 
 def is_toe(name: str) -> bool:
-    """Return whether a body is distal to the toe joint."""
+    """Return whether a body is distal to the toe joint, by its name."""
     return split_side(name)[1] in _name_table()["feet"]["toes"]
 
 
 def has_side(segment: str) -> bool:
-    """Return whether a segment has a side."""
+    """Return whether a segment of the library exists on both sides."""
     return segment not in _name_table()["segment_rules"]["unsided"]
 
 
 def match_variable(name: str, turn: FloatArray) -> tuple[str, float] | None:
-    """Return the variable of a coordinate, without side, and the sign of the coordinate in it; None if unknown.
+    """Return the gait variable of a coordinate, without side, and the sign of the coordinate relative to it; None if unknown.
 
-    The name is not sufficient: the axis must be within 60 degrees of the variable's axis (subtalar axes differ by 42 degrees).
+    Besides the name, the axis must agree: it must be within 60 degrees of that of the variable (subtalar axes differ by 42
+    degrees).
 
     Args: `turn`: (3,) rad, rotation of the distal body in the proximal one, axes X forward, Y up, Z right, for a small step.
     """

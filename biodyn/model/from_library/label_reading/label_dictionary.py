@@ -47,8 +47,7 @@ class MeaningCandidate:
         cost: 0 for a complete spelling, else the number of words.
         needs: labels without side of which the file must have one (KNI for KNE, LK for MK); empty = none.
         short: one of the words is an abbreviation, which needs other labels in its region of the body.
-        otherwise: alternative meaning if another label already has the first one (LEP is the elbow epicondyle if LFC is
-            present).
+        otherwise: meaning that applies if another label already has the first one (LEP marks the elbow if LFC is present).
     """
 
     meaning: LabelMeaning
@@ -60,7 +59,8 @@ class MeaningCandidate:
 
 @dataclass(frozen=True)
 class _Word:
-    """Meaning of one spelling; `single`: one letter that needs other words, or a label with one of the `opposite` letters."""
+    """Meaning of one spelling; `single`: a single letter, which is a word only next to other words, or if another label has one
+    of the `opposite` letters."""
 
     names: tuple[str, ...]
     single: bool = False
@@ -248,7 +248,7 @@ def _are_single_letters_valid(single: list[bool], several: bool) -> bool:
 
 
 def _needed_labels(row: tuple[tuple[str, _Word], ...], stem: str, start: int) -> frozenset[str]:
-    """Return the labels with an opposite letter, one of which must be present for a letter to be a word."""
+    """Return the labels, each with an opposite letter, of which one must be present so that a single letter counts as a word."""
     at, needed = start, set()
     for text, word in row:
         needed |= {stem[:at] + letter + stem[at + 1 :] for letter in word.opposite}
@@ -267,7 +267,7 @@ def _meanings_of(names: tuple[str, ...]) -> tuple[LabelMeaning, ...]:
 
 @lru_cache(8192)
 def _meanings_on_segment(names: tuple[str, ...]) -> tuple[LabelMeaning, ...]:
-    """Return the meanings if one of the words only names the segment (Pelvis_R_ASIS)."""
+    """Return the meanings of the other words if one of the words only names the segment that they are on (Pelvis_R_ASIS)."""
     segments = _load_dictionary().segments
     found: dict[LabelMeaning, None] = {}
     for word in set(names) & set(segments):

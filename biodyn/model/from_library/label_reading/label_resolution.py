@@ -82,7 +82,8 @@ def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -
 
 
 def _sort_key(reading: _LabelInterpretation) -> tuple[bool, bool, float]:
-    """Return the sort key: complete spellings, then words, then labels that yield, then labels with an alternative meaning."""
+    """Return the sort key: complete spellings, then words, then labels with less priority, then labels with alternative
+    meanings."""
     best = reading.options[0]
     return best.otherwise is not None, best.meaning.yields, best.cost
 
@@ -185,7 +186,7 @@ def _region_of_meaning(meaning: LabelMeaning) -> str:
 
 
 def _marked_regions(readings: Mapping[str, _LabelInterpretation]) -> frozenset[str]:
-    """Return the regions with an unambiguous, unabbreviated label; with arms, the trunk may have markers, too."""
+    """Return the body regions with an unambiguous label without abbreviations; the trunk, too, if the arms have one."""
     clear = (reading.options[0] for reading in readings.values() if len(_cheapest_meanings(reading.options)) == 1)
     regions = {_region_of_meaning(option.meaning) for option in clear if not option.short}
     return frozenset(regions | {"trunk"} if "arms" in regions else regions)
@@ -229,7 +230,7 @@ def _side_options(parts: tuple[str, ...], present: Counter[str]) -> _Options:
 
 
 def _available_options(options: tuple[MeaningCandidate, ...], stems: set[str]) -> tuple[MeaningCandidate, ...]:
-    """Return the meanings with needed labels present."""
+    """Return the candidates whose needed labels are present in the file; `stems`: labels of the file without sides."""
     return tuple(option for option in options if not option.needs or option.needs & stems)
 
 
@@ -239,7 +240,7 @@ def _options_with_needed_labels(options: _Options, stems: set[str]) -> _Options:
 
 
 def _count_styles(options: Mapping[str, _Options], present: Counter[str]) -> Counter[tuple[int, str]]:
-    """Return how many labels have each style of naming the side and a counterpart on the other side."""
+    """Return for each style of naming the side how many labels have it and a counterpart on the other side."""
     return Counter(
         style for row in options.values() for style in {side.style for side, _ in row if present[side.mirror]}
     )

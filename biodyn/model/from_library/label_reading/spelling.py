@@ -20,7 +20,7 @@ _BARE_ORDINAL = re.compile(r"[A-Z]?[^A-Z0-9]*[0-9](ST|ND|RD|TH)[^A-Z0-9]*[A-Z]?"
 
 @lru_cache(4096)
 def normalise(label: str) -> str:
-    """Return a label in the form for comparison: capitals, without blanks, underscores, dots and dashes."""
+    """Return a label in the form in which labels are compared: capitals, without blanks, underscores, dots and dashes."""
     return _SEPARATORS.sub("", _translate_to_latin(label).upper())
 
 

@@ -154,7 +154,7 @@ class JointedPerson:
         self._to_parameters[self._proportions, np.arange(3 * count, 5 * count).reshape(count, 2)] = self._proportion_sd
 
     def positions(self, parameters: FloatArray) -> FloatArray:
-        """Return the positions (N, 3) m in World of parameters (P,)."""
+        """Return the marker positions (N, 3) m in World of a person with these parameters (P,)."""
         local = self._marker_positions(self._segment_poses(parameters))
         positions: FloatArray = local @ self._scaled_rotation(parameters).T + _POSITION_SD_M * parameters[:3]
         return positions
@@ -235,7 +235,7 @@ class JointedPerson:
 
 
 def _segments_between(bodies: set[str]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return (name, side, row) of the segments with markers and those between them and the pelvis, parents first."""
+    """Return (name, side, row) of the segments with markers, and of those between them and the pelvis, parents first."""
     rows = {str(row["name"]): (side, row) for side, row in sided_rows(_TABLE, "segment")}
     needed: set[str] = set()
     for name in bodies:
@@ -317,7 +317,7 @@ class PersonFit:
         return -0.5 * float(self.cost + log_determinant + constant)
 
     def swap_gains(self) -> FloatArray:
-        """Return the decrease (N, N) of the cost if the labels of two points are swapped (linearised)."""
+        """Return for each pair of points the decrease (N, N) of the cost if their labels are swapped (linearised)."""
         count = len(self.points)
         blocks = self.precision.reshape(count, 3, count, 3).transpose(0, 2, 1, 3)
         diagonal = blocks[np.arange(count), np.arange(count)]

@@ -87,7 +87,10 @@ def correct_labels(
 def swaps_in_file(
     markers: Markers, mapping: MarkerMapping, if_all_sides: Diagnostic | None = None
 ) -> tuple[Diagnostic, ...]:
-    """Return a finding for each swap in one recording, in World; `if_all_sides` instead if both sides are swapped."""
+    """Return a finding about each label swap in one recording, in World.
+
+    If right and left of the whole body are swapped, `if_all_sides` is returned instead (None = a finding about each swap).
+    """
     places = places_by_label(mapping)
     search = _swaps_in_walk(markers, places)
     if if_all_sides is not None and _swaps_all_sides(search, places):
@@ -100,7 +103,7 @@ def _merge_corrections(swaps: Sequence[Swap]) -> dict[str, str]:
 
 
 def _swaps_all_sides(search: SwapSearch, places: Mapping[str, str]) -> bool:
-    """Return whether every label with a counterpart on the other side belongs there."""
+    """Return whether the swaps exchange right and left of every label that has a counterpart on the other side."""
     mirrored, corrections = place_table().mirrored, _merge_corrections(search.swaps)
     present = {places[label] for label in search.labels}
     sided = [label for label in search.labels if mirrored[places[label]] in present - {places[label]}]
@@ -110,7 +113,7 @@ def _swaps_all_sides(search: SwapSearch, places: Mapping[str, str]) -> bool:
 def _correct_labels(
     markers: Markers, points: Mapping[str, FloatArray], corrections: Mapping[str, str]
 ) -> tuple[Markers, Mapping[str, FloatArray]]:
-    """Return the same trajectories and points with corrected labels."""
+    """Return the trajectories and the mean points with corrected labels; positions are unchanged."""
     points = {corrections.get(label, label): point for label, point in points.items()}
     if not corrections:
         return markers, points
@@ -154,7 +157,7 @@ def _right_counterpart(label: str, labels: Mapping[str, int]) -> str:
 
 
 def _swaps_in_walk(walk: Markers, places: Mapping[str, str]) -> SwapSearch:
-    """Return the swaps that are found in all of three frames."""
+    """Return the swaps that are found in each of three frames of the walk."""
     common: SwapSearch | None = None
     for frame in representative_frames(walk, places, (), 3):
         search = find_swaps(frame, places)

@@ -124,7 +124,8 @@ def marker_slots(name: str) -> MarkerSlots:
 
 
 def _missing_labels(points: Mapping[str, FloatArray], labels: Sequence[str], marker_set: str) -> dict[str, str]:
-    """Return {unknown label: missing label of the nearest set}, as far as the other markers determine it."""
+    """Return {unknown label: missing label of the nearest set} for the markers that are identified by the positions of the
+    others."""
     nearest = nearest_marker_set(labels) if marker_set == "auto" else load_marker_set(marker_set)
     slots = marker_slots(nearest.name if marker_set == "auto" else marker_set)
     by_label = dict(zip((normalise(label) for label in slots.labels), slots.places, strict=True))
@@ -192,7 +193,7 @@ def _explains_points(labelling: Labelling, count: int) -> bool:
 
 
 def _conflicts_with_labels(labelling: Labelling) -> list[str]:
-    """Return labels that contradict the positions, if most labels of the set agree with the positions."""
+    """Return the labels that contradict the identified positions, if most labels of the set agree with them."""
     marker_set = load_marker_set(labelling.set_name)
     entries = [(label, marker_set.find(label), name, marker_set.find(name)) for label, name in labelling.labels.items()]
     conflicts = [
@@ -212,7 +213,10 @@ def _refusal_error(error: MarkerSetError, reason: str) -> MarkerSetError:
 
 
 def _do_distances_agree(walk: Markers, points: Mapping[str, FloatArray], labelling: Labelling) -> bool:
-    """Return whether the walk has 80 % of the markers, and 80 % of the distances within segments agree within 20 mm."""
+    """Return whether the walk confirms the labels of the static trial.
+
+    It must have 80 % of the markers, and 80 % of the distances within segments must agree within 20 mm.
+    """
     slots, bodies = marker_slots(labelling.set_name), place_table().body
     body = {label: bodies[place] for label, place in zip(slots.labels, slots.places, strict=True)}
     expected = {label for label, is_expected in zip(slots.labels, slots.expected, strict=True) if is_expected}

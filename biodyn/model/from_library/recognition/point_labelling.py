@@ -100,7 +100,7 @@ def label_points(
 
 
 class _FitCache:
-    """Cache of fits of the person to points at places, because several starts lead to the same fits."""
+    """Cache of fits of the person to points at places, because the search reaches the same assignment from several starts."""
 
     def __init__(self, points: FloatArray) -> None:
         self.points = points
@@ -117,7 +117,7 @@ class _FitCache:
 def _best_start_parameters(
     person: JointedPerson, points: FloatArray, slots: MarkerSlots
 ) -> list[tuple[float, FloatArray]]:
-    """Return the best of 24 headings and 3 sizes of a standing person: score and parameters."""
+    """Return the score and parameters of the best of 24 headings and 3 sizes of a standing person, best first."""
     headings = 24
     mean, variance = person.mean_posture
     expected = np.array(slots.expected)
@@ -176,7 +176,7 @@ def _assign_points(log_odds: FloatArray, expected: BoolArray) -> tuple[IntArray,
 
 @dataclass(frozen=True)
 class _Assignment:
-    """Points at the places of a set: index of the point of each place (-1 for none), the fit, and the score."""
+    """Points assigned to the places of a marker set: index of the point at each place (-1 = none), the fit, and the score."""
 
     slots: MarkerSlots
     point_of: IntArray
@@ -323,7 +323,7 @@ def _try_swaps(assignment: _Assignment, points: FloatArray) -> _Assignment:
 
 
 def _swappable_pairs(fit: PersonFit) -> list[tuple[int, int]]:
-    """Return the pairs of points that fit nearly as well if swapped, also after a joint rotation."""
+    """Return the pairs of points that fit nearly as well if swapped, also after a rotation of the joint between them."""
     promising = -60.0  # linearised gain above which the person is fitted again
     gains = fit.swap_gains()
     pairs = []
@@ -337,7 +337,7 @@ def _swappable_pairs(fit: PersonFit) -> list[tuple[int, int]]:
 
 
 def _unambiguous_labelling(assignments: Sequence[_Assignment], names: Sequence[str], fits: _FitCache) -> Labelling:
-    """Return the best assignment without the labels that other assignments, nearly as good, contradict."""
+    """Return the best assignment; labels that other assignments with nearly the same score contradict are omitted."""
     best = assignments[0]
     slots, fit = best.slots, best.fit
     place_of = best.places_by_label(names)

@@ -91,7 +91,7 @@ def _usable_labels(points: Mapping[str, FloatArray], places: Mapping[str, str]) 
 
 
 class _GreedySwapSearch:
-    """Greedy search from the order in the file to the order of lowest cost."""
+    """Greedy search for the order of labels with the lowest cost of the fitted person, starting from the order in the file."""
 
     def __init__(self, labels: Sequence[str], places: Mapping[str, str], points: FloatArray) -> None:
         self.labels, self.places, self.points = labels, places, points
@@ -110,7 +110,10 @@ class _GreedySwapSearch:
         self._simplify_order()
 
     def _candidate_fits(self) -> list[tuple[PersonFit, Order]]:
-        """Fit the four most promising pairs and, if none of them fits a person, permutations of more than two labels."""
+        """Return fits of the four most promising swaps of two labels.
+
+        If none of them fits a person, permutations of more labels are fitted as well.
+        """
         gains = self.fit.swap_gains()
         pairs = sorted(combinations(range(len(self.labels)), 2), key=lambda pair: -gains[pair])
         candidates = []
@@ -187,7 +190,7 @@ class _GreedySwapSearch:
         return tuple(clear), tuple(ambiguous)
 
     def _is_ambiguous(self, cycle: Sequence[int]) -> bool:
-        """Return whether another order of these labels fits nearly as well (cost within 15)."""
+        """Return whether another order of the labels in a cycle has nearly the same cost (difference below 15)."""
         return any(
             cost - self.fit.cost < 15.0 and any(order[i] != self.order[i] for i in cycle) for cost, order in self.rivals
         )

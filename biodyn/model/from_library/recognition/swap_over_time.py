@@ -104,7 +104,7 @@ def swaps_over_time(
 
 
 def _jump_reduction(p: FloatArray, q: FloatArray, swapped: BoolArray) -> float:
-    """Return the reduction (m) of the total jumps of two trajectories (T, 3) if they are swapped in some frames (T,)."""
+    """Return by how much (m) the jumps of two trajectories (T, 3) m decrease if they are swapped in the frames `swapped` (T,)."""
     at = np.flatnonzero(np.diff(swapped.astype(np.int8)))
     jumps = np.linalg.norm(p[at + 1] - p[at], axis=1) + np.linalg.norm(q[at + 1] - q[at], axis=1)
     across = np.linalg.norm(q[at + 1] - p[at], axis=1) + np.linalg.norm(p[at + 1] - q[at], axis=1)
@@ -135,9 +135,10 @@ def _neighbouring_markers(
 def _pair_gains(
     p: FloatArray, static_distance: FloatArray, neighbours: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int, FloatArray, BoolArray]]:
-    """Yield the pairs (i, j) that fit better swapped in some frame: gain (T,) m and whether it is sufficient (T,).
+    """Yield the pairs (i, j) of markers whose distances to their neighbours agree better if swapped in some frame.
 
-    Args: markers at p (T, M, 3), with distances `static_distance` (M, M) in the static trial.
+    Each comes with the improvement (T,) m and a mask (T,) of the frames in which it is sufficient. p: (T, M, 3) m;
+    static_distance: (M, M) m in the static trial.
     """
     columns = np.zeros((len(neighbours), _NEIGHBOURS), dtype=np.int64)
     is_used = np.zeros_like(columns, dtype=bool)
