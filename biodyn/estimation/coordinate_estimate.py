@@ -82,7 +82,8 @@ class CoordinateEstimate:
     Attributes:
         path: estimated motion. body: model with the estimated inertias.
         mass_factors: (B,) factors of the body masses. centre_shift_m: (3,) shift of the mass centre of `trunk` in its axes.
-        steps: number of Gauss-Newton steps. settled: True if the last step hardly changed the cost.
+        steps: number of Gauss-Newton steps. settled: True if the iteration converged, i.e. if the last step hardly changed the
+        cost.
     """
 
     path: StretchMotion
@@ -125,7 +126,8 @@ def estimate_coordinates(problem: CoordinateProblem) -> CoordinateEstimate:
 
 @dataclass(frozen=True)
 class _Inertias:
-    """Unknowns with unit prior SD: position of the trunk's mass centre, then mass of every body with mass."""
+    """Unknown inertial parameters in units of their prior SD: position of the mass centre of the trunk, then the mass of each
+    body."""
 
     trunk: int
     heavy: tuple[int, ...]
@@ -144,7 +146,7 @@ class _Inertias:
         return factors
 
     def changed(self, body: CoupledMultibody, p: FloatArray) -> CoupledMultibody:
-        """Return the body with these inertial parameters; the inertia of a segment scales with its mass."""
+        """Return the body with inertial parameters p; the inertia of a segment is scaled with its mass."""
         factors, shift = self.mass_factors(p), self.centre_shift_m(p)
         bodies = [
             replace(
@@ -159,7 +161,7 @@ class _Inertias:
 
 
 class _GaussNewtonSearch:
-    """Cost and Gauss-Newton step of a problem; the balance is expressed in its standard deviations."""
+    """Cost of an estimation problem and its Gauss-Newton steps; the force balance is divided by its standard deviation."""
 
     def __init__(self, problem: CoordinateProblem, knots: UniformSpline) -> None:
         self.problem, self.knots = problem, knots
@@ -181,7 +183,7 @@ class _GaussNewtonSearch:
         self.scale = problem.balanced[:, None] / (by_axis * np.sqrt(sample))
 
     def path(self, c: FloatArray) -> StretchMotion:
-        """Return the motion for the coefficients c (count, n free) of the update."""
+        """Return the motion after the trajectory update with spline coefficients c (count, n free)."""
         given, update = self.problem.given, self.knots.values(c)
         parts = [part.copy() for part in (given.q, given.v, given.vdot)]
         for part, change in zip(parts, update, strict=True):
@@ -206,7 +208,7 @@ class _GaussNewtonSearch:
         return float((residual**2).sum() + priors + self._marker_cost(path))
 
     def step(self, c: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the Gauss-Newton step of the update (count, n free) and of the inertias."""
+        """Return the Gauss-Newton step of the spline coefficients (count, n free) and of the inertial parameters."""
         knots, path, body = self.knots, self.path(c), self.inertias.changed(self.problem.body, p)
         residual = self.residual(path, body)
         normal = NormalEquations(knots.count, DEGREE, len(self.free))
@@ -235,7 +237,10 @@ class _GaussNewtonSearch:
         return alone - through @ dp, dp
 
     def _marker_cost(self, path: StretchMotion) -> float:
-        """Return the sum of squared changes of markers, and of coordinates with tasks, relative to the fit."""
+        """Return the weighted sum of squared displacements of the markers from their fitted positions.
+
+        It includes the squared changes of coordinates with tasks.
+        """
         markers = self.problem.markers
         if markers is None:
             return 0.0
@@ -271,7 +276,8 @@ class _GaussNewtonSearch:
     def _residual_derivatives_by_motion(
         self, path: StretchMotion, body: CoupledMultibody, residual: FloatArray
     ) -> list[FloatArray]:
-        """Return derivatives (T, r, n free) of the residual by position, rate and acceleration of the free coordinates.
+        """Return the derivatives (T, r, n free) of the residual with respect to position, rate and acceleration of the free
+        coordinates.
 
         The residual is linear in accelerations and quadratic in rates, so that these finite differences are exact up to
         rounding.

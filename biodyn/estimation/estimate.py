@@ -69,8 +69,9 @@ def estimate_torque_uncertainty(
 ) -> TorqueUncertainty | None:
     """Return the uncertainty of the torques of an estimate; None if it is switched off or the estimate has no posterior.
 
-    Random errors are from the posterior of the estimate and of its parameters; no cut-off is used. For joint centres the noise
-    of the fitted motion is used, which is an upper bound of that of the estimate; errors of centres and soft tissue dominate.
+    Random errors are those of the posterior of motion and parameters; there is no error of a cut-off frequency. For joint
+    centres the noise of the fitted motion is used, which is an upper bound of that of the estimate; errors of centres and soft
+    tissue dominate.
     """
     if summary.random is None:
         return None
@@ -196,7 +197,7 @@ def estimate_trial(
 class _TrialState:
     """Inputs that are common to all windows, and the current model, loads and noise model.
 
-    moving: (T,) frames with accelerations. to_close, since_strike_s: as in `Problem`, for all frames.
+    moving: (T,) frames with accelerations. to_close, since_strike_s: as in `EstimationProblem`, for all frames.
     """
 
     inputs: TrialInputs
@@ -210,7 +211,7 @@ class _TrialState:
 
     @classmethod
     def of(cls, inputs: TrialInputs, reaction: GroundReaction, loads: KnownLoads, sizes: NoiseModel) -> _TrialState:
-        """Create the trial from the inputs."""
+        """Return the initial state of a trial before its windows are solved."""
         moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
         to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
         since_s = times_since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
@@ -229,7 +230,7 @@ class _TrialState:
         return sorted(windows, key=lambda window: -int(balanced[window.rows].sum()))
 
     def problem(self, rows: slice) -> EstimationProblem:
-        """Return the problem of the frames `rows` with known inertias and plates."""
+        """Return the estimation problem of the frames `rows`, with the inertias and plate errors estimated so far."""
         inputs, loads = self.inputs, self.loads
         motion, raw = inputs.fit.motion, inputs.fitted(inputs.raw)
         seen = np.isfinite(raw[..., 0])
@@ -277,8 +278,8 @@ def _store_posterior(random: Posterior, window: TimeWindow, problem: EstimationP
 def _parameter_effects(
     model: SubjectModel, unknowns: InertiaUnknowns, precision: FloatArray, rate_hz: float, walks: int
 ) -> ParameterEffects | None:
-    """Return the parameter effects for the uncertainty of torques, assuming that other walks have as much information as this
-    walk."""
+    """Return the parameter effects for the uncertainty of torques, assuming that each of `walks` walks contributes as much
+    information as this one."""
     if not unknowns.count:
         return None
     return ParameterEffects(

@@ -27,7 +27,7 @@ _ROOT = slice(0, 6)
 
 @dataclass(frozen=True)
 class StretchMotion:
-    """Motion: q (T, nq), v and vdot (T, nv)."""
+    """Motion of one stretch of frames: q (T, nq), v and vdot (T, nv)."""
 
     q: FloatArray
     v: FloatArray
@@ -53,7 +53,7 @@ class UniformSpline:
 
     @property
     def count(self) -> int:
-        """Number of coefficients."""
+        """Number of spline coefficients."""
         return self.knots + DEGREE
 
     @property
@@ -105,9 +105,10 @@ def apply_update(mb: Multibody, start: StretchMotion, knots: UniformSpline, c: F
 def convert_derivatives_to_update(
     mb: Multibody, path: StretchMotion, by_q: FloatArray, by_v: FloatArray, by_vdot: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Convert derivatives (T, m, nv) by q, v and vdot to those by the update, its rate and its acceleration, in place.
+    """Convert derivatives (T, m, nv) with respect to q, v and vdot to derivatives with respect to the update, in place.
 
-    Because the axes of the root rotate with it, dv = d' + [v, d] and dvdot = d'' + [v, d'] + [vdot, d].
+    The results are with respect to the update, its rate and its acceleration. Because the axes of the root rotate with it, dv =
+    d' + [v, d] and dvdot = d'' + [v, d'] + [vdot, d].
     """
     if not _has_free_root(mb):
         return by_q, by_v, by_vdot
@@ -172,7 +173,7 @@ _OVERLAP_S = 1.0
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """Frames `rows` of a stretch that are solved together, and the frames `kept` of the result."""
+    """Frames `rows` of a stretch that are solved together, and the part `kept` of them that enters the result."""
 
     stretch: slice
     rows: slice

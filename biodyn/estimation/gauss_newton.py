@@ -131,7 +131,7 @@ def solve_template_step(
         return result
 
     def apply_transpose(values: FloatArray) -> FloatArray:
-        """Apply the transpose of `changes`."""
+        """Return the coefficients (count, nv) of the transposed map of `scaled_torque_changes`, for values (K, R)."""
         result = np.zeros(step.shape)
         for rows_at, columns, rows in parts:
             by_knot = (values[np.ix_(near, rows_at)][:, None] @ rows).reshape(len(near), width, -1)
@@ -170,7 +170,7 @@ class Solution:
     """Estimate of a stretch.
 
     Attributes:
-        coefficients: (count, nv) coefficients of the trajectory update, see `problem`. path: the estimated motion.
+        coefficients: (count, nv) coefficients of the trajectory update, see `EstimationProblem`. path: the estimated motion.
         factor, derivatives: Cholesky factor of the last equations, and their `torque_derivatives`. With `certainty`, the factor
             is that of equations without a common template of foot strikes.
         stiff, fit_prior: precisions (nv,) of `normal_equation_terms.smoothness_precision` and (T, nv) of
@@ -274,7 +274,7 @@ class Posterior:
 
 
 def power_derivatives(solution: Solution, joints: FloatArray) -> FloatArray:
-    """Return the derivatives (T, J, 3 nv) of joint powers by coordinates, rates and accelerations.
+    """Return the derivatives (T, J, 3 nv) of joint powers with respect to coordinates, rates and accelerations.
 
     joints: (J, nv), 1 for the coordinates of each joint. The power is the sum of torque times rate over these coordinates.
     """
@@ -289,7 +289,7 @@ def power_derivatives(solution: Solution, joints: FloatArray) -> FloatArray:
 def posterior_sd(
     problem: EstimationProblem, factor: CholeskyFactor, parts: Derivatives, powers: FloatArray | None = None
 ) -> Posterior:
-    """Return the standard deviations of motion, torques and powers, given the inertias.
+    """Return the standard deviations of motion, torques and powers, for fixed inertias.
 
     parts: torque derivatives in the equations of the factor. powers: `power_derivatives`; None = no powers.
     """
@@ -330,10 +330,11 @@ _FADE_S = 0.1
 
 @dataclass(frozen=True)
 class ResidualElimination:
-    """Result of the elimination.
+    """Motion after the elimination of the residual.
 
     Attributes:
-        deviation: (T, nv) update from the start of the problem. share: fraction of the step that was used, 0 to 1.
+        deviation: (T, nv) update from the start of the problem. share: fraction (0 to 1) of the Gauss-Newton step that was
+        used.
         unbalanced: (T, 6) residual before the elimination [moment; force], Nm and N; NaN where not all contacts are known.
     """
 

@@ -91,7 +91,11 @@ def balance_errors(sizes: NoiseModel, rate_hz: float) -> tuple[float, float]:
 
 
 def coordinate_cutoffs(model: SubjectModel, marker_hz: FloatArray, otherwise_hz: float) -> FloatArray:
-    """Return the cut-off (nv,) of each coordinate: the mean of the markers on its segment, else on its parent and so on."""
+    """Return the optimal cut-off (nv,) Hz of each coordinate: the mean over the markers of its segment.
+
+    Segments without markers have the cut-off of their parent. marker_hz: (M,) Hz. otherwise_hz: used if no ancestor has
+    markers.
+    """
     parent = {body.definition.name: body.definition.parent for body in model.bodies}
     of_body: dict[str, list[float]] = {}
     for marker, hz in zip(model.markers, marker_hz, strict=True):
@@ -134,7 +138,10 @@ def _is_at_limit(angle: FloatArray, range_rad: tuple[float, float], tolerance_ra
 
 
 def _assumed_coordinate_sd(model: SubjectModel, magnitudes: Magnitudes) -> FloatArray:
-    """Return the SD (nv,) rad of assumed coordinates: the root mean square of their segment's three axes."""
+    """Return the SD (nv,) rad of the coordinates with assumed motion, infinite for others.
+
+    It is the root mean square over the three axes of the segment.
+    """
     result = np.full(model.multibody.nv, np.inf)
     for coordinate in model.assumed:
         offset, stride = magnitudes.unseen_rad.get(coordinate.body, (np.zeros(3), np.zeros(3)))
@@ -182,7 +189,7 @@ def _times_since_nearest_strike(time_s: FloatArray, strikes_s: Sequence[float]) 
 
 
 def midpoint_time_since_strike(before_s: FloatArray, after_s: FloatArray) -> FloatArray:
-    """Return the times since a strike, s, midway between two knots, from `times_since_strikes` (..., 2) at both of them.
+    """Return the time (s) since a strike midway between two knots, from `times_since_strikes` (..., 2) at both of them.
 
     If the nearest strike changes between the knots, the earlier value is used.
     """
@@ -198,7 +205,7 @@ def strike_proximity_weight(since_s: FloatArray) -> FloatArray:
 
 
 class CoordinateKinds(NamedTuple):
-    """Kinds of R coordinates: a number (R,) that is the same for both sides, and the side ("" for the midline)."""
+    """Kinds of R coordinates: a number for each (R,), equal for right and left, and the side of each ("" for the midline)."""
 
     number: IntArray
     side: tuple[str, ...]
@@ -236,7 +243,7 @@ class StrikeMap:
         return np.asarray(flat.reshape(self.shape), dtype=np.float64)
 
     def apply_transpose(self, values: FloatArray) -> FloatArray:
-        """Apply the transpose of `values` to values (K, R); the result is (P,)."""
+        """Return the parameters (P,) of the transposed map for values (K, R)."""
         return self._sum_by_parameter(self.weight * values.ravel()[self.at])
 
     def squares(self, values: FloatArray) -> FloatArray:
@@ -270,7 +277,8 @@ def frames_near_strikes(since_s: FloatArray) -> Iterator[tuple[Side, IntArray, I
 def strike_map_entries(
     kinds: CoordinateKinds, since_s: FloatArray, first: IntArray, middle: Side | None = None
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the entries of `Shares` at strikes, since_s (T, 2): value indices, parameter indices and weights (N,).
+    """Return the entries of a `StrikeMap` for times since strikes since_s (T, 2) s: value indices, parameter indices, weights
+    (N,).
 
     first: (R,) parameter index of the first hundredth of an ipsilateral strike, followed by a contralateral strike.
     middle: side to which midline coordinates are assigned; None = strikes of both sides are ipsilateral.

@@ -138,7 +138,7 @@ def _third_difference_rms(problem: EstimationProblem, third: FloatArray) -> Floa
 
 
 def add_fit_prior(normal: NormalEquations, problem: EstimationProblem, c: FloatArray, precision: FloatArray) -> None:
-    """Add the prior with the fitted values as mean; precision: (T, nv)."""
+    """Add the terms of the prior that the coordinates equal their fitted values; precision: (T, nv)."""
     step = problem.knots.step
     of_knots = step * precision[::step]
     update = problem.knots.values(c)[0][::step]
@@ -147,10 +147,10 @@ def add_fit_prior(normal: NormalEquations, problem: EstimationProblem, c: FloatA
 
 @dataclass(frozen=True)
 class BalanceRows:
-    """Part of the balance: rows (count, 6, W, nv) for the coefficients k, k + 1, ..., and minus its residual (count, 6), in
-    SDs.
+    """Rows of the force balance of the whole body in some frames, divided by its standard deviations.
 
-    frames: frames of this part.
+    rows: (count, 6, W, nv) for the coefficients k, k + 1, ... rest: (count, 6) minus the residual. frames: the frames of the
+    rows.
     """
 
     frames: slice
@@ -162,8 +162,8 @@ class BalanceRows:
 class TorqueRows:
     """Second differences of some torques from knot to knot, divided by their standard deviations.
 
-    rows_at: (m,) indices in `Problem.torque_rows`. columns: (n,) indices in v on which they depend. rows: (count, m, W, n) for
-    the coefficients k, k + 1, .... rest: (count, m) minus the values. scale: (count, m) reciprocal SDs, 0 if unknown.
+    rows_at: (m,) indices in `EstimationProblem.torque_rows`. columns: (n,) indices in v on which they depend. rows: (count, m,
+    W, n) for the coefficients k, k + 1, .... rest: (count, m) minus the values. scale: (count, m) reciprocal SDs, 0 if unknown.
     """
 
     rows_at: IntArray
@@ -190,7 +190,9 @@ def add_dynamics_terms(
     parts: Derivatives,
     shown: bool = False,
 ) -> tuple[list[BalanceRows], list[TorqueRows]]:
-    """Add the balance of the whole body and smooth torques by their `torque_derivatives`; return the rows of both.
+    """Add the terms of the force balance and of the smoothness of torques, and return the rows of both.
+
+    parts: `torque_derivatives` at the current motion.
 
     shown: True if the path is from an earlier step, whose torques determine their rates of change.
     """
@@ -220,7 +222,11 @@ def balance_rows(
     offset: int,
     columns: IntArray | None = None,
 ) -> BalanceRows:
-    """Return the balance in the frames `offset` after a knot; rest, scale: (T, 6); columns: as in `coefficient_rows`."""
+    """Return the rows of the force balance for the frames `offset` after a knot.
+
+    rest: (T, 6) minus the residual, in standard deviations. scale: (T, 6) reciprocal standard deviations. columns: as in
+    `coefficient_rows`.
+    """
     frames = slice(offset, None, problem.knots.step)
     rows = coefficient_rows(problem.knots, parts, np.arange(ROOT), columns, scale[frames], offset)
     return BalanceRows(frames, rows, rest[frames])
@@ -274,7 +280,10 @@ def torque_change_rms(problem: EstimationProblem, tau: FloatArray) -> FloatArray
 
 
 def derivatives_by_coefficients(knots: UniformSpline, parts: Sequence[FloatArray], offset: int) -> FloatArray:
-    """Return derivatives (T', m, W, n) by the coefficients, given derivatives (T', m, n) by position, rate and acceleration."""
+    """Return derivatives (T', m, W, n) with respect to the spline coefficients, for the frames `offset` after a knot.
+
+    parts: derivatives (T', m, n) with respect to position, rate and acceleration.
+    """
     used = nonzero_weights(np.stack([weights[offset] for weights in knots.weights]))
     count, m, n = parts[0].shape
     result = np.empty((count, m, used.shape[1], n))

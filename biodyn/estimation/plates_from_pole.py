@@ -51,7 +51,7 @@ class PlateSignal(NamedTuple):
     wrench: FloatArray
 
     def on_plate(self, points: FloatArray, margin_m: float) -> BoolArray:
-        """Return whether points (..., 3) are above the plate, or at most `margin_m` outside its edges."""
+        """Return a mask of the points (..., 3) that are above the plate, or at most `margin_m` outside its edges."""
         local = (points - self.centre) @ self.R_LP
         return np.asarray((np.abs(local[..., :2]) <= self.half_sides + margin_m).all(axis=-1))
 
@@ -153,7 +153,7 @@ def _recording_names(recordings: Sequence[PoleRecording]) -> str:
 
 
 def _rigid_groups(recordings: Sequence[PoleRecording]) -> list[tuple[str, ...]]:
-    """Return the groups of labels with constant distances while they move, the longest first."""
+    """Return the groups of labels whose distances stay constant while they move, the longest first."""
     rigid_m, shortest_m, moves_m, frames = 4e-3, 0.2, 0.05, 500
     common = set(recordings[0].labels).intersection(*(set(r.labels) for r in recordings[1:]))
     labels = [label for label in recordings[0].labels if label in common]
@@ -204,7 +204,7 @@ class _LoadedStretch(NamedTuple):
 
     @property
     def seen(self) -> BoolArray:
-        """Frames in which all markers are visible."""
+        """Mask (n,) of the frames in which all markers of the pole are visible."""
         return np.asarray(all_finite(self.positions).all(axis=1))
 
 
@@ -324,7 +324,7 @@ def _marker_shape(points: FloatArray) -> FloatArray:
 
 
 def _find_pivot(motions: Sequence[tuple[FloatArray, FloatArray]], axis: FloatArray | None) -> tuple[FloatArray, float]:
-    """Return the body-fixed point r (3,) that is at rest in each motion (R, p), and its RMS movement, m.
+    """Return the body-fixed point r (3,) m that moves least in all motions (R, p), and its RMS movement, m.
 
     axis: if given, r is on this axis through the origin (collinear markers).
     """
@@ -524,8 +524,8 @@ class _PlateSamples:
         return moment, cross(u, force) + inertia
 
     def errors(self, x: FloatArray) -> tuple[float, float]:
-        """Return the RMS distance of the line of action from the tip in the surface (m), and the RMS angle of force
-        and pole (rad)."""
+        """Return the RMS distance (m) of the line of action from the tip, measured in the surface, and the RMS angle (rad)
+        between force and pole."""
         force, moment = self.reaction(x)
         normal = rotation_matrix(x[3:6]) @ self.plate.R_LP[:, 2]
         cop = cross(normal, moment) / (force @ normal)[:, None]
@@ -537,7 +537,10 @@ class _PlateSamples:
 def _estimate_plate(
     placements: Sequence[Placement], pole: Pole, mass_kg: float | None, resting: FloatArray | None, load_n: float
 ) -> PlateResult:
-    """Estimate by least squares with priors; the weights follow from the size and temporal correlation of the residuals."""
+    """Return the errors of one plate by least squares with priors.
+
+    The weights follow from the size and temporal correlation of the residuals.
+    """
     samples = _PlateSamples(placements, pole, mass_kg)
     if resting is not None:  # lower limit, relative to the weight of the pole
         common = load_n / float((resting[:, :3] @ samples.plate.R_LP.T @ samples.up).mean())

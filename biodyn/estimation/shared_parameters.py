@@ -37,7 +37,7 @@ class ParameterPosterior:
 
 @dataclass(frozen=True)
 class InformationForm:
-    """Information of a stretch on parameters in units of their prior standard deviations, with the motion eliminated.
+    """Information that a stretch of a walk contains about parameters in units of their prior SDs; the motion is eliminated.
 
     Attributes:
         names: (P,) names of the parameters.
@@ -55,7 +55,7 @@ class InformationForm:
     heading: FloatArray
 
     def combine(self, others: Sequence[InformationForm]) -> ParameterPosterior:
-        """Return the posterior of these parameters from all information and the prior.
+        """Return the posterior of the parameters from this information, that of `others`, and the prior.
 
         Inertias are the same in all walks of a person. Because a single walk cannot distinguish a shifted plate from a leaning
         trunk, plates are used as in the file, unless `plate_tests` finds the same error in walks of both directions. Forces are
@@ -78,7 +78,7 @@ class InformationForm:
         return replace(self, names=label_names(self.names), gross_groups=tuple(map(label_names, self.gross_groups)))
 
     def given(self, name: str, values: Mapping[str, float]) -> tuple[float, float]:
-        """Return the estimate of a parameter for given `values` of all others, and its precision."""
+        """Return the estimate of one parameter if all others have the given `values`, and its precision."""
         at = self.names.index(name)
         precision = max(float(self.information[at, at]), 1e-9)
         others = np.array([0.0 if other == name else values[other] for other in self.names])
@@ -155,7 +155,10 @@ def accepted_plate_errors(forms: Sequence[InformationForm]) -> tuple[list[PlateT
 
 
 def _parameter_scatter(sides: Sequence[Sequence[tuple[float, float]]]) -> tuple[float, float]:
-    """Return `scatter` and `between` of a parameter; sides: value and precision of each walk, by direction."""
+    """Return `scatter` and `between` (see `PlateTest`) of a parameter.
+
+    sides: for each walking direction, (value, precision) of the parameter in each walk.
+    """
     if not all(sides):
         return 0.0, 0.0
     values, precision = np.array([walk for side in sides for walk in side]).T
@@ -317,7 +320,7 @@ def _random_signs(problem: EstimationProblem) -> FloatArray:
 
 
 def _scaled_residual(problem: EstimationProblem, balance: list[BalanceRows]) -> FloatArray:
-    """Return the residual of the balance (T, 6) before the step, in SDs."""
+    """Return the residual of the force balance (T, 6) before the step, in standard deviations."""
     result = np.zeros((len(problem.balanced), 6))
     for part in balance:
         result[part.frames] = part.rest
@@ -327,7 +330,10 @@ def _scaled_residual(problem: EstimationProblem, balance: list[BalanceRows]) -> 
 def _residual_after_step(
     residual: FloatArray, balance: list[BalanceRows], step: FloatArray, by_parameters: FloatArray
 ) -> FloatArray:
-    """Return the residual of the balance (T, 6) after the step, in SDs."""
+    """Return the residual of the force balance (T, 6) after the step, in standard deviations.
+
+    by_parameters: change (T, 6) due to inertias and plate errors.
+    """
     result = residual - by_parameters
     for part in balance:
         for i in range(part.rows.shape[2]):
@@ -336,12 +342,14 @@ def _residual_after_step(
 
 
 def _balance_error(problem: EstimationProblem, residual: FloatArray, trace: float) -> FloatArray:
-    """Return the error (6,) of the balance per frame; for forces it combines the expected error and the residual of the trial.
+    """Return the standard deviation (6,) of the force balance per frame.
+
+    For forces it combines the expected error with the residual of the trial; for moments it is the expected error.
 
     This is one step of expectation maximisation (Dempster et al. 1977): the mean square of the residual (T, 3), plus the
     `trace` due to the uncertain motion, is weighted by the number of independent samples; the expected error counts as four
-    samples. The result is limited to between a quarter of and ten times the expected error. The error of the moments is
-    unchanged, because moments that plates and mass centres do not explain affect the hips in any case.
+    samples. The result is limited to between a quarter of and ten times the expected error. The residual moments are not used,
+    because moments that plates and mass centres do not explain affect the hips in any case.
     """
     result, values = problem.sizes.balance.copy(), residual[problem.balanced]
     if len(values):

@@ -47,13 +47,16 @@ class NormalEquations:
         kernels.add_rows(self.band, n, first, np.ascontiguousarray(rows), places, np.zeros((m, width * n)))
 
     def add_weighted_terms(self, first: int, weights: FloatArray, square: FloatArray, gradient: FloatArray) -> None:
-        """Add terms whose rows on knot first + t + s are weights[s] J[t]: square (T', n, n) = J^T J, gradient (T', n)."""
+        """Add least-squares terms t with derivatives weights[s] J[t] with respect to the unknowns of knot first + t + s.
+
+        square: (T', n, n) J^T J. gradient: (T', n) J^T residual.
+        """
         for s, weight in enumerate(weights):
             self.right[first + s : first + s + len(square)] += weight * gradient
         kernels.add_weighted_products(self.band, first, np.ascontiguousarray(weights), np.ascontiguousarray(square))
 
     def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, gradient: FloatArray) -> None:
-        """Add terms of the form of `add_weighted` with diagonal squares, given as `precision` (T', n)."""
+        """Add terms like `add_weighted_terms` with a diagonal matrix J^T J, whose diagonal is `precision` (T', n)."""
         count, n = precision.shape
         blocks = self.band.reshape(len(self.right), n, -1)
         for i, weight in enumerate(weights):

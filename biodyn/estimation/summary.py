@@ -293,7 +293,7 @@ def failed_estimate_finding(error: EstimateError) -> Diagnostic:
 
 
 def _heaviest_segment(summary: EstimateSummary) -> str:
-    """Return the name of the heaviest segment, the trunk."""
+    """Return the name of the segment with the largest mass, which is the trunk."""
     return max(summary.raw_fit.model.bodies, key=lambda body: body.inertia.mass).definition.name
 
 
@@ -337,7 +337,10 @@ def _plate_notes(plates: PlateSummary, leaning: bool) -> list[Diagnostic]:
 def _place_note(
     axes: tuple[str, ...], shift_m: FloatArray, left_m: FloatArray, limit_m: float, about: str, leaning: bool
 ) -> Diagnostic:
-    """Return the finding on the position of a plate or of all plates; left_m: (2,) uncorrected part of the shift."""
+    """Return the finding about a suggested position error of a plate or of all plates.
+
+    left_m: (2,) part of the shift (m) that is not corrected. about: name of the plates. leaning: as in `_plate_notes`.
+    """
     offset = " and ".join(f"{100 * shift:+.1f} cm along {axis}" for shift, axis in zip(shift_m, axes, strict=True))
     plural = about == "all plates"
     causes = ["the axes of cameras and plates"] if plural else ["the corners of the plate"]

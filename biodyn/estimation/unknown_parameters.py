@@ -29,7 +29,7 @@ _BODY_MASS = "body mass"
 
 @dataclass(frozen=True)
 class InertiaUnknowns:
-    """Inertia unknowns x (P,) with unit prior SD.
+    """Unknown mass centres and masses of a model: vector x (P,) in units of the prior SDs.
 
     Attributes:
         names: (P,) names of the unknowns.
@@ -50,7 +50,7 @@ class InertiaUnknowns:
 
     @classmethod
     def none(cls) -> InertiaUnknowns:
-        """Return an instance without unknowns."""
+        """Return an instance without unknowns, for a model with known inertias."""
         return cls((), (), np.zeros((0, 3, 0)), (), np.zeros((0, 0)), 0.0, np.zeros(0))
 
     @property
@@ -172,7 +172,10 @@ _BODY_MASS_SD = 0.01  # share
 
 
 def _mass_unknowns(model: SubjectModel, centres: int, factor: float) -> Iterator[_Unknown]:
-    """Return the distribution of the mass, the same on both sides, and the mass of the body."""
+    """Yield the unknowns of the mass distribution, which is the same on both sides, and of the body mass.
+
+    centres: number of unknowns of mass centres. factor: factor on the prior SDs.
+    """
     sides = {body.definition.name: body.definition.side for body in model.bodies}
     weights, no_shift = np.array([body.inertia.mass for body in model.bodies]), np.zeros((centres, 3))
     for group in group_segments_by_kind(model):
@@ -257,10 +260,12 @@ class PlateSummary:
 
 @dataclass(frozen=True)
 class PlateUnknowns:
-    """Unknowns with unit prior SD: position along two axes, gain and rotation of each plate, then the delay of all forces.
+    """Unknown errors in units of their prior SDs: position along two axes, gain and rotation of each plate, and delay of all
+    forces.
 
     Attributes:
-        numbers: (N,) numbers of the plates in the file. plate_of_foot: (T, K) index in `numbers` of each foot's plate, -1 = none.
+        numbers: (N,) numbers of the plates in the file. plate_of_foot: (T, K) index in `numbers` of each foot's plate, -1 =
+        none.
         known: (T, K) frames in which the wrench of each foot is known; other values are not used.
         axes_W: (2, 3) laboratory axes of the floor, in World; axes: their names.
         centres_W: (N, 3) m centres of the plates. rate_hz: marker rate.
@@ -311,7 +316,7 @@ class PlateUnknowns:
         return replace(self, plate_of_foot=self.plate_of_foot[rows], known=self.known[rows])
 
     def changes(self, wrenches: FloatArray) -> FloatArray:
-        """Return the change (T, K, 6, P) of the foot wrenches (T, K, 6) by correcting one SD of each unknown."""
+        """Return the change (T, K, 6, P) of the foot wrenches (T, K, 6) if one SD of each unknown error is corrected."""
         result = np.zeros((*wrenches.shape, self.count))
         if not self.count:
             return result
@@ -418,7 +423,10 @@ def _plate_of_foot(
 
 
 def _wrench_rates(wrenches: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray:
-    """Return rates of change (T, K, 6): the mean of backward and forward difference where both are known, else one of them."""
+    """Return the rates of change (T, K, 6) of wrenches per second, from differences between neighbouring known frames.
+
+    The rate is the mean of backward and forward difference where both are known, else one of them.
+    """
     both = known[1:] & known[:-1]
     steps = np.where(both[..., None], np.diff(wrenches, axis=0), 0.0)
     count, total = np.zeros((*known.shape, 1)), np.zeros_like(wrenches)
@@ -432,7 +440,8 @@ def _wrench_rates(wrenches: FloatArray, known: BoolArray, rate_hz: float) -> Flo
 def correct_reaction(
     reaction: GroundReaction, sides: Sequence[Side], unknowns: PlateUnknowns, values: FloatArray
 ) -> GroundReaction:
-    """Return the ground reaction without the errors `values`; the full-bandwidth forces for figures are unchanged."""
+    """Return the ground reaction without the plate errors `values` (P,); the full-bandwidth forces for figures are not
+    corrected."""
     if not unknowns.count:
         return reaction
     wrenches = np.stack([reaction.wrench[side] for side in sides], axis=1)

@@ -32,7 +32,7 @@ LOWEST_CUTOFF_HZ = 1.0
 
 @dataclass(frozen=True)
 class ErrorColumns:
-    """Effect of one standard deviation of each parameter.
+    """Effect of one standard deviation of each of P independent error parameters.
 
     Attributes:
         torque: (T, C, P) change of the torques at the same motion, Nm.
@@ -51,7 +51,7 @@ class ErrorColumns:
 
 @dataclass(frozen=True)
 class MotionFrames:
-    """Frames of a trial with known motion, for the computation of columns.
+    """Frames of a trial with known motion, in which the effects of errors are computed.
 
     Attributes:
         inputs: the trial. at: (T,) frame numbers. rows: (C,) indices of the coordinates in v.
@@ -74,7 +74,8 @@ class MotionFrames:
     joints: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def append_powers(self, change: FloatArray) -> FloatArray:
-        """Return changes (T, C + J, ...) of torques and powers for those of the torques (T, C, ...) at the same motion."""
+        """Return changes (T, C + J, ...) of torques and joint powers from changes (T, C, ...) of the torques at the same
+        motion."""
         if not len(self.joints):
             return change
         rates = self.joints * self.v[:, None, self.rows]  # (T, J, C)
@@ -334,7 +335,8 @@ def pre_strike_force_errors(inputs: TrialInputs) -> FloatArray:
 
 
 def _assigned_side(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
-    """Return the side (T,) of the contact of the plate that is nearest in time, "" if it was not assigned."""
+    """Return for each frame the side of the foot on a plate, by the contact nearest in time; "" if it is not assigned to a
+    foot."""
     contacts = [contact for contact in inputs.contacts if contact.plate == plate]
     if not contacts:
         return np.full(frames, "")
@@ -345,13 +347,13 @@ def _assigned_side(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
 
 
 def empty_columns(frames: MotionFrames) -> ErrorColumns:
-    """Return an empty set of columns, for a source without an effect."""
+    """Return error columns without any parameter, for a source that has no effect."""
     return stack_columns(frames, [])
 
 
 @dataclass(frozen=True)
 class MarkerTree:
-    """Tree with markers: links (M,), and positions (M, 3) m on them."""
+    """Multibody tree with attached markers: link of each marker (M,), and position (M, 3) m on it."""
 
     tree: Multibody
     links: IntArray
@@ -359,18 +361,18 @@ class MarkerTree:
 
     @classmethod
     def of(cls, model: SubjectModel) -> MarkerTree:
-        """Return the tree and all markers of a model."""
+        """Return the tree of a model with all its markers."""
         links, p_LM, _ = model.marker_arrays()
         return cls(model.multibody, links, p_LM)
 
     def places(self, q: FloatArray) -> FloatArray:
-        """Return the positions (T, M, 3) m in World."""
+        """Return the positions (T, M, 3) m of the markers in World for configurations q (T, nq)."""
         R, p = body_poses(self.tree, q)
         return points_on_bodies(R, p, self.links, self.p_LM)
 
     @cached_property
     def figure(self) -> StickFigure:
-        """Stick figure of the tree, with joints and segment ends."""
+        """Stick figure of the tree: points at its joints and segment ends."""
         return StickFigure.from_posture(self.tree)
 
     @cached_property
@@ -385,7 +387,7 @@ class MarkerTree:
         return np.stack([carries * place for place in (*self.p_LM.T, 1.0)])
 
     def changed_links(self, other: MarkerTree) -> tuple[int, ...]:
-        """Return the indices in `carrying` of links whose pose or markers differ in another model with the same joints."""
+        """Return the indices in `marker_links` of links whose pose or markers differ in another model with the same joints."""
         tree, changed, round_off = self.tree.tree, other.tree.tree, 1e-12  # steps are 1e8 times larger
         pairs = ((tree.R_PJ, changed.R_PJ), (tree.p_PJ, changed.p_PJ))
         apart = np.any([np.abs(a - b).max(axis=1) > round_off for a, b in pairs], axis=0)
@@ -399,7 +401,7 @@ class MarkerTree:
 def fit_gradient(frames: MotionFrames, fitted: MarkerTree, some: tuple[int, ...] | None = None) -> FloatArray:
     """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y).
 
-    some: indices in `Fitted.carrying` of the links whose markers are used; None = all.
+    some: indices in `MarkerTree.marker_links` of the links whose markers are used; None = all.
 
     With x = p + R p_LM, the forces w (x - y) at the markers of a link, and their moments about the world's origin, follow from
     the link's pose and from four sums over its markers, of w (p_LM, 1) and w (p_LM, 1) y^T: one product of matrices for all.
@@ -439,7 +441,7 @@ def _wrench_columns(frames: MotionFrames, change: FloatArray) -> FloatArray:
 
 
 def recompute_torques(frames: MotionFrames, tree: Multibody) -> FloatArray:
-    """Return the torques (T, C) of another tree at the same motion."""
+    """Return the torques (T, C) Nm that another tree needs for the same motion."""
     tau = inverse_dynamics(
         tree, frames.q, frames.v, frames.vdot, frames.wrenches, frames.inputs.dynamics.foot_wrench_links
     )
@@ -460,7 +462,7 @@ def _inertial_parameters(model: SubjectModel, inertias: Mapping[str, Inertia]) -
 def stack_columns(
     frames: MotionFrames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None
 ) -> ErrorColumns:
-    """Return columns of changes of torques (T, C) and gradients (T, nv), zero where there are none."""
+    """Return error columns from a list of changes of torques (T, C) and of gradients (T, nv); missing ones are zero."""
     shape = (len(frames.at), len(frames.rows))
     if isinstance(torque, list):
         torque = np.stack(torque, axis=2) if torque else np.zeros((*shape, 0))
@@ -478,21 +480,21 @@ def stack_columns(
 
 @dataclass(frozen=True)
 class PosePoints:
-    """Virtual points of the segment poses; `groups` (S, 4): indices of the fitted points of each segment."""
+    """Virtual points that represent segment poses in the fit; `groups` (S, 4): indices of the points of each segment."""
 
     groups: IntArray
 
     @classmethod
     def of(cls, inputs: TrialInputs) -> PosePoints:
-        """Return the points grouped by segment, in the order of the fit."""
+        """Return the virtual points of a trial grouped by segment, in the order of the fit."""
         bodies = [marker.body for marker in inputs.model.markers]
         return cls(np.array([[m for m, b in enumerate(bodies) if b == body] for body in dict.fromkeys(bodies)]))
 
     def columns(self, A: FloatArray, places: FloatArray) -> FloatArray:
-        """Return the response (T, nv, 3, 2 S) to origins, then attitudes, given that to points A (T, nv, 3, M) at `places` (T,
-        M, 3).
+        """Return the response (T, nv, 3, 2 S) of the configuration to shifts of the S segment origins, then to rotations.
 
-        dq = sum A_m . (d + theta x r_m) = d . sum A_m + theta . sum r_m x A_m, with r_m from the origin of the segment.
+        A: (T, nv, 3, M) response to the points at `places` (T, M, 3) m. dq = sum A_m . (d + theta x r_m) = d . sum A_m + theta
+        . sum r_m x A_m, with r_m from the origin of the segment.
         """
         arms = places[:, self.groups]
         arms = (arms - arms.mean(axis=2, keepdims=True)).transpose(0, 3, 1, 2)[:, None]  # (T, 1, 3, S, 4)
@@ -563,11 +565,11 @@ def pose_offset_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
 @dataclass(frozen=True)
 class MarkerMoments:
-    """Standard deviations of marker errors, noise_m and skin_m (M,) m, and the moments of their time courses, (T, M or 1, 6)
-    and (6,).
+    """Standard deviations of marker errors, and second moments of their time courses.
 
-    For measured poses the errors are of origins (m) and attitudes (rad), (2 S,). common_m: (M, S) common movement of the
-    markers of each of S segments, m; `skin_m` is the remaining movement of single markers.
+    noise_m, skin_m: (M,) m, white noise, and movement of single markers on the skin. The moments of unit noise are (T, M or 1,
+    6), those of unit movement (6,). common_m: (M, S) movement, m, that the markers of each of S segments share. For measured
+    poses the errors are of origins (m) and attitudes (rad), (2 S,).
     """
 
     noise_m: FloatArray
@@ -578,8 +580,10 @@ class MarkerMoments:
     poses: PosePoints | None = None
 
     def together(self, response: FloatArray) -> FloatArray:
-        """Return the response (..., 3 S) to one standard deviation of the common movements, given the response (..., 3 M) to
-        markers."""
+        """Return the response (..., 3 S) to one standard deviation of the movements that the markers of a segment share.
+
+        response: (..., 3 M) to single markers.
+        """
         parts = response.reshape(*response.shape[:-1], 3, -1) @ to_single_precision(self.common_m)
         return np.asarray(parts.reshape(*response.shape[:-1], -1))
 
@@ -592,7 +596,7 @@ class MarkerMoments:
         return total
 
     def expand_moments(self, moments: FloatArray) -> FloatArray:
-        """Expand moments (T, M or 1, 6) of single markers to the errors of `noise_m`."""
+        """Return the moments (T, M or 1, 6) of single markers repeated for the errors of `noise_m`."""
         if self.poses is None or moments.shape[1] == 1:
             return moments
         return self.poses.values_by_pose(moments.transpose(0, 2, 1)).transpose(0, 2, 1)

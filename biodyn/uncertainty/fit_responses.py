@@ -42,8 +42,10 @@ from biodyn.uncertainty.propagation_inputs import PAIRS, Magnitudes, stride_move
 
 @dataclass(frozen=True)
 class RegularisedStretch:
-    """Frames first .. stop - 1 in which the coordinate with index `place` in v is regularised with the weights (stop -
-    first,)."""
+    """Stretch of frames in which the fit regularises a coordinate.
+
+    Frames first .. stop - 1; `place`: index of the coordinate in v; weights: (stop - first,) of the regularisation.
+    """
 
     place: int
     first: int
@@ -52,7 +54,7 @@ class RegularisedStretch:
 
     @property
     def sides(self) -> tuple[int, int]:
-        """The last frame before it and the first frame after it."""
+        """Last frame before the stretch and first frame after it."""
         return self.first - 1, self.stop
 
 
@@ -233,7 +235,7 @@ def _is_at_limit(model: SubjectModel, q: FloatArray) -> BoolArray:
 
 @dataclass(frozen=True)
 class SmoothedResponse:
-    """Response of the curves of regularised stretches to errors.
+    """Response to errors of the curves toward which coordinates are regularised in some stretches.
 
     Attributes:
         by_markers: (S, 2, 3, M) response of the coordinate of each stretch to the markers, before and after the stretch; rad/m.
@@ -270,7 +272,8 @@ class SmoothedResponse:
             weighted[rows, stretch.place] += response
 
     def source_columns(self, name: str, source: Source, frames: MotionFrames) -> ErrorColumns:
-        """Return the columns of a source in some frames; the gradient includes the response of the curves of stretches."""
+        """Return the error columns of a source in some frames, with the response of the regularised curves added to the
+        gradient."""
         columns = source(frames)
         for number, stretch in self._overlapping_stretches(frames.at) if columns.gradient.shape[2] else ():
             rows, response = _interpolate_in_stretch(stretch, frames.at, self.by_columns[name][number])
@@ -297,7 +300,7 @@ def _interpolate_in_stretch(
 def frame_fit_response(
     frames: MotionFrames, some: slice = slice(None), smoothed: SmoothedResponse | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the `fit_response` in some of the frames."""
+    """Return the `fit_response` for a slice of the frames, including regularised stretches."""
     add = None if smoothed is None else partial(smoothed.add_curve_response, frames.at[some])
     q, seen_at, weights, held = frames.q[some], frames.seen_at[some], frames.weights[some], frames.held[some]
     return fit_response(frames.inputs.model, q, seen_at, weights, held, frames.inputs.curved, add)

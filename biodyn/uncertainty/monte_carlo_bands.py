@@ -61,7 +61,7 @@ class ImportedInputs:
 
 @dataclass(frozen=True, eq=False)
 class InputDraw:
-    """Inputs of one draw: model, marker positions, wrenches, and cut-off."""
+    """Inputs of one Monte Carlo draw: model, marker positions, wrenches, and cut-off, with random errors."""
 
     model: OpenSimModel
     positions: FloatArray
@@ -94,7 +94,7 @@ def monte_carlo_torque_bands(trial: ImportedInputs, settings: UncertaintySetting
 
 @dataclass(eq=False)
 class _DrawCovariance:
-    """Accumulator of the covariance of joints and segment ends over the draws, in some of the frames.
+    """Accumulator of the covariance of the joint and segment-end positions over all draws, in some of the frames.
 
     Attributes:
         frames: (K,) frame numbers. names: bodies of the stick figure. usual: (K, P, 3) m points without errors.
@@ -108,7 +108,7 @@ class _DrawCovariance:
 
     @classmethod
     def of(cls, trial: ImportedInputs) -> _DrawCovariance:
-        """Create an empty accumulator."""
+        """Return an accumulator without draws."""
         every = max(round(trial.inputs.rate_hz / RATE_HZ), 1)
         q = recompute_draw(trial, unchanged_draw(trial))[0]
         frames = np.flatnonzero(np.isfinite(q).all(axis=1) & (np.arange(len(q)) % every == 0))
@@ -123,12 +123,12 @@ class _DrawCovariance:
         self.covariance += share * (apart @ apart.swapaxes(-1, -2))
 
     def found(self) -> PointUncertainty | None:
-        """Return the standard deviations; None if no frame has a motion."""
+        """Return the standard deviations of the positions over all draws; None if no frame has a motion."""
         return PointUncertainty(self.frames, largest_principal_sd(self.covariance)) if len(self.frames) else None
 
 
 def _joint_and_end_positions(model: OpenSimModel, q: FloatArray, names: Sequence[str]) -> FloatArray:
-    """Return the joints, then the ends (K, 2 B, 3) m of the named bodies."""
+    """Return the positions (K, 2 B, 3) m of the joints of the named bodies, then of their ends, for q (K, n)."""
     mb = model.multibody
     figure = StickFigure.from_posture(mb, model.coupled.configuration(model.default_configuration()[None])[0])
     at = [[mb.bodies[body].name for body in figure.bodies].index(name) for name in names]
@@ -137,7 +137,7 @@ def _joint_and_end_positions(model: OpenSimModel, q: FloatArray, names: Sequence
 
 
 def unchanged_draw(trial: ImportedInputs) -> InputDraw:
-    """Return the draw without an error."""
+    """Return the inputs of the trial without any error."""
     return InputDraw(trial.model.osim, trial.positions, trial.wrenches, trial.cutoff_hz)
 
 
@@ -223,7 +223,7 @@ def perturbed_inputs(
 def skin_movement(
     inputs: TrialInputs, magnitudes: Magnitudes, segments: Sequence[str], rng: np.random.Generator
 ) -> FloatArray:
-    """Draw random movements (T, M, 3) m in World of the fitted markers relative to the bone; segments: segment of each
+    """Return random movements (T, M, 3) m of the fitted markers relative to the bone, in World; segments: segment of each
     marker."""
     own_m, common_m = magnitudes.skin_modes(segments)
     modes = np.column_stack([np.diag(own_m), common_m])

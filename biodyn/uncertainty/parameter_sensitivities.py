@@ -44,7 +44,7 @@ class PointUncertainty:
 
 @dataclass(eq=False)
 class PointCovariances:
-    """Accumulator of the covariance of the points of a fitted tree in equally spaced frames."""
+    """Accumulator of the position covariances of joints and segment ends of a fitted tree, in equally spaced frames."""
 
     fitted: MarkerTree
     every: int
@@ -52,7 +52,7 @@ class PointCovariances:
     sd_m: list[FloatArray] = field(default_factory=list)
 
     def computed_indices(self, frames: IntArray) -> IntArray:
-        """Return the indices of the given frames (T,) that are computed."""
+        """Return the indices in `frames` (T,) of the frames in which covariances are computed."""
         return np.flatnonzero(frames % self.every == 0)
 
     def add(
@@ -86,7 +86,7 @@ class PointCovariances:
         self.sd_m.append(largest_principal_sd(covariance))
 
     def result(self) -> PointUncertainty | None:
-        """Return the standard deviations; None without frames."""
+        """Return the standard deviations of all points; None if no frame was added."""
         if not self.frames:
             return None
         return PointUncertainty(np.concatenate(self.frames), np.concatenate(self.sd_m))
@@ -115,11 +115,11 @@ _ROOT = np.arange(6)
 
 @dataclass(frozen=True)
 class ParameterEffects:
-    """Parameters with unit prior SD, estimated from some consecutive frames.
+    """Effects of estimated parameters (in units of their prior SDs) on the equations of motion, and where they were estimated.
 
     Attributes:
         parameters: (10 B, N) change of the `inertial_parameters` of the model by a unit of each inertia.
-        precision: (T, 6) of the balance of the whole body, [moment; force] in axes of the root; 0 in frames without information.
+        precision: (T, 6) of the balance of the whole body, [moment; force] in axes of the root; 0 = no information.
         rate_hz: marker rate.
     """
 
@@ -128,7 +128,7 @@ class ParameterEffects:
     rate_hz: float
 
     def information_frames(self, every_s: float = 0.04) -> IntArray:
-        """Return evenly spaced frames from the first to the last with information."""
+        """Return frames every `every_s` seconds from the first to the last frame with information about the parameters."""
         informative = np.flatnonzero(self.precision.any(axis=1))
         step = max(round(every_s * self.rate_hz), 1)
         return np.arange(informative[0], informative[-1] + 1, step) if len(informative) else informative
@@ -142,7 +142,7 @@ class ParameterEffects:
 
 @dataclass(frozen=True)
 class SoftTissue:
-    """Movement of markers along the axes of their segments.
+    """Soft-tissue movement of markers along the axes of their segments.
 
     shares: fractions of its variance, first the offset, then the harmonics of the stride. sd_m: (M, N) m for N independent
     movements of one marker, or of all markers of a segment together.
@@ -155,7 +155,7 @@ class SoftTissue:
 
 @dataclass(frozen=True)
 class ParameterSensitivities:
-    """Response of estimated parameters (P) to errors.
+    """Response of P estimated parameters to the errors of all inputs.
 
     Attributes:
         by_column: (P, N) response to one SD of each of the N parameters, by source.

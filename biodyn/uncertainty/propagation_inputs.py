@@ -73,8 +73,9 @@ class Magnitudes:
     pose_shares: tuple[float, ...] = (1.0,)
 
     def skin_modes(self, segments: Sequence[str]) -> tuple[FloatArray, FloatArray]:
-        """Return standard deviations of the skin movement of markers on `segments`: (M,) m of single markers, (M, S) m common.
+        """Return the standard deviations of the skin movement of markers on `segments`.
 
+        The first result (M,) m is for single markers, the second (M, S) m for the movement that all markers of a segment share.
         A segment without a value has the median value.
         """
         usual = float(np.median(list(self.soft_tissue_m.values())))
@@ -252,7 +253,7 @@ def stride_movement_moments(
 
 
 def filter_gain(frequency_hz: float, rate_hz: float, cutoff_hz: float, order: int) -> float:
-    """Return the gain of the zero-lag Butterworth filter, 1/sqrt(2) at the cut-off (dual-pass correction included)."""
+    """Return the gain of the zero-lag Butterworth filter at a frequency, with dual-pass correction: 1/sqrt(2) at the cut-off."""
     if not cutoff_hz or not frequency_hz:
         return 1.0
     ratio = np.tan(np.pi * frequency_hz / rate_hz) / np.tan(np.pi * cutoff_hz / rate_hz)
@@ -262,7 +263,7 @@ def filter_gain(frequency_hz: float, rate_hz: float, cutoff_hz: float, order: in
 
 @dataclass(frozen=True)
 class PoseOffset:
-    """Model that results from poses with a small constant error of one segment.
+    """Model rebuilt from measured poses with a small constant error of one segment.
 
     Attributes:
         body: segment with the error. turns: True for a rotation (rad), False for a shift (m). step: size of the error.
@@ -331,7 +332,7 @@ class TrialInputs:
 
     @property
     def raw(self) -> Markers:
-        """The fitted markers with filled gaps, not smoothed."""
+        """The fitted markers with filled gaps, before smoothing."""
         return self.signals.unfiltered
 
     @property
@@ -360,11 +361,11 @@ class TrialInputs:
         return self.signals.force_cutoff_hz
 
     def refit(self, model: SubjectModel, markers: Markers) -> Fit:
-        """Fit another skeleton to other smoothed markers, in the same way as in the analysis."""
+        """Return the fit of another skeleton to other smoothed markers, computed as in the analysis."""
         return fit_once(model, replace(self.signals, markers=markers), self.fit_settings)
 
     def fitted(self, markers: Markers) -> FloatArray:
-        """Return the positions (T, M, 3) of the fitted markers, in the order of the fit."""
+        """Return the positions (T, M, 3) m of those of the `markers` that the fit uses, in the order of the fit."""
         return markers.positions[:, [markers.labels.index(label) for label in self.fit.labels]]
 
     def centre_sd(self, body: str, magnitudes: Magnitudes) -> FloatArray:

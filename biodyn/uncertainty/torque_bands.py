@@ -105,7 +105,7 @@ class TorqueUncertainty:
 
 
 def root_sum_of_squares(by_source: Mapping[str, FloatArray]) -> FloatArray:
-    """Return the total standard deviation of independent sources."""
+    """Return the total standard deviation of independent sources: the root of the sum of squares of the arrays by source."""
     variance = np.zeros(next(iter(by_source.values())).shape)
     for sd in by_source.values():
         variance += sd**2
@@ -188,8 +188,8 @@ def torque_uncertainty(
 
 
 def joint_coordinate_matrix(model: SubjectModel) -> tuple[tuple[str, ...], FloatArray]:
-    """Return the names (J,) of the joints with free coordinates, and a matrix (J, C) with 1 for the coordinates of each
-    joint."""
+    """Return the names (J,) of the joints with free coordinates, and a matrix (J, C): 1 for the coordinates of each joint, else
+    0."""
     definitions = [body.definition for body in model.moving_segments]
     names = [with_side(without_side(each.joint, each.side), each.side) for each in definitions]
     of_body = {definition.name: row for row, definition in enumerate(definitions)}
@@ -202,7 +202,7 @@ def joint_coordinate_matrix(model: SubjectModel) -> tuple[tuple[str, ...], Float
 
 @dataclass(frozen=True, eq=False)
 class _TrialErrors:
-    """Errors of a trial, which are the same in every block of frames.
+    """Properties of the errors of a trial that are the same in every block of frames.
 
     `sources`: sources with columns. `factor`: factor on the standard deviation of every source. `markers`: random errors of the
     markers. `smoothed`: response of regularised coordinates. `sensitivities`: to estimated parameters. For the others see
