@@ -68,14 +68,14 @@ def matrices_from_quaternions(quaternions: FloatArray) -> FloatArray:
 
 
 def continuous_quaternions(quaternions: FloatArray) -> FloatArray:
-    """Normalise quaternions (T, 4) and flip their signs so that successive ones have a positive scalar product."""
+    """Return quaternions (T, 4) with unit length and with signs such that successive ones have a positive scalar product."""
     unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
     signs = np.where(np.einsum("ij,ij->i", unit[1:], unit[:-1]) < 0.0, -1.0, 1.0)
     return unit * np.concatenate(([1.0], np.cumprod(signs)))[:, None]
 
 
 def rotate_by_quaternions(quaternions: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Rotate vectors (T, 3) by unit quaternions w x y z (T, 4)."""
+    """Return vectors (T, 3) rotated by unit quaternions w x y z (T, 4)."""
     axis = quaternions[:, 1:]
     twice = 2.0 * cross(axis, vectors)
     return vectors + quaternions[:, :1] * twice + cross(axis, twice)
@@ -105,7 +105,7 @@ def angle_between(a: FloatArray, b: FloatArray) -> float:
 
 
 def rotate_vectors(R: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Multiply matrices (..., 3, 3) by vectors (..., 3)."""
+    """Return the products (..., 3) of matrices R (..., 3, 3) and vectors (..., 3)."""
     product: FloatArray = (R @ vectors[..., None])[..., 0]
     return product
 

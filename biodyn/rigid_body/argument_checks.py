@@ -50,7 +50,7 @@ def _holds_infinite(array: FloatArray) -> bool:
 
 
 def checked_state(mb: Multibody, q: ArrayLike, **rates: ArrayLike) -> tuple[FloatArray, ...]:
-    """Check the configurations q (T, nq) and each named rate (T, nv) and return them."""
+    """Return the configurations q (T, nq) and each named rate (T, nv) as valid arrays; ModelError for a wrong shape."""
     positions = checked_array(q, (None, mb.nq), "q")
     frames = positions.shape[0]
     return (positions, *(checked_array(values, (frames, mb.nv), name) for name, values in rates.items()))
@@ -59,7 +59,7 @@ def checked_state(mb: Multibody, q: ArrayLike, **rates: ArrayLike) -> tuple[Floa
 def checked_wrenches(
     mb: Multibody, frames: int, wrenches: ArrayLike | None, bodies: Sequence[int] | IntArray | None
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """Check the wrenches (T, K, 6); return them with the links from the root to each loaded body and the start of each path."""
+    """Return the wrenches (T, K, 6), checked, the links from the root to each loaded body, and the start index of each path."""
     if wrenches is None:
         return np.zeros((frames, 0, 6)), np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
     index = np.asarray([] if bodies is None else bodies)

@@ -35,7 +35,7 @@ def is_compiled() -> bool:
 
 
 def compilation_note() -> str:
-    """Return a sentence for users who have to wait for compilation, or "" if the kernels are compiled."""
+    """Return a sentence about the time for compilation, for users who have to wait for it; "" if the kernels are compiled."""
     if is_compiled():
         return ""
     if CACHE_FOLDER is None:

@@ -298,7 +298,7 @@ def forward_dynamics(
 
 
 def _lie_bracket(mb: Multibody, a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the Lie bracket of two steps (T, nv), joint by joint; it is zero if the motions of the joint commute."""
+    """Return the Lie bracket (T, nv) of two steps a, b (T, nv), joint by joint; it is zero if the motions of a joint commute."""
     result = np.zeros_like(a)
     for body in mb.bodies:
         if body.joint.kind in ("spherical", "free"):
@@ -312,8 +312,10 @@ def _lie_bracket(mb: Multibody, a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _step_rate(mb: Multibody, step: FloatArray, v: FloatArray) -> FloatArray:
-    """Return the rate of `step` for which q (+) step moves with v (dexp^-1 up to the order required by a fourth-order
-    method)."""
+    """Return the rate (T, nv) of a step from q for which the configuration after the step moves with speed v.
+
+    This is dexp^-1 up to the order that a fourth-order method requires.
+    """
     once = _lie_bracket(mb, step, v)
     return v + 0.5 * once + _lie_bracket(mb, step, once) / 12.0
 

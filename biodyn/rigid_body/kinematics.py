@@ -113,11 +113,11 @@ def jacobian(mb: Multibody, q: ArrayLike, body: int | str, point: ArrayLike | No
 
 @dataclass(frozen=True, eq=False)
 class StickFigure:
-    """Points for drawing a tree, with two ends for each of the B bodies that have mass.
+    """Points for drawing a tree as sticks: the joint and the distal end of each of the B bodies that have mass.
 
     Attributes:
         bodies: (B,) indices of the bodies in the tree, parents first. ends_m: (B, 3) distal ends in body axes.
-        carried: indices in `bodies` of the children of each body; massless links are skipped.
+        carried: for each body, the indices in `bodies` of the bodies attached to it; massless links between them are skipped.
     """
 
     bodies: IntArray

@@ -61,13 +61,13 @@ class InverseKinematics:
 
     @classmethod
     def allocated(cls, frames: int, coordinates: int, markers: int) -> InverseKinematics:
-        """Return arrays for a kernel to fill."""
+        """Return a result with empty arrays of the given sizes, which a kernel fills."""
         q, marker_error, cost = np.empty((frames, coordinates)), np.empty((frames, markers)), np.empty(frames)
         return cls(q, marker_error, cost, np.empty(frames, dtype=np.int64), np.empty(frames, dtype=np.int8))
 
 
 def _second_extent(points: FloatArray) -> float:
-    """Return the second singular value of the centred points (M, 3), m; zero if they are collinear."""
+    """Return the second singular value (m) of points (M, 3) about their mean, a measure of their extent off a line."""
     return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1]) if len(points) >= 3 else 0.0
 
 
@@ -211,7 +211,7 @@ def _checked_priors(
 
 
 def _broadcast_rows(values: ArrayLike, width: int, frames: int, name: str) -> FloatArray:
-    """Return values that are constant (width,) or vary by frame (T, width) as (1 or T, width)."""
+    """Return values (width,), which are constant, or (T, width), which vary by frame, as an array (1, width) or (T, width)."""
     array = np.asarray(values, dtype=np.float64)
     once = array.ndim == 1
     return checked_array(array[None] if once else array, (1 if once else frames, width), name)
@@ -308,7 +308,7 @@ def _count_at_limits(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatA
 
 @dataclass(frozen=True)
 class _SequentialFit:
-    """Fit of all frames from a given start.
+    """Fit of all frames one after the other, each from the result of the previous one.
 
     Attributes: marker_body: (M,) bodies. turned: frames in which the root is rotated (`_frames_after_turns`), ascending.
     """

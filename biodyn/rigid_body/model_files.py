@@ -244,7 +244,7 @@ class _Segment:
 
 
 def _mjcf_segments(mb: Multibody) -> Iterator[_Segment]:
-    """Return the bodies in topological order, with massless moving links merged into the body attached to each.
+    """Yield the bodies, parents first, as MJCF bodies: massless moving links are merged into the body that they carry.
 
     MuJoCo requires that every moving body has mass; instead a body can have several joints. Axes and anchors are expressed in
     the frame of this body at q = 0.
@@ -268,7 +268,7 @@ def _mjcf_segments(mb: Multibody) -> Iterator[_Segment]:
 
 
 def _express_joint_on_body(joint: dict[str, str], R_LB: FloatArray, p_LB: FloatArray) -> dict[str, str]:
-    """Return a joint of a link in the frame of the body at R_LB, p_LB in the link."""
+    """Return the attributes of a joint of a link, expressed in the frame of a body with the pose R_LB, p_LB in this link."""
     place = np.array([float(x) for x in joint.get("pos", "0 0 0").split()])
     axis = np.array([float(x) for x in joint["axis"].split()])
     return {**joint, "pos": _format_numbers(R_LB.T @ (place - p_LB)), "axis": _format_numbers(R_LB.T @ axis)}

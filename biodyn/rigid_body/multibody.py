@@ -61,7 +61,7 @@ def unit_axis(axis: object, name: str) -> Vector3:
 
 @dataclass(frozen=True)
 class Joint:
-    """Joint: motion of a body relative to its parent.
+    """Joint between a body and its parent: kinds of motion, axes and limits.
 
     Attributes:
         kind: weld, free (q = x y z and quaternion w x y z; v = body-frame twist [omega_B; v_B]), spherical (q = quaternion; v =
@@ -249,8 +249,8 @@ def _upper_triangles(S: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _dof_tree(parent: tuple[int, ...], nv: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return for each velocity coordinate its predecessor toward the root (-1 = none), its depth and its path, and the mass
-    blocks.
+    """Return for each velocity coordinate its predecessor toward the root (-1 = none), its depth and its path, and the blocks of
+    the mass matrix.
 
     The predecessors are the expanded parent array of branch-induced sparsity (Featherstone 2008, section 6.4); the blocks are
     `_dof_blocks`. The result is cached, because trials build trees of the same structure.
@@ -442,7 +442,7 @@ class Multibody:
 
     @cached_property
     def parents(self) -> IntArray:
-        """Index (B,) of the parent of each body, -1 = world."""
+        """Index (B,) in `bodies` of the parent of each body, -1 = world."""
         parents = [-1 if body.parent is None else self._index_by_name[body.parent] for body in self.bodies]
         return np.array(parents, dtype=np.int64)
 
@@ -495,7 +495,7 @@ class Multibody:
 
     @cached_property
     def tree_without_gravity(self) -> Tree:
-        """Return the tree without gravity."""
+        """Kernel tree of this multibody with zero gravity."""
         return self.tree._replace(gravity_W=np.zeros(3))
 
     def neutral_q(self) -> FloatArray:

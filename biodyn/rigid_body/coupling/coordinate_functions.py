@@ -31,7 +31,7 @@ class Linear:
         return len(self.slopes)
 
     def at(self, x: FloatArray) -> Derivatives:
-        """Return value, gradient and curvature (None) at x (m, T)."""
+        """Return value (T,), gradient and curvature (None) of the function at arguments x (m, T)."""
         slopes = np.array(self.slopes)
         value = np.full(x.shape[1], self.offset) + slopes @ x
         return value, np.repeat(slopes[:, None], x.shape[1], axis=1), None
@@ -127,7 +127,7 @@ def _checked_knots(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """z[out] = function(q[sources])."""
+    """One coordinate z as a function of coordinates q: z[out] = function(q[sources])."""
 
     out: int
     sources: tuple[int, ...]
@@ -194,7 +194,7 @@ class CoordinateMapValues:
     bias: FloatArray
 
     def apply_function_gradients(self, qdot: FloatArray) -> FloatArray:
-        """Return df/dq qdot (T, nz)."""
+        """Return df/dq qdot (T, nz): the rates of z for rates qdot (T, nq) of the coordinates."""
         zdot = np.zeros_like(self.z)
         for out, source in self.map.same:
             zdot[:, out] = qdot[:, source]
@@ -203,11 +203,11 @@ class CoordinateMapValues:
         return zdot
 
     def map_speeds(self, v: FloatArray) -> FloatArray:
-        """Return G v (T, nz)."""
+        """Return the speeds G v (T, nz) of z for speeds v (T, nq)."""
         return self.apply_function_gradients(_coordinate_rates(self.turns, v))
 
     def map_forces(self, tau_z: FloatArray) -> FloatArray:
-        """Return G^T tau_z (T, nq)."""
+        """Return the generalised forces G^T tau_z (T, nq) along q for forces tau_z (T, nz) along z."""
         tau = np.zeros((len(tau_z), self.map.nq))
         for out, source in self.map.same:
             tau[:, source] += tau_z[:, out]
@@ -220,7 +220,7 @@ class CoordinateMapValues:
         return tau
 
     def jacobian(self) -> FloatArray:
-        """Return G (T, nz, nq)."""
+        """Return the Jacobian G (T, nz, nq), with zdot = G v."""
         G = np.zeros((len(self.z), self.map.nz, self.map.nq))
         for out, source in self.map.same:
             G[:, out, source] = 1.0
@@ -234,7 +234,7 @@ class CoordinateMapValues:
 
 
 def _coordinate_rates(turns: dict[int, FloatArray], v: FloatArray) -> FloatArray:
-    """Return the rates of the coordinates for speeds v (T, nq)."""
+    """Return the rates (T, nq) of the coordinates for speeds v (T, nq); they differ for the angles of `turns`."""
     if not turns:
         return v
     qdot = v.copy()
@@ -266,7 +266,7 @@ def _angle_rate_bias(angles: FloatArray, rates: FloatArray) -> FloatArray:
 
 
 def kernel_functions(layers: Sequence[CoordinateMap]) -> CouplingFunctions:
-    """Return the functions from the coordinates of the top layer to those below the last layer, as arrays for the kernels."""
+    """Return the functions from the coordinates of the top layer to those of the tree, encoded as arrays for the kernels."""
     kind: list[int] = []
     sources: list[tuple[int, ...]] = []
     at: list[int] = []
@@ -314,7 +314,7 @@ def kernel_functions(layers: Sequence[CoordinateMap]) -> CouplingFunctions:
 
 
 def evaluation_memory(laws: CouplingFunctions) -> EvaluatedFunctions:
-    """Return the working memory for one evaluation."""
+    """Return working memory for one evaluation of these functions by a kernel."""
     count, sources = len(laws.kind), len(laws.source)
     return EvaluatedFunctions(
         x=np.zeros(count),

@@ -47,7 +47,7 @@ class CoupledMultibody:
         return self.layers[0].nq
 
     def with_layer(self, layer: CoordinateMap) -> CoupledMultibody:
-        """Return the same multibody with one more layer on top."""
+        """Return the same multibody with another layer of coordinates on top."""
         return CoupledMultibody(self.multibody, (layer, *self.layers))
 
     def configuration(self, q: ArrayLike) -> FloatArray:
@@ -58,7 +58,7 @@ class CoupledMultibody:
         return z
 
     def motion(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return z, zdot and zddot (T, nz) for q, v and vdot (T, nq)."""
+        """Return the joint coordinates z, their rates and accelerations (T, nz) for q, v and vdot (T, nq) of the top layer."""
         z, zdot, zddot, _ = self._evaluate_layers(*self._checked_top_state(q, v, vdot))
         return z, zdot, zddot
 
@@ -89,7 +89,7 @@ class CoupledMultibody:
         return tau
 
     def mass_matrix(self, q: ArrayLike) -> FloatArray:
-        """Return M (T, nq, nq) = G^T M_z G."""
+        """Return the mass matrix M (T, nq, nq) = G^T M_z G along the coordinates q of the top layer."""
         z = checked_array(q, (None, self.nq), "q")
         G: FloatArray | None = None
         for layer in self.layers:

@@ -199,7 +199,7 @@ class ReducedTree:
         return at, speeds, G[:, columns], zddot[:, columns]
 
     def tree_configuration(self, q: FloatArray) -> FloatArray:
-        """Return q (T, .) of the floating tree."""
+        """Return the configuration of the floating tree for q (T, nq) of the reduced tree."""
         return self.tree_state(q, np.zeros((len(q), self.nv)))[0]
 
     def reduced_forces(self, forces: FloatArray, G: FloatArray) -> FloatArray:
@@ -213,7 +213,7 @@ class ReducedTree:
         return np.concatenate([right[:, :_BASE_V], np.swapaxes(G, 1, 2) @ right[:, _BASE_V:]], axis=1)
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
-        """Return the mass matrix (T, nv, nv)."""
+        """Return the mass matrix (T, nv, nv) along the speeds of the reduced tree."""
         at, _, G, _ = self.tree_state(q, np.zeros((len(q), self.nv)))
         return self._reduced_inertia(mass_matrix(self.tree.multibody, at), G)
 
@@ -245,22 +245,22 @@ class ReducedTree:
         return self.reduced_forces(inverse_dynamics(self.tree.multibody, zq, zv, zdd, wrenches, bodies), G)
 
     def centre_of_mass(self, q: FloatArray) -> FloatArray:
-        """Return the centre of mass (T, 3) m."""
+        """Return the position (T, 3) m in World of the centre of mass of all bodies."""
         return centre_of_mass(self.tree.multibody, self.tree_configuration(q))
 
     def integrate(self, q: FloatArray, step: FloatArray) -> FloatArray:
-        """Return q (T, nq) after the steps (T, nv)."""
+        """Return the configurations q (T, nq) after steps (T, nv) along the speeds."""
         base = integrate(self._base, q[:, :_BASE_Q], step[:, :_BASE_V])
         return np.hstack([base, q[:, _BASE_Q:] + step[:, _BASE_V:]])
 
     def difference(self, q0: FloatArray, q1: FloatArray) -> FloatArray:
-        """Return the steps (T, nv) from q0 to q1 (T, nq)."""
+        """Return the steps (T, nv) along the speeds that lead from q0 to q1 (T, nq)."""
         q0, q1 = np.broadcast_arrays(q0, q1)
         base = difference(self._base, q0[:, :_BASE_Q], q1[:, :_BASE_Q])
         return np.hstack([base, q1[:, _BASE_Q:] - q0[:, _BASE_Q:]])
 
     def coordinate_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return dq/dt (T, nq)."""
+        """Return the rates dq/dt (T, nq) for speeds v (T, nv)."""
         return np.hstack([coordinate_rates(self._base, q[:, :_BASE_Q], v[:, :_BASE_V]), v[:, _BASE_V:]])
 
 

@@ -89,7 +89,7 @@ def parse_document(content: bytes, name: str, also: tuple[str, ...] = ()) -> ET.
 
 
 def _clean_xml(content: bytes) -> bytes:
-    """Return content that an XML parser can read: a single encoding, plain tags, nothing after the end."""
+    """Return the bytes of a file in a form that an XML parser can read: a single encoding, plain tags, nothing after the end."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         content = content.decode("utf-16", errors="replace").encode()
     content = content[max(content.find(b"<"), 0) : content.rfind(b">") + 1]
@@ -146,7 +146,7 @@ def element_text(parent: ET.Element, *tags: str, otherwise: str = "") -> str:
 def read_numbers(
     parent: ET.Element, tag: str, count: int | None = None, otherwise: FloatArray | None = None
 ) -> FloatArray:
-    """Return the numbers of a tag.
+    """Return the numbers in the text of a tag, or the default `otherwise` if the tag is missing.
 
     Raises ModelError if the numbers are invalid, their count is wrong, or they are missing and no default is given.
     """
@@ -188,7 +188,7 @@ def excerpt(text: str) -> str:
 
 
 def iterate_members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
-    """Iterate over the objects of the first of the given sets that exists, e.g. <BodySet><objects>, in all versions of the
+    """Iterate over the objects in the first existing set of the given names, e.g. <BodySet><objects>, in all versions of the
     format."""
     for tag in sets:
         holder = parent.find(tag)

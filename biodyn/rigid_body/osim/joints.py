@@ -76,7 +76,7 @@ _ZERO: Final = np.zeros(3)
 
 @dataclass(frozen=True, eq=False)
 class BodyFrame:
-    """A frame on a body: x_B = R x + p. body: None = ground."""
+    """Frame on a body: points x in the frame are x_B = R x + p in body axes. body: name, None = ground."""
 
     body: str | None
     R: FloatArray
@@ -85,7 +85,7 @@ class BodyFrame:
 
 @dataclass(frozen=True, eq=False)
 class JointElement:
-    """Joint element with its frames on the two bodies."""
+    """XML element of a joint, its name, and the frames by which it connects parent and child body."""
 
     element: ET.Element
     name: str
@@ -237,7 +237,7 @@ def _body_fixed_rotation(angles: FloatArray) -> FloatArray:
 
 
 def _offset_frames(holder: ET.Element) -> dict[str, ET.Element]:
-    """Return the offset frames directly in a joint or in the component set of the model, by name."""
+    """Return the offset frames that are direct children of a joint or of the component set of the model, by name."""
     found = {}
     for tag in ("frames", "components", "ComponentSet"):
         container = holder.find(tag)
@@ -300,7 +300,8 @@ KNOWN: Final = (*_STEPS, "CustomJoint")
 
 @dataclass(frozen=True, eq=False)
 class AxisStep:
-    """One axis: its kind (revolute or prismatic), its direction, and the function of coordinates that drives it."""
+    """One-axis motion of a joint: kind (revolute or prismatic), direction of the axis, and the function of coordinates that
+    drives it."""
 
     kind: str
     axis: Vector3
@@ -309,14 +310,14 @@ class AxisStep:
 
     @property
     def constant(self) -> float | None:
-        """Value of a step without coordinates; else None."""
+        """Value (rad or m) of a step that depends on no coordinate; None for other steps."""
         if isinstance(self.function, Linear) and not any(self.function.slopes):
             return self.function.offset
         return None
 
 
 def joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[AxisStep]:
-    """Return the steps of a joint; `coordinates` are the names of its coordinates in file order.
+    """Return the one-axis steps of a joint from the parent outwards; `coordinates`: names of its coordinates in file order.
 
     Raises ModelError for an unsupported kind, a wrong number of coordinates, a coordinate of another joint, or a function with
     a different number of arguments.
@@ -389,5 +390,5 @@ def _read_axis_step(kind: str, axis: ET.Element, joint: ET.Element) -> AxisStep:
 
 
 def _has_function_tag(element: ET.Element) -> bool:
-    """Return whether the element is a function and not a property of an axis."""
+    """Return whether the element describes a function, and not another property of an axis."""
     return element.tag not in ("coordinates", "coordinate", "axis", "is_rotation", "function")

@@ -67,7 +67,7 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Marker:
-    """A marker of the model: (3,) m in the axes of its body; body None = ground."""
+    """Marker of the model: name, body (None = ground), and position (3,) m in body axes."""
 
     name: str
     body: str | None
@@ -76,7 +76,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class Coupling:
-    """One coordinate as a function of others, in every frame."""
+    """Constraint that makes one coordinate a function of other coordinates in every frame."""
 
     dependent: str
     sources: tuple[str, ...]
@@ -119,7 +119,7 @@ class OpenSimModel:
         return self._coupling_map().at(q[:, [names.index(name) for name in free]]).z if self.couplings else q
 
     def independent(self) -> tuple[tuple[str, ...], CoupledMultibody]:
-        """Return the independent coordinates, and the multibody driven by these coordinates alone."""
+        """Return the names of the independent coordinates, and the multibody driven by these coordinates alone."""
         return self._free_names(), self.coupled.with_layer(self._coupling_map()) if self.couplings else self.coupled
 
     def _free_names(self) -> tuple[str, ...]:
@@ -241,7 +241,7 @@ def _read_prescription(element: ET.Element) -> Function | None:
 def _build_bodies(
     elements: Sequence[JointElement], steps: dict[str, list[AxisStep]], body_masses: dict[str, MassProperties]
 ) -> tuple[tuple[Body, ...], dict[str, AxisStep]]:
-    """Return the bodies with their intermediate axes, and the step that moves each one-axis body."""
+    """Return the bodies, including massless ones for intermediate axes, and the step that moves each one-axis body."""
     carried = {joint.child.body: joint for joint in elements}
     loose = [name for name in body_masses if name not in carried]
     if loose:
@@ -272,7 +272,7 @@ def _build_bodies(
 
 
 def _frame_after_constant_step(frame: BodyFrame, step: AxisStep, value: float) -> BodyFrame:
-    """Return the frame after a step with a constant value."""
+    """Return the frame displaced by a step whose value (rad or m) is constant."""
     axis = np.array(step.axis)
     if step.kind == "prismatic":
         return replace(frame, p=frame.p + frame.R @ (value * axis))
@@ -282,7 +282,7 @@ def _frame_after_constant_step(frame: BodyFrame, step: AxisStep, value: float) -
 def _make_welded_body(
     name: str, holder: str | None, frame: BodyFrame, R: FloatArray, p: FloatArray, mass: MassProperties
 ) -> Body:
-    """Return the body, welded to its last axis."""
+    """Return the body with its mass, welded to the body `holder` that moves with its last axis."""
     inertia = mass.inertia if mass.mass_kg > 0.0 else np.zeros((3, 3))
     place = frame.p + frame.R @ p
     return Body(name, holder, Joint("weld"), frame.R @ R, place, mass.mass_kg, mass.com_m, inertia, any_inertia=True)

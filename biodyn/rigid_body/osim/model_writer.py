@@ -28,7 +28,9 @@ _PARALLEL: Final = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class JointChain:
-    """Joint in the form of OpenSim: x_parent = R_P (translations, then rotations) (R_C x_child + p_C) + p_P.
+    """Joint of the form that OpenSim supports: translations, then rotations, between two fixed frames.
+
+    x_parent = R_P (translations, then rotations) (R_C x_child + p_C) + p_P.
 
     Attributes:
         child, parent: names of the bodies; None = ground.
@@ -46,13 +48,13 @@ class JointChain:
     turns: tuple[AxisStep, ...] = ()
 
     def placed(self, R: FloatArray, p: FloatArray) -> JointChain:
-        """Return the chain followed by a fixed displacement."""
+        """Return the chain with a fixed displacement R (3, 3), p (3,) m added at its distal end."""
         if not (self.slides or self.turns):
             return replace(self, R_P=self.R_P @ R, p_P=self.p_P + self.R_P @ p)
         return replace(self, R_C=self.R_C @ R, p_C=self.p_C + self.R_C @ p)
 
     def moved(self, step: AxisStep) -> JointChain | None:
-        """Return the chain followed by a step; None if no OpenSim joint has this form."""
+        """Return the chain with a one-axis step added at its distal end; None if no OpenSim joint has this form."""
         axis = _to_vector3(self.R_C @ np.array(step.axis))
         if step.kind == "prismatic":
             fits = not self.turns and not self.p_C.any() and _are_axes_independent(self.slides, axis)
@@ -78,7 +80,7 @@ def build_joint_chains(multibody: Multibody, steps: Mapping[str, AxisStep]) -> l
 
 
 def _axes_and_body(body: Body, by_name: Mapping[str, Body]) -> list[Body]:
-    """Return the axes before a body, and the body, from the parent outwards."""
+    """Return the one-axis bodies between a body and the parent in the model, then the body itself, from the parent outwards."""
     line = [body]
     while line[0].parent is not None and AXIS_MARK in line[0].parent:
         line.insert(0, by_name[line[0].parent])
@@ -177,7 +179,7 @@ def _to_model_coordinate(entry: NamedCoordinate, rotational: bool, to_ground: bo
 
 
 def _new_body_names(multibody: Multibody, coordinates: Sequence[NamedCoordinate]) -> dict[str, str]:
-    """Return the new names of the bodies, in which massless bodies with one child are marked as axes of its joint."""
+    """Return the new name of each body by its old name; massless bodies with one child are named as axes of its joint."""
     names = {body.name: body.name.replace(AXIS_MARK, "_") for body in multibody.bodies}
     next_axes = _next_axes(multibody.bodies)
     joints: Mapping[int, str] = {entry.v_index: entry.joint for entry in coordinates}
@@ -190,7 +192,7 @@ def _new_body_names(multibody: Multibody, coordinates: Sequence[NamedCoordinate]
 
 
 def _next_axes(bodies: Sequence[Body]) -> dict[str, Body]:
-    """Return the only child of each massless body if it rotates about an axis through the origin of this body."""
+    """Return, by massless body, its only child if this rotates about an axis through the origin of the body."""
     children: dict[str | None, list[Body]] = {}
     for body in bodies:
         children.setdefault(body.parent, []).append(body)
@@ -224,7 +226,10 @@ def _build_base_bodies(root: Body, joint: str, name: str) -> list[Body]:
 
 
 def _move_fixed_rotations(bodies: Sequence[Body]) -> list[Body]:
-    """Move fixed rotations between the axes of a joint before all its axes, which then coincide with the axes of its body."""
+    """Return the bodies with fixed rotations between the axes of a joint moved before its first axis.
+
+    The axes of the joint then coincide with the axes of its body.
+    """
     after: dict[str, FloatArray] = {}  # accumulated rotation that is moved to preceding bodies
     next_axes = _next_axes(bodies)
     for body in reversed(bodies):
@@ -401,7 +406,7 @@ def _spatial_transform_element(chain: JointChain) -> ET.Element:
 
 
 def _complete_axes(axes: list[FloatArray]) -> list[FloatArray]:
-    """Return three independent axes, starting with the given ones."""
+    """Return three linearly independent axes (3,), starting with the given ones."""
     for unit in (*np.eye(3)[[2, 0, 1]],) * 2:
         if len(axes) == 3:
             break

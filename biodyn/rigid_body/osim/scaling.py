@@ -129,7 +129,7 @@ def _length_coordinates(joint: ET.Element) -> list[str]:
 
 
 def _scale_couplings(model: ET.Element, sliding: Mapping[str, FloatArray]) -> None:
-    """Scale the coupling functions of coordinates that are lengths by the factor of the parent of their joint.
+    """Multiply the coupling functions of coordinates that are lengths by the scale factor of the parent body of their joint.
 
     Raises ModelError if this body has three different factors, because the coupling does not specify the axis of the length.
     """
