@@ -56,7 +56,7 @@ class PersonMeans:
 
 @dataclass(frozen=True)
 class StudyPeople:
-    """The people of a study: means, units by variable, names, walkers, and number of excluded walks.
+    """Healthy people of a study: their means, units by variable, names, properties (`walkers`), and number of excluded walks.
 
     `gait_vectors` (N, 459): nine angles of every person, condition and side of the study, including patients.
     """
@@ -119,7 +119,7 @@ def _require_known_labels(what: str, wanted: Sequence[str] | None, known: set[st
 
 
 def _subject_walker(source: StudySource, data: SubjectCycles) -> Walker | None:
-    """Return the person from the records of the trials; None if no trial is a walk."""
+    """Return the properties of a person from the records of their trials; None if no trial is a walk."""
     used = set(data.cycles["trial"])
     trials = [trial for trial in source.subjects[data.subject] if trial.done and trial.trial in used]
     walkers = [read_walker(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
@@ -274,7 +274,7 @@ def build_norms(
 
 
 def norms_file_content(people: StudyPeople, name: str, licence: str, seed: int) -> dict[str, Any]:
-    """Return the content of a norms file."""
+    """Return the content of a norms file as a table, from the means of the people; `seed`: seed of the bootstrap of the bands."""
     step_percent = 2  # percent of the cycle between two stored values
     count, banded = len(people.names), len(people.names) >= LEAST_FOR_BAND
     speeds = np.array([person.speed for person in people.means])
@@ -357,7 +357,7 @@ def _fit_model(sources: Sequence[PersonMeans], values: FloatArray, seed: int, ba
 
 
 def _shift_reference_speed(model: CurveModel, reference: float) -> tuple[FloatArray, FloatArray]:
-    """Return the coefficients and the spread about another reference speed."""
+    """Return the coefficients (mean and SD) of a model of curves about another reference speed."""
     offset = reference - model.reference
     rows = [*model.mean, *[np.zeros_like(model.mean[0])] * (3 - len(model.mean))]
     mean = np.stack([rows[0] + rows[1] * offset + rows[2] * offset**2, rows[1] + 2 * rows[2] * offset, rows[2]])
@@ -371,7 +371,8 @@ def _curve_entry(model: CurveModel, unit: str, reference: float, banded: bool) -
 
 
 def _scalar_entry(model: CurveModel, title: str, unit: str, reference: float) -> dict[str, Any]:
-    """Return the norms of a number; SD is increased so that 1.96 SD include 95 % of new people (Student's t)."""
+    """Return the norms of a stride parameter as a table; the SD is increased so that 1.96 SD include 95 % of new people
+    (Student's t)."""
     normal_95 = 1.96
     mean, sd = _shift_reference_speed(model, reference)
     freedom = max(model.people - len(model.mean), 1)

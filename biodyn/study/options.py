@@ -16,12 +16,12 @@ from biodyn.variables.cycle_parameters import default_definitions
 
 @cache
 def load_study_table(name: str) -> dict[str, Any]:
-    """Return a TOML table of this package."""
+    """Return a table in the folder `study` of the library by name."""
     return load_table(f"study/{name}")
 
 
 def all_parameter_definitions(own: Sequence[ParameterDefinition] = ()) -> tuple[ParameterDefinition, ...]:
-    """Return the default parameters followed by a study's; a parameter with the name of a default replaces it."""
+    """Return the default parameters, then those of the study (`own`); a parameter with the name of a default replaces it."""
     merged = {definition.name: definition for definition in (*default_definitions(), *own)}
     return tuple(merged.values())
 
@@ -103,7 +103,7 @@ class AnalysisOptions(BaseModel):
 
     @property
     def compared_parameters(self) -> tuple[str, ...]:
-        """Return the compared parameters: from [analysis], otherwise the default and the study's parameters."""
+        """Return the names of the compared parameters: those in [analysis], else all default parameters and the study's own."""
         if self.compared is not None:
             return self.compared
         additional = (definition.name for definition in self.parameters)

@@ -21,7 +21,8 @@ class StudyFile:
     Attributes:
         path: path relative to the study root.
         role: "walk" and "unreadable" become trials (an unreadable file fails with its reason); "static" and "functional" are
-            used by trials; "other" is not used (no plates and not named as a walk ...); "excluded" is excluded by the user.
+            used by trials; "other" is not used, for instance because it has no plates and is not named as a walk; "excluded" is
+            excluded by the user.
         reason: reason of the role, one sentence.
         facts: facts of its header, or None.
     """

@@ -40,7 +40,7 @@ class PlatesOfWalks:
     left_out: tuple[str, ...]
 
     def lines(self) -> list[str]:
-        """Return lines for the screen: walks, one line for each plate and kind of error, corrections."""
+        """Return the result as lines of text: number of walks, one line for each plate and kind of error, and the corrections."""
         lines = [f"Walks: {len(self.used)} (below: number in one direction + number in the other)."]
         lines += [f"Excluded: {reason}" for reason in self.left_out]
         for test in self.tests:
@@ -95,7 +95,8 @@ def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None
 def _plate_corrections(
     errors: dict[str, tuple[float, float]], corners_L: FloatArray, numbers: tuple[int, ...], up_L: FloatArray
 ) -> tuple[PlateCorrection, ...]:
-    """Return a correction for each plate with an accepted error; its other errors are 0 with unknown standard deviation."""
+    """Return a correction for each plate with an accepted error; errors of this plate that were not accepted are 0 with unknown
+    standard deviation."""
     corrections = []
     for number, corners in zip(numbers, corners_L, strict=True):
         of_plate = {

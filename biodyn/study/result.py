@@ -151,7 +151,7 @@ class StudyResult(PlottableResult):
 
     @cached_property
     def trials(self) -> pd.DataFrame:
-        """Return one row per trial: status, reason, summary metrics."""
+        """Return one row per trial: status, reason and summary metrics (summary.csv)."""
         return self._read_labelled_csv(self.folder / "summary.csv")
 
     @cached_property

@@ -55,7 +55,8 @@ class SessionChange:
         return Path(out)
 
     def lines(self) -> Iterator[str]:
-        """Yield lines for the screen: the gait profile score, and the largest changes beyond the error."""
+        """Yield lines of text: the change of the gait profile score, and the largest changes beyond the minimal detectable
+        change."""
         yield f"{self.names[0]} -> {self.names[1]}"
         for row in iterate_rows(self.table[self.table["name"] == "gps"]):
             mdc = f"MDC95 {row.mdc95:.1f}" if np.isfinite(row.mdc95) else "MDC95 unknown"
@@ -108,7 +109,7 @@ def compare_sessions(before: str | Path, after: str | Path) -> SessionChange:
 
 
 def _other_cause_notes(before: StudySource, after: StudySource) -> Iterator[str]:
-    """Yield possible causes of a change other than the person, from the records of both studies."""
+    """Yield sentences on possible causes of a change that are not changes of the person, from the records of both studies."""
     files = [_recording_paths(source) for source in (before, after)]
     settings = [_trial_settings(source) for source in (before, after)]
     if files[0] and files[0] == files[1]:

@@ -52,7 +52,7 @@ from biodyn.trial.trial_files import with_calibrated_plates
 
 
 class SubjectInputs(TypedDict, total=False):
-    """Data on the subject of a session, see `run_trial`."""
+    """Keyword arguments with data on the subject of a session, see `run_trial`."""
 
     height_m: float | None
     age_years: float | None
@@ -62,7 +62,7 @@ class SubjectInputs(TypedDict, total=False):
 
 @dataclass
 class Progress:
-    """Counts of finished trials of `total`; `clock` returns seconds."""
+    """Counts of the finished trials of a run; `total`: number of trials, `clock`: function that returns the time in seconds."""
 
     total: int
     clock: Callable[[], float] = time.monotonic
@@ -76,7 +76,7 @@ class Progress:
         self._start = self.clock()
 
     def add(self, outcome: Outcome) -> None:
-        """Add one outcome."""
+        """Count the outcome of one trial."""
         self.done += 1
         self.failed += outcome.failed
         self.checks_failed += outcome.status == "fail"
@@ -240,7 +240,7 @@ Say = Callable[[str], None]
 
 
 def _ignore_message(_: object) -> None:
-    """Ignore a message."""
+    """Accept a message and do nothing; default of optional callbacks."""
 
 
 @dataclass(frozen=True)
@@ -537,7 +537,7 @@ def _session_root(given: Sequence[Path]) -> tuple[Path, list[Path] | None]:
 
 
 def _selected_trials(plan: StudyPlan, walks: Sequence[Path]) -> tuple[PlannedTrial, ...]:
-    """Return the trials of the given files, in the order of the plan; StudyError for a file that is not a trial."""
+    """Return the trials of the given walks, in the order of the plan; StudyError for a file that is not a trial."""
     wanted = {os.path.realpath(path): path for path in walks}
     trials = {os.path.realpath(plan.root / trial.path): trial for trial in plan.trials}
     reasons = {os.path.realpath(plan.root / file.path): file for file in plan.files}
@@ -574,7 +574,7 @@ def _require_one_model(trials: Sequence[PlannedTrial]) -> None:
 
 
 def _imported_model(trial: PlannedTrial) -> tuple[str, str, float | None] | None:
-    """Return the OpenSim model of a walk with its static trial and mass; None if it uses a library skeleton."""
+    """Return (model file, static trial, body mass) that determine the OpenSim model of a walk; None for a library skeleton."""
     osim = trial.settings.get("model", {}).get("osim")
     if osim is None:
         return None

@@ -100,9 +100,9 @@ _TIMES = ("start_s", "foot_off_s", "end_s")  # keys within the trial, not stride
 
 
 def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
-    """Read the stride parameters by (side, cycle) from spatiotemporal.csv of a trial, or its packed form.
+    """Return the stride parameters of a trial by (side, cycle), from its spatiotemporal.csv or the packed form of this table.
 
-    The result is empty without a file. Raises ResultError for another table.
+    The result is empty if the file does not exist. Raises ResultError if it has other columns.
     """
     try:
         for suffix, read in TABLE_READERS.items():
@@ -132,7 +132,10 @@ def has_failed_checks(record: TrialRecord) -> bool:
 
 
 def exclusion_reason(record: TrialRecord) -> str:
-    """Return the reason why a trial is excluded, without trial-specific numbers; "" if it is included."""
+    """Return the reason why a trial that failed its checks is excluded from group results; "" if it is included.
+
+    The reason contains no trial-specific numbers, so that equal reasons can be counted.
+    """
     if not has_failed_checks(record):
         return ""
     titles = str(record.metrics.get("checks_failed") or "")
@@ -180,12 +183,12 @@ def other_activity_reasons(activities: Mapping[tuple[str, str], str]) -> dict[tu
 
 
 def remove_trials(frame: pd.DataFrame, trials: Collection[str]) -> pd.DataFrame:
-    """Return the rows of one subject without some trials."""
+    """Return the rows of a subject except those of the given trials."""
     return frame[~frame["trial"].isin(list(trials))] if trials else frame
 
 
 def exclusion_finding(excluded: Mapping[tuple[str, str], str], trials: int) -> Diagnostic | None:
-    """Return the finding about the excluded trials, or None."""
+    """Return the finding that lists the excluded trials with reasons; None if no trial is excluded."""
     max_listed = 5
     if not excluded:
         return None

@@ -127,7 +127,9 @@ _OTHER = "not computed"
 
 
 class FrameReasons:
-    """Reasons for unknown values of every signal and frame, as codes of `words`; code 0 is "" (known).
+    """Reasons why values of a trial are unknown, as codes for each signal and frame.
+
+    A code is the index of the reason in `words`; code 0 is "" (the value is known).
 
     Reasons contain no trial-specific numbers (distances, times), so that they can be counted over trials.
     """
@@ -144,7 +146,7 @@ class FrameReasons:
         self._kept: dict[tuple[str, str, int], IntArray] = {}
 
     def of(self, signal: CycleSignal, side: Side) -> IntArray:
-        """Return the codes (T,) of a signal of the `cycle_signals` of a side."""
+        """Return the codes (T,) of the reasons for unknown values of one signal of a side (from `cycle_signals`)."""
         if signal.kind == "ground":
             return self._ground[side]
         # A load does not depend on its own coordinate but on all distal ones.
@@ -170,7 +172,7 @@ class FrameReasons:
         return codes
 
     def _combine_codes(self, first: IntArray, second: IntArray) -> IntArray:
-        """Return the codes of the combined reasons."""
+        """Return the codes (T,) of two reasons combined: "first; second" in frames in which both apply."""
         codes = np.where(first > 0, first, second)
         two = (first > 0) & (second > 0)
         for a, b in np.unique(np.stack([first[two], second[two]], axis=1), axis=0):
@@ -187,7 +189,7 @@ class FrameReasons:
         return np.array([self.code(short.get(text, text)) for text in texts], dtype=np.int64)
 
     def code(self, text: str) -> int:
-        """Return the code of a reason; a new reason is added to `words`."""
+        """Return the code of a reason, which is added to `words` if it is new."""
         if text not in self.words:
             self.words.append(text)
         return self.words.index(text)
@@ -196,7 +198,7 @@ class FrameReasons:
 def cycle_reason_codes(reasons: FrameReasons, values: CycleValues, rate_hz: float) -> IntArray:
     """Return the codes (CYCLE_POINTS, k) of k signals over one cycle, 0 for known values.
 
-    A point between two frames is known if both frames are. Non-physiological values have their own reason.
+    A value between two frames is known if the values of both frames are. Non-physiological values have their own reason.
     """
     cycle = values.cycle
     at = np.linspace(cycle.start_s, cycle.end_s, CYCLE_POINTS) * rate_hz
@@ -396,7 +398,7 @@ def _contact_counts(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def _cycle_counts(analysis: TrialAnalysis) -> dict[str, Any]:
-    """Return the numbers of all cycles by side, of cycles with known loads of the leg, and of non-physiological cycles."""
+    """Return the number of cycles by side: all, those with known loads of the leg, and non-physiological ones."""
     reaction, model = analysis.reaction, analysis.model
     below = distal_feet(model, [side for side in reaction.wrench if side in model.sole_body])
     count = {f"{kind}_{SIDE_NAMES[side]}": 0 for kind in _CYCLE_COUNTS for side in SIDES}
@@ -468,7 +470,10 @@ def summary_columns() -> tuple[str, ...]:
 
 
 def summary_row(trial: PlannedTrial, record: TrialRecord | None, excluded: str = "") -> dict[str, Any]:
-    """Return the row of one trial by column, None for unknown values. `excluded`: reason of exclusion from group results."""
+    """Return the row of summary.csv for one trial by column, None for unknown values.
+
+    excluded: reason why the trial is excluded from group results, "" if it is included.
+    """
     if record is None:
         outcome = {"status": NOT_RUN, "error": "", "reason": "", "hint": ""}
     else:
@@ -481,7 +486,7 @@ def summary_row(trial: PlannedTrial, record: TrialRecord | None, excluded: str =
 
 @contextmanager
 def summary_file(path: Path) -> Iterator[Callable[[Mapping[str, Any]], object]]:
-    """Yield a function that writes a row of `summary_row` to a CSV file."""
+    """Yield a function that appends a row of `summary_row` to a new CSV file."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(summary_columns())

@@ -83,7 +83,7 @@ def collect_results(plan: StudyPlan, out: Path, *, include_failed: bool = False)
 
     Equal trials give equal bytes. Files are renamed when all are complete; older files are kept until then. Rows of trials that
     failed their checks have a reason instead of values, unless `include_failed`. Only one row group (`ROW_GROUP_ROWS`) is in
-    memory, whatever the number of trials.
+    memory, independent of the number of trials.
     """
     source = _TrialRowReader(plan, out, include_failed)
     rows = 0
@@ -139,7 +139,7 @@ def write_files_together(out: Path, names: Sequence[str]) -> Iterator[dict[str, 
 
 
 class _TrialRowReader:
-    """Reads the rows of the trials in the order of the plan, and counts what the findings state."""
+    """Reader of the rows of all trials in the order of the plan, which counts the trials and cycles for the findings."""
 
     def __init__(self, plan: StudyPlan, out: Path, include_failed: bool) -> None:
         self._plan, self._out = plan, out
@@ -150,7 +150,10 @@ class _TrialRowReader:
         self.notes: list[Diagnostic] = []
 
     def trials(self, add_summary: Callable[[Mapping[str, Any]], object]) -> Iterator[TrialRows]:
-        """Yield every trial with a result; failed trials are only in the summary, a row per trial."""
+        """Yield the rows of every trial with a result.
+
+        add_summary: called with the row of summary.csv of every trial, including failed ones.
+        """
         for trial in self._plan.trials:
             folder, rows = self._out / trial.folder, None
             record = read_trial_record(folder)
@@ -209,7 +212,7 @@ def row_groups(trials: Iterable[TrialRows], rows: int = ROW_GROUP_ROWS) -> Itera
 
 
 def add_labels(trial: PlannedTrial, rows: pa.Table) -> pa.Table:
-    """Return the rows of a trial with the labels of the plan (`DATA_SET_SCHEMA`)."""
+    """Return the rows of a trial with columns for the labels of the plan, such as subject and condition (`DATA_SET_SCHEMA`)."""
     labels = {name: _constant_column(getattr(trial, name), rows.num_rows) for name in LABELS}
     return pa.table({**labels, **{name: rows[name] for name in rows.column_names}}, schema=DATA_SET_SCHEMA)
 
@@ -325,7 +328,7 @@ XLSX_NAME = "study.xlsx"
 
 
 def export_tables(plan: StudyPlan, out: Path) -> tuple[Diagnostic, ...]:
-    """Write study_wide.csv and study.xlsx from the outputs of `collect` and the group analysis; return findings.
+    """Write study_wide.csv and study.xlsx from the outputs of `collect_results` and the group analysis; return findings.
 
     Equal tables give equal bytes. The files are renamed when both are complete.
     """
@@ -410,7 +413,7 @@ _EPOCH = datetime(2000, 1, 1)
 
 @dataclass(frozen=True)
 class Sheet:
-    """One table of the workbook."""
+    """One table of the Excel workbook."""
 
     name: str
     columns: tuple[str, ...]
@@ -419,7 +422,7 @@ class Sheet:
 
     @property
     def size_problem(self) -> str:
-        """Return the reason why the table is too large for a sheet; "" if it is not."""
+        """Return the reason why a table is too large for an Excel sheet; "" if it is not."""
         if self.count + 1 > MAX_ROWS or len(self.columns) > MAX_COLUMNS:
             size = f"{self.count:,} rows and {len(self.columns):,} columns"
             return f"it has {size} (limit of Excel: {MAX_ROWS:,} x {MAX_COLUMNS:,})"
@@ -481,7 +484,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 
 def _subject_curve_sheet(name: str, path: Path) -> Sheet:
-    """Return the sheet of mean curves with one column per percent; one row group is read at a time."""
+    """Return the sheet of mean curves, with one column per percent of the cycle; row groups are read one at a time."""
     keys = ("subject", "session", "condition", "group", "side", "variable", "unit")
     file = pq.ParquetFile(path)
     columns = (*keys, *(f"p{percent:03d}" for percent in range(101)))
@@ -498,7 +501,7 @@ def _subject_curve_sheet(name: str, path: Path) -> Sheet:
 
 
 def _excel_cell(page: Any, value: Any, bold: bool = False) -> Any:
-    """Return a value for Excel: an empty cell for a missing value; a text that starts with "=" is not a formula."""
+    """Return a cell for Excel: empty for a missing value; a text that starts with "=" is written as text, not as a formula."""
     if value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value)):
         return None
     if isinstance(value, np.generic):

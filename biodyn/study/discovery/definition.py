@@ -120,7 +120,7 @@ def layout_matcher(layout: str) -> re.Pattern[str]:
 
 
 def similarity_hint(wanted: str, known: Iterable[str]) -> str:
-    """Return a hint with the most similar known text, or with some of them if none is similar."""
+    """Return a hint for an unknown text `wanted`: the most similar known text, or some known texts if none is similar."""
     texts = sorted(set(known))
     if not texts:
         return "The list is empty."
@@ -154,9 +154,9 @@ def safe_name(text: str) -> str:
 
 
 def unique_names(wanted: Mapping[T, Sequence[str]]) -> dict[T, str]:
-    """Return a safe, unique name for every key: the first wanted name that no other key has, else with a number appended.
+    """Return a safe, unique name for every key: the first of its wanted names that no other key has, else one with a number.
 
-    `wanted`: names of increasing length for every key; keys are processed in the given order.
+    wanted: names of increasing length for every key; keys are processed in the given order.
     """
     chosen: dict[T, str] = {}
     depth = dict.fromkeys(wanted, 0)
@@ -185,7 +185,7 @@ def unique_names(wanted: Mapping[T, Sequence[str]]) -> dict[T, str]:
 
 
 def natural_sort_key(text: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
-    """Return a sort key with numeric order of numbers: walk, walk2, walk10; only identical texts have equal keys."""
+    """Return a sort key that compares numbers in a text by value: walk, walk2, walk10; only identical texts have equal keys."""
     parts = re.findall(r"[0-9]+|[^0-9]+", text)
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts), text
 
@@ -196,18 +196,26 @@ Text = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
 class _Section(BaseModel):
+    """Table of study.toml; unknown entries are rejected."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
 class _SettingsSection(_Section):
+    """Table of study.toml that can change the settings of trials."""
+
     settings: dict[str, Any] = Field(default_factory=dict, description="trial settings of these trials")
 
 
 class _ConditionsSection(_SettingsSection):
+    """Table of study.toml that can rename conditions."""
+
     conditions: dict[str, str] = Field(default_factory=dict, description="detected condition, or a pattern -> its name")
 
 
 class _TrialFacts(_SettingsSection):
+    """Data that study.toml can state about subjects and single files: body mass, height and static trial."""
+
     mass_kg: Kilograms | None = Field(
         default=None, description="body mass, kg; omitted = as stored in the files, else measured"
     )
@@ -291,7 +299,7 @@ class StudyDefinition(_ConditionsSection):
         return any(isinstance(section, Mapping) and section.get("osim") for section in sections)
 
     def folder(self, path: Path) -> Path:
-        """Return the folder of the recordings for a study.toml at `path`."""
+        """Return the folder of the recordings of a study whose study.toml is at `path`."""
         return (Path(path).resolve().parent / self.root).resolve()
 
 
@@ -309,7 +317,7 @@ def read_definition(path: str | Path) -> StudyDefinition:
 
 
 def map_all_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """Return the content of a study.toml, valid or not, with every path of a user table changed."""
+    """Return the content of a study.toml, valid or not, with `change` applied to the path of every user table."""
     content = dict(content)
     if isinstance(content.get("settings"), dict):
         content["settings"] = map_table_paths(content["settings"], change)
@@ -401,7 +409,7 @@ def write_definition(plan: StudyPlan) -> Path:
 
 
 def draft_definition_text(plan: StudyPlan) -> str:
-    """Return the text of a study.toml with comments that gives the same plan."""
+    """Return the text of a study.toml that gives the same plan, with comments on possible changes."""
     trials = plan.trials
     example = trials[0] if trials else None
     return "\n".join(

@@ -48,12 +48,13 @@ from biodyn.trial.trial_files import NO_STATIC
 
 @dataclass(frozen=True)
 class ClassifiedFile:
-    """A classified file: role and reason, subject, labels, and entries of study.toml (None if absent).
+    """Recording with its role in the study, its subject and labels, and the values of study.toml (None if not stated).
 
     Attributes:
         path: path relative to the study root. facts: facts of the header, None if it cannot be read. subject: unique name.
-        site: folders above the person's. laboratory: the one of these that names a laboratory, "" if there is only one.
-        static: static trial as written. settings: changes of the trial settings. rejected: reviewer and reason.
+        site: folders above the person's. laboratory: the folder among these that names a laboratory, "" if all recordings are of
+        one laboratory.
+        static: static trial as written in study.toml. settings: changes of the trial settings. rejected: reviewer and reason.
     """
 
     path: Path
@@ -76,13 +77,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FileDefinition:
-    """Data of study.toml for one file: fields of the layout, and matching entries of [trials] in order."""
+    """Values of study.toml for one file: fields that the layout finds in its path, and matching entries of [trials] in order."""
 
     layout: Mapping[str, str]
     entries: tuple[TrialEntry, ...]
 
     def last(self, get: Callable[[TrialEntry], T | None]) -> T | None:
-        """Return the value of the last entry that has one, else None."""
+        """Return the value that `get` returns for the last of the matching entries that states one; None if none does."""
         return next((value for entry in reversed(self.entries) if (value := get(entry)) is not None), None)
 
     @property
@@ -98,7 +99,7 @@ def has_matching_pattern(path: Path, definition: StudyDefinition) -> bool:
 
 
 def file_definitions(paths: Sequence[Path], definition: StudyDefinition) -> dict[Path, FileDefinition]:
-    """Return the data of the definition for each file; SettingsError for an entry that matches no file."""
+    """Return the entries of study.toml about each file; SettingsError for an entry that matches no file."""
     texts = [path_text(path) for path in paths]
     for pattern in definition.trials:
         if not any(path_matches(pattern, path) for path in paths):
@@ -140,7 +141,7 @@ def excluded_files(paths: Sequence[Path], definition: StudyDefinition) -> dict[P
 def apply_definition(
     findings: Sequence[ClassifiedFile], words: Mapping[Path, FileDefinition], definition: StudyDefinition
 ) -> list[ClassifiedFile]:
-    """Apply roles, labels and facts of the definition to the findings.
+    """Return the files with the roles, labels and values that study.toml states.
 
     Raises SettingsError for a subject, session, condition or group pattern that matches nothing.
     """
@@ -268,7 +269,7 @@ def decide_use(
     motion: Callable[[], MotionFacts | None],
     on_model: bool = False,
 ) -> tuple[FileUse, str]:
-    """Return the use of a file and the reason.
+    """Return whether and how the study uses a file, and the reason.
 
     walk_names: name patterns of walks with plates, see `name_pattern`. motion: returns the motion in the file.
     on_model: whether the study uses an OpenSim model.
@@ -292,7 +293,7 @@ def decide_use(
 
 
 def name_pattern(assignment: SubjectAssignment) -> tuple[str, ...]:
-    """Return the person and the words of a file name without counters, equal for 'P01_walk01' and 'P01_walk02'."""
+    """Return the person and the words of a file name without counters; it is equal for "P01_walk01" and "P01_walk02"."""
     return (assignment.label, *(token.text.casefold() for token in assignment.stem_tokens() if token.kind != "counter"))
 
 
@@ -310,7 +311,7 @@ def _rank_possible_statics(
 
     They have the session of the walk or no session (markers are replaced between sessions); then its condition, or no
     condition, or its folder. Among several, joint offsets and markers decide when the walk is analysed, as for a single walk
-    (`session_values.statics`).
+    (`trial.session_values`).
     """
     usable = []
     for static in statics:
@@ -326,7 +327,10 @@ def _rank_possible_statics(
 def _statics_with_label(
     usable: list[tuple[ClassifiedFile, StaticCandidate]], label: str, walk: ClassifiedFile
 ) -> list[tuple[ClassifiedFile, StaticCandidate]]:
-    """Return the trials with the session or condition of the walk, otherwise those without one."""
+    """Return the static trials with the session (or condition) of the walk, else those without one.
+
+    label: "session" or "condition".
+    """
     wanted = getattr(walk.labels, label).casefold()
     same = [entry for entry in usable if getattr(entry[0].labels, label).casefold() == wanted]
     return same or [entry for entry in usable if not getattr(entry[0].labels, label)]
@@ -416,7 +420,7 @@ def _unique_subject_names(people: Sequence[Subject]) -> list[str]:
 
 
 def _resolve_named_statics(findings: Sequence[ClassifiedFile], root: Path) -> list[ClassifiedFile]:
-    """Return the findings with the static trials of study.toml checked, as study paths, and classified as static."""
+    """Return the files with the static trials named in study.toml resolved to paths of the study and given the role "static"."""
     by_text = {path_text(f.path).casefold(): f.path for f in findings}
     statics: dict[str, str] = {}
     for text in {f.static for f in findings if f.static is not None}:
@@ -441,7 +445,10 @@ def _resolve_named_statics(findings: Sequence[ClassifiedFile], root: Path) -> li
 
 
 def _exclude_computed_coordinates(findings: Sequence[ClassifiedFile]) -> list[ClassifiedFile]:
-    """Return the findings without coordinate files of subjects that have walks with markers, from which they were computed."""
+    """Return the files with coordinate files excluded if their subject has walks with markers.
+
+    Such coordinates were computed from these markers.
+    """
     tables = [f for f in findings if f.role == "walk" and f.path.suffix.lower() in TABLE_SUFFIXES]
     marked = {f.subject for f in findings if f.role == "walk" and f not in tables}
     why = "It contains coordinates of a subject with walks with markers, which are used."
@@ -499,14 +506,17 @@ def _marker_names(static: ClassifiedFile) -> dict[str, str]:
 
 
 def _condition_of_walks(condition: str, walks: set[str]) -> str:
-    """Return the condition of a static trial without words that no walk has ("Quiet_barefoot"); "" if no walk has the rest."""
+    """Return the condition that a static trial shares with walks: its words without those that no walk has ("Quiet_barefoot").
+
+    It is "" if no walk has this condition.
+    """
     words = {word.casefold() for walk in walks for word in walk.split("_")}
     remainder = "_".join(word for word in condition.split("_") if word.casefold() in words)
     return next((text for text in (condition, remainder) if text in walks), "")
 
 
 def _candidate_statics(walk: ClassifiedFile, statics: Sequence[ClassifiedFile]) -> tuple[Path, ...]:
-    """Return the candidates for the static trial of a walk: from study.toml, otherwise from names and headers."""
+    """Return the possible static trials of a walk: the one that study.toml states, else those found by names and headers."""
     if walk.static is not None:
         return (Path(walk.static),)
     if walk.facts is None or walk.facts.coordinates or (walk.facts.segments and not walk.facts.labels):
@@ -518,8 +528,10 @@ def _candidate_statics(walk: ClassifiedFile, statics: Sequence[ClassifiedFile]) 
 
 
 def _trial_names(walks: Sequence[ClassifiedFile]) -> dict[Path, str]:
-    """Return the trial name of every path: the file name, preceded by labels or folders if needed to be unique for the
-    subject."""
+    """Return the name of the trial of every walk by path, unique for its subject.
+
+    It is the file name, preceded by labels or folders where needed.
+    """
     by_subject: dict[str, dict[Path, Sequence[str]]] = {}
     for f in walks:
         labels = [label for label in (f.labels.session, f.labels.condition) if label]

@@ -97,7 +97,7 @@ def parameter_table(
 
 
 def _repeated_column(column: pd.Series, times: int) -> Any:
-    """Return the column repeated `times` times; texts as categories, which are fast to write."""
+    """Return a column whose rows are repeated `times` times as a block; texts become categories, which are fast to write."""
     if column.dtype != object:
         return np.tile(column.to_numpy(), times)
     codes, words = pd.factorize(column)
@@ -112,7 +112,7 @@ def has_variable(data: SubjectCycles, definition: ParameterDefinition) -> bool:
 
 
 def parameter_values(data: SubjectCycles, definition: ParameterDefinition) -> FloatArray:
-    """Return one parameter of every cycle (N,)."""
+    """Return the values (N,) of one parameter for the N cycles of a subject."""
     sign = side_signs(definition, data.cycles["side"].astype(str).tolist())
     if definition.operation == "stride":
         return sign * data.stride(definition.variable)
@@ -246,7 +246,7 @@ def analyse_frames(
 
 
 class _GroupAccumulator:
-    """Accumulates results, with a few numbers per subject."""
+    """Accumulator of the group results, which keeps only a few numbers of each subject."""
 
     def __init__(
         self,
@@ -276,7 +276,7 @@ class _GroupAccumulator:
         )
 
     def add(self, data: SubjectCycles) -> None:
-        """Add one subject."""
+        """Add the cycles of one subject."""
         options = self.options
         self.variables.update(data.units)
         self.strides.update(dict.fromkeys(data.stride_columns))
@@ -322,7 +322,7 @@ class _GroupAccumulator:
         return GroupResults(folder, self.options, tables, summary, notes, diagnostics)
 
     def _absent_names(self) -> tuple[Diagnostic, ...]:
-        """Return findings about names in the options without data; SettingsError for an impossible name."""
+        """Return findings about names in the options that no trial has; SettingsError for a name that no trial can have."""
         cells, findings = self.observations.cells, []
         there: NamesByKind = {
             "variable": self.variables,

@@ -81,7 +81,10 @@ def write_record(results: GroupResults, folder: Path) -> None:
 
 
 def merged_finding(code: str, messages: Sequence[tuple[str, str]], unit: str) -> Diagnostic:
-    """Return one finding for all tests or models (name, message): the first in full, some others by name."""
+    """Return one finding for all tests or models with the same problem: the first message in full, the names of some others.
+
+    messages: (name, message) of each.
+    """
     max_named = 5
     name, message = messages[0]
     others = [other for other, _ in messages[1:]]
@@ -98,7 +101,7 @@ def failure_reason(error: Exception) -> str:
 
 
 def merged_notes(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return one line for all names (name, sentence) with the same sentence."""
+    """Return one line per distinct sentence, preceded by all names that have it; sentences: (name, sentence)."""
     names: dict[str, list[str]] = {}
     for name, sentence in sentences:
         names.setdefault(sentence, []).append(name)
@@ -154,7 +157,7 @@ TrialMean = tuple[str, str, str, FloatArray]
 
 
 class Observations:
-    """Means of every subject, with a few numbers per subject."""
+    """Means of every subject, session, condition and side: the data on which the group statistics are based."""
 
     def __init__(
         self, definitions: Sequence[ParameterDefinition], variables: Sequence[str], sides: Sequence[str] = SIDES
@@ -166,7 +169,7 @@ class Observations:
         self.trials: list[TrialMean] = []
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
-        """Add a subject: its mean curves and its parameters (N, P)."""
+        """Add one subject: its mean curves, and the parameters (N, P) of its N cycles."""
         for mean_curve in curves:
             rows = mean_curve.rows
             means = data.selected(mean_curve.mean, self.variables)
@@ -192,7 +195,7 @@ class Observations:
                 self.trials.append((data.subject, first["condition"], first["group"], mean))
 
     def subject_means(self, side: str) -> list[SubjectMean]:
-        """Return one cell per subject, condition and group: the mean over sessions of one side or of both ("mean").
+        """Return one mean per subject, condition and group: over all sessions, for one side or for both (side "mean").
 
         For the mean of both sides, mirrored variables are reversed on the left side.
         """
@@ -219,7 +222,8 @@ class Observations:
         return result
 
     def wide(self) -> pd.DataFrame:
-        """Return one row per subject (and group) and one column per parameter, condition and side (and session if several)."""
+        """Return one row per subject and group, and one column per parameter, condition and side (and session, if there are
+        several)."""
         sessions = len({cell.session for cell in self.cells}) > 1
         rows: dict[tuple[str, str], dict[str, float]] = {}
         columns: dict[tuple[int, str], None] = {}
@@ -276,7 +280,8 @@ def mean_over_trials(walkers: Sequence[Walker]) -> Walker:
 
 
 def norms_setting(options: AnalysisOptions, trials: Sequence[PlannedTrial]) -> str:
-    """Return the norms of [analysis]; if they are "auto", those common to the settings of all trials ([report] norms)."""
+    """Return the setting [analysis] norms; if it is "auto", the setting [report] norms of the trials, if all trials have the
+    same."""
     if options.norms != AUTO:
         return options.norms
     named = {str(trial.settings.get("report", {}).get("norms", AUTO)) for trial in trials}
@@ -289,7 +294,7 @@ def mean_walker(walkers: Sequence[Walker]) -> Walker | None:
 
 
 def choose_study_norms(setting: str, walkers: Sequence[Walker]) -> NormChoice:
-    """Return the norms for the curves of a study; none if its subjects are both children and adults."""
+    """Return the norms that are shown with the curves of a study; none if its subjects are both children and adults."""
     person = mean_walker(walkers)
     if person is None:
         return NormChoice((), ("No norms are shown, because no trial states age and walking speed.",))
@@ -349,13 +354,13 @@ class StatisticOutput:
 
 
 class Statistic(Protocol):
-    """A statistic to which subjects are added one by one; `add` does nothing if single cycles are not needed."""
+    """Interface of a statistic to which subjects are added one by one; `add` does nothing if it needs only the means."""
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
         """Add the cycles of one subject, its mean curves, and its parameters (cycles, P)."""
 
     def found(self, data: GroupData) -> StatisticOutput:
-        """Return the tables after all subjects were added."""
+        """Return the tables of the statistic after all subjects were added."""
 
 
 Start = Callable[[Sequence[ParameterDefinition], AnalysisOptions], Statistic]
@@ -377,7 +382,7 @@ class _MeanStatistic:
 def group_statistic(
     name: str, *, place: float
 ) -> Callable[[Callable[[GroupData], StatisticOutput]], Callable[[GroupData], StatisticOutput]]:
-    """Register a function of the subjects' means as a group statistic; `place` determines the order."""
+    """Return a decorator that registers a function of the subjects' means as a group statistic; `place` determines the order."""
 
     def register(compute: Callable[[GroupData], StatisticOutput]) -> Callable[[GroupData], StatisticOutput]:
         STATISTICS.add(name, lambda definitions, options: _MeanStatistic(compute), place)

@@ -60,7 +60,7 @@ class SubjectCycles:
         return replace(self, cycles=self.cycles[CYCLE_KEYS].assign(**columns))
 
     def stride(self, column: str) -> FloatArray:
-        """Return a stride parameter (N,); NaN if it is not available."""
+        """Return one stride parameter of every cycle (N,); NaN if it is not available."""
         if column not in self.cycles:
             return np.full(len(self.cycles), np.nan)
         return self.cycles[column].to_numpy(dtype=np.float64)
@@ -70,7 +70,7 @@ class SubjectCycles:
         return self.values[:, self.variables.index(variable)]
 
     def selected(self, values: FloatArray, names: Sequence[str]) -> FloatArray:
-        """Return the curves (..., names, 101) of values (..., V, 101); NaN for variables that the data lack."""
+        """Return the curves (..., K, 101) of the K named variables from values (..., V, 101); NaN for variables without data."""
         curves = np.full((*values.shape[:-2], len(names), values.shape[-1]), np.nan)
         for number, name in enumerate(names):
             if name in self.variables:
@@ -78,7 +78,8 @@ class SubjectCycles:
         return curves
 
     def cells(self) -> list[tuple[tuple[str, ...], IntArray]]:
-        """Return the values of `CELL_KEYS` and the rows of the cycles with these values, in order of first appearance."""
+        """Return, for each combination of session, condition, group and side (`CELL_KEYS`), these values and the rows of its
+        cycles."""
         keys = list(self.cycles[CELL_KEYS].itertuples(index=False, name=None))
         rows: dict[tuple[str, ...], list[int]] = {}
         for row, key in enumerate(keys):
@@ -205,7 +206,7 @@ def representative_walks(table: pd.DataFrame, warned: Collection[str] = ()) -> d
 
 
 def outlier_flags(table: pd.DataFrame) -> BoolArray:
-    """Return (N,) whether each cycle of `cycle_table` is an outlier."""
+    """Return a mask (N,) of the outlier cycles in a table of `cycle_distance_table`."""
     return table["outlier"].to_numpy(dtype=bool)
 
 
@@ -277,7 +278,7 @@ def subject_curve_table(data: SubjectCycles, curves: Sequence[MeanCurves]) -> pa
 
 
 def _repeated_arrow_column(words: Sequence[str], times: int) -> pa.DictionaryArray:
-    """Return each word repeated `times` times, as a dictionary column."""
+    """Return a dictionary column in which each word is repeated `times` times."""
     levels = list(dict.fromkeys(words))
     number = {word: i for i, word in enumerate(levels)}
     codes = np.repeat(np.array([number[word] for word in words], dtype=np.int32), times)
@@ -298,7 +299,7 @@ class RunningMean:
         return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
 
     def add(self, curve: FloatArray) -> None:
-        """Add a curve (..., 101)."""
+        """Add a curve (..., 101), of which missing values are ignored."""
         known = np.isfinite(curve)
         self.count = self.count + known
         step = np.where(known, curve - self.mean, 0.0)
@@ -334,7 +335,7 @@ class GroupCurves:
             self._units.setdefault(name, data.units[name])
 
     def table(self) -> pd.DataFrame:
-        """Return mean, SD (n - 1) and number of subjects at every percent of the cycle."""
+        """Return group_curves.csv: mean, SD (n - 1) and number of subjects at every percent of the cycle."""
         cells = dict.fromkeys(key[:3] for key in self._running)
         keys = [(*cell, name) for cell in cells for name in self._units if (*cell, name) in self._running]
         sums = [RunningMean.of_shape((0,)), *(self._running[key] for key in keys)]
@@ -365,10 +366,10 @@ def means_over_sessions(curves: Iterable[MeanCurves]) -> dict[tuple[str, str, st
 
 
 def norm_table(sets: Sequence[Norms], units: Mapping[str, str], sides: Sequence[Side]) -> pd.DataFrame:
-    """Return the norms of the variables of the study in biodyn's signs, with sd and half_width of the drawn band, NaN if
-    unknown.
+    """Return the norms of the variables of a study as a table, in the signs of biodyn, with SD and half width of the drawn band.
 
-    Norms are given for the right side; for the left, variables with the sign of the walker's right are reversed.
+    Norms are given for the right side; for the left, variables with the sign of the walker's right are reversed. Unknown values
+    are NaN.
     """
     parts = []
     for norms in sets:

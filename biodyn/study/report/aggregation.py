@@ -51,7 +51,7 @@ class CurveMeans:
     _sums: dict[tuple[str, str, str], RunningMean] = field(default_factory=dict)
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves]) -> None:
-        """Add one subject."""
+        """Add the mean curves of one subject."""
         self.units.update({name: data.units[name] for name in self.variables if name in data.units})
         found: dict[Cell, list[FloatArray]] = {}
         for (condition, group, side), means in means_over_sessions(curves).items():
@@ -68,11 +68,14 @@ class CurveMeans:
 
     @property
     def cells(self) -> list[Cell]:
-        """Return the conditions and groups with curves, in order of the data."""
+        """Return the (condition, group) pairs that have curves, in order of the data."""
         return list(dict.fromkeys((condition, group) for condition, group, _ in self._sums))
 
     def curve(self, cell: Cell, side: str, variable: str) -> Curve | None:
-        """Return the mean over the subjects of a cell; None if none has the variable."""
+        """Return the mean curve of a variable over the subjects of a condition and group, with SD and number of subjects.
+
+        None if no subject has the variable.
+        """
         sums = self._sums.get((*cell, side))
         if sums is None:
             return None
@@ -137,7 +140,7 @@ _VARYING = re.compile(r"'[^']*'|\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """Trials with the same reason of failure except for names and numbers; the title is the first reason."""
+    """Trials that failed for the same reason, apart from names and numbers in it; `title` is the reason of the first trial."""
 
     title: str
     hint: str
@@ -161,7 +164,7 @@ def group_failures(trials: Iterable[Trial]) -> list[FailureGroup]:
 
 
 def _common_text(reasons: Sequence[str]) -> str:
-    """Return the common text of reasons, with "…" for names and numbers that differ."""
+    """Return the text that some reasons have in common, with "…" in place of names and numbers that differ."""
     varying = [_VARYING.findall(reason) for reason in reasons]
     same = iter([words[0] if len(set(words)) == 1 else "…" for words in zip(*varying, strict=True)])
     return _VARYING.sub(lambda _: next(same), reasons[0])
@@ -169,7 +172,10 @@ def _common_text(reasons: Sequence[str]) -> str:
 
 @dataclass
 class Finding:
-    """One kind of finding: number of trials with it (`count`), total number (`times`), and the listed `trials`."""
+    """Finding that occurs in one or more trials.
+
+    Attributes: `count` number of trials with it, `times` number of occurrences, `trials` the trials that are listed.
+    """
 
     severity: str
     title: str
@@ -181,7 +187,7 @@ class Finding:
 
     @property
     def more(self) -> int:
-        """Return the number of trials that are not listed."""
+        """Return the number of trials with this finding that are not listed."""
         return self.count - len(self.trials)
 
 
@@ -223,7 +229,7 @@ class Findings:
                 entry.trials.append(trial)
 
     def of(self, *severities: str) -> list[Finding]:
-        """Return the findings with these severities, sorted by severity, then by frequency."""
+        """Return the findings of the given severities, sorted by severity, then by number of trials."""
         chosen = [finding for finding in self._found.values() if finding.severity in severities]
         return sorted(chosen, key=lambda finding: (severities.index(finding.severity), -finding.count))
 
@@ -281,7 +287,7 @@ class _SettingsVariant:
 
 @dataclass
 class RunFacts:
-    """Facts from the records of the trials, accumulated trial by trial."""
+    """Settings, program versions and other facts of the analysed trials, accumulated trial by trial."""
 
     variants: dict[str, _SettingsVariant] = field(default_factory=dict)
     counts: dict[str, Counter[Any]] = field(default_factory=dict)
@@ -317,7 +323,7 @@ class RunFacts:
 
     @property
     def trials(self) -> int:
-        """Return the number of trials."""
+        """Return the number of trials that were added."""
         return sum(variant.count for variant in self.variants.values())
 
     @property
@@ -350,7 +356,7 @@ class RunFacts:
         return f"{name.replace('_', ' ').replace('.', ': ')}: {', '.join(parts)}."
 
     def listed(self, name: str, unit: str = "") -> str:
-        """Return the values of a fact; if there are several, with the number of trials of each."""
+        """Return the values of a fact as text; if there are several, each with its number of trials."""
         counts = self.counts.get(name, Counter()).most_common()
         if len(counts) == 1:
             return f"{_value_text(counts[0][0])}{unit}"

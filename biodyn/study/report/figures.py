@@ -59,19 +59,19 @@ _OUTLIER = (3.0, 2.0)
 
 @dataclass(frozen=True)
 class NormBand:
-    """Norms in the shown sign: mean and half width of the band (101,) by variable, None if unknown."""
+    """Norms in the signs of the figures: mean (101,) and half width (101,) of the band by variable; None without a band."""
 
     words: str
     curves: Mapping[str, tuple[FloatArray, FloatArray | None]]
 
     @property
     def filled(self) -> bool:
-        """Return whether the norms are a band and not a line."""
+        """Return whether the norms have a band, and not only a mean line."""
         return any(sd is not None for _, sd in self.curves.values())
 
 
 def norm_bands_from_table(table: pd.DataFrame) -> tuple[NormBand, ...]:
-    """Return the bands of normative_bands.csv in the shown sign of a right side."""
+    """Return the norms in normative_bands.csv for the right side, in the signs of the figures."""
     norms = []
     width = "half_width" if "half_width" in table else "sd"
     for name in dict.fromkeys(table["norms"]) if len(table) else ():
@@ -130,8 +130,10 @@ def _select_tests(tests: pd.DataFrame, factors: Sequence[str], level: str) -> pd
 def group_figure(
     means: CurveMeans, view: ComparisonView, names: Sequence[str], norms: Sequence[NormBand], alt: str
 ) -> Figure:
-    """Return the figure with mean and SD between subjects of every level, and tests below each panel; a single level: both
-    sides."""
+    """Return the figure with mean and SD between subjects of every level, and the tests below each panel.
+
+    If the view has a single level, both sides are drawn instead.
+    """
     present = available_variables(means, view, names)
     labels = lowest_panel_labels("gait cycle (%)", len(present))
     panels = tuple(group_panel(means, view, name, norms, label) for name, label in zip(present, labels, strict=True))
@@ -142,7 +144,7 @@ def group_figure(
 
 
 def available_variables(means: CurveMeans, view: ComparisonView, names: Sequence[str]) -> list[str]:
-    """Return the variables available in a level of the view."""
+    """Return those of the named variables for which a level of the view has curves."""
     return [name for name in names if any(means.curve(cell, side, name) for _, cell, side in _lines_with_keys(view))]
 
 
@@ -181,7 +183,7 @@ def group_keys(means: CurveMeans, view: ComparisonView, names: Sequence[str], no
 
 
 def _lines_with_keys(view: ComparisonView) -> list[tuple[Key, Cell, str]]:
-    """Return every line with its entry in the legend."""
+    """Return for every line of a view its entry in the legend, its condition and group, and its side."""
     further_dash = (6.0, 3.0)  # dash patterns of levels beyond the number of colours
     if len(view.cells) == 1:
         cell = view.cells[0][1]
@@ -204,7 +206,7 @@ def norm_keys(norms: Sequence[NormBand], names: Sequence[str]) -> list[Key]:
 
 
 def _test_strips(tests: pd.DataFrame, name: str) -> tuple[Strip, ...]:
-    """Return one strip per test of the variable, with the letters of the table below the figure."""
+    """Return one strip for each test of the variable; the strips are labelled with the letters of the table below the figure."""
     if not len(tests):
         return ()
     letters = test_letters(tests)
@@ -443,7 +445,7 @@ def profile_figure(
 
 
 def cell_label(cell: Cell, cells: Sequence[Cell]) -> str:
-    """Return a condition and group in words, without parts that are equal in all cells."""
+    """Return condition and group as a label; a part that is equal in all `cells` is omitted."""
     several = [len({other[i] for other in cells}) > 1 for i in (0, 1)]
     words = [level_label(cell[i], factor) for i, factor in enumerate(("condition", "group")) if several[i]]
     return ", ".join(words)
@@ -479,7 +481,7 @@ def read_trial_view(source: StudySource, trial: Trial) -> TrialView:
 
 
 def typical_walk(source: StudySource) -> Trial | None:
-    """Return the walk of the first representative cycle, otherwise the first walk with a result, or None."""
+    """Return the walk with the first representative cycle, else the first walk with a result; None if no walk has a result."""
     done = {(trial.subject, trial.trial): trial for trial in source.trials if trial.done}
     cycles = source.table("cycles")
     if "representative" in cycles:
@@ -492,9 +494,9 @@ def typical_walk(source: StudySource) -> Trial | None:
 
 
 def walks_scene(walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int = MOST_BYTES) -> dict[str, Any] | None:
-    """Return the 3-D view of some walks by name, with at most `most_bytes` of numbers; None if none has a motion.
+    """Return the 3-D view of walks (name, study, trial), with at most `most_bytes` of numbers; None if none has a motion.
 
-    Walks that are not shown are listed with the reason.
+    Walks that do not fit are listed with the reason.
     """
     trial_views: dict[str, TrialView] = {}
     left_out = []
@@ -509,7 +511,7 @@ def walks_scene(walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int
 
 
 def session_scene(source: StudySource, trials: Sequence[Trial]) -> dict[str, Any] | None:
-    """Return the 3-D view of the first walks of a session with a result; the others are listed."""
+    """Return the 3-D view of the first walks of a session that have a result; further walks are listed in its text."""
     done = [(trial.trial, source, trial) for trial in trials if trial.done]
     scene = walks_scene(done[:MOST_WALKS])
     others = ", ".join(name for name, _, _ in done[MOST_WALKS:])

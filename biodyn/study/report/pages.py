@@ -107,7 +107,7 @@ class StudyPage:
         return [self.names.replace_identifiers(note) for note in self.source.notes(*sections)]
 
     def context(self) -> Data:
-        """Return the values for all sections."""
+        """Return the values that the templates of all sections use, by name."""
         return {"figures": {}, "notes": self.notes}
 
 
@@ -124,7 +124,7 @@ def render_study_page(page: StudyPage) -> str:
 def _render_frame(
     source: StudySource, title: str, heading: str, line: str, facts: Sequence[Fact], sections: Sequence[Section]
 ) -> str:
-    """Return a page; `line`: outcome in the head, "" for the page of a subject."""
+    """Return a page as HTML: head with title and facts, then the sections; `line`: outcome in the head, "" = none."""
     frame = Frame(
         title=title,
         heading=heading,
@@ -165,13 +165,13 @@ class SubjectPage:
     """Source of the sections of the page of a subject.
 
     Attributes:
-        data: its cycles, None where no trial has any.
-        tables: its rows of cycles, symmetry, gait_scores (as in OUT/group) and the means of its parameters.
-        source: the study's folder. base: from the page to it. reports: trials with a report.
-        score_notes: what the scores are compared with, in words.
-        walker: the person, by whom norms are chosen; norm_setting: as [analysis] norms.
-        means: session_means.csv of a study of one person, mean_notes: its notes.
-        scene: of the walks of a session, what the template of a 3-D view is filled with.
+        data: cycles of the subject, None if no trial has any.
+        tables: rows of the subject in the tables cycles, symmetry and gait_scores of OUT/group, and means of the parameters.
+        source: the study's folder. base: relative path from the page to this folder. reports: trials with a report.
+        score_notes: sentences on the reference of the scores.
+        walker: properties of the person, which determine the norms; norm_setting: setting [analysis] norms.
+        means, mean_notes: session_means.csv of a study of one person, and its notes.
+        scene: data of the 3-D view of the walks of a session; None without a view.
     """
 
     subject: str
@@ -197,7 +197,7 @@ class SubjectPage:
         return frozenset(representative_walks(self.tables["cycles"], warned).values())
 
     def context(self) -> Data:
-        """Return the values for all sections."""
+        """Return the values that the templates of all sections use, by name."""
         return {"figures": {}, "base": self.base}
 
 
@@ -449,13 +449,13 @@ def _iterate_subject_pages(page: StudyPage) -> Iterator[SubjectPage]:
 
 
 def _mean_walker(source: StudySource, trials: Sequence[Trial]) -> Walker | None:
-    """Return the mean over the included walks of a person, or None."""
+    """Return the mean properties of a person over the walks that are in the group results; None if there are none."""
     counted = [trial for trial in trials if trial.done and not trial.excluded]
     return mean_walker([read_walker(source.run_record(trial), trial.number("speed_m_s")) for trial in counted])
 
 
 def cycles_with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:
-    """Return the cycles of a subject that are in the group results, or None."""
+    """Return those cycles of a subject that are in the group results, with their stride parameters; None if there are none."""
     excluded = [trial.trial for trial in source.subjects[str(frame["subject"].iloc[0])] if trial.excluded]
     frame = remove_trials(frame, excluded)
     if not len(frame):

@@ -106,7 +106,7 @@ def _is_stride_parameter(means: pd.DataFrame) -> pd.Series:
 
 
 def _heading(words: str, part: str) -> str:
-    """Return a heading, with session and condition if there are several."""
+    """Return a heading with the session and condition `part` appended if there are several."""
     return words if part == "All cycles" else f"{words}: {part}"
 
 

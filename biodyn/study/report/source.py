@@ -39,10 +39,11 @@ _WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Trial:
-    """A row of summary.csv: labels, outcome and metrics (as text).
+    """Trial of a study as listed in summary.csv: labels, outcome and metrics (as text).
 
     `excluded`: reason of exclusion from group results, "" if included. `page`: page that describes the trial, relative to the
-    study folder, "" for the only page of a session. `report`: report of the trial, relative to the study folder, "" if none."""
+    study folder, "" for the only page of a session. `report`: report of the trial, relative to the study folder, "" if none.
+    """
 
     subject: str
     session: str
@@ -62,7 +63,7 @@ class Trial:
 
     @property
     def done(self) -> bool:
-        """Return whether there is a result."""
+        """Return whether the trial has a result."""
         return self.status not in (FAILED, NOT_RUN)
 
     @property
@@ -81,7 +82,7 @@ class Trial:
         return ", ".join(filter(None, (self.session, self.condition)))
 
     def number(self, metric: str) -> float:
-        """Return a metric; NaN if unknown."""
+        """Return the value of a metric; NaN if it is unknown."""
         try:
             return float(self.metrics.get(metric, ""))
         except ValueError:  # unknown, or a text
@@ -95,7 +96,7 @@ def subject_link(subject: str) -> str:
 
 @dataclass(frozen=True)
 class StudySource:
-    """The output folder of a study; tables are read on first access."""
+    """Reader of the output folder of a study; its tables are read on first access."""
 
     out: Path
     _tables: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
@@ -107,7 +108,7 @@ class StudySource:
 
     @property
     def one_session(self) -> bool:
-        """Return whether the trials are the walks of one session (one page)."""
+        """Return whether the study consists of the walks of one session, which have a single page."""
         return self.record.get(KIND_ENTRY) == SESSION
 
     @cached_property
@@ -169,7 +170,7 @@ class StudySource:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV written by biodyn: text columns are kept as text ("001", "NA"), others become numbers; NaN if missing."""
+    """Return a CSV table written by biodyn: text columns are kept as text ("001", "NA"), others are numbers; NaN if missing."""
     header = path.open(encoding="utf-8").readline().rstrip("\n").split(",")
     kinds = {name: str if name in _WORDS else np.float64 for name in header}
     words = [name for name in header if name in _WORDS]
@@ -206,7 +207,7 @@ Value = str | Markup
 
 @dataclass(frozen=True)
 class Table:
-    """A table of cells as text (or safe markup), one tuple per row.
+    """Table for a page: cells are texts or safe markup, with one tuple per row.
 
     Attributes:
         heads: column titles; a title that starts with "#" belongs to a right-aligned column of numbers.
@@ -236,7 +237,7 @@ TitledTable = tuple[str, Table]
 
 
 def make_table(heads: Sequence[str], rows: Iterable[Sequence[Value]], strong: Iterable[int] = ()) -> Table:
-    """Return a table without empty columns."""
+    """Return a table of these rows; columns without any text are omitted."""
     cells = [tuple(row) for row in rows]
     columns = [i for i in range(len(heads)) if not cells or any(str(row[i]) not in ("", "–") for row in cells)]
     return Table(
@@ -282,7 +283,7 @@ def _decimal_places(unit: str, size: float) -> int:
 
 
 def side_label(side: str) -> str:
-    """Return "right", "left", or both in words."""
+    """Return the name of a side for texts: "right", "left", or a word for both."""
     return "both sides" if side == MEAN_OF_SIDES else SIDE_NAMES.get(side, side)  # type: ignore[call-overload, no-any-return]
 
 
@@ -292,7 +293,7 @@ def comparison_text(comparison: str) -> str:
 
 
 def condition_labels(rows: pd.DataFrame) -> dict[str, str]:
-    """Return the conditions in words; empty if there is one condition without a name."""
+    """Return the name of each condition for texts; empty if there is a single condition without a name."""
     conditions = list(dict.fromkeys(rows["condition"]))
     return {
         condition: level_label(condition, "condition") if len(conditions) > 1 else condition for condition in conditions
@@ -300,7 +301,7 @@ def condition_labels(rows: pd.DataFrame) -> dict[str, str]:
 
 
 def level_label(level: str, factor: str) -> str:
-    """Return a condition or group, or a text if it has no name."""
+    """Return the name of a condition or group for texts; a text that states its absence if it is ""."""
     return level or f"(no {factor})"
 
 

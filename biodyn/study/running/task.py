@@ -76,7 +76,7 @@ def task_from_json(line: bytes | str) -> Task:
 
 
 def limited_key(key: str, limits: Limits) -> str:
-    """Return the key of a trial that exceeded its limits; it includes the limits."""
+    """Return the key of a trial combined with its limits, for a trial that failed because it exceeded them."""
     return f"{key} within {limits.time_s:g} s, {limits.memory_mb} MB"
 
 
@@ -97,7 +97,7 @@ class Outcome:
 
 
 def task_outcome(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> Outcome:
-    """Return the outcome of a record."""
+    """Return the outcome of a task whose trial has this record; `kept`: whether it is that of an earlier run."""
     return Outcome(trial.subject, trial.trial, record.status, record.reason, kept)
 
 
@@ -107,7 +107,7 @@ def outcome_without_report(previous: Outcome, reason: str) -> Outcome:
 
 
 def kept_record(task: Task, key: str) -> TrialRecord | None:
-    """Return the record of an earlier run with this key and complete files, or None."""
+    """Return the record of an earlier run if its key is `key` and its files are complete; None otherwise."""
     record = read_trial_record(task.folder)
     if record is None or record.key not in (key, limited_key(key, task.limits)) or (record.failed and task.retry):
         return None

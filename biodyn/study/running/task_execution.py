@@ -46,11 +46,11 @@ _KEEP_MEMORY = {
 
 
 def _ignore_arguments(*_: Any) -> None:
-    """Do nothing."""
+    """Accept any arguments and do nothing; default of optional callbacks."""
 
 
 class _ProcessEndedError(Exception):
-    """The process ended without an answer; `code`: return code as in `subprocess`."""
+    """Error raised if a trial process ends without an answer; `code`: return code as in `subprocess`."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -58,7 +58,7 @@ class _ProcessEndedError(Exception):
 
 
 class _TimeLimitError(Exception):
-    """The time limit passed."""
+    """Error raised if a trial process exceeds its time limit."""
 
 
 class TrialProcess:
@@ -214,7 +214,7 @@ class TrialProcess:
         raise AssertionError("messages end only with an error")
 
     def _receive_messages(self, deadline: float) -> Iterator[dict[str, Any]]:
-        """Yield the messages of the process; _DiedError if it ends, _LateError at the deadline."""
+        """Yield the messages of the process; _ProcessEndedError if it ends, _TimeLimitError at the deadline."""
         poll_interval_s = 0.5
         assert self._process is not None
         while True:
@@ -260,7 +260,7 @@ def _raise_fatal_error(message: dict[str, Any]) -> None:
 
 
 def _queue_output_lines(process: subprocess.Popen[bytes], said: queue.SimpleQueue[bytes | None]) -> None:
-    """Put every line of the process into the queue, and None at its end."""
+    """Put every line that the process writes into a queue, and None when its output ends."""
     assert process.stdout is not None
     with process.stdout as lines:
         for line in lines:

@@ -106,7 +106,7 @@ def _file_state(path: Path) -> tuple[int, int, int] | None:
 
 
 def _static_paths(trial: PlannedTrial, root: Path) -> list[Path]:
-    """Return the static trial, or the candidates for it."""
+    """Return the static trial of a trial, or all candidates if it is chosen during the analysis."""
     if trial.static is not None:
         return [] if str(trial.static) == NO_STATIC else [root / trial.static]
     return [root / path for path in trial.statics] or list(static_candidates(root / trial.path))
@@ -164,7 +164,10 @@ _KEPT = 4  # the trials of a subject are consecutive
 
 
 class RecordingCache:
-    """Reads walks with static trials; caches the last static trials and the values that walks of a session share."""
+    """Reader of walks with their static trials.
+
+    It caches the last static trials, and the values that all walks of a session share.
+    """
 
     def __init__(self) -> None:
         self.memory = SessionMemory()
@@ -295,9 +298,10 @@ def _write_result(task: Task, record: TrialRecord, result: TrialResult) -> None:
 
 
 def _add_missing_report(task: Task, previous: Outcome) -> Outcome | None:
-    """Write the requested report of a kept trial if it is missing; return None if its result is damaged and must be repeated.
+    """Write the report of a trial with a kept result if it is requested and missing; return the outcome.
 
-    Other errors affect only the report; OSError is raised.
+    Returns None if the result is damaged, so that the trial must be repeated. Other errors affect only the report; OSError is
+    raised.
     """
     if not task.requires_report(previous.status) or (task.folder / REPORT_NAME).is_file():
         return previous

@@ -37,7 +37,7 @@ Factor = Literal["condition", "group", "predictor"]
 
 @dataclass(frozen=True)
 class Design:
-    """The design of one comparison.
+    """Statistical design of one comparison.
 
     Attributes:
         kind: kind of test. factor: compared factor.
@@ -72,7 +72,10 @@ class Design:
 
 
 def comparison_designs(cells: Sequence[SubjectMean], options: AnalysisOptions) -> tuple[list[Design], list[str]]:
-    """Return the comparisons that options and data allow, and notes on the others; a cell is one subject, condition and group."""
+    """Return the comparisons that options and data allow, and notes on comparisons that are not possible.
+
+    cells: means of each subject, condition and group.
+    """
     conditions = _chosen_levels([cell.condition for cell in cells], options.conditions)
     groups = _chosen_levels([cell.group for cell in cells], options.groups)
     designs: list[Design] = []
@@ -100,7 +103,7 @@ def is_requested(options: AnalysisOptions, *tests: str) -> bool:
 
 
 def level_name(level: str) -> str:
-    """Return a condition or group in words, also for trials without one."""
+    """Return the name of a condition or group for texts, also if it is ""."""
     return level or "(no name)"
 
 
@@ -350,7 +353,7 @@ class CurveTest:
 
     @property
     def key(self) -> list[str]:
-        """Return the values of `KEY_COLUMNS`."""
+        """Return the values of the columns `KEY_COLUMNS`, which identify the test."""
         design = self.design
         return [design.family, design.factor, design.within, design.label, self.side, self.variable, self.unit]
 
@@ -419,7 +422,10 @@ def _statistic_field(design: Design, curves: Sequence[FloatArray], predictor: Fl
 
 
 def _complete_curves(curves: Sequence[FloatArray], same_people: bool) -> list[BoolArray]:
-    """Return which curves of each level have no large gaps; within people, all curves of a subject must be complete."""
+    """Return for each level a mask of the subjects whose curves have no large gaps.
+
+    same_people: if True, a subject counts only if its curves are complete in all levels.
+    """
     known = np.isfinite(np.vstack(curves))
     usual = known.mean(axis=0) >= 0.5
     if not usual.any():
@@ -457,8 +463,10 @@ def _cluster_row(number: int, cluster: Cluster, field: StatisticField) -> list[A
 
 
 def _curve_part(test: CurveTest) -> pd.DataFrame:
-    """Return rows of spm_curves.csv: statistic, threshold, effect and its simultaneous band at every percent, NaN where not
-    tested."""
+    """Return the rows of spm_curves.csv for one test: statistic, threshold, effect and its simultaneous confidence band.
+
+    There is one row per percent of the cycle; values are NaN where not tested.
+    """
     lower, upper = test.result.confidence_band()
     values = {
         "percent": PERCENT,

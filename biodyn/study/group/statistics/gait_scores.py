@@ -33,7 +33,7 @@ SCORE_KEYS = ["subject", "session", "condition", "group", "side"]
 
 @dataclass(frozen=True)
 class ScoreReference:
-    """The reference of the scores.
+    """Reference population (norms, or a group of the study) with which curves are compared for the gait scores.
 
     Attributes:
         title: name for reports. by_condition: whether curves are given for each condition.
@@ -50,7 +50,7 @@ class ScoreReference:
     index: GaitDeviationIndex | None = None
 
     def curve(self, condition: str, variable: str, side: str) -> FloatArray | None:
-        """Return the reference curve, or None."""
+        """Return the reference curve (101,), deg, of a variable, condition and side; None if there is none."""
         return self.curves.get((condition if self.by_condition else "", variable, side))
 
     def deviation_index(self, curves: FloatArray, condition: str, side: str) -> float:
@@ -96,7 +96,10 @@ def score_names() -> tuple[str, ...]:
 
 
 def norm_reference(norms: Norms, title: str = "") -> ScoreReference:
-    """Return the reference with mean curves of norms for both sides, equal for all conditions; `title`: population."""
+    """Return norms as the reference of the scores: their mean curves, for both sides and all conditions.
+
+    title: name of the population; "" = as in the norms.
+    """
     curves: dict[tuple[str, str, str], FloatArray] = {
         ("", name, side): variable(name).side_sign(side) * curve.mean
         for name, curve in norms.curves.items()

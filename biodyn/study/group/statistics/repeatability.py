@@ -27,7 +27,7 @@ Place = tuple[str, str]  # condition, side
 
 
 class RepeatabilityStatistic:
-    """Accumulates subject by subject; `table` is repeatability.csv."""
+    """Statistic of the repeatability of gait within and between sessions; its table is repeatability.csv."""
 
     def __init__(self, definitions: Sequence[ParameterDefinition], variables: Sequence[str]) -> None:
         self._definitions, self._variables = tuple(definitions), tuple(variables)
@@ -60,7 +60,7 @@ class RepeatabilityStatistic:
     def table(
         self, cells: Sequence[SubjectMean], parameter_units: Sequence[str], curve_units: Sequence[str]
     ) -> pd.DataFrame:
-        """Return all rows that the data allow."""
+        """Return the rows of repeatability.csv for which there are enough cycles, sessions and subjects."""
         rows: list[dict[str, object]] = []
         names = [definition.name for definition in self._definitions]
         for pools, kind, labels, units in (
@@ -127,7 +127,7 @@ def _agreement_coefficients(values: FloatArray) -> dict[str, object]:
 
 
 def repeatability_notes(cells: Sequence[SubjectMean], table: pd.DataFrame) -> tuple[str, ...]:
-    """Return sentences on the definitions of the numbers, and reasons for missing ones."""
+    """Return sentences that define the columns of repeatability.csv, and reasons for missing values."""
     notes = [
         "Within a session: sd and sem are the standard deviation from cycle to cycle, pooled over subjects (of a curve: its "
         "root mean square over the cycle); mdc95 = 1.96 sqrt(2) sem is the minimal detectable change between two cycles; cmc "
@@ -160,8 +160,10 @@ def _sessions_by_subject(cells: Sequence[SubjectMean]) -> dict[str, set[str]]:
 
 
 def _session_mean_arrays(cells: Sequence[SubjectMean]) -> dict[Place, FloatArray]:
-    """Return means (subjects, sessions, P) by condition and side, for the most common sessions and the subjects with all of
-    them."""
+    """Return the means (subjects, sessions, P) of the parameters by condition and side.
+
+    Only the most common sessions are included, and the subjects that have all of them.
+    """
     places: dict[Place, dict[str, dict[str, FloatArray]]] = {}
     for cell in cells:
         by_session = places.setdefault((cell.condition, cell.side), {}).setdefault(cell.subject, {})

@@ -38,14 +38,17 @@ Scores = Mapping[str, FloatArray]  # of all cycles, then of each walk (1 + W,)
 
 
 class SessionMeans:
-    """Statistic of a single person; a study of several people has no such table (repeatability.csv pools them)."""
+    """Statistic of the mean values of a single person with their errors (session_means.csv).
+
+    A study of several people has no such table; repeatability.csv pools them instead.
+    """
 
     def __init__(self, definitions: Sequence[ParameterDefinition]) -> None:
         self._definitions = definitions
         self._people: list[tuple[SubjectCycles, Sequence[MeanCurves], FloatArray]] = []
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
-        """Keep the cycles of the first person."""
+        """Keep the cycles of the first two subjects; a second one shows that the study has several people."""
         if len(self._people) < 2:
             self._people.append((data, curves, parameters))
 
@@ -127,7 +130,9 @@ def _size_free_rows(cycles: SubjectCycles, parts: Sequence[np.ndarray], data: Gr
 
 
 def _overall(sides: Mapping[str, tuple[list[str], Scores]]) -> FloatArray:
-    """Return the gait profile score of both sides, with the pelvis once, in the left cycle.
+    """Return the gait profile score of both sides, for all cycles, then for each walk, from fifteen variables.
+
+    The variables of the pelvis are included once, from the left cycle.
 
     A walk may have cycles of only one side.
     """

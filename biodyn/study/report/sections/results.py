@@ -54,9 +54,10 @@ _MIXED_TEMPLATE = """
 
 
 def _section_data(page: StudyPage, name: str, **values: Any) -> Data | None:
-    """Return the values of a section; None without curves, and without values and notes on `name`.
+    """Return the values of a section of the page, with the notes on `name`.
 
-    A section that has only notes is not in the navigation.
+    None if the study has no curves, or if there are neither values nor notes. A section that has only notes is not in the
+    navigation.
     """
     has_values = any(values.values())
     if not page.views or not (has_values or page.notes(name)):
@@ -66,7 +67,7 @@ def _section_data(page: StudyPage, name: str, **values: Any) -> Data | None:
 
 @STUDY_SECTIONS.section("mixed", place=80, title="Mixed models", link="Mixed models", template=_MIXED_TEMPLATE)
 def mixed_model_section(page: StudyPage) -> Data | None:
-    """Return the tables of effects and coefficients, or None."""
+    """Return the tables of effects and coefficients; None as for `_section_data`."""
     effects, coefficients = mixed_model_tables(page.table("mixed_models"), page.names, page.options.alpha)
     return _section_data(page, "mixed_models", effects=effects, coefficients=coefficients)
 
@@ -111,7 +112,7 @@ _SYMMETRY_TEMPLATE = """
 
 @STUDY_SECTIONS.section("symmetry", place=90, title="Symmetry", link="Symmetry", template=_SYMMETRY_TEMPLATE)
 def symmetry_section(page: StudyPage) -> Data | None:
-    """Return a table of the parameters and one of the curves, or None."""
+    """Return one table of the parameters and one of the curves; None as for `_section_data`."""
     rows, names = page.table("symmetry"), page.names
     made = [
         ("Parameters", symmetry_table(rows, names, page.options.compared_parameters, "parameter")),
@@ -153,7 +154,7 @@ _REPEATABILITY_TEMPLATE = """
     "repeatability", place=100, title="Repeatability", link="Repeatability", template=_REPEATABILITY_TEMPLATE
 )
 def repeatability_section(page: StudyPage) -> Data | None:
-    """Return one table per level for parameters and for curves, or None."""
+    """Return one table per level for parameters and for curves; None as for `_section_data`."""
     rows = page.table("repeatability")
     made = []
     for level in dict.fromkeys(rows["level"]) if len(rows) else ():
@@ -205,7 +206,7 @@ _FURTHER_STATISTICS_TEMPLATE = """
     "further", place=125, title="Further statistics", link="Further", template=_FURTHER_STATISTICS_TEMPLATE
 )
 def further_statistics_section(page: StudyPage) -> Data | None:
-    """Return a table for each file of group/ that is not in the list of files, or None."""
+    """Return a table for each file in group/ that no other section shows; None if there is no such file."""
     known = {entry["name"] for entry in load_report_table()["file"]}
     written = [str(name) for name in page.source.group.get("files", ()) if f"group/{name}" not in known]
     names = [name.removesuffix(".csv") for name in written if name.endswith(".csv")]
@@ -256,7 +257,7 @@ _FILES_TEMPLATE = """
 
 @STUDY_SECTIONS.section("files", place=150, title="Files", link="Files", template=_FILES_TEMPLATE)
 def files_section(page: StudyPage) -> Data:
-    """Return the available files with descriptions."""
+    """Return the names and descriptions of the files in the output folder."""
     written = ("report.html",) if page.source.one_session else ("report.html", "subjects")
     listed = []
     for entry in load_report_table()["file"]:
@@ -295,7 +296,7 @@ _CURVES_TEMPLATE = """
     "curves", place=60, title="Curves over the gait cycle", link="Curves", css="new-page", template=_CURVES_TEMPLATE
 )
 def curves_section(page: StudyPage) -> Data | None:
-    """Return figures, tests and clusters of every comparison, or None."""
+    """Return the figures, tests and clusters of every comparison of curves; None if the study has no curves."""
     max_views = 8  # number of drawn comparisons; all are in the tables
     if not page.views:
         return None
@@ -384,7 +385,7 @@ _PARAMETERS_TEMPLATE = """
     template=_PARAMETERS_TEMPLATE,
 )
 def parameters_section(page: StudyPage) -> Data | None:
-    """Return means (compared parameters first) and comparisons, or None."""
+    """Return the means (compared parameters first) and comparisons of the parameters; None if there are none."""
     means, cells = means_over_subjects(page.parameters), page.curves.cells
     shown = [name for name in page.options.compared_parameters if name in page.names.parameters]
     rest = [name for name in page.names.parameters if name not in shown]
@@ -493,7 +494,7 @@ _SCORES_TEMPLATE = """
     template=_SCORES_TEMPLATE,
 )
 def scores_section(page: StudyPage) -> Data | None:
-    """Return the profile figure and the scores of every subject, or None."""
+    """Return the figure of the movement analysis profile and the scores of every subject; None as for `_section_data`."""
     gait_scores = page.table("gait_scores")
     if not page.views or not len(gait_scores):
         return _section_data(page, "gait_scores", scores=None)
@@ -531,7 +532,7 @@ _CYCLES_TEMPLATE = """
     "cycles", place=120, title="Representative cycles and outliers", link="Outliers", template=_CYCLES_TEMPLATE
 )
 def cycles_section(page: StudyPage) -> Data | None:
-    """Return the table of outliers, or None."""
+    """Return the table of outlier cycles; None as for `_section_data`."""
     return _section_data(page, "cycles", outliers=outlier_table(page.table("cycles")))
 
 

@@ -85,7 +85,7 @@ def trials_section(page: SubjectPage) -> Data:
 
 
 def representative_walk_text(page: SubjectPage) -> str:
-    """Return how the representative walk was chosen, or why none was; "" for a single walk."""
+    """Return a sentence that states how the representative walk was chosen, or why none was; "" for a single walk."""
     done = [trial for trial in page.trials if trial.done]
     if page.representative:
         several = ", in each session and condition" if len(page.representative) > 1 else ""
@@ -121,7 +121,7 @@ _CURVES_TEMPLATE = """
 
 @dataclass(frozen=True)
 class ConditionCurves:
-    """Curves of one session and condition: cycles by side."""
+    """Curves of the cycles of a subject in one session and condition, by side."""
 
     title: str
     cycles: Mapping[str, SideCycles]
@@ -139,7 +139,7 @@ class ConditionCurves:
 
     @property
     def standard(self) -> list[str]:
-        """Return the available variables of the standard page."""
+        """Return the variables of the standard page for which there are curves."""
         return [name for name in standard_page_variables() if name in self._variable_indices]
 
     @property
@@ -232,7 +232,7 @@ def subject_parts(page: SubjectPage) -> list[ConditionCurves]:
 
 
 def _by_side(data: SubjectCycles, labels: int) -> dict[tuple[str, ...], dict[str, np.ndarray]]:
-    """Return the rows of the cycles by side, by the first labels of session, condition and group."""
+    """Return the rows of the cycles by side, for each combination of the first `labels` of session, condition and group."""
     cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
     for key, rows in data.cells():
         cells.setdefault(key[:labels], {})[key[3]] = rows
@@ -240,7 +240,7 @@ def _by_side(data: SubjectCycles, labels: int) -> dict[tuple[str, ...], dict[str
 
 
 def outlier_texts(flags: pd.DataFrame) -> list[str]:
-    """Return the outliers as texts."""
+    """Return one text per outlier cycle: trial, cycle, side, distance from the median cycle and limit."""
     return [
         f"trial {row.trial}, cycle {row.cycle:.0f} {side_label(row.side)}: {row.distance:.3f} from the median cycle "
         f"(limit {row.limit:.3f})"
@@ -250,7 +250,7 @@ def outlier_texts(flags: pd.DataFrame) -> list[str]:
 
 @SUBJECT_SECTIONS.section("scene", place=15, title="The walks in 3-D", link="3-D", css="scene", template=SCENE_TEMPLATE)
 def scene_section(page: SubjectPage) -> Data | None:
-    """Return the 3-D view; None for pages of a study of several sessions, or if no result has a motion."""
+    """Return the 3-D view of the walks of a session; None for other pages, or if no result has a motion."""
     return page.scene
 
 
@@ -262,7 +262,7 @@ _PARAMETERS_TEMPLATE = """
 
 @SUBJECT_SECTIONS.section("parameters", place=30, title="Parameters", link="Parameters", template=_PARAMETERS_TEMPLATE)
 def parameters_section(page: SubjectPage) -> Data | None:
-    """Return one table per session and condition, or None."""
+    """Return one table of parameters per session and condition; None if the subject has no cycles."""
     tables = parameter_tables(page.tables["parameters"], page.names, page.means)
     return {"parameters": tables, "errors": len(page.means) > 0} if tables else None
 
@@ -316,7 +316,7 @@ _NORM_NUMBERS_TEMPLATE = """
 
 @SUBJECT_SECTIONS.section("norms", place=35, title="Against norms", link="Norms", template=_NORM_NUMBERS_TEMPLATE)
 def norms_section(page: SubjectPage) -> Data | None:
-    """Return one table per session and condition, or None."""
+    """Return one table of comparisons with norms per session and condition; None if there is no cycle or no data on the person."""
     norm_tables = norm_comparisons(page)
     return {"parts": norm_tables} if norm_tables else None
 
@@ -379,7 +379,7 @@ _SYMMETRY_TEMPLATE = """
 
 @SUBJECT_SECTIONS.section("symmetry", place=40, title="Symmetry", link="Symmetry", template=_SYMMETRY_TEMPLATE)
 def symmetry_section(page: SubjectPage) -> Data | None:
-    """Return the table of parameters and curves, or None."""
+    """Return the table of right and left values of parameters and curves; None if it is empty."""
     content = symmetry_table(page.tables["symmetry"], page.names)
     return {"symmetry": content} if content else None
 
@@ -416,7 +416,7 @@ _SCORES_TEMPLATE = """
     template=_SCORES_TEMPLATE,
 )
 def scores_section(page: SubjectPage) -> Data | None:
-    """Return the scores by session, condition and side, or None."""
+    """Return the gait scores by session, condition and side; None if there are none."""
     content = score_table(page.tables["gait_scores"], page.names, of_one=True)
     if not content:
         return None

@@ -148,7 +148,7 @@ def limit_source_text(facts: RunFacts) -> str:
 
 
 def worst_trials(trials: Sequence[Trial]) -> Table:
-    """Return the worst trials by each measure."""
+    """Return a table of the trials with the largest value of each quality measure."""
     max_scenes = 5
     rows = []
     done = [trial for trial in trials if trial.done]
@@ -248,7 +248,7 @@ _LEFT_OUT_TEMPLATE = """
 
 @STUDY_SECTIONS.section("left-out", place=135, title="Files left out", link="Left out", template=_LEFT_OUT_TEMPLATE)
 def unused_files_section(page: StudyPage) -> Data | None:
-    """Return the unused files grouped by role and reason, or None."""
+    """Return the unused recordings grouped by role and reason; None if every recording is used."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for file in page.source.record["files"]:
         if file["role"] in ("functional", "other", "excluded"):
