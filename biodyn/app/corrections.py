@@ -41,7 +41,7 @@ def write_text(path: Path, text: str | None) -> None:
 
 
 def apply_to_study(document: Document, trial: str, correction: Correction) -> None:
-    """Change the entries of study.toml on the recording `trial`, a path with '/'; raises SettingsError for another kind."""
+    """Enter a correction of the recording `trial` (path with "/") in study.toml; SettingsError for an unknown kind."""
     kind = str(correction.get("kind"))
     if kind not in _OF_TRIALS:
         raise SettingsError(f"A correction '{kind}' does not exist.", f"There are {', '.join(_OF_TRIALS)}.")
@@ -49,7 +49,7 @@ def apply_to_study(document: Document, trial: str, correction: Correction) -> No
 
 
 def apply_to_subject(document: Document, correction: Correction) -> None:
-    """Change the entries of subject.toml, or of a table [settings.subject]; an empty value removes an entry."""
+    """Enter a correction of subject data in subject.toml, or in a table [settings.subject]; an empty value removes an entry."""
     for name, value in dict(correction.get("entries", {})).items():
         if name not in SUBJECT_ENTRIES:
             raise SettingsError(f"The page does not change '{name}' of a subject.", "Edit subject.toml.")
@@ -71,7 +71,7 @@ def _get_or_add_table(document: Document, *names: str) -> Document:
 def _remaining_entries(
     table: Document, section: str, name: str, kept: Callable[[Mapping[str, Any]], bool]
 ) -> list[Any]:
-    """Return the entries of a list of the settings that remain; the list is replaced by `_set_entries`."""
+    """Return the entries of a list in the settings for which `kept` is True, for `_set_entries`."""
     settings = table.get("settings", {})
     return [dict(entry) for entry in settings.get(section, {}).get(name, []) if kept(entry)]
 

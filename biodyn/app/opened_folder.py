@@ -49,7 +49,7 @@ _UNKNOWN: Final = "unknown"
 
 
 class OpenedFolder:
-    """A folder of recordings; every change is written to its files immediately.
+    """Folder of recordings shown by the local page; every correction is written to its files immediately.
 
     Parameters: `root` folder of the recordings. Results are written to reports/<name of the study> in it, as by `biodyn study .`.
     """
@@ -65,7 +65,7 @@ class OpenedFolder:
     # -- contents of the folder ------------------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """Return path, size and modification time of every file outside the results, for the detection of changes."""
+        """Return path, size and modification time of every file except the results, with which changes are detected."""
         found = []
         for folder, folders, names in os.walk(self.root):
             folders[:] = sorted(
@@ -98,7 +98,7 @@ class OpenedFolder:
         return next((trial for trial in self.study.plan.trials if path_text(trial.path) == path), None)
 
     def trials_with(self, files: Collection[FileState]) -> list[str]:
-        """Return the recordings of the trials that are analysed from some of these files."""
+        """Return the recordings of the trials that are analysed with some of these files."""
         changed = {name for name, _, _ in files}
         return [
             path_text(trial.path)
@@ -127,7 +127,7 @@ class OpenedFolder:
         raise InputFileError("There is no such recording in the folder.", "Open the folder again.")
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the recordings as a table, one row per file."""
+        """Return the recordings of the folder as rows of a table, one per file."""
         study = self.study
         out = self.root / study.default_folder
         trials = {trial.path: trial for trial in study.plan.trials}
@@ -166,7 +166,7 @@ class OpenedFolder:
         return None if entry is None or entry.review is None else entry.review.model_dump()
 
     def details(self, path: str) -> dict[str, Any]:
-        """Return the contents of the page of a recording without its curves."""
+        """Return the contents of the page of a recording as JSON values, except for its curves."""
         self.recording(path)
         trial = self.trial(path)
         file = next(file for file in self.study.plan.files if path_text(file.path) == path)
@@ -208,7 +208,7 @@ class OpenedFolder:
         return render_trial_report(view, view.figures_svg())
 
     def signals(self, path: str) -> dict[str, Any]:
-        """Return vertical forces of the plates, contacts, events and cycles for the curves; times in s, forces in N.
+        """Return the data of the curves of a recording: vertical plate forces (N), contacts, events and cycles (s).
 
         Contacts and events are shown as corrected, also before the next analysis.
         """

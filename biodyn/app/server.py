@@ -51,13 +51,16 @@ _REPORT: Final = (
 
 
 class RequestGuard:
-    """Refuse other hosts and origins, large bodies and addresses without the token; add headers that isolate the page."""
+    """Middleware that refuses requests of other hosts and origins, large bodies, and addresses without the token.
+
+    It also adds headers that isolate the page from other pages.
+    """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], token: str) -> None:
         self._app, self._hosts, self._token = app, hosts, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
+        """Serve an ASGI request, or answer with a refusal."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -95,7 +98,7 @@ class RequestGuard:
 
 
 class App:
-    """Request handlers of the page of a folder."""
+    """Handlers of the requests of the page of a folder."""
 
     def __init__(self, folder: OpenedFolder) -> None:
         self.folder, self.job = folder, Job(folder.root)
@@ -105,7 +108,7 @@ class App:
     # -- pages ------------------------------------------------------------------------------------------------------
 
     def overview(self, request: Request) -> Response:
-        """The recordings of the folder."""
+        """Return the page with the recordings of the folder."""
         try:
             rows, study = self.folder.rows(), self.folder.study
         except BiodynError as error:
@@ -121,7 +124,7 @@ class App:
         )  # fmt: skip
 
     def recording(self, request: Request) -> Response:
-        """One recording: curves, corrections, review."""
+        """Return the page of one recording: curves, corrections and review."""
         details = self.folder.details(request.query_params.get("path", ""))
         return _page_response(
             "recording.html.j2",
@@ -132,15 +135,15 @@ class App:
         )
 
     def view(self, request: Request) -> Response:
-        """The recording in 3-D."""
+        """Return the page with one recording in 3-D."""
         return _report_response(self.folder.check_page(request.query_params.get("path", "")))
 
     def report(self, request: Request) -> Response:
-        """The report of a trial."""
+        """Return the report of a trial."""
         return _report_response(self.folder.trial_page(request.query_params.get("path", "")))
 
     def result(self, request: Request) -> Response:
-        """A file of the results."""
+        """Return a file of the results."""
         place = (self.folder.out / request.path_params["file"]).resolve()
         if not place.is_relative_to(self.folder.out.resolve()) or not place.is_file():
             return PlainTextResponse("There is no such file.", 404)
@@ -149,11 +152,11 @@ class App:
         return response
 
     def signals(self, request: Request) -> Response:
-        """Curves, contacts, events and cycles."""
+        """Return the curves, contacts, events and cycles of a recording as JSON."""
         return JSONResponse(self.folder.signals(request.query_params.get("path", "")))
 
     def state(self, _: Request) -> Response:
-        """Progress of the analysis."""
+        """Return the progress of the analysis as JSON."""
         return JSONResponse({**self.job.as_dict(), "watching": self.watching, "undo": self.folder.last_change})
 
     # -- actions ----------------------------------------------------------------------------------------------------

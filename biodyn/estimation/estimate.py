@@ -69,7 +69,7 @@ def estimate_torque_uncertainty(
 ) -> TorqueUncertainty | None:
     """Return the uncertainty of the torques of an estimate; None if it is switched off or the estimate has no posterior.
 
-    Random errors are those of the posterior of motion and parameters; there is no error of a cut-off frequency. For joint
+    Random errors follow from the posterior of motion and parameters; a cut-off frequency contributes no error. For joint
     centres the noise of the fitted motion is used, which is an upper bound of that of the estimate; errors of centres and soft
     tissue dominate.
     """

@@ -153,7 +153,7 @@ def _recording_names(recordings: Sequence[PoleRecording]) -> str:
 
 
 def _rigid_groups(recordings: Sequence[PoleRecording]) -> list[tuple[str, ...]]:
-    """Return the groups of labels whose distances stay constant while they move, the longest first."""
+    """Return the groups of labels with constant distances during movement, the longest first."""
     rigid_m, shortest_m, moves_m, frames = 4e-3, 0.2, 0.05, 500
     common = set(recordings[0].labels).intersection(*(set(r.labels) for r in recordings[1:]))
     labels = [label for label in recordings[0].labels if label in common]

@@ -56,7 +56,7 @@ class NormalEquations:
         kernels.add_weighted_products(self.band, first, np.ascontiguousarray(weights), np.ascontiguousarray(square))
 
     def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, gradient: FloatArray) -> None:
-        """Add terms like `add_weighted_terms` with a diagonal matrix J^T J, whose diagonal is `precision` (T', n)."""
+        """Add terms like `add_weighted_terms` with a diagonal matrix J^T J; `precision` (T', n) is its diagonal."""
         count, n = precision.shape
         blocks = self.band.reshape(len(self.right), n, -1)
         for i, weight in enumerate(weights):

@@ -108,7 +108,7 @@ class Archive:
 
 
 def is_archive(head: bytes) -> bool:
-    """Return whether the first bytes of a file are those of a .b3d archive: the length of a header, then its first field."""
+    """Return whether the first bytes of a file belong to a .b3d archive: the length of a header, then its first field."""
     length = int.from_bytes(head[:_LENGTH_BYTES], "little")
     return (
         0 < length <= ReaderLimits.B3D_HEADER_BYTES

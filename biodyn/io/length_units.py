@@ -29,7 +29,7 @@ _ANY_BODY_M, _BODY_M = (0.25, 3.5), (0.45, 2.6)
 
 
 class PlateUnit(NamedTuple):
-    """Metres per file unit of a plate: for its corners, its ORIGIN, and the lever arm in moments whose unit is not stated."""
+    """Metres per file unit of a plate: for its corners, its ORIGIN, and the lever arm of moments without a stated unit."""
 
     corners: float
     origin: float
@@ -210,8 +210,7 @@ def _corrected_corner_unit(
 
 
 def _origin_unit(plate: ForcePlate, sides: FloatArray, corners: float, stated: float) -> float:
-    """Return metres per unit of ORIGIN: those of the corners, or the stated ones if the former put the sensor in an impossible
-    position."""
+    """Return metres per unit of ORIGIN: the unit of the corners, or the stated one if the former gives an impossible position."""
     if corners == stated or plate.type == 1 or not np.any(plate.origin):  # type 1 does not use it
         return corners
     half_m = 0.5 * sides * corners

@@ -167,7 +167,7 @@ def _decompress_element(element: _Element, order: str, most_bytes: int) -> _Elem
 
 
 def _read_array_head(data: memoryview, order: str) -> _ArrayHead:
-    """Return the type, dimensions and contents of an array that is still to be read; without bytes, those of an empty array."""
+    """Return the type, dimensions and unread contents of an array; without bytes, the head of an empty array."""
     if not len(data):
         return _ArrayHead(_ElementType.FIRST_NUMBER, (0, 0), "", iter(()))
     content = _iterate_elements(data, order)

@@ -146,16 +146,14 @@ def _require_same_sampling(first: Sequence[_StoredPlate], plate: _StoredPlate) -
 
 
 def _read_plate(name: str, stored: Record, frame_hz: float) -> _StoredPlate | None:
-    """Return one plate; None if it has no samples. Raises MatlabError if its fields are not those of a plate."""
+    """Return one plate; None if it has no samples. Raises MatlabError if its fields do not describe a plate."""
     if not numeric_array(stored, "Force", None, None).size:
         return None
     force, moment, pressure = (numeric_array(stored, what, 3, None).T for what in ("Force", "Moment", "COP"))
     if not len(force) == len(moment) == len(pressure):
         raise MatlabError("force, moment and COP differ in the number of samples")
     corners = METRES["mm"] * numeric_array(stored, "ForcePlateLocation", 4, 3)
-    wrong = (
-        implausible_corners_reason(corners) if np.isfinite(corners).all() else "some of their coordinates are missing"
-    )
+    wrong = implausible_corners_reason(corners) if np.isfinite(corners).all() else "some coordinates are missing"
     if wrong:
         raise MatlabError(f"its corners are not those of a plate: {wrong}")
     per_frame = single_number(stored, "SamplingFactor", 1.0)

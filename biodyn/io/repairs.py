@@ -201,7 +201,7 @@ def joined_frames(points: FloatArray, rate_hz: float) -> list[int]:
 
 
 def _discontinuities(points: FloatArray, there: IntArray, rate_hz: float) -> list[int]:
-    """Return those of the frames `there` at which most points deviate from positions extrapolated from both sides."""
+    """Return the frames (among `there`) at which most points deviate from positions extrapolated from both sides."""
     least_points, most_points = 4, 0.5
     block = 2_000  # frames per block
     joints: list[int] = []

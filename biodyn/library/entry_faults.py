@@ -101,7 +101,7 @@ def first_fault(error: ValidationError, model: type[BaseModel], removed: Mapping
 
 
 def format_value(value: Any) -> str:
-    """Return an invalid value for messages: at most 40 characters on one line, as in TOML."""
+    """Return an invalid value as text for messages: as in TOML, on one line, at most 40 characters."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
@@ -180,7 +180,7 @@ def table_error(file: UserFile, path: tuple[str | int, ...], problem: str, hint:
 
 
 def _entry_location(content: dict[str, Any], path: tuple[str | int, ...]) -> tuple[str, str]:
-    """Return the list entry on a path, as text, and the key below it."""
+    """Return the list entry on a path as text (e.g. "[[marker]] 3 (LKNE)"), and the key within this entry."""
     at = next((i for i, part in enumerate(path) if isinstance(part, int)), None)
     if at is None or at == 0 or not isinstance(content.get(str(path[0])), list):
         return "", ".".join(map(str, path))
@@ -218,7 +218,7 @@ def _type_at_path(annotation: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def _entry_type(annotation: Any, part: str | int) -> Any:
-    """Return the type of an entry of a model, a table or a list."""
+    """Return the type of the entry `part` of a model, a table or a list type."""
     for option in _union_members(annotation):
         if _is_model(option):
             if part in _fields_by_key(option):
@@ -233,7 +233,7 @@ def _entry_type(annotation: Any, part: str | int) -> Any:
 
 
 def _union_members(annotation: Any) -> tuple[Any, ...]:
-    """Return the members of a union, or the type itself."""
+    """Return the members of a union type, or the type itself for other types."""
     annotation = _without_metadata(annotation)
     if get_origin(annotation) in (Union, UnionType):
         return tuple(_without_metadata(option) for option in get_args(annotation))

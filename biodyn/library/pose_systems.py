@@ -19,7 +19,7 @@ OF_SKELETON = "skeleton"
 
 @dataclass(frozen=True)
 class PoseSegment:
-    """Segment of a system: its label in files, its body, and the segment whose origin is at the joint centre."""
+    """Segment of a markerless system: its label in files, its body, and the segment with its origin at the joint centre."""
 
     label: str
     body: str
@@ -28,9 +28,10 @@ class PoseSegment:
 
 @dataclass(frozen=True)
 class PosePoint:
-    """Landmark in files of a system: on a segment, at the origin of another segment (`at`), or defined by a parameter.
+    """Landmark in the files of a markerless system.
 
-    `along`: axis of the segment along which the parameter is a distance; "" if the parameter is a position (3,).
+    Its position is on a segment, at the origin of another segment (`at`), or given by a parameter of the file. `along`: axis of
+    the segment along which the parameter is a distance; "" if the parameter is a position (3,).
     """
 
     landmark: str
@@ -42,7 +43,7 @@ class PosePoint:
 
 @dataclass(frozen=True)
 class PoseSystem:
-    """System that stores poses of segments.
+    """Markerless system that stores poses of segments.
 
     Attributes:
         name, title, citation: name, title and source of the system.
@@ -70,12 +71,12 @@ class PoseSystem:
 
 @cache
 def pose_systems() -> tuple[PoseSystem, ...]:
-    """Return all systems of the library."""
+    """Return all markerless systems of the library."""
     return tuple(_build_pose_system(table) for table in load_table("formats/segment_poses")["system"])
 
 
 def find_pose_system(labels: Collection[str]) -> PoseSystem | None:
-    """Return the system with these segment labels; None if fewer than three labels are known."""
+    """Return the markerless system with these segment labels; None if fewer than three labels are known."""
     shared = {system.name: len(system.bodies.keys() & set(labels)) for system in pose_systems()}
     best = max(pose_systems(), key=lambda system: shared[system.name])
     return best if shared[best.name] >= 3 else None

@@ -15,10 +15,10 @@ Entry = TypeVar("Entry")
 
 
 class Registry(Generic[Entry], Mapping[str, Entry]):
-    """Entries by name, in the order of their places.
+    """Named entries that the modules of a package register when they are imported, in the order of their places.
 
-    Args: `package` whose modules register the entries, imported on first use; `kind` of the entries, for messages; `fault` raised
-    for an unknown name.
+    Args: `package` with the modules, which are imported on first use; `kind` of the entries, for messages; `fault` raised for an
+    unknown name.
     """
 
     def __init__(self, package: str, kind: str, fault: type[BiodynError] = BiodynError) -> None:
@@ -62,7 +62,7 @@ class Registry(Generic[Entry], Mapping[str, Entry]):
         return name in self._all_entries()
 
     def _all_entries(self) -> dict[str, tuple[float, Entry]]:
-        """Return all entries, or during the import of their modules those registered so far."""
+        """Return all entries after importing the modules; while these are being imported, the entries registered so far."""
         thread = get_ident()
         if not self._complete and thread not in self._searching:
             self._searching.add(thread)

@@ -36,7 +36,7 @@ class Strict(BaseModel):
 
 
 class Table(Strict):
-    """Table of the body, whose texts may contain the placeholders {s}, {S} and {o} of the sides."""
+    """Table that describes the body; its texts may contain the placeholders {s}, {S} and {o} of the sides."""
 
     @model_validator(mode="after")
     def _known_placeholders(self) -> Table:
@@ -75,7 +75,7 @@ _AngleRange = Annotated[tuple[float, ...], Field(strict=False, min_length=2, max
 
 
 class SegmentRow(Table):
-    """Numbers of a segment for one sex."""
+    """Mass, centre of mass and radii of gyration of a segment for one sex."""
 
     mass: float = Field(gt=0, le=1, description="fraction of body mass")
     com: Any = Field(
@@ -166,7 +166,7 @@ Coefficients = Annotated[
 
 
 class Newington(Table):
-    """Constants of Davis et al. 1991."""
+    """Constants of the hip joint centre regression of Davis et al. 1991."""
 
     c_LL: float = Field(ge=-1, le=1, description="coefficient")
     c_constant: float = Field(ge=-1, le=1, description="m")
@@ -236,7 +236,7 @@ class MarkerEntry(Table):
 
 
 class MarkerSetTable(Titled):
-    """A marker set."""
+    """Marker set: labels of markers, with their landmarks and segments."""
 
     extends: Text | None = Field(None, description="marker set of the library, or TOML file, that is extended")
     rename: dict[Name, Name] = Field(default_factory=dict, description="label in the file = label of the extended set")
@@ -312,7 +312,7 @@ class RotationEntry(Table):
 
 
 class BaseEntry(Table):
-    """Names of the six coordinates of the floating base."""
+    """Names of the six coordinates of the floating base (root)."""
 
     rotations: Annotated[tuple[Name, ...], Field(strict=False, min_length=3, max_length=3)] = Field(description="names")
     translations: Annotated[tuple[Name, ...], Field(strict=False, min_length=3, max_length=3)] = Field(
@@ -321,7 +321,7 @@ class BaseEntry(Table):
 
 
 class SoleEntry(Table):
-    """Landmarks and width of the sole."""
+    """Landmarks at the rear and front end of a sole, and the measure of its width."""
 
     back: Name = Field(description="landmark")
     front: Name = Field(description="landmark")
@@ -329,7 +329,7 @@ class SoleEntry(Table):
 
 
 class TurnEntry(Table):
-    """Rotation of a segment about its long axis."""
+    """Information that determines the rotation of a segment about its long axis."""
 
     coordinate: Name = Field(description="hinge coordinate that determines it in the walking trial")
     known_from: Names = Field(description="landmarks that determine it in the static trial")
@@ -423,16 +423,22 @@ def _sum_to_one(shares: tuple[float, ...]) -> tuple[float, ...]:
 
 
 class _Source(Table):
+    """Table that states the source of its numbers."""
+
     title: str = Field("", max_length=2000, description="title")
     citation: str = Field("", max_length=2000, description="source of the number")
 
 
 class _MarkerNoise(_Source):
+    """White noise of the markers."""
+
     sd_mm: Millimetres = Field(description="standard deviation, mm")
     from_hz: float = Field(gt=0, le=1e5, description="frequency above which the noise of a trial is estimated, Hz")
 
 
 class _SoftTissue(_Source):
+    """Movement of markers relative to the bones."""
+
     shares: Annotated[_Shares, AfterValidator(_sum_to_one)] = Field(description=_SHARES_OF_HARMONICS)
     stride_s: float = Field(gt=0.1, le=100, description="stride time used if none was measured, s")
     sd_mm: dict[Name, Millimetres] = Field(description="standard deviation by segment, mm")
@@ -442,15 +448,21 @@ class _SoftTissue(_Source):
 
 
 class _PoseNoise(_Source):
+    """White noise of measured segment poses."""
+
     origin_mm: Millimetres = Field(description="standard deviation along each axis, mm")
     turn_deg: float = Field(ge=0, le=45, description="standard deviation about each axis, deg")
 
 
 class _PoseErrors(_PoseNoise):
+    """Other errors of measured segment poses."""
+
     shares: Annotated[_Shares, AfterValidator(_sum_to_one)] = Field(description=_SHARES_OF_HARMONICS)
 
 
 class _JointCentres(_Source):
+    """Errors of the joint centres."""
+
     sd_mm: dict[Name, Millimetres] = Field(description="standard deviation by segment, mm")
     believed: Names = Field((), description="segments that use the prior of the subject fit")
 
@@ -463,30 +475,42 @@ class _JointCentres(_Source):
 
 
 class _SdBySource(Table):
+    """Additional standard deviations by the source of the static posture."""
+
     quiet_part: dict[Name, Millimetres] = Field(description="static posture from a quiet part of another recording")
     stored_offsets: dict[Name, Millimetres] = Field(description="joint offsets stored by the laboratory")
     walk: dict[Name, Millimetres] = Field(description="static posture from the walking trial")
 
 
 class _Calibration(_Source):
+    """Additional errors of models without a static trial."""
+
     sd_mm: _SdBySource = Field(description="added to the joint centres without a static trial, mm")
 
 
 class _Inertias(_Source):
+    """Errors of mass, moments of inertia and centre of mass of a segment."""
+
     mass_percent: float = Field(ge=0, le=100, description="standard deviation, %")
     moment_percent: float = Field(ge=0, le=100, description="standard deviation, %")
     centre_mm: Millimetres = Field(description="standard deviation, mm")
 
 
 class _CentreOfPressure(_Source):
+    """Error of the centre of pressure."""
+
     sd_mm: Millimetres = Field(description="standard deviation, mm")
 
 
 class _Cutoff(_Source):
+    """Error of the cut-off frequency."""
+
     sd_hz: float = Field(ge=0, le=20, description="standard deviation, Hz")
 
 
 class _UnseenSegments(_Source):
+    """Deviation of segments without markers from their assumed motion."""
+
     harmonics: _Shares = Field((1.0,), description="fractions of the variance of 'stride_deg': harmonics of the stride")
     offset_deg: dict[Name, _Degrees] = Field(
         default_factory=dict, description="standard deviation of a segment's mean tilt, list and rotation, deg"
@@ -540,10 +564,14 @@ class _Speed(Strict):
 
 
 class _Age(Strict):
+    """Age of the reference group, years."""
+
     reference: float = Field(ge=0, le=120)
 
 
 class _Curve(Strict):
+    """Norm of one variable over the gait cycle: mean and SD."""
+
     published: Text = "with the sign convention of biodyn"
     sign: Literal[1, -1] = 1
     unit: Name
@@ -554,6 +582,8 @@ class _Curve(Strict):
 
 
 class _Scalar(Strict):
+    """Norm of one discrete parameter: mean and SD."""
+
     title: Text | None = None
     variable: Name | None = None
     operation: Literal["max", "min", "range"] | None = None
@@ -572,6 +602,8 @@ class _Scalar(Strict):
 
 
 class _DeviationIndex(Strict):
+    """Basis of the gait deviation index."""
+
     vectors: Annotated[tuple[Numbers, ...], Field(strict=False, min_length=15, max_length=15)]
     log_mean: float
     log_sd: float = Field(gt=0)
@@ -649,6 +681,8 @@ _Corners = Annotated[tuple[_Place, _Place, _Place, _Place], Field(strict=False)]
 
 
 class _Force(Strict):
+    """Columns of one ground force."""
+
     force: _Parts
     point: _Parts
     moment: _Parts | None = None
@@ -662,6 +696,8 @@ class _Force(Strict):
 
 
 class _Plate(Strict):
+    """Columns and position of one force plate."""
+
     force: _Three
     moment: _Three
     corners: _Corners
@@ -672,6 +708,8 @@ class _Plate(Strict):
 
 
 class _Pose(Strict):
+    """Columns of the pose of one segment."""
+
     origin: _Three
     quaternion: _Four | None = None
     matrix: _Nine | None = None

@@ -66,7 +66,7 @@ REMOVED = {
 
 
 class Section(BaseModel):
-    """Parameters of one stage; a section of the settings."""
+    """Section of the settings: validated parameters of one stage of the analysis."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 

@@ -27,7 +27,7 @@ Percent = Annotated[float, Field(ge=0, le=100)]
 
 
 class Interval(BaseModel):
-    """Interval of the cycle, of stance or of swing, in percent."""
+    """Part of the gait cycle, of stance or of swing, in percent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -52,8 +52,10 @@ NAMED_WINDOWS: dict[NamedWindow, Interval] = {
 
 
 class ParameterDefinition(BaseModel):
-    """Definition of one number per cycle. The unit is that of the variable, times s for impulses, or J/kg for the work of a
-    power in W/kg."""
+    """Definition of a discrete parameter: one number per gait cycle, computed from a curve.
+
+    The unit is the unit of the variable, times s for impulses, or J/kg for the work of a power in W/kg.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

@@ -21,13 +21,13 @@ RECORD_NAME: Final = "subject.toml"
 
 
 def _expand_to_sides(value: Any) -> Any:
-    """Expand a single number to both sides."""
+    """Return a single number as a measure of both sides; other values are unchanged."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return dict.fromkeys(SIDES, value) if is_number else value
 
 
 def _as_text(value: Any) -> Any:
-    """Convert a TOML date to text."""
+    """Return a TOML date as text; other values are unchanged."""
     return value.isoformat() if isinstance(value, date) else value
 
 

@@ -74,7 +74,7 @@ def load_entry(kind: str, name: str) -> dict[str, Any]:
 
 
 def load_parent(kind: str, parent: str, name: str, above: tuple[str, ...]) -> str:
-    """Return the table that `name` extends: `parent`, whose path is relative to the file of `name`.
+    """Return the name of the table that the table `name` extends; a path `parent` is relative to the file of this table.
 
     Raises TableError if the files extend each other circularly.
     """
@@ -130,7 +130,7 @@ def expand_sides(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def fill_side(value: Any, side: str) -> Any:
-    """Return `value` (string, list or table) with the side placeholders replaced."""
+    """Return a value (text, list or table) with the placeholders of the sides replaced."""
     if isinstance(value, str):
         if side:
             other = other_side(side)  # type: ignore[arg-type]
@@ -154,7 +154,7 @@ def _has_placeholder(value: Any) -> bool:
 
 
 def segment_title(name: str) -> str:
-    """Return the plain name of a body of the model with its side, e.g. "right upper arm" for "humerus_r"."""
+    """Return the name of a body for texts, with its side, e.g. "right upper arm" for "humerus_r"."""
     side = next((side for side in SIDES if name.endswith(f"_{side}")), "")
     stem = without_side(name, side)
     title = load_table("variables/variables")["segment_titles"].get(stem, stem.replace("_", " "))

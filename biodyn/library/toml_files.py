@@ -23,7 +23,7 @@ _LARGEST_BYTES = 5_000_000
 
 @dataclass(frozen=True)
 class UserFile:
-    """TOML file of the user: purpose, absolute path, bytes and content; `content` must not be changed."""
+    """TOML file of the user: its role in messages, absolute path, bytes and content; `content` must not be changed."""
 
     role: str
     path: Path
@@ -37,17 +37,17 @@ class UserFile:
 
     @property
     def sha256(self) -> str:
-        """Return the hash of the bytes."""
+        """Return the SHA-256 of the bytes in hexadecimal."""
         return hashlib.sha256(self.data).hexdigest()
 
 
 def is_path(name: str) -> bool:
-    """Return whether the name of a table is the path of a user's file (a table, or an OpenSim model)."""
+    """Return whether the name of a table or model is the path of a user's file, and not a name in the library."""
     return name.lower().endswith((SUFFIX, ".osim"))
 
 
 def resolve_table_name(name: str, naming_file: Path) -> str:
-    """Resolve the name of a table in `naming_file`; a path is relative to the folder of this file."""
+    """Return the name of a table that a file names; a path is resolved relative to the folder of this file (`naming_file`)."""
     return os.path.normpath(naming_file.absolute().parent / Path(name).expanduser()) if is_path(name) else name
 
 

@@ -81,7 +81,7 @@ class SubjectModel:
         )
 
     def joint_link(self, name: str) -> int:
-        """Return the index of the link whose origin is the centre of the joint between a segment and its parent."""
+        """Return the index of the link with its origin at the centre of the joint between a segment and its parent."""
         return self.frames[name].link
 
     def joint_columns(self, name: str) -> list[int]:

@@ -298,7 +298,7 @@ def forward_dynamics(
 
 
 def _lie_bracket(mb: Multibody, a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the Lie bracket (T, nv) of two steps a, b (T, nv), joint by joint; it is zero if the motions of a joint commute."""
+    """Return the Lie bracket (T, nv) of two steps a, b (T, nv), joint by joint; it is zero for joints with commuting motions."""
     result = np.zeros_like(a)
     for body in mb.bodies:
         if body.joint.kind in ("spherical", "free"):

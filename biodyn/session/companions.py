@@ -32,7 +32,7 @@ Use = Literal["static", "functional", "walk", "other", "stranger", "unreadable"]
 
 @dataclass(frozen=True)
 class Companion:
-    """A recording near a walk.
+    """Recording near a walk, and its use for the session of the walk.
 
     Attributes:
         path: path of the file. use: its use; "stranger" for another person or day, "unreadable" for a damaged file.
@@ -71,7 +71,7 @@ class SessionFiles:
 
 
 def find_session_files(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:
-    """Find the recordings of the session of a walk, near its file or among files known to be of its person and day.
+    """Find the recordings of the session of a walk, near its file, or among given files of its person and day.
 
     Only headers and previews are read, in about ten milliseconds per file. Raises InputFileError if `walk` cannot be read.
     """
@@ -94,7 +94,7 @@ def recording_role(facts: FileFacts) -> tuple[Role, str]:
 
 
 def calibration_worth(motion: MotionFacts | None) -> float:
-    """Return the suitability of the quiet part of a recording for a calibration, 0-1; see `Companion`."""
+    """Return how suitable (0-1) the quietest half second of a recording is for a calibration; see `Companion.worth`."""
     sway_m = 0.01  # movement in half a second that halves the suitability
     if motion is None or not motion.is_standing:
         return 0.0

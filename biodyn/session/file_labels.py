@@ -173,7 +173,7 @@ def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
 
 
 def _site_folders(person: Subject) -> tuple[str, ...]:
-    """Return the folders above a person, without those that name groups or conditions."""
+    """Return the folders above a person that name neither groups nor conditions."""
     if len(person.sites) > 1:
         return ()
     return tuple(name for name in person.sites[0] if not any(t.kind == "group" for t in split_name(name)))
@@ -207,10 +207,10 @@ def _code_meanings(person: Subject) -> dict[str, str]:
 
 
 def _words_without_condition(people: Sequence[Subject]) -> dict[SubjectAssignment, frozenset[str]]:
-    """Return words of file names that do not state a condition.
+    """Return, by file, the words of its name that do not state a condition.
 
-    Such words are in every walk of a site, or in all files of one person and in those of no other, or in a single file. A code
-    is among them only if the static trial of the person also has it.
+    Such words are in every walk of a site, or in all files of one person and no other, or in a single file. A code is among them
+    only if the static trial of the person also has it.
     """
     words = {p: {t.text.casefold() for t in p.stem_tokens()} for person in people for p in person.members}
     of_site: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
@@ -241,14 +241,14 @@ def _words_without_condition(people: Sequence[Subject]) -> dict[SubjectAssignmen
 
 
 def _states_no_condition(token: Token, uses: Counter[str]) -> bool:
-    """Return whether a word states no condition: only one file has it, or it is the letter in 'walk02b'."""
+    """Return whether a word cannot be a condition: it occurs in a single file, or is the letter in "walk02b"."""
     return token.kind == "plain" and (uses[token.text.casefold()] < 2 or len(token.text) == 1)
 
 
 def _with_activity_conditions(
     people: Sequence[Subject], labels: dict[SubjectAssignment, FileLabels]
 ) -> dict[SubjectAssignment, FileLabels]:
-    """Use the word for ordinary walking as the condition if other trials of the same site have conditions."""
+    """Return the labels with the word for ordinary walking as the condition, if other trials of the same site have conditions."""
     walks = {i: [p for p in person.members if not looks_static(p.file)] for i, person in enumerate(people)}
     sites = {_site_folders(person) for i, person in enumerate(people) if any(labels[p].condition for p in walks[i])}
     out = dict(labels)

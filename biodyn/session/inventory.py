@@ -124,7 +124,7 @@ def _holds_only_forces(path: Path, facts: FileFacts) -> bool:
 
 
 def _find_copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
-    """Return the original of every duplicate file: not a link, in the fewest folders, with the shortest name."""
+    """Return, by duplicate file, the original: it is not a link, is in the fewest folders, and has the shortest name."""
     by_size: dict[int, list[Path]] = defaultdict(list)
     for path in paths:
         with suppress(OSError):
@@ -145,9 +145,10 @@ def _find_copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
 
 
 def _find_conversions(paths: list[Path]) -> dict[Path, Path]:
-    """Return the preferred file for every file that was exported again in its folder: same name, other suffix.
+    """Return, by recording that exists in several formats in one folder, the file that is used instead.
 
-    Coordinates are matched if the names only differ in words for the contents: walk1.trc, walk1_ik.mot.
+    Such files have the same name and another suffix. Names of coordinate files may also differ in words for the contents:
+    walk1.trc, walk1_ik.mot.
     """
     first: dict[Path, Path] = {}
     bare: dict[Path, Path] = {}
@@ -165,7 +166,8 @@ def _find_conversions(paths: list[Path]) -> dict[Path, Path]:
 
 
 def _content_hash(path: Path, size: int) -> str:
-    """Return a hash of the contents; for a long file, of its start and end, in which two recordings always differ."""
+    """Return a hash of the contents of a file; of a long file, only start and end are read, in which two recordings always
+    differ."""
     if size <= 2 * _END_BYTES:
         return file_sha256(path)
     with path.open("rb") as stream:

@@ -61,7 +61,7 @@ def static_words() -> frozenset[str]:
 
 
 def is_static_word(word: str) -> bool:
-    """Return whether a word or its start indicates a static trial: statique, statisch, calibrazione."""
+    """Return whether a word, or its start, is a known word for a static trial: statique, statisch, calibrazione."""
     return word in static_words() or word.startswith(tuple(static_table()["stems"]))
 
 
@@ -73,7 +73,7 @@ def walk_words() -> frozenset[str]:
 
 @cache
 def load_vocabulary() -> dict[str, Any]:
-    """Return the words of `library/session/names.toml` with lists as sets; callers must not change it."""
+    """Return the words of `library/session/names.toml` by kind, as sets; callers must not change the result."""
     words = load_table("session/names")
     sets = {key: frozenset(value) if isinstance(value, list) else value for key, value in words.items()}
     return {**sets, "other": sets["other"] | sets["functional"], "condition": sets["condition"] | sets["running"]}
@@ -151,7 +151,7 @@ def _tokens_of_part(text: str, start: int, end: int) -> list[Token]:
 
 
 def _kind_with_number(letters: str, touches: bool) -> Kind | None:
-    """Return the kind of a word together with the number after it; None if they are separate tokens."""
+    """Return the kind of a word that the number after it belongs to; None if word and number are separate tokens."""
     longest_code = 3  # number of letters of a person's code before its number; one more if all are capitals
     word, table = letters.casefold(), load_vocabulary()
     alone = _kind_of_word(word)

@@ -42,13 +42,13 @@ def names_only_trial_kind(folder: Path) -> bool:
 
 
 def distinguishing_words(path: Path) -> set[str]:
-    """Return the words of a file name without those for static trials and walks."""
+    """Return the words of a file name, except words for static trials and walks."""
     words = split_name(path.stem)
     return {t.text.casefold() for t in words if t.kind not in ("static", "activity") and t.word not in walk_words()}
 
 
 def nearby_folders(folder: Path) -> tuple[Path, ...]:
-    """Return the folders in which to search for related files, the nearest first."""
+    """Return the folders in which files that belong to a recording are searched, the nearest first."""
     folder = folder.resolve()
     parent = folder.parent
     folders = [folder, *_subfolders(folder)]
@@ -99,8 +99,10 @@ def nearby_recordings(folders: Sequence[Path], walk: Path, is_one: Callable[[Pat
 
 @dataclass(frozen=True)
 class PathWords:
-    """Words (lower case) of the part of a path that another path does not share, by meaning; `condition` and `session` are
-    joined words."""
+    """Words (lower case) in the part of a path that another path does not share, grouped by their meaning.
+
+    `condition` and `session` are words joined to one text.
+    """
 
     subjects: frozenset[str]
     codes: frozenset[str]
@@ -110,7 +112,7 @@ class PathWords:
 
 
 class NeighbouringFiles:
-    """The files near a walk; determines which of their words name a person or a thing."""
+    """Files near a walk, which determine whether a word in their names can name a person."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._patterns: dict[str, set[tuple[str, ...]]] = defaultdict(set)
@@ -126,7 +128,8 @@ class NeighbouringFiles:
 
 
 def find_name_difference(walk: Path, other: Path, neighbours: NeighbouringFiles) -> tuple[str, str, str]:
-    """Return the reasons in names against the same person, against the same day, and for doubt; "" without a reason."""
+    """Return the reasons in the names why two files differ in person, differ in day, or may differ in person; "" without a
+    reason."""
     mine, theirs = differing_words(walk, other)
     if mine.session and theirs.session and mine.session != theirs.session:
         return "", f"its name states another session ({theirs.session}; walk: {mine.session})", ""

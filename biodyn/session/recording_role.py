@@ -57,7 +57,7 @@ class MotionFacts:
         return self.quiet.movement_m <= limit
 
     def sentence(self) -> str:
-        """Return a description of the motion."""
+        """Return a clause that describes the motion in the quietest half second, or throughout the recording."""
         quiet = f"the markers move by {1000.0 * self.quiet.movement_m:.0f} mm in the quietest half second"
         done = {
             "standing": "quiet standing",
@@ -102,7 +102,10 @@ def _motion_kind(quiet: QuietPart, typical: float, still: float, feet: FloatArra
 
 
 def _foot_ranges(standing: FloatArray, reach: FloatArray) -> FloatArray:
-    """Return the ranges (m) of the lowest markers; standing: (M, 3) positions, m, reach: (M, 3) range of each coordinate, m."""
+    """Return the ranges (m) of motion of the lowest markers, which are on the feet.
+
+    standing: (M, 3) m, positions. reach: (M, 3) m, range of each coordinate.
+    """
     feet_share = 0.25  # share of markers that are the lowest
     known = np.isfinite(standing[:, 0])
     standing, reach = standing[known], reach[known]
@@ -165,7 +168,7 @@ class TrialNames:
     person: tuple[Token, ...] = ()
 
     def all_words(self) -> tuple[Token, ...]:
-        """All words."""
+        """Words of the file name and of all folders."""
         return (*self.file, *(token for folder in self.folders for token in folder), *self.person)
 
 
@@ -231,7 +234,7 @@ def _has_other_word(words: Sequence[Token]) -> bool:
 
 
 def _static_evidence(names: TrialNames, facts: FileFacts) -> tuple[float, str]:
-    """Return the score for a static trial, and the reasons."""
+    """Return a score of the evidence for a static trial in names and header, and the evidence as text."""
     events = 1.0  # some laboratories store foot strikes in every file
     sure_static = 3.0  # score of one piece of evidence
     score = 0.0

@@ -55,7 +55,7 @@ _FEWEST_PAIRS = 3
 
 @dataclass(frozen=True)
 class StaticCandidate:
-    """A possible static trial of a walk.
+    """Possible static trial of a walk, with the evidence for and against it.
 
     Attributes:
         path: path of the file. score: score of its name, folder and header. reasons: texts in favour of it.
@@ -63,7 +63,7 @@ class StaticCandidate:
         called_static: whether its name, folder or header states a static trial.
         offsets: whether its stored joint offsets equal those of the walk.
         doubt: words in its name that may name another person. same_name: whether it stores the subject name of the walk.
-        strange: whether its header excludes it: another person or day, other markers, damaged.
+        strange: whether its header excludes it (another person or day, other markers, or damage).
         distance_m: median difference of the marker distances within segments from the walk, None if unknown.
         pairs_m: (P,) m, the differences static minus walk, for the same pairs in all compared trials.
         labels: labels of its markers.
@@ -126,7 +126,7 @@ def _is_within_distance(candidate: StaticCandidate, nearest: float | None, slack
 
 
 def _agrees_better_with_walk(a: StaticCandidate, b: StaticCandidate) -> bool:
-    """Return whether the walk agrees with the first static trial in the marker distances in which the two clearly differ.
+    """Return whether the walk agrees with static trial `a` in the marker distances in which `a` and `b` clearly differ.
 
     Foot markers that were replaced (over shoes) do not change the median over the whole body, hence this comparison.
     """
@@ -279,7 +279,7 @@ class StaticSearch:
         candidates: all examined files, the best first.
         folders: searched folders.
         diagnostics: notes on the choice for the user.
-        why: reasons for the choice, without a full stop; "" if none was found.
+        why: reasons for the choice as a clause without full stop; "" if none was found.
     """
 
     path: Path | None
@@ -365,7 +365,8 @@ def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same
 
 
 def _is_functional(path: Path) -> bool:
-    """Return whether one leg moves while the other is still, as in a functional trial named as a static trial ('KneeCal')."""
+    """Return whether one leg moves while the other is still, as in a functional trial that is named as a static trial
+    ("KneeCal")."""
     motion = read_motion_facts(path)
     return motion is not None and motion.kind == "one_leg"
 

@@ -34,10 +34,10 @@ BY_USER = "study.toml"
 
 @dataclass(frozen=True, eq=False)
 class SubjectAssignment:
-    """A file and the person assigned to it.
+    """Recording with the person assigned to it, and the parts of its path that name the person.
 
     Attributes:
-        file: the file. label: name of the person as found. source: description of the origin of the label.
+        file: the file. label: name of the person as it occurs. source: text that states where the name was found.
         level: index of the folder that names the person, None if none exists; span: character range of the name in it.
         stem_spans: character ranges of the file name that name the person. site: folders above the person: laboratory, group.
         keys: keys and values of names in BIDS form.
@@ -204,8 +204,10 @@ def _is_same_body(mine: FileFacts, theirs: FileFacts) -> bool:
 def siblings_are_same_person(
     folders: tuple[str, ...], under: dict[tuple[str, ...], list[FoundFile]], stored: dict[Path, str]
 ) -> bool:
-    """Return whether files in sibling folders store the same name and body measures, so that the folders are conditions of one
-    person."""
+    """Return whether the files in sibling folders store the same name and body measures.
+
+    The folders are then conditions of one person.
+    """
     others = [key for key in under if len(key) == len(folders) and key[:-1] == folders[:-1] and key != folders]
     mine = stored_person(under[folders], stored)
     return mine is not None and any(stored_person(under[key], stored) == mine for key in others)
@@ -222,7 +224,8 @@ def stored_person(files: Sequence[FoundFile], stored: dict[Path, str]) -> tuple[
 
 
 def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool | None:
-    """Return whether the markers of two groups of files are on one body, by a static trial of one and a walk of the other.
+    """Return whether the markers of two groups of files are on one body, from a static trial of one group and a walk of the
+    other.
 
     None if they cannot be compared, or if replaced markers and two similar people cannot be distinguished.
     """
@@ -310,7 +313,10 @@ def may_name_person(token: Token, level: int) -> bool:
 
 
 def _counts_sessions(folders: tuple[str, ...], token: Token, parents: set[tuple[str, ...]]) -> bool:
-    """Return whether a short number numbers sessions: it is below several folders that are not groups (Anna/1, Bob/1)."""
+    """Return whether a short number in a folder name numbers sessions (Anna/1, Bob/1).
+
+    It does if the number occurs below several folders that are not groups.
+    """
     if len(folders) < 2 or len(token.text) >= LONG_NUMBER or len(parents) < 2:
         return False
     return not any(t.kind == "group" for parent in parents for t in split_name(parent[-1] if parent else ""))
@@ -342,7 +348,10 @@ def name_by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectA
 
 
 def name_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
-    """Assign a folder to a person without one, if it contains exactly the files of this person."""
+    """Return the assignments with folders of persons added.
+
+    A person without a folder gets the folder that contains exactly the files of this person.
+    """
     of_person: dict[str, list[SubjectAssignment]] = defaultdict(list)
     people: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for p in assignments:
@@ -454,7 +463,7 @@ def name_by_static_trials(assignments: list[SubjectAssignment]) -> list[SubjectA
 
 
 def _leading_words(p: SubjectAssignment) -> list[str]:
-    """Return the unknown words at the start of the file name, from most to fewest words: Anna_pass, Anna."""
+    """Return the unknown words at the start of the file name, as texts from most to fewest words: Anna_pass, Anna."""
     ends: list[int] = []
     for token in split_name(p.stem):
         if token.kind != "plain":
@@ -607,7 +616,7 @@ def _most_common_label(labels: Iterable[str]) -> str:
 
 
 def _own_folder(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> str:
-    """Return the folder of the person if its parent has another folder that differs only in case; else ''."""
+    """Return the name of the folder of a person if its parent has another folder that differs only in case; else ""."""
     if p.level is None:
         return ""
     mine = p.folders[: p.level + 1]

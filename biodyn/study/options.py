@@ -21,7 +21,7 @@ def load_study_table(name: str) -> dict[str, Any]:
 
 
 def all_parameter_definitions(own: Sequence[ParameterDefinition] = ()) -> tuple[ParameterDefinition, ...]:
-    """Return the default parameters, then those of the study (`own`); a parameter with the name of a default replaces it."""
+    """Return the default parameters, then the study's (`own`); a parameter with the name of a default replaces it."""
     merged = {definition.name: definition for definition in (*default_definitions(), *own)}
     return tuple(merged.values())
 

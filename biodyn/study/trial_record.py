@@ -183,7 +183,7 @@ def other_activity_reasons(activities: Mapping[tuple[str, str], str]) -> dict[tu
 
 
 def remove_trials(frame: pd.DataFrame, trials: Collection[str]) -> pd.DataFrame:
-    """Return the rows of a subject except those of the given trials."""
+    """Return the rows of a subject without the rows of the given trials."""
     return frame[~frame["trial"].isin(list(trials))] if trials else frame
 
 

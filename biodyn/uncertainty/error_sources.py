@@ -387,7 +387,7 @@ class MarkerTree:
         return np.stack([carries * place for place in (*self.p_LM.T, 1.0)])
 
     def changed_links(self, other: MarkerTree) -> tuple[int, ...]:
-        """Return the indices in `marker_links` of links whose pose or markers differ in another model with the same joints."""
+        """Return the indices in `marker_links` of links that differ in pose or markers from a model with the same joints."""
         tree, changed, round_off = self.tree.tree, other.tree.tree, 1e-12  # steps are 1e8 times larger
         pairs = ((tree.R_PJ, changed.R_PJ), (tree.p_PJ, changed.p_PJ))
         apart = np.any([np.abs(a - b).max(axis=1) > round_off for a, b in pairs], axis=0)
@@ -401,7 +401,7 @@ class MarkerTree:
 def fit_gradient(frames: MotionFrames, fitted: MarkerTree, some: tuple[int, ...] | None = None) -> FloatArray:
     """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y).
 
-    some: indices in `MarkerTree.marker_links` of the links whose markers are used; None = all.
+    some: indices in `MarkerTree.marker_links` of the links with markers that are used; None = all.
 
     With x = p + R p_LM, the forces w (x - y) at the markers of a link, and their moments about the world's origin, follow from
     the link's pose and from four sums over its markers, of w (p_LM, 1) and w (p_LM, 1) y^T: one product of matrices for all.
@@ -568,8 +568,8 @@ class MarkerMoments:
     """Standard deviations of marker errors, and second moments of their time courses.
 
     noise_m, skin_m: (M,) m, white noise, and movement of single markers on the skin. The moments of unit noise are (T, M or 1,
-    6), those of unit movement (6,). common_m: (M, S) movement, m, that the markers of each of S segments share. For measured
-    poses the errors are of origins (m) and attitudes (rad), (2 S,).
+    6), the moments of unit movement (6,). common_m: (M, S) movement, m, that the markers of each of S segments share. For
+    measured poses the errors are of origins (m) and attitudes (rad), (2 S,).
     """
 
     noise_m: FloatArray

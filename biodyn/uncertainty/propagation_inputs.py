@@ -365,7 +365,7 @@ class TrialInputs:
         return fit_once(model, replace(self.signals, markers=markers), self.fit_settings)
 
     def fitted(self, markers: Markers) -> FloatArray:
-        """Return the positions (T, M, 3) m of those of the `markers` that the fit uses, in the order of the fit."""
+        """Return the positions (T, M, 3) m of the `markers` that the fit uses, in the order of the fit."""
         return markers.positions[:, [markers.labels.index(label) for label in self.fit.labels]]
 
     def centre_sd(self, body: str, magnitudes: Magnitudes) -> FloatArray:

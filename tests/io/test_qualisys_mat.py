@@ -139,7 +139,7 @@ def changed(field: str, value: object, plate: int = 0):
         (changed("ForcePlateLocation", np.zeros((4, 3))), "its corners are not those of a plate: its sides would be 0"),
         (
             changed("ForcePlateLocation", np.full((4, 3), np.nan)),
-            "its corners are not those of a plate: some of their coordinates are missing",
+            "its corners are not those of a plate: some coordinates are missing",
         ),
         (changed("ForcePlateLocation", np.empty((0, 0))), "ForcePlateLocation is 0 x 0"),
         (changed("COP", np.empty((0, 0))), "COP is 0 x 0"),

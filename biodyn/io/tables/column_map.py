@@ -100,7 +100,7 @@ class _MapReader:
         self.constants: dict[str, float] = {}
 
     def columns(self, parts: Sequence[str | float], entry: str) -> tuple[str, ...]:
-        """Return the column names listed under an entry; a number stands for a constant column, whose name is returned."""
+        """Return the column names listed under an entry; a number is replaced by the name of a constant column."""
         return tuple(self._use_column(part, entry) for part in parts)
 
     def _use_column(self, part: str | float, entry: str) -> str:

@@ -143,7 +143,7 @@ def _segment_inertia(
 def _segment_axes(entry: dict[str, Any], pose: StaticPose, R_WB: FloatArray) -> FloatArray:
     """Return the axes (3, 3) in which the table gives the numbers of a segment, in axes of its body.
 
-    Y is the axis stated in the table; Z is as close as possible to that of the body.
+    Y is the axis stated in the table; Z is as close as possible to the Z axis of the body.
     """
     if "y" not in entry:
         return np.eye(3)

@@ -70,7 +70,7 @@ def missing_markers(
 
 
 def _marked_on_other_side(marked: Collection[str]) -> set[str]:
-    """Return the landmarks of one side that are not needed, because that of the other side has a marker."""
+    """Return the landmarks of one side that are not needed, because the other side has a marker of the same landmark."""
     stems = load_table("body/landmarks")["one_of_two"]
     return {f"{stem}_{side}" for stem in stems for side in SIDES if f"{stem}_{other_side(side)}" in marked}
 

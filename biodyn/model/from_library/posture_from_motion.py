@@ -94,7 +94,7 @@ def estimate_offsets(
 def _rules_to_apply(
     rules: Sequence[Mapping[str, Any]], known: Mapping[str, float], marked: set[str]
 ) -> list[tuple[float, dict[str, Any]]]:
-    """Return (sign of the side, rule) for each rule whose offset is unknown and whose joint has no marker in the walk."""
+    """Return (sign of the side, rule) for each rule with an unknown offset and a joint without a marker in the walk."""
     sided = [(SIDE_SIGN.get(side, 1.0), rule) for raw in rules for side, rule in expand_sides(raw)]
     return [(sign, r) for sign, r in sided if r["offset"] not in known and not marked.intersection(r["unless"])]
 

@@ -72,7 +72,7 @@ class ImportedModel(SubjectModel):
         return f"{plain}_{split_side(body)[0] or SIDES[0]}"
 
     def reversed_coordinates(self) -> dict[str, str]:
-        """Return the gait variable of each coordinate whose sign is opposite to that of its variable, by coordinate."""
+        """Return, by coordinate, the gait variable of each coordinate that has the opposite sign of its variable."""
         return {c.name: c.gait_variable for c in self.coordinates if c.sign < 0.0}
 
 

@@ -79,7 +79,7 @@ def has_side(segment: str) -> bool:
 def match_variable(name: str, turn: FloatArray) -> tuple[str, float] | None:
     """Return the gait variable of a coordinate, without side, and the sign of the coordinate relative to it; None if unknown.
 
-    Besides the name, the axis must agree: it must be within 60 degrees of that of the variable (subtalar axes differ by 42
+    Besides the name, the axis must agree: it must be within 60 degrees of the variable's axis (subtalar axes differ by 42
     degrees).
 
     Args: `turn`: (3,) rad, rotation of the distal body in the proximal one, axes X forward, Y up, Z right, for a small step.

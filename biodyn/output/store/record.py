@@ -57,7 +57,7 @@ def user_file_records(files: Sequence[UserFile]) -> list[dict[str, str]]:
 
 
 def copy_names(files: Sequence[UserFile], max_length: int = 80) -> list[str]:
-    """Return the names of the copies: the names of the files, with a number in front of duplicates."""
+    """Return the names of the copies of user files: the file names, with a number in front of duplicates."""
     names: list[str] = []
     for file in files:
         name = re.sub(r"[^\w.\-]+", "_", file.name).lstrip(".")[-max_length:] or "table.toml"
@@ -164,7 +164,7 @@ def static_record(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def activity_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """Return the activity, the reason for its classification, and the direction of progression."""
+    """Return the activity of the trial, the reason for its classification, and the direction of the steps."""
     activity = analysis.activity
     return {
         **_select_fields(activity, "kind reason direction"),
@@ -361,7 +361,7 @@ def contacts_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
 
 
 def measured_shares(analysis: TrialAnalysis) -> dict[str, float]:
-    """Return the share of frames with measured ground contact by side."""
+    """Return the fraction of frames with known ground contact of each foot, by side."""
     measured = analysis.reaction.measured
     return {SIDE_NAMES[side]: float(np.mean(measured[side])) for side in SIDES if side in measured}
 
@@ -510,7 +510,7 @@ def _root_mean_square(values: FloatArray) -> float:
 
 
 def walker_properties(analysis: TrialAnalysis) -> Walker:
-    """Return the properties of subject and walk on which the choice of norms depends."""
+    """Return the properties of the person and of the walk that determine the norms, such as age and speed."""
     subject = analysis.subject
     speeds = [parameters.speed_m_s for _, parameters in analysis.strides]
     known = [speed for speed in speeds if np.isfinite(speed)]

@@ -57,7 +57,7 @@ OLD_TRIAL_STATUS: dict[str, Status] = {"fine": "pass", "look": "warn", "checks f
 
 
 def translate_record(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a `run.json` with verdict and statuses in current words; a current record is returned unchanged."""
+    """Return a `run.json` of any version with verdict and statuses in the words of this version."""
     if "verdict" in record:
         return record
     verdict = OLD_TRIAL_STATUS[record["status"]]
@@ -76,7 +76,7 @@ def _translate_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _verdict_causes(checks: list[dict[str, Any]], diagnostics: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the causes of the verdict of an old result: checks beyond their limits, warnings and errors."""
+    """Return the checks beyond their limits and the warnings and errors that caused the verdict of an old result."""
     causes = [
         {name: check[name] for name in ("code", "title", "status", "text", "hint")}
         for check in checks
@@ -106,7 +106,7 @@ TABLE_READERS: Mapping[str, Callable[[bytes], pd.DataFrame]] = {
 
 
 class ResultFolder:
-    """A result folder; the record is read immediately, tables and arrays on demand.
+    """Reader of a result folder; the record is read immediately, tables and arrays on demand.
 
     Raises ResultError if the folder is not a result, was written by a newer version, or lacks a file of its manifest.
     """
@@ -349,7 +349,7 @@ class StoredResult(PlottableResult):
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """All findings of the analysis."""
+        """Findings of the analysis."""
         return diagnostics_from_record(self.record)
 
     @cached_property

@@ -384,7 +384,7 @@ def write_export(folder: Path, files: Mapping[str, bytes], record: Mapping[str, 
 
 
 def trial_view(analysis: TrialAnalysis, tables: Mapping[str, pd.DataFrame] | None = None) -> TrialView:
-    """Return the stored values of an analysis; `tables` if they exist already."""
+    """Return the values of an analysis that are stored in a result folder; `tables`: tables that were already computed."""
     made = trial_tables(analysis) if tables is None else tables
     imported = analysis.imported
     files = (None, None) if imported is None else (imported.model_file, imported.motion_file)

@@ -294,8 +294,7 @@ def _is_load_shared(contact: Contact, contacts: Sequence[Contact]) -> bool:
 
 
 def _known_samples(measured: BoolArray, frame_rate_hz: float, rate_hz: float, count: int) -> BoolArray:
-    """Return a mask (count,) of the samples whose two neighbouring frames are both measured; after the last frame, only this
-    frame counts."""
+    """Return a mask (count,) of the samples between two measured frames; after the last frame, only this frame counts."""
     at = np.arange(count) * (frame_rate_hz / rate_hz)
     last = len(measured) - 1
     before = np.minimum(np.floor(at + 1e-9).astype(np.int64), last)

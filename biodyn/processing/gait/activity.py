@@ -36,7 +36,7 @@ class FootStep:
 
 
 def visible_soles(soles_W: Mapping[Side, FloatArray], rate_hz: float) -> dict[Side, FootOutline]:
-    """Return the outline motion of each foot whose sole (T, K, 3) m is known in some frame, by side."""
+    """Return the outline motion of each foot with a known sole (T, K, 3) m in some frame, by side."""
     return {side: foot_outline(sole, rate_hz) for side, sole in soles_W.items() if np.isfinite(sole).all((1, 2)).any()}
 
 

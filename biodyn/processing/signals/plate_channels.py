@@ -78,7 +78,7 @@ def remove_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]
 
 
 def _columns_with_possible_spikes(channels: FloatArray) -> list[int]:
-    """Return the columns whose largest step is large enough for a spike; the other columns need no search.
+    """Return the columns with a step that is large enough for a spike; the other columns need no search.
 
     A spike differs by s times the range R of all other samples, with s at least `_SPIKE_SHARE`, and rises within two steps, one
     of which is at least (s - 1) R / 2. The range including the spike is at most (1 + 2 s) R. The ratio of step and range

@@ -247,7 +247,7 @@ def _filter_plate(plate: PlateWrench, signals: TrialSignals, cutoff_hz: float) -
 
 
 def replace_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
-    """Return the signals for other recorded markers, whose gaps are filled and which are smoothed."""
+    """Return the signals for other recorded markers, after gap filling and smoothing of these markers."""
     settings = signals.settings
     filled = fill_gaps(
         recorded.positions,

@@ -266,7 +266,7 @@ def _angle_rate_bias(angles: FloatArray, rates: FloatArray) -> FloatArray:
 
 
 def kernel_functions(layers: Sequence[CoordinateMap]) -> CouplingFunctions:
-    """Return the functions from the coordinates of the top layer to those of the tree, encoded as arrays for the kernels."""
+    """Return the functions from the coordinates of the top layer to the coordinates of the tree, as arrays for the kernels."""
     kind: list[int] = []
     sources: list[tuple[int, ...]] = []
     at: list[int] = []

@@ -272,7 +272,7 @@ def _build_bodies(
 
 
 def _frame_after_constant_step(frame: BodyFrame, step: AxisStep, value: float) -> BodyFrame:
-    """Return the frame displaced by a step whose value (rad or m) is constant."""
+    """Return the frame displaced by a step with a constant value (rad or m)."""
     axis = np.array(step.axis)
     if step.kind == "prismatic":
         return replace(frame, p=frame.p + frame.R @ (value * axis))

@@ -299,7 +299,7 @@ class StudyDefinition(_ConditionsSection):
         return any(isinstance(section, Mapping) and section.get("osim") for section in sections)
 
     def folder(self, path: Path) -> Path:
-        """Return the folder of the recordings of a study whose study.toml is at `path`."""
+        """Return the folder of the recordings; `path`: path of the study.toml."""
         return (Path(path).resolve().parent / self.root).resolve()
 
 

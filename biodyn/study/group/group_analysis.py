@@ -97,7 +97,7 @@ def parameter_table(
 
 
 def _repeated_column(column: pd.Series, times: int) -> Any:
-    """Return a column whose rows are repeated `times` times as a block; texts become categories, which are fast to write."""
+    """Return a column repeated `times` times as a block; texts become categories, which are fast to write."""
     if column.dtype != object:
         return np.tile(column.to_numpy(), times)
     codes, words = pd.factorize(column)

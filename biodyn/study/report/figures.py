@@ -144,7 +144,7 @@ def group_figure(
 
 
 def available_variables(means: CurveMeans, view: ComparisonView, names: Sequence[str]) -> list[str]:
-    """Return those of the named variables for which a level of the view has curves."""
+    """Return the named variables for which a level of the view has curves."""
     return [name for name in names if any(means.curve(cell, side, name) for _, cell, side in _lines_with_keys(view))]
 
 

@@ -97,7 +97,7 @@ class Outcome:
 
 
 def task_outcome(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> Outcome:
-    """Return the outcome of a task whose trial has this record; `kept`: whether it is that of an earlier run."""
+    """Return the outcome of a task from the record of its trial; `kept`: whether the record is from an earlier run."""
     return Outcome(trial.subject, trial.trial, record.status, record.reason, kept)
 
 

@@ -98,11 +98,10 @@ def count_from_two_words(values: tuple[float, ...]) -> int | None:
 def frame_that_fits(
     header: C3dHeader, first: FrameDescription, second: FrameDescription, claims: list[int]
 ) -> FrameDescription:
-    """Return the frame layout of the header (`first`) if it fits the file size, else that of the parameters (`second`) if it
-    does.
+    """Return the frame layout of the header (`first`) if it fits the file size, else of the parameters (`second`) if this fits.
 
-    In a small file both layouts may end in the last block. The correct one is then followed by padding only. `claims`:
-    stated frame counts. Raises InputFileError if neither layout fits.
+    In a small file both layouts may end in the last block. The correct one is then followed by padding only. `claims`: stated
+    frame counts. Raises InputFileError if neither layout fits.
     """
     size = header.data_end
     if first.block <= 1:  # the header itself

@@ -284,7 +284,7 @@ def _spread_over_all_frames(
 
 
 def _points_in_range(points: Sequence[NewPoint], layout: DataLayout) -> tuple[list[NewPoint], list[str]]:
-    """Return the points whose rounded values fit into the integers of the file, and notes on rounding and omitted points."""
+    """Return the points with values that fit into the integers of the file, and notes on rounding and omitted points."""
     if layout.is_float or not points:
         return list(points), []
     most = _STEPS * layout.scale

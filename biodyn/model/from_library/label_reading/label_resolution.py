@@ -230,7 +230,7 @@ def _side_options(parts: tuple[str, ...], present: Counter[str]) -> _Options:
 
 
 def _available_options(options: tuple[MeaningCandidate, ...], stems: set[str]) -> tuple[MeaningCandidate, ...]:
-    """Return the candidates whose needed labels are present in the file; `stems`: labels of the file without sides."""
+    """Return the candidates with all needed labels present in the file; `stems`: labels of the file without sides."""
     return tuple(option for option in options if not option.needs or option.needs & stems)
 
 

@@ -135,7 +135,7 @@ def _neighbouring_markers(
 def _pair_gains(
     p: FloatArray, static_distance: FloatArray, neighbours: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int, FloatArray, BoolArray]]:
-    """Yield the pairs (i, j) of markers whose distances to their neighbours agree better if swapped in some frame.
+    """Yield the pairs (i, j) of markers that agree better with the distances to their neighbours if swapped in some frame.
 
     Each comes with the improvement (T,) m and a mask (T,) of the frames in which it is sufficient. p: (T, M, 3) m;
     static_distance: (M, M) m in the static trial.

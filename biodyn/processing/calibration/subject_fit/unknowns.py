@@ -55,7 +55,7 @@ class Unknowns:
 
     @property
     def joint_unknown_count(self) -> int:
-        """Number of the unknowns before those of the markers: they move whole segments."""
+        """Number of the unknowns that move whole segments; they precede the unknowns of the markers."""
         return min(self.markers.values(), default=self.count)
 
     @cached_property

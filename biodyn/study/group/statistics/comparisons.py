@@ -422,7 +422,7 @@ def _statistic_field(design: Design, curves: Sequence[FloatArray], predictor: Fl
 
 
 def _complete_curves(curves: Sequence[FloatArray], same_people: bool) -> list[BoolArray]:
-    """Return for each level a mask of the subjects whose curves have no large gaps.
+    """Return for each level a mask of the subjects with curves without large gaps.
 
     same_people: if True, a subject counts only if its curves are complete in all levels.
     """

@@ -206,7 +206,7 @@ _FURTHER_STATISTICS_TEMPLATE = """
     "further", place=125, title="Further statistics", link="Further", template=_FURTHER_STATISTICS_TEMPLATE
 )
 def further_statistics_section(page: StudyPage) -> Data | None:
-    """Return a table for each file in group/ that no other section shows; None if there is no such file."""
+    """Return a table for each file in group/ that no other section shows; None without such a file."""
     known = {entry["name"] for entry in load_report_table()["file"]}
     written = [str(name) for name in page.source.group.get("files", ()) if f"group/{name}" not in known]
     names = [name.removesuffix(".csv") for name in written if name.endswith(".csv")]

@@ -316,7 +316,7 @@ _NORM_NUMBERS_TEMPLATE = """
 
 @SUBJECT_SECTIONS.section("norms", place=35, title="Against norms", link="Norms", template=_NORM_NUMBERS_TEMPLATE)
 def norms_section(page: SubjectPage) -> Data | None:
-    """Return one table of comparisons with norms per session and condition; None if there is no cycle or no data on the person."""
+    """Return one table of comparisons with norms per session and condition; None without cycles or data on the person."""
     norm_tables = norm_comparisons(page)
     return {"parts": norm_tables} if norm_tables else None
 
