@@ -150,7 +150,7 @@ class OpenedFolder:
             if trial is not None:
                 record = read_trial_record(out / trial.folder)
                 row |= {"subject": trial.subject, "session": trial.session}
-                row["static"] = path_text(trial.static) if trial.static else "chosen when run"
+                row["static"] = path_text(trial.static) if trial.static else "chosen during the analysis"
                 review = self.review(row["path"])
                 row["review"] = "" if review is None else f"{review['decision']} by {review['name']}"
                 if record is not None:

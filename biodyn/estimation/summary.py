@@ -287,7 +287,7 @@ def failed_estimate_finding(error: EstimateError) -> Diagnostic:
         "estimate-not-made",
         "warning",
         f"No joint estimate of motion and forces was possible; the filtered result is used. {error.message}",
-        hint=f"{look}The torques of this trial were computed with a different method than the torques of other trials. "
+        hint=f"{look}The torques of this trial are filtered, unlike the torques of trials with an estimate. "
         'Set signals.method = "butterworth" for all trials to make them comparable.',
     )
 

@@ -115,9 +115,8 @@ def _marker_unit_factor(
         Diagnostic(
             "unit-corrected",
             "warning",
-            f"The file states '{text}' as {entry}, in which the markers would span {span:.3g} m; {stated * factor:.4g} m per "
-            f"unit is used "
-            f"instead (factor {factor:.4g}), in which they span {span * factor:.2f} m.",
+            f"The file states '{text}' as {entry}, in which the markers would span {span:.3g} m. Their positions are read with "
+            f"{stated * factor:.4g} m per unit instead (factor {factor:.4g}), so that they span {span * factor:.2f} m.",
             value=span,
             limit=_ANY_BODY_M[1] if span > _ANY_BODY_M[1] else _ANY_BODY_M[0],
             unit="m",

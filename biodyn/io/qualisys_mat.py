@@ -66,7 +66,7 @@ def _array_of_shape(record: Record, field: str, *sizes: int | None) -> FloatArra
     if not isinstance(value, np.ndarray):
         raise MatlabError(f"it has no numeric field {field}")
     if value.ndim < len(sizes) or any(n is not None and n != m for n, m in zip(sizes, value.shape, strict=False)):
-        raise MatlabError(f"{field} is {shape_text(value)}")
+        raise MatlabError(f"{field} has the shape {shape_text(value)}")
     return value
 
 
@@ -96,7 +96,7 @@ def nonempty_texts(record: Record, field: str) -> list[str]:
     cells = value if isinstance(value, list) else [value]
     nonempty = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
     if not nonempty or len(nonempty) != len(cells):
-        raise MatlabError(f"{field} are not texts")
+        raise MatlabError(f"{field} does not consist of texts")
     return nonempty
 
 
@@ -192,7 +192,7 @@ def read_qualisys_mat(path: Path) -> Recording:
         data = finite_array(labelled, "Data", len(labels), None)
         data = data[:, :, None] if data.ndim == 2 else data  # data of a single frame
         if data.ndim != 3 or data.shape[1] < len(_AXES):
-            raise MatlabError(f"Data is {shape_text(data)}")
+            raise MatlabError(f"Data has the shape {shape_text(data)}")
         events = tuple(_read_event(event, first_frame, rate_hz) for event in structure_elements(stored, "Events"))
         plates, notes = read_plates(path, stored, rate_hz)
     except MatlabError as error:

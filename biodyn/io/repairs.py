@@ -119,8 +119,8 @@ def remove_held_positions(recording: Recording) -> tuple[Recording, Findings]:
     finding = Diagnostic(
         "recording-repaired",
         "info",
-        f"The last position of {len(frames)} {'markers is' if len(frames) > 1 else 'marker is'} repeated exactly while "
-        f"the marker was lost, and treated as missing ({shown}{' and more' if len(longest) > shown_labels else ''}).",
+        f"While {len(frames)} {'markers were' if len(frames) > 1 else 'marker was'} not visible, the last position was stored "
+        f"repeatedly. It is treated as missing ({shown}{' and more' if len(longest) > shown_labels else ''}).",
         value=float(held.sum() / rate_hz),
         unit="s",
         hint="Export the trial without filling gaps, or fill them from other markers of the segment.",

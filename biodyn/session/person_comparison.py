@@ -112,7 +112,7 @@ class PathWords:
 
 
 class NeighbouringFiles:
-    """Files near a walk, which determine whether a word in their names can name a person."""
+    """Names of the files near a walk, from which it is inferred whether a word can name a person."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._patterns: dict[str, set[tuple[str, ...]]] = defaultdict(set)
@@ -123,7 +123,7 @@ class NeighbouringFiles:
                 self._patterns[token.text.casefold()].add(rest)
 
     def is_word_of_several_kinds(self, word: str) -> bool:
-        """Return whether files of different kinds have the word."""
+        """Return whether a word occurs in file names that otherwise differ, apart from counters."""
         return len(self._patterns.get(word, ())) > 1
 
 

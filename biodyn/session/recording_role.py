@@ -57,7 +57,7 @@ class MotionFacts:
         return self.quiet.movement_m <= limit
 
     def sentence(self) -> str:
-        """Return a clause that describes the motion in the quietest half second, or throughout the recording."""
+        """Return the kind of motion, and the movement in the quietest half second, as a clause."""
         quiet = f"the markers move by {1000.0 * self.quiet.movement_m:.0f} mm in the quietest half second"
         done = {
             "standing": "quiet standing",

@@ -170,7 +170,7 @@ def write_norms(table: Mapping[str, Any], path: Path) -> None:
         require_valid_table(read_user_toml(part, "table of norms"), "norms")
         os.replace(part, path)
     except OSError as error:
-        raise StudyError(f"'{path}' cannot be written: {error.strerror}.", "Choose another place.") from error
+        raise StudyError(f"'{path}' cannot be written: {error.strerror}.", "Choose another path.") from error
     finally:
         part.unlink(missing_ok=True)
 

@@ -110,7 +110,7 @@ def spoilt(path: Path, change) -> Path:
             lambda v: {
                 "w": {"FrameRate": 9.0, "Trajectories": {"Labeled": {"Labels": "A", "Data": np.ones((1, 2, 9))}}}
             },
-            "Data is 1 x 2 x 9",
+            "Data has the shape 1 x 2 x 9",
         ),
     ],
 )
@@ -141,11 +141,11 @@ def changed(field: str, value: object, plate: int = 0):
             changed("ForcePlateLocation", np.full((4, 3), np.nan)),
             "its corners are not those of a plate: some coordinates are missing",
         ),
-        (changed("ForcePlateLocation", np.empty((0, 0))), "ForcePlateLocation is 0 x 0"),
-        (changed("COP", np.empty((0, 0))), "COP is 0 x 0"),
+        (changed("ForcePlateLocation", np.empty((0, 0))), "ForcePlateLocation has the shape 0 x 0"),
+        (changed("COP", np.empty((0, 0))), "COP has the shape 0 x 0"),
         (
             changed("Force", lambda force: np.where(force == force.max(), np.inf, force)),
-            "Force contains numbers beyond",
+            "Force contains implausibly large numbers",
         ),
         (changed("Frequency", 1e9), "1e+09 frames or samples per second are not possible"),
     ],

@@ -300,7 +300,7 @@ def _check_counts(path: Path, head: _Header, lines: Sequence[_Line]) -> tuple[Di
         Diagnostic(
             "recording-repaired",
             "warning",
-            f"The file specifies {announced} {what} but holds {count}; {count} are read.",
+            f"The header states {announced} {what}, but the file contains {count}; {count} are read.",
             value=float(count),
         )
         for what, announced, count in stated

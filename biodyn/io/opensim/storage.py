@@ -120,7 +120,7 @@ def _row_count_note(path: Path, head: list[str], row_count: int) -> tuple[Diagno
     said = _ROWS.search("\n".join(head))
     if said is None or int(said[1]) == row_count:
         return ()
-    text = f"'{path.name}' specifies {int(said[1])} rows but holds {row_count}; {row_count} are read."
+    text = f"'{path.name}' states {int(said[1])} rows in its header but contains {row_count}; {row_count} are read."
     return (
         Diagnostic(
             "recording-repaired", "warning", text, value=float(row_count), limit=float(said[1]), hint=COPY_AGAIN

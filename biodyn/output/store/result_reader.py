@@ -236,7 +236,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         raise ResultError(f"'{path}' is damaged or was changed: it differs from what biodyn wrote.", _AGAIN)
     if record.get(KIND_ENTRY) == COORDINATES and ARRAYS_NAME not in (listed_files(record) or {}):
         raise ResultError(
-            f"'{folder}' holds only tables and {RECORD_NAME} of an OpenSim model, which is not enough.",
+            f"'{folder}' holds only tables and {RECORD_NAME} of an OpenSim model, but this command needs arrays.",
             f"Results of older versions, of unevenly spaced rows and of very long tables have no arrays. {_AGAIN}",
         )
     missing = [name for name in ("input", "settings", "subject") if not isinstance(record.get(name), dict)]

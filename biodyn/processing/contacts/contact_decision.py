@@ -86,7 +86,7 @@ def unused_overrides(
             "data-not-used",
             "warning",
             f"[contacts] override assigns plate {entry.plate} {span} to {_foot_text(entry)}, but {why}. The "
-            "override is not applied. A leg on a surface that no plate measures has no joint moments.",
+            "override is not applied. Without a measured force, joint moments of this leg are not available.",
             hint="Correct the plate number and the time of the contact, or the plates in the file (FORCE_PLATFORM).",
             about=str(entry.plate),
         )

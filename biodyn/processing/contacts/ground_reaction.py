@@ -430,8 +430,8 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
                 value=contact.evidence.get("peak_n"),
                 unit="N",
                 frames=(int(begin_s * rate_hz), int(end_s * rate_hz)),
-                hint="In these frames the ground reaction of these feet and the moments of their legs are not "
-                "available. To assign the load, use [contacts] override (docs/settings.md).",
+                hint="During this time the ground reaction of the feet concerned and the moments of their legs are not "
+                "available. To assign the load to a foot, use [contacts] override (docs/settings.md).",
                 about=str(contact.plate),
             )
         )

@@ -97,8 +97,8 @@ def _inconsistency_note(
             "frame-rate-doubtful",
             "error",
             f"{len(wrong)} of {count} gait events of the file contradict plates and movement. They agree if all "
-            f"times are multiplied by {factor:.2f}, so that the frame rate of the file is probably {factor:.2f} "
-            "times the true one. Nothing was changed.",
+            f"times are multiplied by {factor:.2f}: the frame rate in the file is probably {factor:.2f} times the true "
+            "rate. The frame rate was not changed.",
             value=factor - 1.0,
             limit=0.05,
             hint="Check the rate of the cameras, and whether an export omitted or repeated frames.",

@@ -349,7 +349,7 @@ def channel_offset_findings(number: int, zero: PlateZero, feet_known: bool, larg
         if not feet_known or largest_n < _LARGEST_OFFSET_N:
             return ()
         text = f"Plate {number} is never unloaded, so that its offset is unknown and was not removed."
-        hint = "Include a moment with the plate unloaded in the recording, or zero the plate before the recording."
+        hint = "Record a period with the plate unloaded, or zero the plate before the recording."
         return (Diagnostic("plate-zero-unknown", "warning", text, hint=hint),)
     if abs(zero.offset_n) <= reported_n and abs(zero.drift_n) <= reported_n:
         return ()

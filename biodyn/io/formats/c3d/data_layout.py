@@ -162,7 +162,7 @@ def disagreement_note(
             "warning",
             f"Header and parameters of the file disagree on the data layout: {_frame_differences(first, second)}; "
             f"the {which} were used.",
-            hint="Correct the export settings; compare some values with the capture software.",
+            hint="Correct the export settings, and compare some marker positions with the capture software.",
         ),
     )
 
@@ -329,7 +329,7 @@ def _analog_channel_counts(
         "recording-repaired",
         "warning",
         f"A frame holds {frame.analog} analog values, read as {split} samples per channel: {', '.join(problems)}.",
-        hint="Correct the export settings; compare some values with the capture software.",
+        hint="Correct the export settings, and compare some marker positions with the capture software.",
     )
     return channels, split, (note,)
 

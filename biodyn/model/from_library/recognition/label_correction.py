@@ -277,9 +277,9 @@ def with_big_toes(mapping: MarkerMapping, markers: Markers) -> tuple[MarkerMappi
     note = Diagnostic(
         "toe-marker",
         "info",
-        f"{' and '.join(toes)} {'are' if len(toes) > 1 else 'is'} on the big toe: the angle at the heel to the fifth metatarsal "
-        f"is {angle_deg:.0f} degrees, less than {largest_deg:.0f} for the second metatarsal. The foot axis passes between both "
-        "markers.",
+        f"{' and '.join(toes)} {'are' if len(toes) > 1 else 'is'} on the big toe: the angle at the heel between toe and fifth "
+        f"metatarsal marker is {angle_deg:.0f} degrees (second metatarsal: at most {largest_deg:.0f}). The foot axis "
+        "passes between both markers.",
         value=angle_deg,
         limit=largest_deg,
         unit="deg",
