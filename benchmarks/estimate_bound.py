@@ -343,8 +343,8 @@ def _problem(
         torque_known=np.zeros((knots.frames, 0), dtype=bool),
         torque_change_nm=np.zeros(0),
         since_strike_s=np.full((knots.frames, len(SIDES)), np.inf),
-        inertias=InertiaUnknowns.none(),
-        plates=PlateUnknowns.none(knots.rate_hz),
+        inertias=InertiaUnknowns.empty(),
+        plates=PlateUnknowns.empty(knots.rate_hz),
         estimates_parameters=False,
     )
 

@@ -77,7 +77,9 @@ def compared(name: str, data: Path, interpreter: str) -> None:
         ours = scale_by_setup(place / "gait2354_simbody.osim", place / setup.name)
         asked = read_scale_setup(place / setup.name)
         points = read_points(place / "subject01_static.trc", ours.model)
-        standing = StandingMarkers(points.labels, points.positions, points.time_s).part(asked.place_range_s)
+        standing = StandingMarkers(points.labels, points.positions, points.time_s).select_time_range(
+            asked.place_range_s
+        )
         mean = standing.mean()
         write_trc(place / "mean.trc", Markers(points.labels, np.repeat(mean[None], 3, axis=0), 100.0), first_frame=1)
         own = {one.name: one for one in ours.model.coordinates}

@@ -72,7 +72,7 @@ def test_placed_markers_lie_where_the_static_trial_has_them(by_setup, opensims_c
     assert max(np.linalg.norm(np.subtract(own[name], other[name])) for name in own) < 0.011
     asked = read_scale_setup(folder / "subject01_Setup_Scale.xml")
     points = read_points(folder / "subject01_static.trc", by_setup.model)
-    standing = StandingMarkers(points.labels, points.positions, points.time_s).part(asked.place_range_s)
+    standing = StandingMarkers(points.labels, points.positions, points.time_s).select_time_range(asked.place_range_s)
     tasks = tasks_of_setup(IkSetup(asked.path, asked.weights, asked.tasks), by_setup.model, np.zeros(1))
     fit = fit_to_markers(by_setup.model, points.labels, standing.mean()[None], np.zeros(1), tasks)
     assert fit.rms_m < 1e-6

@@ -120,7 +120,7 @@ def estimate_coordinates(problem: CoordinateProblem) -> CoordinateEstimate:
         c, p, steps = c + share * dc, p + share * dp, steps + 1
         settled, cost = bool(cost - lower <= least_decrease * cost), lower
     unknowns = search.inertias
-    body, factors = unknowns.changed(problem.body, p), unknowns.mass_factors(p)
+    body, factors = unknowns.change_body(problem.body, p), unknowns.mass_factors(p)
     return CoordinateEstimate(search.path(c), body, factors, unknowns.centre_shift_m(p), unknowns.trunk, steps, settled)
 
 
@@ -145,7 +145,7 @@ class _Inertias:
         factors[list(self.heavy)] += MASS_SD_SHARE * p[3:]
         return factors
 
-    def changed(self, body: CoupledMultibody, p: FloatArray) -> CoupledMultibody:
+    def change_body(self, body: CoupledMultibody, p: FloatArray) -> CoupledMultibody:
         """Return the body with inertial parameters p; the inertia of a segment is scaled with its mass."""
         factors, shift = self.mass_factors(p), self.centre_shift_m(p)
         bodies = [
@@ -201,7 +201,7 @@ class _GaussNewtonSearch:
         if self.inertias.mass_factors(p).min() < 0.1:
             return float("inf")
         path = self.path(c)
-        residual = self.residual(path, self.inertias.changed(self.problem.body, p))
+        residual = self.residual(path, self.inertias.change_body(self.problem.body, p))
         place = self.knots.values(c)[0][:: self.knots.step]
         third = third_differences(c)
         priors = (self.precision * place**2).sum() + (self.smooth * third**2).sum() + (p**2).sum()
@@ -209,7 +209,7 @@ class _GaussNewtonSearch:
 
     def step(self, c: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the Gauss-Newton step of the spline coefficients (count, n free) and of the inertial parameters."""
-        knots, path, body = self.knots, self.path(c), self.inertias.changed(self.problem.body, p)
+        knots, path, body = self.knots, self.path(c), self.inertias.change_body(self.problem.body, p)
         residual = self.residual(path, body)
         normal = NormalEquations(knots.count, DEGREE, len(self.free))
         place = knots.values(c)[0][:: knots.step]
@@ -312,6 +312,6 @@ class _GaussNewtonSearch:
         for k in range(len(p)):
             ahead = p.copy()
             ahead[k] += step
-            changed = self.inertias.changed(self.problem.body, ahead)
+            changed = self.inertias.change_body(self.problem.body, ahead)
             derivatives[:, :, k] = (self.residual(path, changed) - residual) / step
         return derivatives

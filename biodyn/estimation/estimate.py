@@ -130,7 +130,7 @@ def estimate_trial(
     fitted motion or requires an implausible plate or body mass.
     """
     loads = known_loads(inputs.fit, reaction)
-    trial = _TrialState.of(inputs, reaction, loads, estimate_noise_model(inputs, magnitudes))
+    trial = _TrialState.create(inputs, reaction, loads, estimate_noise_model(inputs, magnitudes))
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
     known = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
     axes = np.eye(3) if R_WL is None else R_WL
@@ -162,7 +162,7 @@ def estimate_trial(
         if solution.parameters is not None:
             parameters, sizes = solution.parameters, solution.problem.sizes
             precision[window.rows] = problem.balanced[:, None] / (sizes.alike_frames * sizes.balance**2)
-            corrected = replace(loads, wrenches=plates.corrected(loads.wrenches, parameters.plates.values))
+            corrected = replace(loads, wrenches=plates.remove_errors(loads.wrenches, parameters.plates.values))
             trial = replace(trial, model=solution.model, loads=corrected, sizes=sizes)
     assert parameters is not None  # there is at least one window
     q = motion.q.copy()
@@ -210,7 +210,7 @@ class _TrialState:
     sizes: NoiseModel
 
     @classmethod
-    def of(cls, inputs: TrialInputs, reaction: GroundReaction, loads: KnownLoads, sizes: NoiseModel) -> _TrialState:
+    def create(cls, inputs: TrialInputs, reaction: GroundReaction, loads: KnownLoads, sizes: NoiseModel) -> _TrialState:
         """Return the initial state of a trial before its windows are solved."""
         moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
         to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
@@ -232,7 +232,7 @@ class _TrialState:
     def problem(self, rows: slice) -> EstimationProblem:
         """Return the estimation problem of the frames `rows`, with the inertias and plate errors estimated so far."""
         inputs, loads = self.inputs, self.loads
-        motion, raw = inputs.fit.motion, inputs.fitted(inputs.raw)
+        motion, raw = inputs.fit.motion, inputs.fitted_positions(inputs.unfiltered)
         seen = np.isfinite(raw[..., 0])
         weights = np.where(seen, inputs.marker_weights(seen), 0.0)
         return EstimationProblem(
@@ -250,8 +250,8 @@ class _TrialState:
             torque_known=self.torques.known[rows],
             torque_change_nm=self.torques.change_nm,
             since_strike_s=self.since_strike_s[rows],
-            inertias=InertiaUnknowns.none(),
-            plates=PlateUnknowns.none(inputs.rate_hz),
+            inertias=InertiaUnknowns.empty(),
+            plates=PlateUnknowns.empty(inputs.rate_hz),
             estimates_parameters=False,
         )
 
@@ -311,7 +311,7 @@ def _fit_with_estimated_motion(inputs: TrialInputs, model: SubjectModel, q: Floa
     mb = model.multibody
     R, p = body_poses(mb, np.where(raw.solved[:, None], q, mb.neutral_q()))
     R[~raw.solved], p[~raw.solved] = np.nan, np.nan
-    error = np.linalg.norm(inputs.fitted(inputs.raw) - model.marker_positions(R, p), axis=2)
+    error = np.linalg.norm(inputs.fitted_positions(inputs.unfiltered) - model.marker_positions(R, p), axis=2)
     return replace(
         raw,
         model=model,

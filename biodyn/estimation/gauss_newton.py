@@ -247,7 +247,7 @@ def solve_problem(
             if number == min(1, last):
                 model = change_inertias(problem.model, problem.inertias, parameters.inertias)
                 problem = replace(
-                    problem, wrenches=problem.plates.corrected(problem.wrenches, parameters.plates.values)
+                    problem, wrenches=problem.plates.remove_errors(problem.wrenches, parameters.plates.values)
                 )
         else:
             step = factor.solve(normal.right)

@@ -63,7 +63,7 @@ def estimate_noise_model(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m:
     skin_sd_m: error of a marker of weight 1 in a hundredth of a second caused by skin movement, in addition to its noise.
     """
     model, rate_hz = inputs.model, inputs.rate_hz
-    raw = inputs.fitted(inputs.raw)
+    raw = inputs.fitted_positions(inputs.unfiltered)
     noise = np.fmax(
         estimate_noise(raw, rate_hz, magnitudes.noise_from_hz, inputs.filter_order), magnitudes.marker_noise_m
     )

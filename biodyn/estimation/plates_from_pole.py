@@ -50,7 +50,7 @@ class PlateSignal(NamedTuple):
     half_sides: FloatArray
     wrench: FloatArray
 
-    def on_plate(self, points: FloatArray, margin_m: float) -> BoolArray:
+    def contains(self, points: FloatArray, margin_m: float) -> BoolArray:
         """Return a mask of the points (..., 3) that are above the plate, or at most `margin_m` outside its edges."""
         local = (points - self.centre) @ self.R_LP
         return np.asarray((np.abs(local[..., :2]) <= self.half_sides + margin_m).all(axis=-1))
@@ -368,11 +368,11 @@ def _select_placements_on_plates(
 ) -> tuple[Placement, ...]:
     """Return the placements with the tip on the loaded plate; raise PlateError if none exists."""
     margin_m = 0.1  # larger than errors of the corners
-    right = tuple(q for q in placements if q.plate.on_plate(q.tip, margin_m))
+    right = tuple(q for q in placements if q.plate.contains(q.tip, margin_m))
     if right or not placements:
         return right
     wrong = placements[0]
-    under = [plate.number for r in recordings for plate in r.plates if plate.on_plate(wrong.tip, 0.0)]
+    under = [plate.number for r in recordings for plate in r.plates if plate.contains(wrong.tip, 0.0)]
     where = f"on plate {under[0]}" if under else "on no plate"
     raise PlateError(
         f"Plate {wrong.plate.number} of {_recording_names(recordings)} is loaded while the tip of the pole is "

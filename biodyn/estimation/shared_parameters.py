@@ -77,7 +77,7 @@ class InformationForm:
 
         return replace(self, names=label_names(self.names), gross_groups=tuple(map(label_names, self.gross_groups)))
 
-    def given(self, name: str, values: Mapping[str, float]) -> tuple[float, float]:
+    def estimate(self, name: str, values: Mapping[str, float]) -> tuple[float, float]:
         """Return the estimate of one parameter if all others have the given `values`, and its precision."""
         at = self.names.index(name)
         precision = max(float(self.information[at, at]), 1e-9)
@@ -133,7 +133,7 @@ def plate_tests(forms: Sequence[InformationForm]) -> list[PlateTest]:
         showing = [(form, way) for form, way in zip(forms, ways, strict=True) if group in form.plate_groups]
         sides = [[form for form, way in showing if sign * way > 0.5] for sign in (1.0, -1.0)]
         numbers = [
-            _parameter_scatter([[form.given(name, values) for form in side] for side in sides]) for name in group
+            _parameter_scatter([[form.estimate(name, values) for form in side] for side in sides]) for name in group
         ]
         scatter, between = (max(column) for column in zip(*numbers, strict=True))
         significance = max(abs(values[name]) / sd[name] for name in group)
@@ -293,7 +293,7 @@ def _parameter_effects_on_balance(problem: EstimationProblem, path: StretchMotio
     by_parameters = regressor(mb, path.q, path.v, path.vdot, rows=ROOT).reshape(-1, len(columns))
     effect = (by_parameters @ columns).reshape(len(path.q), ROOT, columns.shape[1])
     if problem.plates.count:
-        change = problem.plates.changes(problem.wrenches).sum(axis=1)
+        change = problem.plates.wrench_changes(problem.wrenches).sum(axis=1)
         R, p = (part[:, 0] for part in body_poses(mb, path.q))
         about_root = change[:, :3] - cross_matrix(p) @ change[:, 3:]
         in_root = [R.transpose(0, 2, 1) @ part for part in (about_root, change[:, 3:])]

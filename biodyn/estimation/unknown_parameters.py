@@ -49,7 +49,7 @@ class InertiaUnknowns:
     segment_share_sd: FloatArray
 
     @classmethod
-    def none(cls) -> InertiaUnknowns:
+    def empty(cls) -> InertiaUnknowns:
         """Return an instance without unknowns, for a model with known inertias."""
         return cls((), (), np.zeros((0, 3, 0)), (), np.zeros((0, 0)), 0.0, np.zeros(0))
 
@@ -125,7 +125,7 @@ def inertia_unknowns(model: SubjectModel, settings: EstimationSettings) -> Inert
     """
     factor, least_share, centre_sd_m, trunk_sd_m = settings.inertia_sd_factor, 0.02, 0.01, 0.013
     if not factor:
-        return InertiaUnknowns.none()
+        return InertiaUnknowns.empty()
     heavy = [body for body in model.bodies if body.inertia.mass > least_share * model.mass_kg]
     heaviest = max(heavy, key=lambda body: body.inertia.mass).definition.name
     sd_m = {body.definition.name: factor * centre_sd_m for body in heavy} | {heaviest: factor * trunk_sd_m}
@@ -280,7 +280,7 @@ class PlateUnknowns:
     rate_hz: float
 
     @classmethod
-    def none(cls, rate_hz: float) -> PlateUnknowns:
+    def empty(cls, rate_hz: float) -> PlateUnknowns:
         """Return an instance without plates."""
         nothing, no_plate = np.zeros((0, 0)), np.zeros((0, 3))
         return cls((), nothing.astype(np.int64), nothing.astype(np.bool_), no_plate, (), no_plate, rate_hz)
@@ -315,7 +315,7 @@ class PlateUnknowns:
         """Return the unknowns for the frames `rows`."""
         return replace(self, plate_of_foot=self.plate_of_foot[rows], known=self.known[rows])
 
-    def changes(self, wrenches: FloatArray) -> FloatArray:
+    def wrench_changes(self, wrenches: FloatArray) -> FloatArray:
         """Return the change (T, K, 6, P) of the foot wrenches (T, K, 6) if one SD of each unknown error is corrected."""
         result = np.zeros((*wrenches.shape, self.count))
         if not self.count:
@@ -327,7 +327,7 @@ class PlateUnknowns:
         result[..., -1] = _DELAY_SD_S * _wrench_rates(wrenches, self.known, self.rate_hz)
         return result
 
-    def corrected(self, wrenches: FloatArray, values: FloatArray) -> FloatArray:
+    def remove_errors(self, wrenches: FloatArray, values: FloatArray) -> FloatArray:
         """Return the wrenches (T, K, 6) without the errors `values` (P,)."""
         if not self.count:
             return wrenches
@@ -445,7 +445,7 @@ def correct_reaction(
     if not unknowns.count:
         return reaction
     wrenches = np.stack([reaction.wrench[side] for side in sides], axis=1)
-    corrected = np.where(np.isnan(wrenches), np.nan, unknowns.corrected(np.nan_to_num(wrenches), values))
+    corrected = np.where(np.isnan(wrenches), np.nan, unknowns.remove_errors(np.nan_to_num(wrenches), values))
     # the last row is used for feet without a plate
     shifts = np.concatenate([unknowns.plate_shifts_W(values), np.zeros((1, 3))])
     wrench, points = dict(reaction.wrench), dict(reaction.centre_of_pressure)

@@ -68,7 +68,7 @@ class PlateLoads:
     pressure: FloatArray
 
     @property
-    def up(self) -> int:
+    def vertical_axis(self) -> int:
         """Return the index (0, 1, 2) of the axis along which most force acts."""
         return int(np.argmax(np.nansum(np.abs(self.force), axis=0)))
 
@@ -85,28 +85,28 @@ class PlateLoads:
         return replace(self, force=self.force[:row], moment=self.moment[:row], pressure=self.pressure[:row])
 
     @property
-    def known(self) -> BoolArray:
+    def complete_rows(self) -> BoolArray:
         """Return a mask (T,) of the rows with stored moment and centre of pressure."""
         return np.asarray(np.isfinite(self.moment).all(axis=1) & np.isfinite(self.pressure).all(axis=1))
 
     @property
-    def loaded(self) -> BoolArray:
+    def loaded_rows(self) -> BoolArray:
         """Return a mask (T,) of the rows with stored moment and centre of pressure and a force above a tenth of its maximum."""
         size = np.linalg.norm(self.force, axis=1)
-        return np.asarray(self.known & (np.nan_to_num(size) > least_load_n(size)))
+        return np.asarray(self.complete_rows & (np.nan_to_num(size) > least_load_n(size)))
 
     @property
-    def unknown(self) -> BoolArray:
+    def missing_rows(self) -> BoolArray:
         """Return a mask (T,) of the rows between loaded rows that lack a force or a centre of pressure."""
         return missing_load_rows(self.force, self.pressure, least_load_n(np.linalg.norm(self.force, axis=1)))
 
-    def moment_at_pressure(self, up: int) -> tuple[FloatArray, bool]:
+    def moment_about_cop(self, up: int) -> tuple[FloatArray, bool]:
         """Return the moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether the file determines it."""
         free, _, is_known = free_moment(
-            np.nan_to_num(self.force), np.nan_to_num(self.moment), np.nan_to_num(self.pressure), self.loaded, up
+            np.nan_to_num(self.force), np.nan_to_num(self.moment), np.nan_to_num(self.pressure), self.loaded_rows, up
         )
         moment = np.zeros_like(self.force)
-        moment[self.known, up] = free[self.known]
+        moment[self.complete_rows, up] = free[self.complete_rows]
         return moment, is_known
 
 
@@ -144,7 +144,7 @@ def require_possible_values(path: Path, sheet: Sheet) -> None:
         )
 
 
-def pressure_where_loaded(force: FloatArray, pressure: FloatArray) -> FloatArray:
+def mask_unloaded_cop(force: FloatArray, pressure: FloatArray) -> FloatArray:
     """Return the centres of pressure (T, 3), replaced by NaN in rows without a force."""
     acts = np.asarray((np.abs(force) > 0.0).any(axis=1))
     return np.where(acts[:, None], pressure, np.nan)
@@ -176,8 +176,8 @@ def read_nexus_plates(path: Path, section: Section, sha256: str) -> GroundForces
     plates: list[tuple[PlateLoads, FloatArray]] = []
     notes: list[Diagnostic] = []
     for stored in _nexus_loads(*_plate_table(path, section)):
-        loads = stored.as_reaction_on_person(np.eye(3)[stored.up])
-        moment, known = loads.moment_at_pressure(loads.up)
+        loads = stored.as_reaction_on_person(np.eye(3)[stored.vertical_axis])
+        moment, known = loads.moment_about_cop(loads.vertical_axis)
         if not known:
             notes.append(_unknown_free_moment_note(path, loads.name))
         plates.append((loads, moment))
@@ -232,7 +232,7 @@ def _nexus_loads(sheet: Sheet, units: dict[str, str]) -> list[PlateLoads]:
             for what in ("force", "moment", "cop")
         )
         length = METRES.get(units.get(columns["cop"][0], "").strip().lower(), METRES["mm"])
-        plates.append(PlateLoads(device, force, moment, pressure_where_loaded(force, pressure * length)))
+        plates.append(PlateLoads(device, force, moment, mask_unloaded_cop(force, pressure * length)))
     return plates
 
 
@@ -304,7 +304,7 @@ def plates_of_loads(
         level = int(np.argmin(np.ptp(corners, axis=0)))
         up = 2 if local else level
         acting = loads.as_reaction_on_person(np.eye(3)[up] * (_vertical_sign(corners, level) if local else 1.0))
-        moment, known = acting.moment_at_pressure(up)
+        moment, known = acting.moment_about_cop(up)
         if not known:
             notes.append(_unknown_free_moment_note(path, f"plate {number}"))
         acts = np.asarray(np.isfinite(acting.pressure).all(axis=1))
@@ -313,7 +313,7 @@ def plates_of_loads(
         force, about = (tuple(f"plate {number} {what}{axis}" for axis in AXES) for what in ("F", "M"))
         plates.append(PlateColumns(force, about, corners, "plate" if local else "laboratory"))
         names += [*force, *about]
-        unknown = acting.unknown
+        unknown = acting.missing_rows
         if unknown.any():
             notes.append(missing_rows_note(f"plate {number}", path.name, unknown))
         for values in (acting_force, about_middle):
@@ -360,7 +360,7 @@ def _plate_loads(path: Path, sheet: Sheet, rows: int) -> PlateLoads:
     force, moment, pressure = (
         np.column_stack([sheet.values[:rows, sheet.names.index(name)] for name in three]) for three in wanted
     )
-    return PlateLoads(path.stem, force, moment, pressure_where_loaded(force, METRES["mm"] * pressure))
+    return PlateLoads(path.stem, force, moment, mask_unloaded_cop(force, METRES["mm"] * pressure))
 
 
 def _vertical_sign(corners: FloatArray, level: int) -> float:
@@ -383,7 +383,7 @@ def _are_in_plate_axes(said: str, stored: Sequence[tuple[PlateLoads, FloatArray]
     away = np.zeros(2)  # distances from the plate centre, if in plate axes and if in laboratory axes
     for loads, corners in stored:
         middles = np.array([np.zeros(3), corners.mean(axis=0)])
-        away += np.linalg.norm(loads.pressure[loads.loaded] - middles[:, None], axis=2).sum(axis=1)
+        away += np.linalg.norm(loads.pressure[loads.loaded_rows] - middles[:, None], axis=2).sum(axis=1)
     return bool(away[0] < away[1])
 
 
@@ -415,13 +415,13 @@ def read_cortex_plates(path: Path, text: str, sha256: str) -> GroundForces:
     stored = [_cortex_loads(path, sheet, number) for number in numbers]
     if not stored:
         raise InputFileError(f"'{path.name}' holds no force: it has no column FX1.", EXPORT_AGAIN)
-    largest = max(float(np.abs(loads.moment[loads.loaded]).max(initial=0.0)) for loads in stored)
+    largest = max(float(np.abs(loads.moment[loads.loaded_rows]).max(initial=0.0)) for loads in stored)
     unit = 1.0 if largest < LARGEST_FREE_NM else METRES["mm"]
     plates: list[tuple[PlateLoads, FloatArray]] = []
     for loads in stored:
-        acting = loads.as_reaction_on_person(np.eye(3)[loads.up])
+        acting = loads.as_reaction_on_person(np.eye(3)[loads.vertical_axis])
         moment = np.zeros_like(acting.force)
-        moment[:, acting.up] = unit * acting.moment[:, 2]
+        moment[:, acting.vertical_axis] = unit * acting.moment[:, 2]
         plates.append((acting, moment))
     return forces_in_laboratory_axes(path, plates, rate_hz, sha256)
 
@@ -435,7 +435,7 @@ def _cortex_loads(path: Path, sheet: Sheet, number: int) -> PlateLoads:
     columns = np.column_stack([sheet.values[:, sheet.names.index(name)] for name in wanted])
     force, pressure = columns[:, :3], METRES["mm"] * columns[:, 3:6]
     return PlateLoads(
-        f"plate {number}", force, columns[:, 6:] * np.array([0.0, 0.0, 1.0]), pressure_where_loaded(force, pressure)
+        f"plate {number}", force, columns[:, 6:] * np.array([0.0, 0.0, 1.0]), mask_unloaded_cop(force, pressure)
     )
 
 

@@ -27,7 +27,7 @@ from biodyn.io.format import LARGEST_NUMBER, RATES_HZ
 from biodyn.io.ground_forces import with_ground_forces, with_unusable_forces_note
 from biodyn.io.matlab import MARK, MARK_73, MatlabError, Record, is_matlab, read_variables
 from biodyn.io.opensim.storage import Storage
-from biodyn.io.plate_exports import PlateLoads, plates_of_loads, pressure_where_loaded
+from biodyn.io.plate_exports import PlateLoads, mask_unloaded_cop, plates_of_loads
 from biodyn.io.tables import recording_of_table
 from biodyn.io.tables.column_roles import METRES, ColumnRoles, implausible_corners_reason
 from biodyn.io.text_decoding import clean_text
@@ -158,7 +158,7 @@ def _read_plate(name: str, stored: Record, frame_hz: float) -> _StoredPlate | No
         raise MatlabError(f"its corners are not those of a plate: {wrong}")
     per_frame = single_number(stored, "SamplingFactor", 1.0)
     return _StoredPlate(
-        PlateLoads(name, force, moment, pressure_where_loaded(force, METRES["mm"] * pressure)),
+        PlateLoads(name, force, moment, mask_unloaded_cop(force, METRES["mm"] * pressure)),
         corners,
         _SAID.get(int(single_number(stored, "ForcePlateOrientation", -1.0)), ""),
         require_possible_rate(single_number(stored, "Frequency", frame_hz * per_frame)),

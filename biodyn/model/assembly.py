@@ -105,7 +105,7 @@ def build_tree(
             if not fitted:
                 locked_segments.append(definition.name)
         frame = chain.frames[definition.name]
-        inertia = body.inertia.transformed(frame.R_LB, frame.p_LB)
+        inertia = body.inertia.express_in_axes(frame.R_LB, frame.p_LB)
         load[frame.link] = load[frame.link] + inertia if frame.link in load else inertia
 
     loaded = []
@@ -147,10 +147,10 @@ class _Chain:
         R, p, link = base.R_LB, base.R_LB @ body.p_PB + base.p_LB, base.link
         for step, angle in zip(definition.rotations, body.static_angles_rad, strict=True):
             if step not in free:
-                R = R @ _fixed_rotation(as_axis(step.axis), float(angle))
+                R = R @ _fixed_rotation(axis_tuple(step.axis), float(angle))
                 continue
             name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
-            link = self._add_link(name, link, _revolute_joint(as_axis(step.axis)), R, p)
+            link = self._add_link(name, link, _revolute_joint(axis_tuple(step.axis)), R, p)
             self.plan.append((str(step.coordinate), name, definition, step))
             R, p = np.eye(3), np.zeros(3)
         self.frames[definition.name] = BodyFrame(link, R, p)
@@ -196,6 +196,6 @@ def _fixed_rotation(axis: tuple[float, float, float], angle: float) -> FloatArra
     return axis_angle(np.array(axis), angle)
 
 
-def as_axis(vector: FloatArray) -> tuple[float, float, float]:
+def axis_tuple(vector: FloatArray) -> tuple[float, float, float]:
     """Return a vector (3,) as the tuple of floats that describes a joint axis."""
     return (float(vector[0]), float(vector[1]), float(vector[2]))

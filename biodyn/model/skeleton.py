@@ -123,7 +123,7 @@ class Inertia:
     com: FloatArray
     tensor: FloatArray
 
-    def transformed(self, R: FloatArray, p: FloatArray) -> Inertia:
+    def express_in_axes(self, R: FloatArray, p: FloatArray) -> Inertia:
         """Return the inertia in other axes, in which this body has rotation R (3, 3) and origin p (3,) m."""
         return Inertia(self.mass, R @ self.com + p, R @ self.tensor @ R.T)
 

@@ -60,7 +60,7 @@ class InverseKinematics:
     status: NDArray[np.int8]
 
     @classmethod
-    def allocated(cls, frames: int, coordinates: int, markers: int) -> InverseKinematics:
+    def allocate(cls, frames: int, coordinates: int, markers: int) -> InverseKinematics:
         """Return a result with empty arrays of the given sizes, which a kernel fills."""
         q, marker_error, cost = np.empty((frames, coordinates)), np.empty((frames, markers)), np.empty(frames)
         return cls(q, marker_error, cost, np.empty(frames, dtype=np.int64), np.empty(frames, dtype=np.int8))
@@ -371,7 +371,7 @@ class _SequentialFit:
             q_near=np.ascontiguousarray(whole.q_near[rows]) if len(whole.q_near) else whole.q_near,
         )
         frames, markers = problem.p_WM.shape[:2]
-        result = InverseKinematics.allocated(frames, mb.nq, markers)
+        result = InverseKinematics.allocate(frames, mb.nq, markers)
         ik.inverse_kinematics(
             mb.tree,
             problem,

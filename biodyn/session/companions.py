@@ -60,14 +60,14 @@ class SessionFiles:
     walk: Companion
     companions: tuple[Companion, ...]
 
-    def of(self, use: Use) -> tuple[Companion, ...]:
+    def with_use(self, use: Use) -> tuple[Companion, ...]:
         """Return the companions with the given use."""
         return tuple(c for c in self.companions if c.use == use)
 
     @property
     def statics(self) -> tuple[Companion, ...]:
         """Return the static trials of the session, the most suitable first."""
-        return tuple(sorted(self.of("static"), key=lambda c: -c.worth))
+        return tuple(sorted(self.with_use("static"), key=lambda c: -c.worth))
 
 
 def find_session_files(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:

@@ -105,7 +105,7 @@ def _gait_vectors(data: SubjectCycles) -> list[FloatArray]:
     if not set(nine) <= set(data.variables):
         return []
     curves = (
-        side_sign_factors(nine, mean_curve.key[3])[:, None] * data.selected(mean_curve.mean, nine)
+        side_sign_factors(nine, mean_curve.key[3])[:, None] * data.select_variables(mean_curve.mean, nine)
         for mean_curve in mean_curves(data)
     )
     return [gait_vector(nine) for nine in curves if np.isfinite(nine).all()]

@@ -7,6 +7,6 @@ Read `steps` first: the analysis from top to bottom, in which each step is a rep
 (arguments and results of the steps), `bodies/` (steps that differ between markers and poses), `session_values` (values
 shared by the walks of a session), `run`, `trial_files` and `result`. Then one use case per file: `inspection`,
 `sensitivity`, `replay`, `laboratory_agreement` (agreement of curves with the laboratory software), `differences` with
-`laboratory_file` (causes of differences between two analyses), and `export/`. `bodies/opensim` analyses trials on an
+`laboratory_comparison` (causes of differences between two analyses), and `export/`. `bodies/opensim` analyses trials on an
 OpenSim model, with the torques of its coordinates.
 """

@@ -42,7 +42,7 @@ from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.optional_tables import difference_table
 from biodyn.processing.signals.signal_preparation import is_butterworth_filtered, stored_method
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
-from biodyn.trial.laboratory_file import (
+from biodyn.trial.laboratory_comparison import (
     SUFFIXES,
     TorqueTable,
     compare_torque_tables,

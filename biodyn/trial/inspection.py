@@ -29,7 +29,7 @@ from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.marker_fit import MIN_MARKERS
 from biodyn.session import recording_role
 from biodyn.settings import Settings, settings_from
-from biodyn.trial.bodies.pose_body import with_segment_origins
+from biodyn.trial.bodies.body_from_poses import with_segment_origins
 from biodyn.trial.trial_files import choose_poses_or_markers
 
 MODEL_SUFFIX = ".osim"

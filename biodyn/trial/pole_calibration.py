@@ -25,7 +25,7 @@ from biodyn.estimation.plates_from_pole import (
 )
 from biodyn.io import read
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.plate_wrenches import plate_axes, plate_wrench, to_marker_frames
+from biodyn.processing.signals.plate_wrenches import frame_samples, plate_axes, plate_wrench
 from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import ForcePlate, PlateCalibration, Recording
 
@@ -159,7 +159,7 @@ def _pole_signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: floa
     for plate in recording.plates:
         measured = plate_wrench(plate.rotated(R_WL), markers.frame_count, markers.rate_hz)
         wrench_W = butterworth_lowpass(measured.wrench, measured.rate_hz, cutoff_hz)
-        at_frames = to_marker_frames(wrench_W, measured.rate_hz, markers.frame_count, markers.rate_hz)
+        at_frames = frame_samples(wrench_W, measured.rate_hz, markers.frame_count, markers.rate_hz)
         moment_L, force_L = at_frames[:, :3] @ R_WL, at_frames[:, 3:] @ R_WL
         axes = plate_axes(plate)
         R_LP, centre = axes.R_WP, axes.p_WS  # plates are in laboratory axes

@@ -20,7 +20,7 @@ from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.processing.calibration.standing_posture import CalibrationSource, StandingPosture
 from biodyn.processing.calibration.subject_fit.fit_result import SubjectFit
-from biodyn.processing.calibration.subject_measurements import MassEstimate, find_stored_height, known_age, leg_length
+from biodyn.processing.calibration.subject_measurements import MassEstimate, find_age, find_stored_height, leg_length
 from biodyn.processing.contacts.foot_motion import GaitPoints
 from biodyn.processing.contacts.ground_reaction import ContactDecisions
 from biodyn.processing.contacts.plate_loads import LoadWithoutFoot
@@ -270,7 +270,7 @@ def _subject_facts(trial: Solved) -> SubjectFacts:
     points = trial.standing.points
     roles = trial.body.landmark_roles(trial.mapping)
     landmarks = {role.landmark: points[role.label] for role in roles if role.label in points}
-    age = known_age(given.age, (walk, static))
+    age = find_age(given.age, (walk, static))
     leg = leg_length(given.measures, (walk, static), landmarks)
     name = given.name or walk.subject.name or static.subject.name or printable(walk.path.stem)
     model = trial.model

@@ -59,8 +59,8 @@ from biodyn.processing.signals.signal_preparation import (
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.processing.signals.world_frame import is_plate_z_up
 from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
-from biodyn.trial.bodies.marker_body import MarkerBody
-from biodyn.trial.bodies.pose_body import PoseBody
+from biodyn.trial.bodies.body_from_markers import MarkerBody
+from biodyn.trial.bodies.body_from_poses import PoseBody
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.session_values import (
     WalkInformation,

@@ -96,14 +96,14 @@ Source = Callable[[MotionFrames], ErrorColumns]
 def joint_centre_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Return columns for each axis of every joint centre with a known error (that of the fitted model if available)."""
     model = inputs.model
-    fitted = MarkerTree.of(model)
+    fitted = MarkerTree.from_model(model)
     step_m = 1e-4  # small compared to every joint, large compared to round-off
     changed = []
     for body in model.moving_segments:
         sizes = inputs.centre_sd(body.definition.name, magnitudes)
         for sd, direction in zip(sizes.tolist(), np.eye(3), strict=True):
             if sd:
-                other = MarkerTree.of(with_misplaced_centre(model, body.definition.name, step_m * direction))
+                other = MarkerTree.from_model(with_misplaced_centre(model, body.definition.name, step_m * direction))
                 changed.append((sd / step_m, other, fitted.changed_links(other)))
 
     def compute_columns(frames: MotionFrames) -> ErrorColumns:
@@ -188,7 +188,7 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     step = magnitudes.cutoff_sd_hz(inputs.cutoff_hz)
     if inputs.cutoff_hz == 0 or step == 0:
         return empty_columns
-    raw = inputs.fitted(inputs.raw)
+    raw = inputs.fitted_positions(inputs.unfiltered)
 
     @cache
     def filter_markers(hz: float) -> FloatArray:
@@ -210,7 +210,7 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         _filter_loss(inputs, filter_markers(inputs.cutoff_hz)),
     ]
     loads = [*slope_and_curvature(filter_wrenches, inputs.force_cutoff_hz), _wrench_bias(inputs, filter_wrenches)]
-    fitted = MarkerTree.of(inputs.model)
+    fitted = MarkerTree.from_model(inputs.model)
     seen = np.isfinite(raw[..., 0])
     estimators = [
         lambda x: _filter_loss(inputs, butterworth_lowpass(x, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order))
@@ -231,7 +231,7 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     noise = [white_noise_moments(seen, inputs.rate_hz, inputs.cutoff_hz, estimator) for estimator in estimators]
 
     def compute_columns(frames: MotionFrames) -> ErrorColumns:
-        places = fitted.places(frames.q)
+        places = fitted.marker_positions(frames.q)
         change = stack_columns(
             frames,
             [_wrench_columns(frames, change[frames.at]) for change in loads],
@@ -266,7 +266,7 @@ def filter_bias(inputs: TrialInputs) -> tuple[FloatArray, FloatArray]:
     = F^-1 F x, and F^-1 = 1 + (1 - F) + (1 - F)^2 + ... (Neumann): the first terms of F x - x are well determined (one term is
     the "twicing" of Tukey 1977).
     """
-    markers = butterworth_lowpass(inputs.raw.positions, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
+    markers = butterworth_lowpass(inputs.unfiltered.positions, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
     return _filter_loss(inputs, markers), _wrench_bias(inputs, lambda hz: filtered_wrenches(inputs, hz))
 
 
@@ -360,12 +360,12 @@ class MarkerTree:
     p_LM: FloatArray
 
     @classmethod
-    def of(cls, model: SubjectModel) -> MarkerTree:
+    def from_model(cls, model: SubjectModel) -> MarkerTree:
         """Return the tree of a model with all its markers."""
         links, p_LM, _ = model.marker_arrays()
         return cls(model.multibody, links, p_LM)
 
-    def places(self, q: FloatArray) -> FloatArray:
+    def marker_positions(self, q: FloatArray) -> FloatArray:
         """Return the positions (T, M, 3) m of the markers in World for configurations q (T, nq)."""
         R, p = body_poses(self.tree, q)
         return points_on_bodies(R, p, self.links, self.p_LM)
@@ -452,7 +452,7 @@ def _inertial_parameters(model: SubjectModel, inertias: Mapping[str, Inertia]) -
     """Return [m, m c, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] (10,) in link axes for inertias of segments."""
     upper, result = np.triu_indices(3), {}
     for name, inertia in inertias.items():
-        in_link = inertia.transformed(model.frames[name].R_LB, model.frames[name].p_LB)
+        in_link = inertia.express_in_axes(model.frames[name].R_LB, model.frames[name].p_LB)
         mass, c = in_link.mass, in_link.com
         tensor = in_link.tensor + mass * ((c @ c) * np.eye(3) - np.outer(c, c))
         result[name] = np.concatenate([[mass], mass * c, tensor[upper]])
@@ -485,7 +485,7 @@ class PosePoints:
     groups: IntArray
 
     @classmethod
-    def of(cls, inputs: TrialInputs) -> PosePoints:
+    def from_inputs(cls, inputs: TrialInputs) -> PosePoints:
         """Return the virtual points of a trial grouped by segment, in the order of the fit."""
         bodies = [marker.body for marker in inputs.model.markers]
         return cls(np.array([[m for m, b in enumerate(bodies) if b == body] for body in dict.fromkeys(bodies)]))
@@ -519,7 +519,7 @@ class PosePoints:
         The variance of a tetrahedron corner at (a, a, a) along each axis is that of the origin plus 2 a^2 times that of the
         attitude.
         """
-        raw, rate_hz, order = inputs.fitted(inputs.raw), inputs.rate_hz, inputs.filter_order
+        raw, rate_hz, order = inputs.fitted_positions(inputs.unfiltered), inputs.rate_hz, inputs.filter_order
         corners = raw[:, self.groups]
         origin = estimate_noise(corners.mean(axis=2), rate_hz, magnitudes.noise_from_hz, order)
         points = estimate_noise(raw, rate_hz, magnitudes.noise_from_hz, order)[self.groups]
@@ -534,11 +534,11 @@ def pose_offset_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     errors = inputs.poses
     if errors is None or not errors.shares[0]:
         return empty_columns
-    fitted = MarkerTree.of(inputs.model)
+    fitted = MarkerTree.from_model(inputs.model)
     others = [
         (
             np.sqrt(errors.shares[0]) * errors.size[int(offset.turns)] / offset.step,
-            MarkerTree.of(offset.model),
+            MarkerTree.from_model(offset.model),
             offset.moved_L,
         )
         for offset in errors.offsets
@@ -579,7 +579,7 @@ class MarkerMoments:
     common_m: FloatArray
     poses: PosePoints | None = None
 
-    def together(self, response: FloatArray) -> FloatArray:
+    def shared_response(self, response: FloatArray) -> FloatArray:
         """Return the response (..., 3 S) to one standard deviation of the movements that the markers of a segment share.
 
         response: (..., 3 M) to single markers.
@@ -591,7 +591,7 @@ class MarkerMoments:
         """Return the variance (T, C) of g0 s + g1 s' + g2 s'' (T, C, 3 M) for the movement s of the skin."""
         total = noise_variance(g, self.skin[None, None], self.skin_m)
         if self.common_m.any():
-            shared = tuple(self.together(part) for part in g)
+            shared = tuple(self.shared_response(part) for part in g)
             total = total + noise_variance(shared, self.skin[None, None], np.ones(self.common_m.shape[1]))
         return total
 
@@ -606,9 +606,9 @@ def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments
     """Return the moments for the noise of a trial, at least the typical noise."""
     rate_hz, cutoff_hz, order = inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order
     stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
-    raw = inputs.fitted(inputs.raw)
+    raw = inputs.fitted_positions(inputs.unfiltered)
     if inputs.poses is not None:
-        poses, errors = PosePoints.of(inputs), inputs.poses
+        poses, errors = PosePoints.from_inputs(inputs), inputs.poses
         noise = filtered_noise_moments(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order)
         moving = (0.0, *errors.shares[1:])  # the offset also changes the model: `pose_offset_columns`
         return MarkerMoments(

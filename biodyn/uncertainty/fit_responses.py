@@ -53,7 +53,7 @@ class RegularisedStretch:
     weights: FloatArray
 
     @property
-    def sides(self) -> tuple[int, int]:
+    def adjacent_frames(self) -> tuple[int, int]:
         """Last frame before the stretch and first frame after it."""
         return self.first - 1, self.stop
 
@@ -247,7 +247,7 @@ class SmoothedResponse:
     by_columns: Mapping[str, FloatArray]
 
     @classmethod
-    def of(
+    def from_response(
         cls,
         stretches: tuple[RegularisedStretch, ...],
         response: Callable[[IntArray], tuple[FloatArray, Mapping[str, FloatArray]]],
@@ -259,7 +259,7 @@ class SmoothedResponse:
         """
         if not stretches:
             return cls((), np.zeros(0), {})
-        frames, places = np.unique([stretch.sides for stretch in stretches], return_inverse=True)
+        frames, places = np.unique([stretch.adjacent_frames for stretch in stretches], return_inverse=True)
         at = places.reshape(len(stretches), 2)
         by_markers, by_columns = response(frames)
         rows = np.array([[stretch.place] for stretch in stretches])
@@ -291,7 +291,7 @@ def _interpolate_in_stretch(
     """Return the rows of the frames `at` (T,) in the stretch, and the weight of the stretch times values (2, ...) interpolated
     at these frames."""
     rows = np.flatnonzero((at >= stretch.first) & (at < stretch.stop))
-    before, behind = stretch.sides
+    before, behind = stretch.adjacent_frames
     share = (at[rows] - before) / (behind - before)
     parts = np.stack([1.0 - share, share], axis=1) * stretch.weights[at[rows] - stretch.first, None]
     return rows, np.tensordot(parts, values, axes=1)

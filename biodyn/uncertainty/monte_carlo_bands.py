@@ -78,7 +78,7 @@ def monte_carlo_torque_bands(trial: ImportedInputs, settings: UncertaintySetting
     columns = [[c.name for c in trial.model.osim.coordinates].index(c.name) for c in trial.model.coordinates]
     around = round(trial.inputs.rate_hz / trial.cutoff_hz) if trial.cutoff_hz else 1
     by_source = {}
-    places = _DrawCovariance.of(trial)
+    places = _DrawCovariance.from_trial(trial)
     missing = np.isnan(trial.inputs.dynamics.torques)
     for name, changes in perturbed_inputs(trial, magnitudes, noise_m).items():
         variance = np.zeros(missing.shape)
@@ -89,7 +89,7 @@ def monte_carlo_torque_bands(trial: ImportedInputs, settings: UncertaintySetting
         smooth = uniform_filter1d(np.nan_to_num(variance), max(around, 1), axis=0, mode="nearest")
         by_source[name] = np.where(missing, np.nan, np.sqrt(np.maximum(smooth, 0.0)))
     names = tuple(c.name for c in trial.model.coordinates)
-    return TorqueUncertainty(names, by_source, noise_m, places=places.found())
+    return TorqueUncertainty(names, by_source, noise_m, places=places.point_uncertainty())
 
 
 @dataclass(eq=False)
@@ -107,7 +107,7 @@ class _DrawCovariance:
     covariance: FloatArray
 
     @classmethod
-    def of(cls, trial: ImportedInputs) -> _DrawCovariance:
+    def from_trial(cls, trial: ImportedInputs) -> _DrawCovariance:
         """Return an accumulator without draws."""
         every = max(round(trial.inputs.rate_hz / RATE_HZ), 1)
         q = recompute_draw(trial, unchanged_draw(trial))[0]
@@ -122,7 +122,7 @@ class _DrawCovariance:
         apart = np.nan_to_num(_joint_and_end_positions(model, q[self.frames], self.names) - self.usual)[..., None]
         self.covariance += share * (apart @ apart.swapaxes(-1, -2))
 
-    def found(self) -> PointUncertainty | None:
+    def point_uncertainty(self) -> PointUncertainty | None:
         """Return the standard deviations of the positions over all draws; None if no frame has a motion."""
         return PointUncertainty(self.frames, largest_principal_sd(self.covariance)) if len(self.frames) else None
 
@@ -160,7 +160,7 @@ def marker_noise(trial: ImportedInputs, magnitudes: Magnitudes) -> FloatArray:
     """Return the white noise (M,) m of the tracked markers, estimated from the trial but at least the typical noise."""
     inputs = trial.inputs
     order = inputs.signals.settings.filter_order
-    raw = inputs.fitted(inputs.raw)  # excluding filled gaps, which have no noise
+    raw = inputs.fitted_positions(inputs.unfiltered)  # excluding filled gaps, which have no noise
     return np.fmax(estimate_noise(raw, inputs.rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m)
 
 

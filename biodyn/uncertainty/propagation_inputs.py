@@ -331,7 +331,7 @@ class TrialInputs:
         return self.signals.markers
 
     @property
-    def raw(self) -> Markers:
+    def unfiltered(self) -> Markers:
         """The fitted markers with filled gaps, before smoothing."""
         return self.signals.unfiltered
 
@@ -364,7 +364,7 @@ class TrialInputs:
         """Return the fit of another skeleton to other smoothed markers, computed as in the analysis."""
         return fit_once(model, replace(self.signals, markers=markers), self.fit_settings)
 
-    def fitted(self, markers: Markers) -> FloatArray:
+    def fitted_positions(self, markers: Markers) -> FloatArray:
         """Return the positions (T, M, 3) m of the `markers` that the fit uses, in the order of the fit."""
         return markers.positions[:, [markers.labels.index(label) for label in self.fit.labels]]
 

@@ -158,7 +158,7 @@ def torque_uncertainty(
     variance = {name: np.zeros(shape) for name in names}
     of_filter = np.zeros(shape)
     near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
-    points = PointCovariances(MarkerTree.of(model), max(round(inputs.rate_hz / RATE_HZ), 1))
+    points = PointCovariances(MarkerTree.from_model(model), max(round(inputs.rate_hz / RATE_HZ), 1))
     for first, stop in finite_stretches(moving):
         if stop - first < _LEAST_FRAMES:
             continue
@@ -231,7 +231,7 @@ def _prepare_errors(
     rows = np.array([coordinate.v_index for coordinate in model.coordinates], dtype=np.int64)
     seen = np.isfinite(inputs.fit.marker_error)
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)
-    seen_at = inputs.fitted(inputs.markers)
+    seen_at = inputs.fitted_positions(inputs.markers)
     ramp_frames = round(VISIBILITY_RAMP_S * inputs.rate_hz)
     held, stretches = regularised_coordinates(
         model, motion.q, visibility_weights(seen, ramp_frames), ramp_frames, inputs.rate_hz
@@ -260,8 +260,8 @@ def _prepare_errors(
         steps = {name: -inverse_hessian @ source(frames).gradient for name, source in sources.items()}
         return by_markers, steps
 
-    smoothed = SmoothedResponse.of(
-        tuple(each for each in stretches if moving[list(each.sides)].all()), compute_response
+    smoothed = SmoothedResponse.from_response(
+        tuple(each for each in stretches if moving[list(each.adjacent_frames)].all()), compute_response
     )
     sensitivities = None
     if constants is not None:
@@ -405,5 +405,5 @@ def _add_joint_positions(
         model, stride_s = frames.inputs.model, frames.inputs.stride_s
         scaled.append(factor[UNSEEN] * assumed_motion_steps(model, frames.q[at], errors.magnitudes, stride_s))
     response = by_markers.reshape(*by_markers.shape[:2], -1)
-    of_markers = [(response, np.tile(variance, 3)), (markers.together(response), common)]
+    of_markers = [(response, np.tile(variance, 3)), (markers.shared_response(response), common)]
     points.add(frames.at[at], frames.q[at], of_markers, np.concatenate([*scaled, steps[:, :, :0]], axis=2), models)

@@ -50,7 +50,7 @@ from biodyn.uncertainty.propagation_inputs import load_magnitudes
 
 WALK = FilePath(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 FIRST, FRAMES = 100, 60
-NOTHING = InertiaUnknowns.none()
+NOTHING = InertiaUnknowns.empty()
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> Estim
         torque_change_nm=np.full(len(places), np.inf if loose else 30.0 * model.mass_kg * 0.01**1.5),
         since_strike_s=np.full((FRAMES, len(SIDES)), np.inf),
         inertias=NOTHING,
-        plates=PlateUnknowns.none(100.0),
+        plates=PlateUnknowns.empty(100.0),
     )
 
 

@@ -57,7 +57,7 @@ def asked(inputs: TrialInputs, found: Estimate) -> MotionFrames:
         v=motion.v[at],
         vdot=motion.vdot[at],
         wrenches=found.dynamics.foot_wrenches[at],
-        seen_at=inputs.fitted(inputs.markers)[at],
+        seen_at=inputs.fitted_positions(inputs.markers)[at],
         weights=np.where(seen, inputs.marker_weights(seen), 0.0)[at],
         held=np.zeros_like(motion.v[at]),
     )

@@ -54,7 +54,7 @@ def with_errors(walk: TrialAnalysis, planted: Mapping[int, float]) -> GroundReac
         values[at] = value / unknowns.prior_sd[at]
     sides = tuple(reaction.wrench)
     whole = np.stack([reaction.wrench[side] for side in sides], axis=1)
-    wrong = np.where(np.isnan(whole), np.nan, unknowns.corrected(np.nan_to_num(whole), -values))
+    wrong = np.where(np.isnan(whole), np.nan, unknowns.remove_errors(np.nan_to_num(whole), -values))
     return replace(reaction, wrench={side: wrong[:, k] for k, side in enumerate(sides)})
 
 
@@ -70,7 +70,7 @@ def test_unknowns_are_what_they_are_called(walk: TrialAnalysis) -> None:
     values = np.zeros(unknowns.count)
     # the first plate 10 mm along x, reads 3 % too much; forces 4 ms late
     values[0], values[2], values[-1] = 2.0, 3.0, 0.8
-    right = unknowns.corrected(wrench, values)
+    right = unknowns.remove_errors(wrench, values)
     on_first = unknowns.plate_of_foot == 0
     assert on_first.any()
     force = np.where(on_first, 0.97, 1.0) * wrench[..., 4] + 100.0 * 0.004
@@ -86,7 +86,7 @@ def test_a_turned_plate_gives_forces_that_are_turned_about_its_centre(walk: Tria
     wrench = np.broadcast_to(np.concatenate([np.cross(point, force), force]), (len(walk.time_s), 2, 6))
     values = np.zeros(unknowns.count)
     values[3] = np.radians(1.0) / unknowns.prior_sd[3]
-    right = unknowns.corrected(wrench, values)[unknowns.plate_of_foot == 0][0]
+    right = unknowns.remove_errors(wrench, values)[unknowns.plate_of_foot == 0][0]
     turn = Rotation.from_rotvec([0.0, np.radians(1.0), 0.0])
     true_force, true_point = turn.apply(force), unknowns.centres_W[0] + turn.apply([0.1, 0.0, 0.0])
     np.testing.assert_allclose(right[3:], true_force, atol=0.01)  # to first order
@@ -116,7 +116,7 @@ def test_a_delay_makes_no_force_where_it_ceases_to_be_known() -> None:
     load = np.where(known[..., None], [0.0, 0.0, 0.0, 0.0, 700.0, 0.0], 0.0)
     late = np.zeros(unknowns.count)
     late[-1] = 1.0
-    np.testing.assert_array_equal(unknowns.corrected(load, late)[known], load[known])
+    np.testing.assert_array_equal(unknowns.remove_errors(load, late)[known], load[known])
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from support.real import recordings, slow_but
 
 from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise_marker_set
-from biodyn.model.from_library.recognition.label_correction import with_big_toes
+from biodyn.model.from_library.recognition.label_correction import assign_big_toe_markers
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
@@ -39,7 +39,7 @@ def landmarks(mapping: MarkerMapping) -> dict[str, str]:
 
 @pytest.mark.parametrize(("degrees", "inside"), [(14.7, False), (21.7, False), (26.2, True), (34.0, True)])
 def test_the_angle_at_the_heel_tells_which_toe_it_is(degrees: float, inside: bool) -> None:
-    found, notes = with_big_toes(recognise_marker_set(LABELS), feet(degrees, degrees))
+    found, notes = assign_big_toe_markers(recognise_marker_set(LABELS), feet(degrees, degrees))
     name = "toe_medial" if inside else "toe"
     assert landmarks(found) == {"RTOE": f"{name}_r", "LTOE": f"{name}_l"}
     assert [note.code for note in notes] == ["toe-marker"] * inside
@@ -48,13 +48,15 @@ def test_the_angle_at_the_heel_tells_which_toe_it_is(degrees: float, inside: boo
 
 def test_both_feet_are_read_alike_and_a_foot_that_is_never_seen_does_not_count() -> None:
     mapping, markers = recognise_marker_set(LABELS), feet(27.0, 23.0)
-    assert landmarks(with_big_toes(mapping, markers)[0]) == {"RTOE": "toe_medial_r", "LTOE": "toe_medial_l"}
-    assert landmarks(with_big_toes(mapping, feet(25.0, 20.0))[0]) == {"RTOE": "toe_r", "LTOE": "toe_l"}
+    assert landmarks(assign_big_toe_markers(mapping, markers)[0]) == {"RTOE": "toe_medial_r", "LTOE": "toe_medial_l"}
+    assert landmarks(assign_big_toe_markers(mapping, feet(25.0, 20.0))[0]) == {"RTOE": "toe_r", "LTOE": "toe_l"}
     unseen = markers.positions.copy()
     unseen[:, LABELS.index("LTOE")] = np.nan
-    assert with_big_toes(mapping, replace(markers, positions=unseen))[1][0].value == pytest.approx(27.0, abs=1e-6)
+    assert assign_big_toe_markers(mapping, replace(markers, positions=unseen))[1][0].value == pytest.approx(
+        27.0, abs=1e-6
+    )
     unseen[:, LABELS.index("RMT5")] = np.nan
-    assert with_big_toes(mapping, replace(markers, positions=unseen)) == (mapping, ())
+    assert assign_big_toe_markers(mapping, replace(markers, positions=unseen)) == (mapping, ())
 
 
 def test_a_foot_with_a_marker_on_the_tip_of_the_big_toe_is_left_alone() -> None:
@@ -63,7 +65,7 @@ def test_a_foot_with_a_marker_on_the_tip_of_the_big_toe_is_left_alone() -> None:
     assert "hallux_r" in {role.landmark for role in mapping.roles}
     markers = feet(28.0, 28.0)
     beside = np.concatenate([markers.positions, np.zeros((5, 2, 3))], axis=1)
-    assert with_big_toes(mapping, Markers(both, beside, 100.0)) == (mapping, ())
+    assert assign_big_toe_markers(mapping, Markers(both, beside, 100.0)) == (mapping, ())
 
 
 SECOND_RAYS = ("biomechzoo/HC002D/Static/HC002D02.c3d", "schreiber2019/2014001_ST.c3d")
@@ -75,7 +77,7 @@ def test_real_markers_on_the_second_ray_are_left_alone(name: str) -> None:
     bare = [label for label in markers.labels if "HLX" not in label]  # the big toe's would settle it
     mapping = recognise_marker_set(bare)
     assert {"toe_r", "met5_r", "heel_r"} <= {role.landmark for role in mapping.roles}
-    assert with_big_toes(mapping, markers) == (mapping, ())
+    assert assign_big_toe_markers(mapping, markers) == (mapping, ())
 
 
 @pytest.mark.parametrize("subject", slow_but(("subject18", "subject19"), ("subject18",)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from biodyn.io.formats.c3d.parameter_groups import subject_parameters
-from biodyn.processing.calibration.subject_measurements import known_age, leg_length
+from biodyn.processing.calibration.subject_measurements import find_age, leg_length
 from biodyn.recording import SubjectParameters
 
 
@@ -17,9 +17,9 @@ def recording(subject: SubjectParameters):
 
 def test_the_age_that_is_given_comes_before_the_one_stored() -> None:
     stored = recording(SubjectParameters(age_years=9.0))
-    assert known_age(34.0, [stored]) == (34.0, "given by the user")
-    assert known_age(None, [recording(SubjectParameters()), stored]) == (9.0, "stored in walk.c3d")
-    assert known_age(None, [recording(SubjectParameters())]) == (None, "not known")
+    assert find_age(34.0, [stored]) == (34.0, "given by the user")
+    assert find_age(None, [recording(SubjectParameters()), stored]) == (9.0, "stored in walk.c3d")
+    assert find_age(None, [recording(SubjectParameters())]) == (None, "not known")
 
 
 def test_a_c3d_file_tells_the_age() -> None:

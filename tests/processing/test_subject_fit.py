@@ -73,7 +73,7 @@ def test_the_derivatives_are_those_of_the_model_made_again(sets) -> None:
         places = []
         for sign in (1.0, -1.0):
             theta[column] = sign * step
-            made = problem.made(theta)
+            made = problem.build_model(theta)
             places.append(model_poses(made, q).p_WM.reshape(3, -1))
         difference = (places[0] - places[1]) / (2.0 * step) - J[:, :, column]
         for t in range(3):

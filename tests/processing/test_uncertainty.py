@@ -198,7 +198,9 @@ def test_the_fit_answers_to_a_moved_marker_as_it_says(analysis: TrialAnalysis, s
     assert len(at)
     seen = np.isfinite(inputs.fit.marker_error)
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)[at]
-    _, by_markers = fit_response(inputs.model, inputs.fit.motion.q[at], inputs.fitted(inputs.markers)[at], weights)
+    _, by_markers = fit_response(
+        inputs.model, inputs.fit.motion.q[at], inputs.fitted_positions(inputs.markers)[at], weights
+    )
     label = inputs.fit.labels[0]
     step = 1e-4 * np.array([0.6, -0.64, 0.48])
     positions = inputs.markers.positions.copy()
@@ -218,7 +220,7 @@ def test_a_steadied_rotation_answers_as_the_curve_through_its_neighbours(analysi
     assert inputs is not None
     motion, model = inputs.fit.motion, inputs.model
     seen = np.isfinite(inputs.fit.marker_error)
-    weights, seen_at = np.where(seen, inputs.marker_weights(seen), 0.0), inputs.fitted(inputs.markers)
+    weights, seen_at = np.where(seen, inputs.marker_weights(seen), 0.0), inputs.fitted_positions(inputs.markers)
     held, stretches = regularised_coordinates(model, motion.q, seen.astype(np.float64), 0, inputs.rate_hz)
     assert stretches
     every = MotionFrames(
@@ -233,7 +235,7 @@ def test_a_steadied_rotation_answers_as_the_curve_through_its_neighbours(analysi
         weights=weights,
         held=held,
     )
-    smoothed = SmoothedResponse.of(stretches, lambda at: (frame_fit_response(every)[1][at], {}))
+    smoothed = SmoothedResponse.from_response(stretches, lambda at: (frame_fit_response(every)[1][at], {}))
     name = next(c.body for c in model.coordinates if c.v_index == stretches[0].place)
     marker = next(i for i, m in enumerate(model.markers) if m.body == name)
     step = 1e-4 * np.array([0.6, -0.64, 0.48])
@@ -273,13 +275,13 @@ def test_a_moved_centre_pulls_only_where_something_moved(analysis: TrialAnalysis
     inputs = analysis.propagation
     assert inputs is not None
     motion, at = inputs.fit.motion, np.arange(40, 60)
-    seen_at = inputs.fitted(inputs.markers)[at]
+    seen_at = inputs.fitted_positions(inputs.markers)[at]
     weights, held = np.isfinite(seen_at[..., 0]).astype(np.float64), np.zeros(motion.v[at].shape)
     rows = np.array([c.v_index for c in inputs.model.coordinates])
     state = motion.q[at], motion.v[at], motion.vdot[at], inputs.dynamics.foot_wrenches[at]
     frames = MotionFrames(inputs, at, rows, *state, seen_at, weights, held)
-    own = MarkerTree.of(inputs.model)
-    other = MarkerTree.of(with_misplaced_centre(inputs.model, body, np.array([1e-3, 0.0, 0.0])))
+    own = MarkerTree.from_model(inputs.model)
+    other = MarkerTree.from_model(with_misplaced_centre(inputs.model, body, np.array([1e-3, 0.0, 0.0])))
     some = own.changed_links(other)
     assert 0 < len(some) < len(own.marker_links)
     assert own.changed_links(own) == ()
@@ -474,13 +476,13 @@ def test_what_the_filter_takes_from_a_wave(analysis: TrialAnalysis) -> None:
     hz, rate_hz = 5.0, inputs.rate_hz
     count = inputs.markers.frame_count
     wave = np.sin(2.0 * np.pi * hz * np.arange(count) / rate_hz)
-    positions = np.zeros_like(inputs.raw.positions)
+    positions = np.zeros_like(inputs.unfiltered.positions)
     positions[:, 0, 1] = wave
     plate = inputs.raw_plates[0]
     plate_wave = np.sin(2.0 * np.pi * hz * np.arange(len(plate.wrench)) / plate.rate_hz)
     wrench = np.zeros_like(plate.wrench)
     wrench[:, 4] = plate_wave
-    raw, plates = replace(inputs.raw, positions=positions), (replace(plate, wrench=wrench),)
+    raw, plates = replace(inputs.unfiltered, positions=positions), (replace(plate, wrench=wrench),)
     changed = replace(inputs, signals=replace(inputs.signals, unfiltered=raw, raw_plates=plates))
     markers, wrenches = filter_bias(changed)
     f = filter_gain(hz, rate_hz, inputs.cutoff_hz, inputs.filter_order)

@@ -13,7 +13,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.geometry.rotations import cardan_zxy, matrices_from_cardan_zxy, quaternion_from_matrix
 from biodyn.model.body_model import SubjectModel, assemble_model, with_assumed_coordinates
 from biodyn.model.from_library.markersets import recognise_marker_set
-from biodyn.processing.kinematics.least_squares import with_unseen_motion
+from biodyn.processing.kinematics.least_squares import fill_assumed_motion
 from biodyn.processing.signals.filtering import vector_rms
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial
@@ -63,7 +63,7 @@ def attitude(model: SubjectModel, q: np.ndarray, body: str) -> np.ndarray:
 def test_the_trunk_stays_upright_over_a_pelvis_that_sways_and_faces_along_the_walk() -> None:
     model = with_assumed_coordinates(legs_only(skeleton_model()))
     turning = np.linspace(0.0, 1.5, 400)  # 0.4 rad/s
-    filled = with_unseen_motion(model, swaying(model, turning), RATE_HZ)
+    filled = fill_assumed_motion(model, swaying(model, turning), RATE_HZ)
     assert np.ptp(cardan_zxy(attitude(model, filled, "pelvis"))[:, 1]) > 0.15
     inner = slice(100, 300)
     trunk, head = (attitude(model, filled, name)[inner] for name in ("torso", "head"))
@@ -78,7 +78,7 @@ def test_the_trunk_stays_upright_over_a_pelvis_that_sways_and_faces_along_the_wa
 
 def test_arms_hang_and_swing_against_their_own_leg() -> None:
     model = with_assumed_coordinates(legs_only(skeleton_model()))
-    filled = with_unseen_motion(model, swaying(model, np.zeros(400)), RATE_HZ)
+    filled = fill_assumed_motion(model, swaying(model, np.zeros(400)), RATE_HZ)
     thigh = {side: cardan_zxy(attitude(model, filled, f"femur_{side}"))[:, 0] for side in "rl"}
     stride = 0.5 * (thigh["r"] - thigh["l"])
     level = np.swapaxes(attitude(model, filled, "head"), 1, 2)  # the head is upright and faces along the walk
@@ -96,7 +96,7 @@ def test_nothing_that_a_marker_shows_is_changed() -> None:
     assert model.locked == legs_only(whole).locked
     q = swaying(model, np.zeros(50))
     q[10] = np.nan
-    filled = with_unseen_motion(model, q, RATE_HZ)
+    filled = fill_assumed_motion(model, q, RATE_HZ)
     seen = [i for i in range(q.shape[1]) if i not in {c.q_index for c in model.assumed}]
     np.testing.assert_array_equal(filled[:, seen], q[:, seen])
     assert np.isnan(filled[10]).all()
@@ -114,7 +114,7 @@ def test_a_segment_that_carries_a_marked_one_is_not_assumed() -> None:
 def test_an_error_of_the_trunk_turns_the_trunk_alone() -> None:
     """The step of the coordinates for a turn of the trunk leaves head and arms as they are in World."""
     model = with_assumed_coordinates(legs_only(skeleton_model()))
-    q = with_unseen_motion(model, swaying(model, np.zeros(40)), RATE_HZ)
+    q = fill_assumed_motion(model, swaying(model, np.zeros(40)), RATE_HZ)
     small = 1e-6
     magnitudes = replace(load_magnitudes(), unseen_rad={"torso": (np.array([0.1, 0.0, 0.0]), np.zeros(3))})
     ((step, moments),) = _assumed_rotation_steps(model, q, magnitudes, 1.0)
@@ -129,7 +129,7 @@ def test_an_error_of_the_trunk_turns_the_trunk_alone() -> None:
 def test_a_trunk_that_leans_otherwise_while_standing_is_weight_times_lever() -> None:
     """Without movement the offset of the trunk acts by gravity alone: m g h sin(e) about the hips' axis."""
     model = with_assumed_coordinates(legs_only(skeleton_model()))
-    q = np.tile(with_unseen_motion(model, np.tile(model.multibody.neutral_q(), (5, 1)), RATE_HZ)[:1], (5, 1))
+    q = np.tile(fill_assumed_motion(model, np.tile(model.multibody.neutral_q(), (5, 1)), RATE_HZ)[:1], (5, 1))
     still = np.zeros((5, model.multibody.nv))
     response = torque_response(
         model.multibody, q, still, still, np.zeros((5, 0, 6)), np.zeros(0, np.int64), np.arange(6)

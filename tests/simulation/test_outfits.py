@@ -19,7 +19,7 @@ from biodyn.model.body_model import StaticFigure
 from biodyn.model.from_library.constructions import alignment_device_corner
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise_marker_set
-from biodyn.model.from_library.recognition.label_correction import with_big_toes
+from biodyn.model.from_library.recognition.label_correction import assign_big_toe_markers
 from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
 from biodyn.model.from_library.skeleton_recipes import load_skeleton
 from biodyn.recording import Markers
@@ -65,7 +65,7 @@ def test_markers_are_recognised_as_what_they_are(body: Body, name: str) -> None:
     assert worn.outfit is not None
     kinds = [[label for label in worn.static_points if worn.outfit.seen_in(label, kind)] for kind in ("static", "walk")]
     standing = Markers(tuple(worn.static_points), np.stack(list(worn.static_points.values()))[None], 100.0)
-    found, _ = with_big_toes(recognise_marker_set(list(dict.fromkeys(kinds[0] + kinds[1]))), standing)
+    found, _ = assign_big_toe_markers(recognise_marker_set(list(dict.fromkeys(kinds[0] + kinds[1]))), standing)
     sits = worn.patches
     assert {role.label for role in found.roles} == set(sits) - UNREAD
     for role in found.roles:

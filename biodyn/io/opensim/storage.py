@@ -57,13 +57,13 @@ class Storage:
         """Return one column (T,). Raises InputFileError if it is missing or ambiguous."""
         if name in self.unclear:
             raise InputFileError(f"'{self.path.name}' has several columns named '{name}' with different numbers.")
-        if name not in self.places:
+        if name not in self.column_indices:
             shown = ", ".join(self.names[:6])
             raise InputFileError(f"'{self.path.name}' has no column '{name}'.", f"Its columns are {shown} ...")
-        return self.values[:, self.places[name]]
+        return self.values[:, self.column_indices[name]]
 
     @cached_property
-    def places(self) -> Mapping[str, int]:
+    def column_indices(self) -> Mapping[str, int]:
         """Return the index of each column in `names`."""
         return {name: place for place, name in enumerate(self.names)}
 

@@ -155,7 +155,7 @@ class ScaleSetup:
         mass_kg: mass of the subject, None if not stated. keep_shares: value of preserve_mass_distribution.
         markers: <Marker> elements that are added to the model first.
         order: "measurements" and "manualScale" in the order in which they are applied; empty = no scaling.
-        measurements: distances between markers. by_hand: manual factors (3,) by body.
+        measurements: distances between markers. manual_factors: manual factors (3,) by body.
         scale_markers, scale_range_s: recording for scaling and its time range.
         place: whether markers are moved to their measured positions; weights, tasks: weights and tasks of this fit;
             place_markers, place_range_s: recording for this fit and its time range.
@@ -167,7 +167,7 @@ class ScaleSetup:
     markers: dict[str, ET.Element]
     order: tuple[str, ...]
     measurements: tuple[Measurement, ...]
-    by_hand: dict[str, FloatArray]
+    manual_factors: dict[str, FloatArray]
     scale_markers: Path | None
     scale_range_s: tuple[float, float] | None
     place: bool
@@ -206,7 +206,7 @@ def read_scale_setup(path: str | Path) -> ScaleSetup:
         markers=_read_marker_set(path, element_text(maker, "marker_set_file")),
         order=tuple(element_text(scaler, "scaling_order").split()) if scaling else (),
         measurements=tuple(_read_measurements(scaler, path.name)),
-        by_hand=_manual_scale_factors(scaler, path.name),
+        manual_factors=_manual_scale_factors(scaler, path.name),
         scale_markers=_stated_file(path, scaler),
         scale_range_s=_scale_time_range(scaler),
         place=placer is not nothing

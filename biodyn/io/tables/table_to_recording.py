@@ -71,7 +71,7 @@ def resample_table(table: Storage, roles: ColumnRoles, time_s: FloatArray) -> St
     if time_s is table.time_s:
         return table
     values = table.values.copy()
-    of_markers = [table.places[name] for columns in roles.markers.values() for name in columns]
+    of_markers = [table.column_indices[name] for columns in roles.markers.values() for name in columns]
     points = values[:, of_markers].reshape(len(values), -1, 3)
     values[:, of_markers] = unseen_as_nan(points).reshape(len(values), -1)
     uniform = np.column_stack([np.interp(time_s, table.time_s, column) for column in values.T])

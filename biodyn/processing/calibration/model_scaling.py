@@ -21,7 +21,7 @@ class StandingMarkers:
     positions: FloatArray
     time_s: FloatArray
 
-    def part(self, range_s: tuple[float, float] | None) -> StandingMarkers:
+    def select_time_range(self, range_s: tuple[float, float] | None) -> StandingMarkers:
         """Return the markers in a time range (None = all), extended to the frames that enclose its start and end."""
         if range_s is None:
             return self

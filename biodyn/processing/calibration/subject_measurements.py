@@ -42,7 +42,7 @@ def require_plausible_body(mass_kg: float | None, height_m: float | None) -> Non
             )
 
 
-def known_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstimate | None:
+def find_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstimate | None:
     """Return the mass given by the user, else the first plausible one stored in the files."""
     if given_kg is not None:
         return MassEstimate(given_kg, "given by the user")
@@ -90,7 +90,7 @@ def find_stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
     return height_m, words or "estimated from the legs"
 
 
-def known_age(given_years: float | None, files: Sequence[Recording]) -> tuple[float | None, str]:
+def find_age(given_years: float | None, files: Sequence[Recording]) -> tuple[float | None, str]:
     """Return the age (years) and its source: as given by the user, else the first age stored in the files; None if unknown."""
     if given_years is not None:
         return given_years, "given by the user"

@@ -125,7 +125,7 @@ def _apply_override(contacts: list[PlateContact], entry: ContactOverride, rate_h
     side = _override_side(entry)
     model = max(load, key=lambda item: min(item.stop, stop) - max(item.first, first))
     decision: ContactDecision = "assigned" if side else "rejected"
-    given = model.revised(start_s=begin_s, end_s=stop_s, side=side, decision=decision, reason="set by the user")
+    given = model.with_changes(start_s=begin_s, end_s=stop_s, side=side, decision=decision, reason="set by the user")
     # Without a side, the ground reactions of the feet that may have stood there stay unknown.
     feet = (side,) if side else tuple(dict.fromkeys(foot for item in load for foot in item.feet))
     cuts = (load[0].cut_before or not near, load[-1].cut_after or stop_s != end_s)
@@ -135,7 +135,7 @@ def _apply_override(contacts: list[PlateContact], entry: ContactOverride, rate_h
 def _remaining_part(item: PlateContact, first: int, stop: int, start_s: float, end_s: float) -> PlateContact:
     """Return the part of a contact, frames first to stop, that remains before or after the contact set by the user."""
     return replace(
-        item.revised(start_s=start_s, end_s=end_s),
+        item.with_changes(start_s=start_s, end_s=end_s),
         first=first,
         stop=stop,
         cut_before=item.cut_before or first > item.first,
@@ -179,7 +179,7 @@ def reject_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
         is_part = item.cut_before or item.cut_after or contact.decision == "ambiguous"
         if length < MIN_CONTACT_S and not is_part and not on_other_plate:
             reason = f"the load lasts only {length:.2f} s, but a foot contact lasts at least {MIN_CONTACT_S:.2f} s"
-            item = replace(item.revised(decision="rejected", side=None, reason=reason), feet=())
+            item = replace(item.with_changes(decision="rejected", side=None, reason=reason), feet=())
         checked.append(item)
     return checked
 
@@ -214,7 +214,7 @@ def link_possible_feet(
                 feet = tuple(side for side in free if np.mean(free[side]) >= least_share)
             names = " or the ".join(SIDE_NAMES[side] for side in feet)
             reason = f"{item.contact.reason}; the {names} foot may have applied it" if feet else item.contact.reason
-            item = replace(item.revised(reason=reason), feet=feet)
+            item = replace(item.with_changes(reason=reason), feet=feet)
         checked.append(item)
     return checked
 
@@ -320,8 +320,8 @@ def _decide_part(load: PlateLoad, part: LoadPart, level_n: float) -> list[PlateC
     parts = _decide_load(load)
     begin_s, end_s = loading_times(load.plate, part, level_n + load.threshold_n)
     # The wider range of frames is kept, because the filter spreads the force over it.
-    parts[0] = replace(parts[0].revised(start_s=begin_s), cut_before=part.cut_before)
-    parts[-1] = replace(parts[-1].revised(end_s=end_s), cut_after=part.cut_after)
+    parts[0] = replace(parts[0].with_changes(start_s=begin_s), cut_before=part.cut_before)
+    parts[-1] = replace(parts[-1].with_changes(end_s=end_s), cut_after=part.cut_after)
     return [_reject_implausible(load, part_contact, level_n) for part_contact in parts]
 
 
@@ -344,7 +344,7 @@ def _reject_implausible(load: PlateLoad, part_contact: PlateContact, level_n: fl
         reason = f"the plate has no signal for {1000 * silent_s:.0f} ms of the contact"
     if not reason or contact.decision != "assigned":
         return part_contact
-    return part_contact.rejected(reason)
+    return part_contact.reject(reason)
 
 
 def _decide_load(load: PlateLoad) -> list[PlateContact]:

@@ -212,13 +212,13 @@ class PlateContact:
         """Side of the foot to which the load is assigned; None without one."""
         return self.contact.side if self.contact.decision == "assigned" else None
 
-    def revised(self, **changes: Any) -> PlateContact:
+    def with_changes(self, **changes: Any) -> PlateContact:
         """Return the contact with the given fields of `contact` changed."""
         return replace(self, contact=replace(self.contact, **changes))
 
-    def rejected(self, reason: str) -> PlateContact:
+    def reject(self, reason: str) -> PlateContact:
         """Return the contact with the decision "rejected" and a reason."""
-        return self.revised(decision="rejected", reason=reason)
+        return self.with_changes(decision="rejected", reason=reason)
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ def revise_by_force_balance(
             "balance_told_s": float(np.count_nonzero(known)) / rate_hz,
             "balance_mass_kg": scale.weight_n / body_weight_n(1.0),
         }
-        item = item.revised(evidence=evidence)
+        item = item.with_changes(evidence=evidence)
         if np.count_nonzero(on_plates) < least_frames:
             judged.append(item)
         elif item.frame_overhang_m is not None:
@@ -266,13 +266,13 @@ def _split_at_plate_edge(
         f"the plates measure {abs(mean_n):.0f} N {'less' if mean_n >= 0.0 else 'more'} than required by the motion"
     )
     if abs(mean_n) > SUPPORTS * scale.weight_n:
-        return [item.rejected(f"{overhang}, and {difference}")]
+        return [item.reject(f"{overhang}, and {difference}")]
     supported = np.abs(np.nan_to_num(sustained[item.rows], nan=np.inf)) <= SUPPORTS
     accepted = supported | (frame_overhang_m <= OUTLINE_ERROR_M)
     first, stop = max(finite_stretches(accepted), key=lambda run: run[1] - run[0], default=(0, 0))
     if stop - first < max(MIN_CONTACT_S * rate_hz, min_supported_share * len(accepted)):
         supported_ms = 1000 * (stop - first) / rate_hz
-        return [item.rejected(f"{overhang}; the balance of forces supports only {supported_ms:.0f} ms of it")]
+        return [item.reject(f"{overhang}; the balance of forces supports only {supported_ms:.0f} ms of it")]
     reason = (
         f"supported by the balance of forces ({difference}, at most "
         f"{item.contact.evidence['balance_worst_n']:.0f} N), although {overhang}"
@@ -289,10 +289,10 @@ def _assign_frames(
     begin, end = item.first + first, item.first + stop
     begin_s = item.contact.start_s if begin == item.first else begin / rate_hz
     end_s = item.contact.end_s if end == item.stop else end / rate_hz
-    before = replace(item.rejected(unknown), stop=begin, cut_after=True)
-    after = replace(item.rejected(unknown), first=end, cut_before=True)
+    before = replace(item.reject(unknown), stop=begin, cut_after=True)
+    after = replace(item.reject(unknown), first=end, cut_before=True)
     middle = replace(
-        item.revised(decision="assigned", reason=reason),
+        item.with_changes(decision="assigned", reason=reason),
         first=begin,
         stop=end,
         cut_before=item.cut_before or begin > item.first,
@@ -305,7 +305,7 @@ def _assign_frames(
 
 
 def _set_times(item: PlateContact, start_s: float, end_s: float) -> PlateContact:
-    return replace(item.revised(start_s=start_s, end_s=end_s), frame_overhang_m=None)
+    return replace(item.with_changes(start_s=start_s, end_s=end_s), frame_overhang_m=None)
 
 
 def _judge_whole_sole_contact(item: PlateContact, scale: _Scale) -> PlateContact:
@@ -326,17 +326,17 @@ def _judge_whole_sole_contact(item: PlateContact, scale: _Scale) -> PlateContact
     if abs(mean_n) <= limit_n or (mean_n < 0.0 and not scale.agreed):
         return item
     if mean_n < 0.0:
-        return item.rejected(
+        return item.reject(
             f"the plate measures {-mean_n:.0f} N more than required by the motion, so that something else also loads it"
         )
     at_foot = evidence["balance_arm_m"] < same_place_m and scale.agreed
     if at_foot or evidence["overhang_m"] > 0.0 or evidence["cop_to_edge_m"] < near_edge_m:
-        return item.rejected(
+        return item.reject(
             f"the plates measure {mean_n:.0f} N less than required by the motion, so that part of the foot is "
             "not on them"
         )
     reason = f"{item.contact.reason}; an unmeasured support carries {mean_n:.0f} N of the body"
-    return item.revised(reason=reason)
+    return item.with_changes(reason=reason)
 
 
 def _contact_frames(item: PlateContact, frames: int) -> BoolArray:

@@ -11,7 +11,7 @@ import numpy as np
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.geometry.rotations import cross
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches
-from biodyn.processing.signals.plate_wrenches import to_marker_frames
+from biodyn.processing.signals.plate_wrenches import frame_samples
 from biodyn.processing.signals.signal_preparation import FULL_BANDWIDTH_HZ, MOST_OF_RATE
 from biodyn.recording import Contact, GroundReaction, PlateWrench, PlateZero, SharedLoad
 
@@ -66,7 +66,7 @@ class PlateSignals:
     def resample_to_frames(self, raw: FloatArray, rate_hz: float, count: int) -> FloatArray:
         """Filter a wrench (n, 6) at the plate's rate like `wrench`, and resample it to `count` marker frames (count, 6)."""
         smooth = butterworth_lowpass(raw, self.analog_rate_hz, self.cutoff_hz, self.order)
-        return to_marker_frames(smooth, self.analog_rate_hz, count, rate_hz)
+        return frame_samples(smooth, self.analog_rate_hz, count, rate_hz)
 
     def threshold_n(self, least_n: float) -> float:
         """Return the vertical force (N) that counts as contact: `least_n`, or more for a noisy plate."""
@@ -245,7 +245,7 @@ def forces_at_plate_rate(
 def _filter_and_resample(wrench: FloatArray, own_hz: float, rate_hz: float, count: int, order: int) -> FloatArray:
     """Filter the wrench (n, 6) of a plate at full bandwidth and resample it to (count, 6)."""
     smooth = butterworth_lowpass(wrench, own_hz, min(FULL_BANDWIDTH_HZ, MOST_OF_RATE * own_hz), order)
-    return smooth if own_hz == rate_hz and len(smooth) == count else to_marker_frames(smooth, own_hz, count, rate_hz)
+    return smooth if own_hz == rate_hz and len(smooth) == count else frame_samples(smooth, own_hz, count, rate_hz)
 
 
 def _contact_span(contact: Contact, contacts: Sequence[Contact], rate_hz: float, count: int) -> tuple[int, int]:

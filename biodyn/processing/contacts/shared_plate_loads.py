@@ -14,7 +14,7 @@ from biodyn.processing.contacts.contact_evidence import MIN_SHARED_S, PlateLoad
 from biodyn.processing.contacts.foot_motion import FootOutline
 from biodyn.processing.contacts.plate_loads import plate_surface
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.plate_wrenches import to_marker_frames
+from biodyn.processing.signals.plate_wrenches import frame_samples
 from biodyn.recording import SharedLoad
 
 
@@ -450,7 +450,7 @@ def _combine_stance(
 def _sd_at_frames(load: PlateLoad, sd: FloatArray, count: int) -> FloatArray:
     """Resample and filter standard deviations (K, n, 6) at the rate of the plate to the marker frames (K, count, 6)."""
     plate = load.plate
-    picked = np.array([to_marker_frames(values, plate.analog_rate_hz, count, load.rate_hz) for values in sd]).reshape(
+    picked = np.array([frame_samples(values, plate.analog_rate_hz, count, load.rate_hz) for values in sd]).reshape(
         len(sd), count, 6
     )
     cutoff_hz = plate.cutoff_hz if plate.cutoff_hz < 0.45 * load.rate_hz else 0.0

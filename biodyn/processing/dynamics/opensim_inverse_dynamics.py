@@ -75,7 +75,7 @@ def fit_from_model_motion(
         link_R_W=R,
         link_p_W=p,
         model=model,
-        own=(motion.q[:, columns], motion.v[:, columns]),
+        states=(motion.q[:, columns], motion.v[:, columns]),
     )
 
 

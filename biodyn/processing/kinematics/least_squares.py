@@ -78,7 +78,7 @@ def fit_once(model: SubjectModel, signals: TrialSignals, settings: InverseKinema
     longest_s = signals.settings.rigid_gap_s
     solution, lost = _bridge_gaps(model, solve, solution, held, ramp, ramp_frames, markers.rate_hz, longest_s, short)
     status = np.where(short | long, UNDETERMINED, solution.status).astype(solution.status.dtype)
-    solution = replace(solution, q=with_unseen_motion(model, solution.q, markers.rate_hz), status=status)
+    solution = replace(solution, q=fill_assumed_motion(model, solution.q, markers.rate_hz), status=status)
     return fit_from_solution(model, markers, solution, lost, signals.edge_s)
 
 
@@ -154,7 +154,7 @@ _ORDER_ZXY = {"z": 0, "x": 1, "y": 2}
 _COMPONENT = {"x": 0, "y": 1, "z": 2}
 
 
-def with_unseen_motion(model: SubjectModel, q: FloatArray, rate_hz: float) -> FloatArray:
+def fill_assumed_motion(model: SubjectModel, q: FloatArray, rate_hz: float) -> FloatArray:
     """Return configurations q (T, nq) in which coordinates of segments without markers have their assumed motion.
 
     Other coordinates and NaN rows are unchanged.

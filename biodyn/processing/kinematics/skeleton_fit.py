@@ -33,7 +33,8 @@ class Fit:
             frames are bridged if `solved`.
         motion: q, v, vdot (NaN rows where unknown).
         link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved.
-        own: values and rates (T, C) of the free coordinates, if these are not angles of single axes (OpenSim model); else None.
+        states: values and rates (T, C) of the free coordinates of an OpenSim model, which need not be angles of single
+            axes; None for a library skeleton.
     """
 
     labels: tuple[str, ...]
@@ -48,17 +49,17 @@ class Fit:
     link_R_W: FloatArray
     link_p_W: FloatArray
     model: SubjectModel
-    own: tuple[FloatArray, FloatArray] | None = None
+    states: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def values(self) -> FloatArray:
         """Values (T, C) of the free coordinates, rad or m."""
-        return self.motion.q[:, [c.q_index for c in self.model.coordinates]] if self.own is None else self.own[0]
+        return self.motion.q[:, [c.q_index for c in self.model.coordinates]] if self.states is None else self.states[0]
 
     @property
     def coordinate_rates(self) -> FloatArray:
         """Rates (T, C) of the free coordinates, rad/s or m/s."""
-        return self.motion.v[:, [c.v_index for c in self.model.coordinates]] if self.own is None else self.own[1]
+        return self.motion.v[:, [c.v_index for c in self.model.coordinates]] if self.states is None else self.states[1]
 
     def body_pose(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (T, 3, 3) and p_WB (T, 3) of a segment."""

@@ -139,11 +139,11 @@ def resample_wrench(plate_wrench: PlateWrench, frame_count: int, marker_rate_hz:
 
     The wrench must be filtered before, because resampling aliases higher frequencies.
     """
-    picked = to_marker_frames(plate_wrench.wrench, plate_wrench.rate_hz, frame_count, marker_rate_hz)
+    picked = frame_samples(plate_wrench.wrench, plate_wrench.rate_hz, frame_count, marker_rate_hz)
     return replace(plate_wrench, wrench=picked, rate_hz=marker_rate_hz)
 
 
-def to_marker_frames(samples: FloatArray, rate_hz: float, frame_count: int, marker_rate_hz: float) -> FloatArray:
+def frame_samples(samples: FloatArray, rate_hz: float, frame_count: int, marker_rate_hz: float) -> FloatArray:
     """Return samples (Ta, C) at the marker frames, as (T, C); see `resample_wrench`."""
     ratio = rate_hz / marker_rate_hz
     step = round(ratio)

@@ -20,9 +20,9 @@ from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.gaps import Gap, distance_from_median, fill_gaps, remove_spikes
 from biodyn.processing.signals.plate_wrenches import (
     channel_contributions,
+    frame_samples,
     plate_wrench,
     resample_wrench,
-    to_marker_frames,
 )
 from biodyn.processing.signals.settings import SignalSettings
 from biodyn.processing.signals.smoothing import SMOOTHING
@@ -147,7 +147,7 @@ class TrialSignals:
         """Findings about the force plates."""
         return tuple(note for plate in self.raw_plates for note in plate.diagnostics)
 
-    def tracked(self) -> frozenset[str]:
+    def tracked_labels(self) -> frozenset[str]:
         """Return the labels of the markers visible in at least half of the frames with the person.
 
         A recording may start long before the person is visible and end long after.
@@ -235,7 +235,7 @@ def plate_channel_shares(signals: TrialSignals, plate: ForcePlate) -> FloatArray
 
     def filter_and_resample(channels: FloatArray) -> FloatArray:
         passed = butterworth_lowpass(channels, plate.rate_hz, signals.force_cutoff_hz, signals.settings.filter_order)
-        return to_marker_frames(passed, plate.rate_hz, markers.frame_count, markers.rate_hz)
+        return frame_samples(passed, plate.rate_hz, markers.frame_count, markers.rate_hz)
 
     return channel_contributions(plate, filter_and_resample, markers.rate_hz)
 

@@ -223,7 +223,7 @@ def fit_coordinates(
     laws = kernel_functions(coupled.layers)
     passed, room = evaluation_memory(laws), _working_memory(n)
     work = allocate_fit_memory(tree, coupled.multibody.nq, len(places))
-    result = InverseKinematics.allocated(frames, n, len(places))
+    result = InverseKinematics.allocate(frames, n, len(places))
     nothing, none = np.zeros(0), np.zeros((0, 0))
     links = coupled.multibody.link_of_body[body].astype(np.int64)
     for start in range(0, frames, BLOCK):

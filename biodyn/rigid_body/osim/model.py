@@ -123,6 +123,7 @@ class OpenSimModel:
         return self._free_names(), self.coupled.with_layer(self._coupling_map()) if self.couplings else self.coupled
 
     def _free_names(self) -> tuple[str, ...]:
+        """Return the names of the coordinates that no coupling determines, in the order of `coordinates`."""
         tied = {coupling.dependent for coupling in self.couplings}
         return tuple(entry.name for entry in self.coordinates if entry.name not in tied)
 

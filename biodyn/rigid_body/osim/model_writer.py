@@ -47,13 +47,13 @@ class JointChain:
     slides: tuple[AxisStep, ...] = ()
     turns: tuple[AxisStep, ...] = ()
 
-    def placed(self, R: FloatArray, p: FloatArray) -> JointChain:
+    def append_displacement(self, R: FloatArray, p: FloatArray) -> JointChain:
         """Return the chain with a fixed displacement R (3, 3), p (3,) m added at its distal end."""
         if not (self.slides or self.turns):
             return replace(self, R_P=self.R_P @ R, p_P=self.p_P + self.R_P @ p)
         return replace(self, R_C=self.R_C @ R, p_C=self.p_C + self.R_C @ p)
 
-    def moved(self, step: AxisStep) -> JointChain | None:
+    def append_step(self, step: AxisStep) -> JointChain | None:
         """Return the chain with a one-axis step added at its distal end; None if no OpenSim joint has this form."""
         axis = _to_vector3(self.R_C @ np.array(step.axis))
         if step.kind == "prismatic":
@@ -91,14 +91,14 @@ def _chains_to_body(line: Sequence[Body], steps: Mapping[str, AxisStep]) -> list
     done: list[JointChain] = []
     chain = JointChain(line[-1].name, line[0].parent)
     for before, body in zip((None, *line), line, strict=False):
-        placed = chain.placed(body.R_PJ, body.p_PJ)
+        placed = chain.append_displacement(body.R_PJ, body.p_PJ)
         step = steps.get(body.name)
-        behind = placed if step is None else placed.moved(step)
+        behind = placed if step is None else placed.append_step(step)
         if behind is None:
             assert before is not None
             done.append(replace(chain, child=before.name))
-            behind = JointChain(line[-1].name, before.name).placed(body.R_PJ, body.p_PJ)
-            behind = behind if step is None else behind.moved(step)
+            behind = JointChain(line[-1].name, before.name).append_displacement(body.R_PJ, body.p_PJ)
+            behind = behind if step is None else behind.append_step(step)
             assert behind is not None
         chain = behind
     return [*done, chain]

@@ -145,7 +145,7 @@ class FrameReasons:
         self._feet = distal_feet(analysis.model, sides)
         self._kept: dict[tuple[str, str, int], IntArray] = {}
 
-    def of(self, signal: CycleSignal, side: Side) -> IntArray:
+    def signal_codes(self, signal: CycleSignal, side: Side) -> IntArray:
         """Return the codes (T,) of the reasons for unknown values of one signal of a side (from `cycle_signals`)."""
         if signal.kind == "ground":
             return self._ground[side]
@@ -202,7 +202,7 @@ def cycle_reason_codes(reasons: FrameReasons, values: CycleValues, rate_hz: floa
     """
     cycle = values.cycle
     at = np.linspace(cycle.start_s, cycle.end_s, CYCLE_POINTS) * rate_hz
-    frames = np.stack([reasons.of(signal, cycle.side) for signal in values.signals], axis=1)
+    frames = np.stack([reasons.signal_codes(signal, cycle.side) for signal in values.signals], axis=1)
     # conversion of a frame to seconds and back has a rounding error (as in `normalise`)
     before = np.clip(np.floor(at + 1e-6).astype(np.int64), 0, len(frames) - 1)
     after = np.clip(np.ceil(at - 1e-6).astype(np.int64), 0, len(frames) - 1)

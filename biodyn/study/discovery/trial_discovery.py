@@ -82,14 +82,14 @@ class FileDefinition:
     layout: Mapping[str, str]
     entries: tuple[TrialEntry, ...]
 
-    def last(self, get: Callable[[TrialEntry], T | None]) -> T | None:
+    def last_value(self, get: Callable[[TrialEntry], T | None]) -> T | None:
         """Return the value that `get` returns for the last of the matching entries that states one; None if none does."""
         return next((value for entry in reversed(self.entries) if (value := get(entry)) is not None), None)
 
     @property
     def subject(self) -> str | None:
         """Return the name of the subject, None if not specified."""
-        return self.last(lambda entry: entry.subject) or self.layout.get("subject")
+        return self.last_value(lambda entry: entry.subject) or self.layout.get("subject")
 
 
 def has_matching_pattern(path: Path, definition: StudyDefinition) -> bool:
@@ -221,8 +221,8 @@ def _apply_entries(
     definition: StudyDefinition,
 ) -> ClassifiedFile:
     labels = finding.labels
-    session = words.last(lambda entry: entry.session)
-    condition = words.last(lambda entry: entry.condition)
+    session = words.last_value(lambda entry: entry.session)
+    condition = words.last_value(lambda entry: entry.condition)
     if session is None:
         session = _mapped_name(labels.session, subject.sessions)
     if condition is None:
@@ -230,16 +230,16 @@ def _apply_entries(
         condition = _mapped_name(labels.condition, {**subject.conditions, **general})
     group = subject.group if subject.group is not None else groups.get(finding.subject, labels.group)
     settings = merge_tables(definition.settings, subject.settings, *(entry.settings for entry in words.entries))
-    review = words.last(lambda entry: entry.review)
-    role: FileUse | None = words.last(lambda entry: entry.role)
+    review = words.last_value(lambda entry: entry.review)
+    role: FileUse | None = words.last_value(lambda entry: entry.role)
     if role is not None and finding.role not in ("unreadable", role):
         finding = replace(finding, role=role, reason=f"Declared as '{role}' in study.toml.")
     return replace(
         finding,
         labels=FileLabels(session, condition, group),
-        static=words.last(lambda entry: entry.static) or subject.static,
-        mass_kg=words.last(lambda entry: entry.mass_kg) or subject.mass_kg,
-        height_m=words.last(lambda entry: entry.height_m) or subject.height_m,
+        static=words.last_value(lambda entry: entry.static) or subject.static,
+        mass_kg=words.last_value(lambda entry: entry.mass_kg) or subject.mass_kg,
+        height_m=words.last_value(lambda entry: entry.height_m) or subject.height_m,
         settings=settings,
         rejected=""
         if review is None or review.decision != "rejected"
@@ -363,7 +363,7 @@ def discover_trials(folder: str | Path, definition: StudyDefinition | None = Non
     out = excluded_files(paths, definition)
     words = file_definitions(paths, definition)
     for path, word in words.items():
-        why = word.last(lambda entry: entry.exclude)
+        why = word.last_value(lambda entry: entry.exclude)
         if why is not None:
             out[path] = why
     files = [file for file in recordings if file.path not in out]

@@ -300,7 +300,7 @@ class _GroupAccumulator:
         summary = self._parameter_summary()
         data = GroupData(self.observations, self.variables, list(summary["unit"]), self.options, self.walkers)
         norms = choose_study_norms(self.options.norms, self.walkers)
-        joined = _join_outputs([statistic.found(data) for statistic in self.statistics])
+        joined = _join_outputs([statistic.compute(data) for statistic in self.statistics])
         tables = {
             "group_curves": self.group_curves.table(),
             "normative_bands": norm_table(norms.norms, self.variables, SIDES),

@@ -172,7 +172,7 @@ class Observations:
         """Add one subject: its mean curves, and the parameters (N, P) of its N cycles."""
         for mean_curve in curves:
             rows = mean_curve.rows
-            means = data.selected(mean_curve.mean, self.variables)
+            means = data.select_variables(mean_curve.mean, self.variables)
             session, condition, group, side = mean_curve.key
             self.cells.append(
                 SubjectMean(
@@ -359,7 +359,7 @@ class Statistic(Protocol):
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
         """Add the cycles of one subject, its mean curves, and its parameters (cycles, P)."""
 
-    def found(self, data: GroupData) -> StatisticOutput:
+    def compute(self, data: GroupData) -> StatisticOutput:
         """Return the tables of the statistic after all subjects were added."""
 
 
@@ -372,8 +372,8 @@ STATISTICS: Registry[Start] = Registry("biodyn.study.group.statistics", "group s
 class _MeanStatistic:
     """A statistic that uses only the means of the subjects."""
 
-    def __init__(self, found: Callable[[GroupData], StatisticOutput]) -> None:
-        self.found = found
+    def __init__(self, compute: Callable[[GroupData], StatisticOutput]) -> None:
+        self.compute = compute
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
         """Do nothing, because the means are in the observations."""

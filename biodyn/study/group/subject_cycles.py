@@ -69,7 +69,7 @@ class SubjectCycles:
         """Return the cycles (N, 101) of one variable."""
         return self.values[:, self.variables.index(variable)]
 
-    def selected(self, values: FloatArray, names: Sequence[str]) -> FloatArray:
+    def select_variables(self, values: FloatArray, names: Sequence[str]) -> FloatArray:
         """Return the curves (..., K, 101) of the K named variables from values (..., V, 101); NaN for variables without data."""
         curves = np.full((*values.shape[:-2], len(names), values.shape[-1]), np.nan)
         for number, name in enumerate(names):

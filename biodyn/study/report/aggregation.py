@@ -56,7 +56,7 @@ class CurveMeans:
         found: dict[Cell, list[FloatArray]] = {}
         for (condition, group, side), means in means_over_sessions(curves).items():
             signs = np.array([shown(name).clinical_factor(side) for name in self.variables])
-            own = data.selected(means, self.variables) * signs[:, None]
+            own = data.select_variables(means, self.variables) * signs[:, None]
             self._running_mean(condition, group, side).add(own)
             found.setdefault((condition, group), []).append(own)
         for (condition, group), sides in found.items():
@@ -228,7 +228,7 @@ class Findings:
             if len(entry.trials) < max_listed:
                 entry.trials.append(trial)
 
-    def of(self, *severities: str) -> list[Finding]:
+    def with_severity(self, *severities: str) -> list[Finding]:
         """Return the findings of the given severities, sorted by severity, then by number of trials."""
         chosen = [finding for finding in self._found.values() if finding.severity in severities]
         return sorted(chosen, key=lambda finding: (severities.index(finding.severity), -finding.count))
@@ -327,7 +327,7 @@ class RunFacts:
         return sum(variant.count for variant in self.variants.values())
 
     @property
-    def usual(self) -> _SettingsVariant:
+    def most_common(self) -> _SettingsVariant:
         """Return the most common settings, the first if several are equally common."""
         return max(self.variants.values(), key=lambda variant: variant.count)
 
@@ -355,7 +355,7 @@ class RunFacts:
             parts.append(f"{value} in {count} trials ({named})")
         return f"{name.replace('_', ' ').replace('.', ': ')}: {', '.join(parts)}."
 
-    def listed(self, name: str, unit: str = "") -> str:
+    def values_text(self, name: str, unit: str = "") -> str:
         """Return the values of a fact as text; if there are several, each with its number of trials."""
         counts = self.counts.get(name, Counter()).most_common()
         if len(counts) == 1:
@@ -382,13 +382,13 @@ def study_methods_text(source: StudySource, facts: RunFacts) -> Methods | None:
     if not facts.variants:
         return None
     return methods_text(
-        facts.usual.record,
+        facts.most_common.record,
         _TEMPLATE,
         (PACKAGE,),
         load_report_table()["reference"],
         facts=facts,
-        fitted=facts.listed("fitted"),
-        walks_cutoff=facts.listed("cutoff", " Hz") if facts.usual.record.get("automatic_cutoff") else "",
+        fitted=facts.values_text("fitted"),
+        walks_cutoff=facts.values_text("cutoff", " Hz") if facts.most_common.record.get("automatic_cutoff") else "",
         options=source.group["options"],
         # defaults for studies without these entries, which were settings in version 0.2
         fence=OUTLIER_FENCE,

@@ -65,7 +65,7 @@ class NormBand:
     curves: Mapping[str, tuple[FloatArray, FloatArray | None]]
 
     @property
-    def filled(self) -> bool:
+    def has_band(self) -> bool:
         """Return whether the norms have a band, and not only a mean line."""
         return any(sd is not None for _, sd in self.curves.values())
 
@@ -202,7 +202,7 @@ def norm_layers(norms: Sequence[NormBand], name: str) -> list[Layer]:
 
 def norm_keys(norms: Sequence[NormBand], names: Sequence[str]) -> list[Key]:
     """Return legend entries of norms that are available for one of the variables."""
-    return [norm_key(norm.words, norm.filled) for norm in norms if any(name in norm.curves for name in names)]
+    return [norm_key(norm.words, norm.has_band) for norm in norms if any(name in norm.curves for name in names)]
 
 
 def _test_strips(tests: pd.DataFrame, name: str) -> tuple[Strip, ...]:

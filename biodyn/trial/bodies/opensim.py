@@ -23,7 +23,7 @@ from biodyn.io.recording_reader import NO_FORCES
 from biodyn.model.from_osim.imported_model import ImportedModel, imported_model
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.output.store.folder import TIMINGS_ENTRY
-from biodyn.processing.calibration.subject_measurements import known_age, leg_length
+from biodyn.processing.calibration.subject_measurements import find_age, leg_length
 from biodyn.processing.contacts.foot_motion import GaitPoints, gait_points
 from biodyn.processing.contacts.ground_reaction import ground_reaction_from_forces
 from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion, fit_from_model_motion, solve_model_dynamics
@@ -219,7 +219,7 @@ def complete_result(
     recording = source.recording.rotated(R_WG)
     mapping = _marker_mapping(model, recording)
     signals = prepare_signals(replace(recording, plates=()), mapping, settings.signals)
-    on_plates = None if source.on_plates is None else source.on_plates.rotated(R_WG)
+    on_plates = None if source.on_plates is None else source.on_plates.rotate_plates_and_reaction(R_WG)
     if on_plates is not None:
         signals = replace(signals, raw_plates=on_plates.signals.raw_plates, plates=on_plates.signals.plates)
     points = gait_points(body_fit, tuple(side for side in SIDES if side in model.sole_body), recording.markers.rate_hz)
@@ -411,7 +411,7 @@ def _find_events(
 
 def _subject_facts(recording: Recording, mass_kg: float, height_m: float | None, settings: Settings) -> SubjectFacts:
     subject = recording.subject
-    age, age_source = known_age(settings.subject.age, (recording,))
+    age, age_source = find_age(settings.subject.age, (recording,))
     leg, leg_source = leg_length(settings.subject.measures, (recording,), {})
     height, height_source = subject.height_m, "stored in the file"
     if height_m is not None:

@@ -289,7 +289,7 @@ def balance_fit(
     for k in range(given.shape[1]):
         given[:, k] = np.interp(time_s[rows], time_s[seen], fit.q[seen, k])
     motion = balance_motion(
-        model, time_s[rows], given, cutoff_hz, loads.only(rows), _measured_markers(model, fit, rows, given)
+        model, time_s[rows], given, cutoff_hz, loads.select_frames(rows), _measured_markers(model, fit, rows, given)
     )
     assert fit.followed is not None
     errors = np.full((len(time_s), len(fit.labels)), np.nan)

@@ -194,7 +194,7 @@ def scale_by_setup(
             )
             files["static"] = _path_or_setup(measuring, scale_setup.path)
         elif what == "manualScale":
-            factors |= scale_setup.by_hand
+            factors |= scale_setup.manual_factors
         elif what != "measurements":
             raise InputFileError(
                 f"'{scale_setup.path.name}' requests scaling by '{what}'; only measurements and manualScale are supported."
@@ -273,7 +273,7 @@ def _fill_scale_factors(
     scale_setup: ScaleSetup, generic: OpenSimModel, standing: StandingMarkers, factors: dict[str, FloatArray]
 ) -> list[Diagnostic]:
     """Fill the scale factors by the measurements; return notes on measurements without markers."""
-    places, part = default_marker_positions(generic), standing.part(scale_setup.scale_range_s)
+    places, part = default_marker_positions(generic), standing.select_time_range(scale_setup.scale_range_s)
     lacking = []
     for name, pairs, bodies in scale_setup.measurements:
         factor = measured_scale_factor(pairs, places, part)
@@ -309,7 +309,7 @@ def _drop_unknown_bodies(factors: dict[str, FloatArray], model: OpenSimModel) ->
 
 
 def _place_markers(document: ET.Element, scale_setup: ScaleSetup, standing: StandingMarkers) -> tuple[str, ...]:
-    part = standing.part(scale_setup.place_range_s)
+    part = standing.select_time_range(scale_setup.place_range_s)
     setup = IkSetup(scale_setup.path, scale_setup.weights, scale_setup.tasks, scale_setup.coordinate_file)
     return _move_markers(document, part.mean(), part.labels, fit_standing_pose(document, part, setup))
 

@@ -48,7 +48,7 @@ class Loads:
     bodies: tuple[int, ...]
     covered: BoolArray
 
-    def only(self, rows: slice) -> Self:
+    def select_frames(self, rows: slice) -> Self:
         """Return the loads of some rows."""
         return replace(self, covered=self.covered[rows])
 
@@ -77,7 +77,7 @@ class MeasuredLoads(Loads):
         """Return the wrenches of a block."""
         return self.F_Wo_W[rows]
 
-    def only(self, rows: slice) -> Self:
+    def select_frames(self, rows: slice) -> Self:
         """Return the loads of some rows."""
         return replace(self, covered=self.covered[rows], F_Wo_W=self.F_Wo_W[rows])
 
@@ -90,7 +90,7 @@ class TableLoads(Loads):
     forces: ExternalForces
     time_s: FloatArray
 
-    def only(self, rows: slice) -> Self:
+    def select_frames(self, rows: slice) -> Self:
         """Return the loads of some rows."""
         return replace(self, covered=self.covered[rows], time_s=self.time_s[rows])
 
@@ -234,7 +234,7 @@ class FootPlateLoads:
     contacts: tuple[Contact, ...]
     reaction: GroundReaction
 
-    def rotated(self, R: FloatArray) -> FootPlateLoads:
+    def rotate_plates_and_reaction(self, R: FloatArray) -> FootPlateLoads:
         """Return plates and ground reaction rotated by R (3, 3) about the vertical; the loads stay in the ground frame of the
         model."""
         signals = replace(
@@ -244,7 +244,7 @@ class FootPlateLoads:
         )
         return replace(self, signals=signals, reaction=self.reaction.rotated(R))
 
-    def only(self, rows: slice) -> FootPlateLoads:
+    def select_frames(self, rows: slice) -> FootPlateLoads:
         """Return the values in some frames; times of contacts are relative to the first of them."""
         rate_hz, count = self.signals.markers.rate_hz, len(self.loads.covered)
         first, stop, _ = rows.indices(count)
@@ -263,7 +263,7 @@ class FootPlateLoads:
         reaction = _select_reaction(self.reaction, rows)
         return replace(
             self,
-            loads=self.loads.only(rows),
+            loads=self.loads.select_frames(rows),
             signals=replace(self.signals, raw_plates=raw, plates=plates),
             contacts=contacts,
             reaction=reaction,

@@ -371,7 +371,7 @@ def torques_of_fitted_model(
         result,
         files={**followed.files, **files},
         source=MotionSource(
-            part, points.R_GL, loads, None if on_plates is None else on_plates.only(kept), followed.tasks
+            part, points.R_GL, loads, None if on_plates is None else on_plates.select_frames(kept), followed.tasks
         ),
         loads=named,
         scaling={} if sized is None else sized.record,
@@ -423,7 +423,7 @@ def _find_loads(
     files = {f"also_read_{k}": path for k, (path, _) in enumerate(recording.also_read, start=1)}
     if found is None:
         return no_loads(len(time_s)), (), files, notes, None
-    return found.loads.only(kept), found.named, files, notes, found
+    return found.loads.select_frames(kept), found.named, files, notes, found
 
 
 def _scale_model(

@@ -161,4 +161,7 @@ def test_what_a_check_says_is_not_said_again_by_its_finding() -> None:
     record = {"record_version": 2, "verdict": "fail", "checks": [check], "diagnostics": [finding, other]}
     found = Findings()
     found.add(None, record)  # type: ignore[arg-type]
-    assert [one.title for one in found.of("error")] == ["Pelvis residual force", finding_title("mass-mismatch")]
+    assert [one.title for one in found.with_severity("error")] == [
+        "Pelvis residual force",
+        finding_title("mass-mismatch"),
+    ]

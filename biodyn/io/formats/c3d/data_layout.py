@@ -12,7 +12,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.file_access import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.format import RATES_HZ
-from biodyn.io.formats.c3d.header import BLOCK_BYTES, C3dHeader, as_unsigned
+from biodyn.io.formats.c3d.header import BLOCK_BYTES, C3dHeader, unsigned_count
 
 WORD_LIMIT = 0xFFFF  # a 16-bit count holds this for any larger number
 
@@ -30,14 +30,14 @@ class FrameDescription:
     def bytes(self) -> int:
         return (4 * self.points + self.analog) * (4 if self.is_float else 2)
 
-    def stored(self, size_bytes: int) -> tuple[int, int]:
+    def complete_frames(self, size_bytes: int) -> tuple[int, int]:
         """Return how many complete frames a file of this size contains, and how many bytes follow the start of the data."""
         room = max(0, size_bytes - (self.block - 1) * BLOCK_BYTES) if self.block > 1 else 0
         return (room // self.bytes if self.bytes else 0), room
 
     def fits_file(self, frames: int, size_bytes: int) -> bool:
         """Return whether the last of `frames` frames ends in the last block of a file of this size."""
-        return frames > 0 and 0 <= self.stored(size_bytes)[1] - frames * self.bytes < BLOCK_BYTES
+        return frames > 0 and 0 <= self.complete_frames(size_bytes)[1] - frames * self.bytes < BLOCK_BYTES
 
 
 def finite_parameter(header: C3dHeader, key: str) -> float | None:
@@ -58,16 +58,16 @@ def frame_of_parameters(header: C3dHeader) -> FrameDescription:
     points, scale = finite_parameter(header, "POINT:USED"), finite_parameter(header, "POINT:SCALE")
     block = finite_parameter(header, "POINT:DATA_START")
     if points is not None:
-        frame = replace(frame, points=as_unsigned(points))
+        frame = replace(frame, points=unsigned_count(points))
     if scale is not None and scale != 0.0:
         frame = replace(frame, is_float=scale < 0)
-    if block is not None and as_unsigned(block) > 1:
-        frame = replace(frame, block=as_unsigned(block))
+    if block is not None and unsigned_count(block) > 1:
+        frame = replace(frame, block=unsigned_count(block))
     used, analog_rate, rate = (finite_parameter(header, key) for key in ("ANALOG:USED", "ANALOG:RATE", "POINT:RATE"))
     if used == 0:
         return replace(frame, analog=0)
     if used and analog_rate and rate and rate > 0 and 0 < analog_rate / rate < WORD_LIMIT:
-        return replace(frame, analog=as_unsigned(used) * max(1, round(analog_rate / rate)))
+        return replace(frame, analog=unsigned_count(used) * max(1, round(analog_rate / rate)))
     return frame
 
 
@@ -79,9 +79,9 @@ def stated_frame_counts(header: C3dHeader) -> list[int]:
     (full if words.last_frame == WORD_LIMIT else claims).append(words.last_frame - words.first_frame + 1)
     stored = finite_parameter(header, "POINT:FRAMES")
     if stored is not None:
-        count = as_unsigned(stored)
+        count = unsigned_count(stored)
         (full if count == WORD_LIMIT else claims).append(count)
-    claims.append(as_unsigned(finite_parameter(header, "POINT:LONG_FRAMES") or 0.0))
+    claims.append(unsigned_count(finite_parameter(header, "POINT:LONG_FRAMES") or 0.0))
     start, end = (count_from_two_words(numbers.get(f"TRIAL:ACTUAL_{word}_FIELD", ())) for word in ("START", "END"))
     if start is not None and end is not None:
         claims.append(end - start + 1)
@@ -92,7 +92,7 @@ def count_from_two_words(values: tuple[float, ...]) -> int | None:
     """Return a count stored in two 16-bit words, the low word first."""
     if len(values) != 2:
         return None
-    return as_unsigned(values[0]) + 65536 * as_unsigned(values[1])
+    return unsigned_count(values[0]) + 65536 * unsigned_count(values[1])
 
 
 def frame_that_fits(
@@ -113,7 +113,7 @@ def frame_that_fits(
     if fitting:
         padded = [frame for frame in fitting if any(is_padded_to_end(header, frame, n) for n in claims)]
         return (padded or fitting)[0]
-    if first == second or any(0 < n <= first.stored(size)[0] for n in claims):
+    if first == second or any(0 < n <= first.complete_frames(size)[0] for n in claims):
         return first
     raise InputFileError(
         f"'{header.path}' is damaged: header and parameters contradict each other and the file size of "
@@ -125,7 +125,7 @@ def frame_that_fits(
 
 def is_padded_to_end(header: C3dHeader, frame: FrameDescription, frames: int) -> bool:
     """Return whether this number of frames fills the file except for zeros at its end."""
-    rest = frame.stored(header.data_end)[1] - frames * frame.bytes
+    rest = frame.complete_frames(header.data_end)[1] - frames * frame.bytes
     return frame.fits_file(frames, header.data_end) and not any(header.tail[len(header.tail) - rest :])
 
 
@@ -233,7 +233,7 @@ def data_layout(header: C3dHeader) -> DataLayout:
 
 def _frame_count(header: C3dHeader, frame: FrameDescription, claims: list[int]) -> tuple[int, tuple[Diagnostic, ...]]:
     """Return the stated frame count that fits the file size, else the smallest one; InputFileError if the file is too short."""
-    stored, _ = frame.stored(header.data_end)
+    stored, _ = frame.complete_frames(header.data_end)
     if not claims:
         raise InputFileError(
             f"'{header.path}' holds no frames: its header states frames {header.words.first_frame} to "
@@ -304,7 +304,7 @@ def _analog_channel_counts(
     """Return the number of analog channels and their samples per frame, and a note if the stated numbers are inconsistent."""
     if frame.analog == 0:
         return 0, 0, ()
-    used, samples = as_unsigned(finite_parameter(header, "ANALOG:USED") or 0.0), header.words.samples_per_frame
+    used, samples = unsigned_count(finite_parameter(header, "ANALOG:USED") or 0.0), header.words.samples_per_frame
     splits = [s for s in (samples, frame.analog // used if used else 0) if s > 0 and frame.analog % s == 0]
     if not splits:
         raise InputFileError(

@@ -20,7 +20,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.file_access import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.formats.c3d.data_layout import DataLayout
-from biodyn.io.formats.c3d.header import BLOCK_BYTES, Groups, as_unsigned, continued_values, decode_floats
+from biodyn.io.formats.c3d.header import BLOCK_BYTES, Groups, continued_values, decode_floats, unsigned_count
 from biodyn.io.formats.c3d.parameter_groups import parameter_values
 from biodyn.io.segment_poses import poses_from_matrices
 from biodyn.recording import SegmentPoses
@@ -106,7 +106,7 @@ def _channel_scaling(groups: Groups, channel: int) -> tuple[float, float] | None
     if not (np.isfinite(scale) and np.isfinite(offset)):
         return None
     if isinstance(offset, int) and offset < 0 and _analog_format(groups) == "UNSIGNED":
-        offset = as_unsigned(offset)
+        offset = unsigned_count(offset)
     return float(offset), scale
 
 
@@ -164,7 +164,7 @@ def read_segment_poses(
 
 def _rotation_count(groups: Groups, name: str) -> int:
     values = parameter_values(groups, "ROTATION", name)
-    return as_unsigned(values[0]) if values and not isinstance(values[0], str) else 0
+    return unsigned_count(values[0]) if values and not isinstance(values[0], str) else 0
 
 
 def _poses_per_frame(path: Path, groups: Groups, rate_hz: float) -> int:

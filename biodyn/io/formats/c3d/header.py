@@ -249,7 +249,7 @@ class C3dHeader:
         return tuple(continued_values(self.groups.get("POINT", {}), "LABELS")[: self.words.points])
 
 
-def as_unsigned(value: float) -> int:
+def unsigned_count(value: float) -> int:
     """Return a count from a 16-bit integer, interpreted as unsigned; 0 if not finite."""
     if not np.isfinite(value):
         return 0
@@ -305,7 +305,7 @@ def read_header(path: Path, wanted: Wanted = _accept_every_parameter) -> C3dHead
 
 def _data_end(numbers: Mapping[str, tuple[float, ...]], data_block: int, size: int) -> int:
     used, start = (numbers.get(f"ROTATION:{name}", (0,)) for name in ("USED", "DATA_START"))
-    block = as_unsigned(start[0]) if start and used and used[0] else 0
+    block = unsigned_count(start[0]) if start and used and used[0] else 0
     return min(size, (block - 1) * BLOCK_BYTES) if block > data_block else size
 
 

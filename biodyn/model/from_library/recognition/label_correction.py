@@ -257,7 +257,7 @@ def _undecided_swap_note(swap: TimedSwap) -> Diagnostic:
 # -- toe markers -------------------------------------------------------------------------------------------------------
 
 
-def with_big_toes(mapping: MarkerMapping, markers: Markers) -> tuple[MarkerMapping, tuple[Diagnostic, ...]]:
+def assign_big_toe_markers(mapping: MarkerMapping, markers: Markers) -> tuple[MarkerMapping, tuple[Diagnostic, ...]]:
     """Return the mapping with toe markers on the big toe assigned to `toe_medial`, and a finding if there are any.
 
     The criterion is the angle at the heel between toe and fifth metatarsal marker, mean of both feet. The head of the second

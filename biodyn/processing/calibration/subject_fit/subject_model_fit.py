@@ -257,7 +257,7 @@ class _FitProblem:
     priors: Priors
     placement: MarkerPlacementEffect
 
-    def made(self, theta: FloatArray) -> SubjectModel:
+    def build_model(self, theta: FloatArray) -> SubjectModel:
         """Return the model for the unknowns theta (P,), with the coordinates and markers of the model of the static trial."""
         located = {body.definition.name for body in self.model.bodies if body.located}
         known = {name: pose for name, pose in self.unknowns.figure(theta).poses_by_segment().items() if name in located}
@@ -313,7 +313,7 @@ class _FitProblem:
             size = float(np.max(np.abs(step / self.unknowns.sd)))
             step *= min(1.0, largest_step / max(size, small_step))
             theta = theta + step
-            model = self.made(theta)
+            model = self.build_model(theta)
             if size < small_step:
                 break
             mean = self.placement.nonlinear_part(theta - mean)
@@ -326,7 +326,7 @@ class _FitProblem:
 
         def information_of_rows(rows: slice) -> InformationForm:
             return marker_information(
-                model, self.unknowns, skin, solved.q[rows], solved.at.of(rows), free[rows], solved.seen_W[rows], weight
+                model, self.unknowns, skin, solved.q[rows], solved.at[rows], free[rows], solved.seen_W[rows], weight
             )
 
         if len(solved.q) < 2:

@@ -166,7 +166,7 @@ class ModelPoses:
     p_WB: Mapping[str, FloatArray]
     p_WM: FloatArray
 
-    def of(self, rows: slice) -> ModelPoses:
+    def __getitem__(self, rows: slice) -> ModelPoses:
         """Return the poses in the selected configurations (`rows` of the first axis)."""
         R_WB, p_WB = ({name: poses[rows] for name, poses in every.items()} for every in (self.R_WB, self.p_WB))
         return ModelPoses(R_WB, p_WB, self.p_WM[rows])

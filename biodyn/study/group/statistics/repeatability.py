@@ -42,7 +42,7 @@ class RepeatabilityStatistic:
         for mean_curve in curves:
             _, condition, _, side = mean_curve.key
             place, rows = (condition, side), mean_curve.rows
-            cycles = data.selected(data.values[rows], self._variables)
+            cycles = data.select_variables(data.values[rows], self._variables)
             self._parameters.setdefault(place, []).append(_variation(parameters[rows][:, :, None]))
             self._curves.setdefault(place, []).append(_variation(cycles))
             self._cmc.setdefault(place, []).append(_within_session_cmc(cycles))
@@ -51,7 +51,7 @@ class RepeatabilityStatistic:
             if len(sessions) > 1:
                 self._sessions.setdefault(place, []).append(_between_session_cmc(sessions))
 
-    def found(self, data: GroupData) -> StatisticOutput:
+    def compute(self, data: GroupData) -> StatisticOutput:
         """Return repeatability.csv and its notes."""
         cells, units = data.observations.cells, [data.units.get(name, "") for name in self._variables]
         table = self.table(cells, data.parameter_units, units)

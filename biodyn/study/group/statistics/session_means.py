@@ -52,7 +52,7 @@ class SessionMeans:
         if len(self._people) < 2:
             self._people.append((data, curves, parameters))
 
-    def found(self, data: GroupData) -> StatisticOutput:
+    def compute(self, data: GroupData) -> StatisticOutput:
         """Return session_means.csv and its notes."""
         if len(self._people) != 1:
             return StatisticOutput()
@@ -66,7 +66,7 @@ class SessionMeans:
             if len(used):
                 names = list(dict.fromkeys(map(str, trials[used])))
                 parts = [used, *(used[trials[used] == name] for name in names)]
-                curves = [cycles.selected(mean_and_sd(cycles.values[part])[0], score_names()) for part in parts]
+                curves = [cycles.select_variables(mean_and_sd(cycles.values[part])[0], score_names()) for part in parts]
                 scores = _walk_scores(curves, condition, side, choose_score_reference(data))
                 scored.setdefault((session, condition), {})[side] = names, scores
                 values = [*_score_rows(scores), *self._parameter_rows(parameters, parts, data)]

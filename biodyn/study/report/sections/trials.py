@@ -94,11 +94,11 @@ _WARNINGS_TEMPLATE = """
 @STUDY_SECTIONS.section("warnings", place=132, link="Warnings", template=_WARNINGS_TEMPLATE)
 def warnings_section(page: StudyPage) -> Data:
     """Return the findings, sorted by severity and frequency."""
-    findings = page.findings.of("error", "warning")
+    findings = page.findings.with_severity("error", "warning")
     return {
         "title": "Warnings" if findings else "No warnings",
         "found": findings,
-        "infos": page.findings.of("info"),
+        "infos": page.findings.with_severity("info"),
         "doubts": [
             {**d, "message": page.names.replace_identifiers(d["message"])} for d in page.source.record["diagnostics"]
         ],
@@ -127,7 +127,7 @@ def quality_section(page: StudyPage) -> Data | None:
     if not page.facts.variants:
         return None
     trials = page.source.trials
-    marker_limit_mm = 1000.0 * float(page.facts.usual.settings["limits"]["marker_rms_m"])
+    marker_limit_mm = 1000.0 * float(page.facts.most_common.settings["limits"]["marker_rms_m"])
     return {
         "figures": {"quality": quality_figure(trials, marker_limit_mm)},
         "limits": limit_source_text(page.facts),
@@ -137,7 +137,7 @@ def quality_section(page: StudyPage) -> Data | None:
 
 def limit_source_text(facts: RunFacts) -> str:
     """Return a text on the drawn limits and their sources."""
-    limits = facts.usual.settings["limits"]
+    limits = facts.most_common.settings["limits"]
     return (
         f"Limits: marker tracking error {1000 * limits['marker_rms_m']:.0f} mm (OpenSim checklist; Hicks et al. 2015); "
         f"residual force {100 * FORCE_SHARE:.0f} % of the peak ground force, residual moment "

@@ -26,13 +26,13 @@ from biodyn.model.from_library.skeleton_recipes import SkeletonRecipe, load_skel
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.model.skeleton import static_angles
 from biodyn.processing.calibration.standing_posture import StandingPosture
-from biodyn.processing.calibration.subject_measurements import known_mass
+from biodyn.processing.calibration.subject_measurements import find_mass
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import Markers, Recording, SegmentPoses
 from biodyn.recording.motion import point_label
 from biodyn.settings import Settings
-from biodyn.trial.bodies.marker_body import scaling_options
+from biodyn.trial.bodies.body_from_markers import scaling_options
 from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
 from biodyn.uncertainty.propagation_inputs import Magnitudes, PoseErrors, PoseOffset, load_magnitudes
 
@@ -84,7 +84,7 @@ class PoseBody:
     def scaled(self, trial: Prepared) -> Scaled:
         """Return the model with the joint centres and axes of the poses."""
         poses, skeleton = trial.walk.poses, load_skeleton(trial.settings.table_names.skeleton)
-        mass = known_mass(trial.settings.subject.mass_kg, (trial.walk,))
+        mass = find_mass(trial.settings.subject.mass_kg, (trial.walk,))
         options = scaling_options(trial)
         figure = PoseFigure(poses, _pose_system(trial.walk), skeleton, options.height_m)
         roles = tuple(
@@ -96,7 +96,7 @@ class PoseBody:
         options = replace(
             options, mass_kg=1.0 if mass is None else mass.mass_kg, height_m=figure.height_m, marker_radius_m=0.0
         )
-        scaling = SubjectScaling(skeleton, mapping, points, trial.signals.tracked(), options)
+        scaling = SubjectScaling(skeleton, mapping, points, trial.signals.tracked_labels(), options)
         model, notes = scaling.model(known=figure.known)
         spread_m = max(figure.apart_m.values(), default=0.0)
         standing = StandingPosture(dict(figure.points), 0, poses.frame_count - 1, spread_m, ())

@@ -21,7 +21,7 @@ from biodyn.model.from_library.posture_from_motion import (
     points_by_frame,
     with_estimated_height,
 )
-from biodyn.model.from_library.recognition.label_correction import correct_labels, with_big_toes
+from biodyn.model.from_library.recognition.label_correction import assign_big_toe_markers, correct_labels
 from biodyn.model.from_library.recognition.labelling_by_position import label_recordings
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton_recipes import SkeletonRecipe, foot_bodies, load_skeleton
@@ -38,8 +38,8 @@ from biodyn.processing.calibration.standing_posture import (
     read_stored_centres,
 )
 from biodyn.processing.calibration.subject_measurements import (
+    find_mass,
     find_stored_height,
-    known_mass,
     mass_in_kilograms,
     standing_mass,
 )
@@ -111,7 +111,7 @@ class MarkerBody:
                 corrected = correct_labels(walk.rotated(MIRROR), static.rotated(MIRROR), points, found)
             # without a static trial, the walk replaces it
             walk, static = corrected.walk, corrected.walk if trial.files.source == "walk" else corrected.static
-            found, toe_notes = with_big_toes(found, static)
+            found, toe_notes = assign_big_toe_markers(found, static)
             notes += [*corrected.notes, *toe_notes]
         mapping, centre_notes = add_centre_roles(found, trial.centres)
         recordings = {"walk": trial.walk.with_markers(walk), "static": trial.static.with_markers(static)}
@@ -129,7 +129,7 @@ class MarkerBody:
         mass_notes: list[Diagnostic] = []
         if calibrated.is_seen:
             plates_mass, mass_notes = standing_mass(trial.static, standing, trial.mapping, foot_bodies(skeleton))
-        mass = known_mass(settings.subject.mass_kg, (trial.walk, trial.static)) or plates_mass
+        mass = find_mass(settings.subject.mass_kg, (trial.walk, trial.static)) or plates_mass
         if mass is not None:
             mass, in_pounds = mass_in_kilograms(mass, plates_mass)
             mass_notes += in_pounds
@@ -138,7 +138,7 @@ class MarkerBody:
             mass_kg=1.0 if mass is None else mass.mass_kg,  # a mass estimated from strides scales the inertias later
             joint_offsets_rad=calibrated.joint_offsets_rad,
         )
-        scaling = SubjectScaling(skeleton, trial.mapping, standing.points, trial.signals.tracked(), options)
+        scaling = SubjectScaling(skeleton, trial.mapping, standing.points, trial.signals.tracked_labels(), options)
         model, model_notes = scaling.model()
         note = calibration_note(calibrated, load_magnitudes(settings.uncertainty.magnitudes))
         return next_stage(
