@@ -144,7 +144,7 @@ class TrialAnalysis:
         plate_calibration: calibration applied to the plates of the recording; None without one.
         consistency: numerical consistency checks of every frame; data_checks: results of the checks of the recording;
             verdict: verdict of the trial with the checks of its result. All are None if only torques were requested
-            (`checks.examine`, `checks.judge`).
+            (`checks.verdict`).
         imported: additional data of an imported model; None for biodyn's model.
         shared_cycles: cache of `cycles`, shared with analyses that differ only in findings and verdict.
     """

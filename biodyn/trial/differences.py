@@ -252,8 +252,8 @@ def compare(a: Result, b: Result) -> Comparison:
         a: the result of `run_trial` or `load`, or a result folder.
         b: another result, or a file with results of other software for the recording.
 
-    Causes are exchanged in every order and their contributions averaged (`comparison.shapley`), so that they add up. Results of
-    different recordings are compared only by the means of their gait cycles, without causes.
+    Causes are exchanged in every order and their contributions averaged (`comparison.exchange.shapley_parts`), so that they add
+    up. Results of different recordings are compared only by the means of their gait cycles, without causes.
 
     Raises ResultError if nothing can be compared, InputFileError for a file that cannot be read.
     """

@@ -381,7 +381,7 @@ def consistency_record(analysis: TrialAnalysis) -> dict[str, Any]:
 def require_verdict(analysis: TrialAnalysis) -> Verdict:
     """Return the verdict; ValueError if the analysis was not checked."""
     if analysis.verdict is None:
-        raise ValueError("an analysis has no record before its verdict: see checks.judge")
+        raise ValueError("an analysis has no record before its verdict: see checks.verdict")
     return analysis.verdict
 
 

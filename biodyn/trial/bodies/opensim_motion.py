@@ -315,7 +315,7 @@ def fit_model_to_markers(
         static, scale_setup, mass_kg: static trial, OpenSim ScaleTool XML and body mass (kg) for scaling a generic model: by the
             set-up, else by the markers of the static trial. Without all three, the model is used unchanged.
         cutoff_hz: low-pass cut-off of the coordinates, as for `coordinate_torques`; None = determined from the markers
-            (`processing.signals.automatic_cutoff`), or no filter if the markers were computed with this model.
+            (`smoothing.spline.choose_cutoff`), or no filter if the markers were computed with this model.
         settings: longest filled gap (`processing.signals.gaps`), and weights by label, which replace those of the set-up; None =
             defaults.
         plates: calibration of the plates of the recording.
