@@ -36,7 +36,7 @@ class Job:
 
     @property
     def is_running(self) -> bool:
-        """Whether trials are being analysed."""
+        """Whether an analysis process is running."""
         return self._process is not None and self._process.poll() is None
 
     def start(self, paths: Sequence[str] | None) -> bool:
@@ -81,7 +81,7 @@ class Job:
                 process.kill()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the progress as JSON values."""
+        """Return the progress of the analysis as JSON values."""
         names = ("total", "done", "step", "error", "outcomes")
         return {"running": self.is_running, **{name: getattr(self, name) for name in names}}
 

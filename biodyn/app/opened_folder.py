@@ -323,7 +323,7 @@ class OpenedFolder:
 
 @lru_cache(256)
 def _marker_set_name(labels: frozenset[str]) -> str:
-    """Return the marker set of the labels of a recording."""
+    """Return the name of the marker set that matches the labels of a recording; "" without labels."""
     try:
         return recognise_marker_set(tuple(labels), "auto").name if labels else ""
     except MarkerSetError:

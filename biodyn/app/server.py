@@ -162,7 +162,7 @@ class App:
     # -- actions ----------------------------------------------------------------------------------------------------
 
     def correct(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Write a correction to the files of the folder."""
+        """Write a correction to study.toml or subject.toml of the folder."""
         self.folder.correct(body)
         return {"saved": True}
 
@@ -172,7 +172,7 @@ class App:
         return {"saved": True}
 
     def run(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Analyse one trial (`path`), a session (`subject`, `session`), or all."""
+        """Start the analysis of one trial (`path`), of a session (`subject`, `session`), or of all trials."""
         trials = self.folder.study.plan.trials
         if "path" in body:
             trials = tuple(trial for trial in trials if path_text(trial.path) == body["path"])
@@ -186,7 +186,7 @@ class App:
         return {"started": len(trials)}
 
     def cancel(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Stop the analysis."""
+        """Stop the running analysis; results of finished trials are kept."""
         self.job.cancel()
         return {"stopped": True}
 

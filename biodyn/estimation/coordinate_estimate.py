@@ -250,7 +250,7 @@ class _GaussNewtonSearch:
         return float(self.marked * (np.einsum("tm,tmi,tmi->", weights, change, change) + tasks))
 
     def _add_marker_terms(self, normal: NormalEquations, path: StretchMotion) -> None:
-        """Add the terms of the markers, linearised in the coordinates."""
+        """Add the terms of the marker errors to the normal equations, linearised in the coordinates."""
         markers, knots = self.problem.markers, self.knots
         if markers is None:
             return

@@ -48,7 +48,7 @@ class UniformSpline:
 
     @property
     def knots(self) -> int:
-        """Number of knots at frames: 0, step, 2 step, ..."""
+        """Number of knots, which are at the frames 0, step, 2 step, ..."""
         return (self.frames - 1) // self.step + 1
 
     @property
@@ -181,7 +181,7 @@ class TimeWindow:
 
     @property
     def inner(self) -> slice:
-        """The kept frames, relative to the first solved frame."""
+        """Slice of the kept frames, counted from the first solved frame."""
         return slice(self.kept.start - self.rows.start, self.kept.stop - self.rows.start)
 
     @property
@@ -258,7 +258,7 @@ class EstimationProblem:
 
     @property
     def strikes_known(self) -> bool:
-        """Whether a foot struck a plate near this stretch."""
+        """Whether a foot strike on a plate is known near this stretch."""
         return bool(np.isfinite(self.since_strike_s).any())
 
     @cached_property

@@ -87,7 +87,7 @@ def smoothness_precision(problem: EstimationProblem, information: FloatArray) ->
 def add_marker_terms(
     normal: NormalEquations, problem: EstimationProblem, information: FloatArray, right: FloatArray
 ) -> None:
-    """Add the terms of the markers, given their `marker_information`."""
+    """Add the terms of the marker errors to the normal equations, given the `marker_information`."""
     step = problem.knots.step
     for offset, weights in enumerate(problem.knots.weights[0]):
         normal.add_weighted_terms(0, nonzero_weights(weights), information[offset::step], right[offset::step])

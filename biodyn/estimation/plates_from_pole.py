@@ -503,7 +503,7 @@ class _PlateSamples:
         )
 
     def sensitivity(self, x: FloatArray) -> FloatArray:
-        """Return the sensitivity matrix C (6, 6)."""
+        """Return the sensitivity matrix C (6, 6) of the plate for a vector of unknowns x."""
         return np.eye(6) + (self.spread @ x[6:42]).reshape(6, 6)
 
     def reaction(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:

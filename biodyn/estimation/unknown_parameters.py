@@ -55,7 +55,7 @@ class InertiaUnknowns:
 
     @property
     def count(self) -> int:
-        """Number of unknowns."""
+        """Number P of unknown mass centres and masses."""
         return len(self.names)
 
     @property
@@ -73,7 +73,7 @@ class InertiaUnknowns:
         return dict(zip(self.segments, self.centre_m @ values, strict=True))
 
     def relative_body_mass_change(self, values: FloatArray) -> float:
-        """Return the relative change of the body mass."""
+        """Return the relative change of the body mass for values (P,) of the unknowns."""
         return float(self.body_mass_sensitivity @ values)
 
     @property
@@ -85,7 +85,7 @@ class InertiaUnknowns:
         return result
 
     def mass_changes(self, values: FloatArray) -> dict[str, float]:
-        """Return the relative change of each segment mass."""
+        """Return the relative change of each segment mass, by segment, for values (P,) of the unknowns."""
         return dict(zip(self.bodies, (self.mass_share @ values).tolist(), strict=True))
 
     def inertial_parameter_changes(self, model: SubjectModel) -> FloatArray:
@@ -191,7 +191,7 @@ def _segment_mass_sd(model: SubjectModel, name: str) -> float:
 
 
 def change_inertias(model: SubjectModel, unknowns: InertiaUnknowns, values: FloatArray) -> SubjectModel:
-    """Return the model with its mass centres and masses changed."""
+    """Return the model with mass centres and masses changed by the values (P,) of the unknowns."""
     if not unknowns.count:
         return model
     shifts: Mapping[str, FloatArray] = unknowns.centre_shifts_m(values)
@@ -281,13 +281,13 @@ class PlateUnknowns:
 
     @classmethod
     def empty(cls, rate_hz: float) -> PlateUnknowns:
-        """Return an instance without plates."""
+        """Return an instance without plates, for which nothing is unknown."""
         nothing, no_plate = np.zeros((0, 0)), np.zeros((0, 3))
         return cls((), nothing.astype(np.int64), nothing.astype(np.bool_), no_plate, (), no_plate, rate_hz)
 
     @property
     def count(self) -> int:
-        """Number of unknowns."""
+        """Number P of unknown errors of plates and delay."""
         return _PER_PLATE * len(self.numbers) + 1 if self.numbers else 0
 
     @property
@@ -298,7 +298,7 @@ class PlateUnknowns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the unknowns."""
+        """Names (P,) of the unknown errors, with axis or plate."""
         if not self.count:
             return ()
         per_plate = (*(f"place along {axis}" for axis in self.axes), "gain", "turn")
@@ -312,7 +312,7 @@ class PlateUnknowns:
         return (*parts, self.names[-1:]) if self.count else ()
 
     def select_frames(self, rows: slice) -> PlateUnknowns:
-        """Return the unknowns for the frames `rows`."""
+        """Return the same unknowns restricted to the frames `rows` of the trial."""
         return replace(self, plate_of_foot=self.plate_of_foot[rows], known=self.known[rows])
 
     def wrench_changes(self, wrenches: FloatArray) -> FloatArray:

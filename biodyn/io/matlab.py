@@ -34,7 +34,7 @@ _TEXTS: Final = {2: "utf-8", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32
 
 
 class _ElementType(IntEnum):
-    """Supported element types (dimensions, array, compressed) and array classes."""
+    """Codes of MATLAB element types (dimensions, array, compressed) and array classes that are supported."""
 
     CELL = 1
     STRUCTURE = 2

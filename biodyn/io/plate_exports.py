@@ -44,7 +44,8 @@ class GroundForces:
     """Ground forces of a file, in N, m and N m.
 
     Attributes:
-        path: path of the file. table: the numbers. forces: columns of forces, and of plates without corners. plates: columns of
+        path: path of the file. table: table that contains all columns. forces: columns of forces, and of plates without corners.
+        plates: columns of
             plates with corners. notes: notes for the user. ignored: names of loads on bodies other than feet. files: all files
             that were read, with their hashes.
     """
@@ -81,7 +82,7 @@ class PlateLoads:
         return replace(self, force=sense * self.force, moment=sense * self.moment)
 
     def rows_before(self, row: int) -> PlateLoads:
-        """Return the loads in the rows before `row`."""
+        """Return the loads restricted to the first `row` rows."""
         return replace(self, force=self.force[:row], moment=self.moment[:row], pressure=self.pressure[:row])
 
     @property
@@ -338,7 +339,7 @@ def _sample_times(path: Path, sheet: Sheet) -> FloatArray:
 
 
 def _plate_corners(path: Path, head: dict[str, str]) -> FloatArray:
-    """Return the corners (4, 3) m of the plate."""
+    """Return the corners (4, 3) m of a plate from the header of its file; InputFileError if they are missing."""
     try:
         words = [[head[f"{_CORNER_WORD}{corner}_{axis}"] for axis in "XYZ"] for corner in _CORNERS]
         stored = [[float(word.replace(",", ".")) for word in three] for three in words]

@@ -50,12 +50,12 @@ class PointRoles:
 
     @property
     def markers(self) -> list[int]:
-        """Return the columns of the markers."""
+        """Return the indices of the points that are markers."""
         return [i for i, kind in enumerate(self.kinds) if kind == "marker"]
 
     @property
     def outputs(self) -> list[int]:
-        """Return the columns of the computed points."""
+        """Return the indices of the points that are computed points."""
         return [i for i, kind in enumerate(self.kinds) if kind not in ("marker", "dropped")]
 
 

@@ -223,7 +223,7 @@ def _with_plates(made: Recording, plates: Sequence[_StoredPlate]) -> Recording:
 
 
 def _find_measurement(path: Path, content: bytes | None = None) -> Record:
-    """Return the fields of the measurement in a file."""
+    """Return the fields of the variable that holds the measurement; InputFileError if there are none or several measurements."""
     content = file_bytes(path) if content is None else content
     if content.startswith(MARK_73):
         raise InputFileError(

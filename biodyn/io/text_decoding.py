@@ -79,7 +79,7 @@ def _known_characters() -> frozenset[str]:
 
 
 def _has_only_escaped_bytes(text: str) -> bool:
-    """Return whether every surrogate encodes one undecodable byte."""
+    """Return whether every surrogate in a text encodes one undecodable byte (PEP 383)."""
     return all("\udc80" <= character <= "\udcff" for character in text if "\ud800" <= character <= "\udfff")
 
 

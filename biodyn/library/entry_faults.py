@@ -49,7 +49,7 @@ class Fault:
 
     @property
     def key(self) -> str:
-        """Return the path with dots, entries of lists counted from 1."""
+        """Return the path of the invalid entry joined by dots; entries of lists are counted from 1."""
         return ".".join(str(part + 1) if isinstance(part, int) else part for part in self.path)
 
 
@@ -250,7 +250,7 @@ def _is_model(annotation: Any) -> bool:
 
 
 def _fields_by_key(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields by their keys in a file."""
+    """Return the fields of a model by the keys that are used in a file."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 

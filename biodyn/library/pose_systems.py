@@ -65,7 +65,7 @@ class PoseSystem:
 
     @property
     def bodies(self) -> Mapping[str, str]:
-        """Return the body of every segment by its label."""
+        """Return the name of the body of every segment, by label of the segment."""
         return {segment.label: segment.body for segment in self.segments}
 
 

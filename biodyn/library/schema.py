@@ -204,7 +204,7 @@ class HipCentreTable(Titled):
 
 
 class MarkerEntry(Table):
-    """`[[marker]]`: one marker, or the same marker on both sides."""
+    """`[[marker]]`: labels of one marker, or of the same marker on both sides, with its landmark and segment."""
 
     labels: OneOrMore = Field(description="spellings of its label; {S} is R or L")
     landmark: str = Field("", max_length=100, description="landmark of the marker; omitted = none")
@@ -390,7 +390,7 @@ class BodyEntry(Table):
 
 
 class SkeletonTable(Titled):
-    """Skeleton: its bodies, or another skeleton with some bodies free."""
+    """Skeleton: a list of bodies, or another skeleton in which only some bodies have movable joints."""
 
     extends: Text | None = Field(None, description="skeleton of the library, or TOML file, that has the bodies")
     free: Names = Field((), description="bodies with movable joints; the others are fixed to their parents")

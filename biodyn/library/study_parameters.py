@@ -84,10 +84,10 @@ class ParameterDefinition(BaseModel):
 
     @property
     def label(self) -> str:
-        """Title of the parameter, or its name without a title."""
+        """Title of the parameter; its name if it has no title."""
         return self.title or self.name.replace("_", " ")
 
     @property
     def interval(self) -> Interval:
-        """The window as an interval."""
+        """Window of the parameter as an interval of the cycle, of stance or of swing."""
         return self.window if isinstance(self.window, Interval) else NAMED_WINDOWS[self.window]

@@ -122,7 +122,7 @@ def _parse_toml(data: bytes, shown: str, fault: type[BiodynError]) -> dict[str, 
 def _iterate_texts(
     value: Any, key: str, shown: str, fault: type[BiodynError], depth: int = 0
 ) -> Iterator[tuple[str, str]]:
-    """Yield (key, text) for every text value and every key."""
+    """Yield (key, text) for every text value and every key of a TOML table."""
     if depth > 50:
         raise fault(
             f"Lists or tables in '{shown}' are nested too deeply.", "Use the structure of the tables of the library."
@@ -159,5 +159,5 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
 
 
 def list_names(known: Sequence[str]) -> str:
-    """Return the known names as a sentence, at most 24."""
+    """Return a sentence that lists the known names, at most 24."""
     return f"There are {', '.join(known[:24]) or 'none'}{(', ...' if len(known) > 24 else '')}."

@@ -136,7 +136,7 @@ class _Chain:
         self.plan: list[tuple[str, str, BodyDefinition, Rotation]] = []
 
     def add_base(self, name: str) -> None:
-        """Add the floating base."""
+        """Add the floating base as the first link."""
         index = self._add_link(name, None, Joint("free"), np.eye(3), np.zeros(3))
         self.frames[name] = BodyFrame(index, np.eye(3), np.zeros(3))
 

@@ -315,7 +315,7 @@ class StaticFigure:
 
     @classmethod
     def from_model(cls, model: SubjectModel) -> StaticFigure:
-        """Return the static figure of a model."""
+        """Return the poses of all segments of a model in its static trial."""
         poses: dict[str, tuple[FloatArray, FloatArray]] = {}
         for body in model.bodies:
             if body.definition.parent:

@@ -44,5 +44,5 @@ class MarkerMapping:
     runner_up: str = ""
 
     def role(self, label: str) -> MarkerRole | None:
-        """Return the role of a label, None if unknown."""
+        """Return the role of the marker with this label; None if it is unknown."""
         return next((role for role in self.roles if role.label == label), None)

@@ -84,7 +84,7 @@ class Skeleton(Generic[BodyT]):
     free: frozenset[str]
 
     def body(self, name: str) -> BodyT:
-        """Return a body by name."""
+        """Return the body with this name; ModelError if the skeleton has no such body."""
         for body in self.bodies:
             if body.name == name:
                 return body

@@ -81,7 +81,7 @@ def _compilation_tasks() -> dict[str, Callable[[], object]]:
 
 
 def _run_normal_equations(n: int) -> None:
-    """Assemble the normal equations of n unknowns at one knot."""
+    """Assemble the normal equations of n unknowns at one knot, to compile the kernels for them."""
     band, places, square, one, first = np.zeros((n, n)), np.arange(n), np.zeros((1, n, n)), np.ones(1), np.arange(1)
     linear_algebra.add_rows(band, n, 0, np.zeros((1, 1, 1, n)), places, np.zeros((1, n)))
     linear_algebra.add_weighted_products(band, 0, one, square)
@@ -104,14 +104,14 @@ def _run_banded_filters() -> None:
 
 
 def _run_table_writer() -> None:
-    """Write a table that contains one number."""
+    """Write a table that contains one number, to compile the kernel for it."""
     numbers, codes, order = np.zeros((1, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)
     room = np.empty(2 + table_text.NUMBER_WIDTH, dtype=np.uint8)
     table_text.write_rows(numbers, 0, codes, order, np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), room)
 
 
 def _run_marker_equations(mb: Multibody, q: FloatArray) -> None:
-    """Assemble the equations of one marker on the root."""
+    """Assemble the equations of one marker on the root, to compile the kernels for them."""
     paths, lengths, one = np.arange(mb.nv)[None], np.array([mb.nv]), np.zeros((1, 1))
     square, pull, work = np.zeros((1, mb.nv, mb.nv)), np.zeros((1, mb.nv)), np.zeros((mb.nv, 3))
     joints, (R, p), links = joint_jacobians(mb, q), body_poses(mb, q), np.array([0])

@@ -131,7 +131,7 @@ def _frames_after_turns(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, 
 
 
 def allocate_fit_memory(tree: Tree, nq: int, markers: int) -> FitMemory:
-    """Return the working memory for the fit of one frame."""
+    """Return the arrays in which a kernel stores intermediate results of the fit of one frame."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     stride = row_stride(int(tree.dof_depth.max(initial=0)))
     padded = row_stride(nq - 1)

@@ -53,7 +53,7 @@ def _read_pose(element: ET.Element | None, where: str) -> tuple[FloatArray, Floa
 
 
 def _read_inertial(link: ET.Element, name: str) -> tuple[float, FloatArray, FloatArray]:
-    """Return mass, centre of mass and inertia in link axes."""
+    """Return mass (kg), centre of mass (3,) m and inertia (3, 3) kg m^2 of a link, in link axes."""
     inertial = link.find("inertial")
     if inertial is None:
         return 0.0, np.zeros(3), np.zeros((3, 3))

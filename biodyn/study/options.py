@@ -122,7 +122,7 @@ Reports = Literal["all", "warn", "none"]
 
 
 class OutputOptions(BaseModel):
-    """Reports of single trials."""
+    """Section [output] of study.toml: reports of single trials."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

@@ -90,7 +90,7 @@ class StudyPlan:
 
 
 def no_walk_error(plan: StudyPlan) -> StudyError:
-    """Return the error for a folder without trials."""
+    """Return the error for a folder in which no walk was found."""
     if not plan.files:
         return StudyError(
             f"'{plan.root}' contains no recording that is included automatically.",

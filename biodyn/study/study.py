@@ -95,7 +95,7 @@ class Progress:
         return f"{self.done} of {self.total} trials are finished and kept, {self.total - self.done} remain."
 
     def line(self) -> str:
-        """Return one line: finished, failed, kept, rate, remaining time."""
+        """Return one line of text: finished, failed and kept trials, rate, and remaining time."""
         parts = [f"{self.done} of {self.total} trials", f"{self.failed} failed"]
         if self.kept:
             parts.append(f"{self.kept} earlier results kept")
@@ -123,7 +123,7 @@ def progress_callbacks(
 
 
 def clock_text(seconds: float) -> str:
-    """Return h:mm:ss, or m:ss below an hour."""
+    """Return a duration as h:mm:ss, or m:ss below an hour."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
@@ -504,7 +504,7 @@ def open_session(
 
 
 def _name_list(names: Sequence[str]) -> str:
-    """Return the first few names for a message."""
+    """Return the first few names as text for a message."""
     max_listed = 6
     shown = ", ".join(name or "(none)" for name in names[:max_listed])
     return shown + (", ..." if len(names) > max_listed else "")

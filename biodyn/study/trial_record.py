@@ -56,7 +56,7 @@ class TrialRecord:
 
 
 def write_trial_record(record: TrialRecord, folder: Path) -> None:
-    """Write the record into an existing folder."""
+    """Write trial.json into an existing folder."""
     content = {"record_version": RECORD_VERSION, **asdict(record)}
     (folder / TRIAL_RECORD_NAME).write_text(
         json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8"

@@ -94,7 +94,7 @@ Source = Callable[[MotionFrames], ErrorColumns]
 
 
 def joint_centre_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Return columns for each axis of every joint centre with a known error (that of the fitted model if available)."""
+    """Return one error column for each axis of every joint centre with a known error (that of the fitted model if available)."""
     model = inputs.model
     fitted = MarkerTree.from_model(model)
     step_m = 1e-4  # small compared to every joint, large compared to round-off
@@ -121,8 +121,8 @@ def joint_centre_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
 
 def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Return columns for mass, centre of mass (forward, along) and moments of inertia of each kind of segment (both sides
-    equal).
+    """Return the error columns of mass, centre of mass (forward, along) and moments of inertia of each kind of segment (both
+    sides equal).
 
     The torques are linear in the inertial parameters (Atkeson et al. 1986).
     """
@@ -161,7 +161,8 @@ def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
 
 def centre_of_pressure_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Return columns for the ground reaction of each foot: forward and sideways shifts, shared plates, unmeasured strikes."""
+    """Return the error columns of the ground reaction of each foot: forward and sideways shifts, shared plates, unmeasured
+    strikes."""
     shifts = magnitudes.centre_of_pressure_m * np.eye(3)[[0, 2]]
     others = [*shared_load_errors(inputs), *pre_strike_force_errors(inputs)]
 
@@ -179,7 +180,7 @@ def centre_of_pressure_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> S
 
 
 def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Return columns for the cut-off of markers and forces (slope and curvature of the torques), and for the bias of the
+    """Return the error columns of the cut-off of markers and forces (slope and curvature of the torques), and for the bias of the
     filter.
 
     The curvature is included, because the bias of a filter increases steeply as its cut-off decreases: for a standard normal z
@@ -377,7 +378,7 @@ class MarkerTree:
 
     @cached_property
     def marker_links(self) -> IntArray:
-        """Indices (K,) of the links with markers."""
+        """Indices (K,) of the links that carry markers."""
         return np.unique(self.links)
 
     @cached_property
@@ -530,7 +531,7 @@ class PosePoints:
 
 
 def pose_offset_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Return six columns for the constant errors of every segment pose, for each of which the model is rebuilt."""
+    """Return six error columns for the constant errors of every segment pose, for each of which the model is rebuilt."""
     errors = inputs.poses
     if errors is None or not errors.shares[0]:
         return empty_columns

@@ -442,7 +442,10 @@ def assumed_motion_variance(
     magnitudes: Magnitudes,
     stride_s: float,
 ) -> FloatArray:
-    """Return the variance (T, R) of generalised forces with the `response` (T, R, nv each), for q (T, nq)."""
+    """Return the variance (T, R) of R generalised forces due to the assumed motion of segments without markers.
+
+    q: (T, nq). response: three arrays (T, R, nv), the response to position, rate and acceleration of the coordinates.
+    """
     total = np.zeros(response[0].shape[:2])
     if not np.isfinite(stride_s):
         stride_s = magnitudes.stride_s

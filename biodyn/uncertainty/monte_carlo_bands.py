@@ -137,7 +137,7 @@ def _joint_and_end_positions(model: OpenSimModel, q: FloatArray, names: Sequence
 
 
 def unchanged_draw(trial: ImportedInputs) -> InputDraw:
-    """Return the inputs of the trial without any error."""
+    """Return the inputs of the trial without any random error."""
     return InputDraw(trial.model.osim, trial.positions, trial.wrenches, trial.cutoff_hz)
 
 

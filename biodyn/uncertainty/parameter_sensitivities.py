@@ -189,7 +189,7 @@ def parameter_sensitivities(
     smoothed: SmoothedResponse,
     tissue: SoftTissue,
 ) -> ParameterSensitivities:
-    """Return the response of parameters to errors; frames: the `information_frames`."""
+    """Return the response of the estimated parameters to the errors of all inputs; frames: their `information_frames`."""
     frames = replace(frames, rows=_ROOT, joints=np.zeros((0, len(_ROOT))))
     inputs, mb = frames.inputs, frames.inputs.model.multibody
     effects, apart = parameters.effects(frames), int(frames.at[1] - frames.at[0])

@@ -322,12 +322,12 @@ class TrialInputs:
 
     @property
     def model(self) -> SubjectModel:
-        """The fitted skeleton."""
+        """Skeleton of the subject that was fitted to the markers."""
         return self.fit.model
 
     @property
     def markers(self) -> Markers:
-        """Fitted (smoothed) markers."""
+        """Smoothed markers to which the skeleton was fitted."""
         return self.signals.markers
 
     @property

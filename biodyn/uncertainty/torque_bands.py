@@ -95,12 +95,12 @@ class TorqueUncertainty:
 
     @property
     def total(self) -> FloatArray:
-        """Total (T, C) Nm of all sources, which are independent."""
+        """Standard deviation (T, C) Nm of the torques from all sources, which are independent."""
         return root_sum_of_squares(self.by_source)
 
     @property
     def total_power(self) -> FloatArray:
-        """Total (T, J) W of all sources."""
+        """Standard deviation (T, J) W of the joint powers from all sources."""
         return root_sum_of_squares(self.power_by_source)
 
 

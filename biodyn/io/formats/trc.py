@@ -215,7 +215,7 @@ def _marker_labels(path: Path, labels: _Line, axes: _Line, components: Sequence[
 
 
 def _parsed_number(text: str) -> float:
-    """Return a number, NaN for any other text."""
+    """Return the number in a cell; NaN for any other text."""
     try:
         return math.nan if "_" in text else float(text)
     except ValueError:
@@ -223,7 +223,7 @@ def _parsed_number(text: str) -> float:
 
 
 def _parsed_count(text: str) -> int | None:
-    """Return a count; None if the text is not one."""
+    """Return the count in a header cell; None for any other text."""
     value = _parsed_number(text)
     return int(value) if math.isfinite(value) and value >= 0.0 else None
 
@@ -356,7 +356,7 @@ def _times_fit_rate(times: FloatArray, rate_hz: float, digit_s: float) -> bool:
 
 
 def _computed_points(roles: PointRoles, points: FloatArray, unit: str) -> dict[str, ModelOutput]:
-    """Return the computed points (T, 3) by label, as stored."""
+    """Return the trajectories (T, 3) of the computed points by label, in file units."""
     return {
         roles.labels[i]: ModelOutput(roles.labels[i], roles.kinds[i], points[:, i], unit)  # type: ignore[arg-type]
         for i in roles.outputs

@@ -43,7 +43,7 @@ class ExternalForce:
 
 @dataclass(frozen=True, eq=False)
 class ExternalForces:
-    """Loads, and the table that contains their columns."""
+    """External loads on bodies, and the table that contains their columns."""
 
     loads: tuple[ExternalForce, ...]
     table: Storage

@@ -64,7 +64,7 @@ class Storage:
 
     @cached_property
     def column_indices(self) -> Mapping[str, int]:
-        """Return the index of each column in `names`."""
+        """Return the index in `values` of each column, by its name."""
         return {name: place for place, name in enumerate(self.names)}
 
 

@@ -41,7 +41,7 @@ class ForceColumns:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return all columns."""
+        """Return the names of all columns of the force, its point of application and its moment."""
         return (*self.force, *self.point, *self.moment)
 
 
@@ -127,7 +127,7 @@ class PlateColumns:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return all columns."""
+        """Return the names of all columns of the force and the moment of the plate."""
         return (*self.force, *self.moment)
 
 
@@ -248,7 +248,7 @@ class PoseColumns:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return all columns."""
+        """Return the names of all columns of the origin and the rotation of the segment."""
         return (*self.origin, *self.turn)
 
 
@@ -349,7 +349,7 @@ class ColumnRoles:
     plates: tuple[PlateColumns, ...] = ()
 
     def renamed(self, names: Mapping[str, str]) -> ColumnRoles:
-        """Return the roles with coordinate columns renamed."""
+        """Return the roles with new names of some coordinate columns; names: new name by old name."""
         return replace(self, coordinates=tuple(names.get(name, name) for name in self.coordinates))
 
 

@@ -288,7 +288,7 @@ def _moment_at_point(
 
 
 def _median_point(table: Storage, columns: ForceColumns, loaded: BoolArray, millimetres: bool) -> FloatArray:
-    """Return the median (3,) m of the points of application."""
+    """Return the median (3,) m of the points of application of a force while it loads the plate."""
     point = np.column_stack([table.column(name) for name in columns.point])[loaded]
     middle: FloatArray = np.median(point, axis=0) * (1e-3 if millimetres else 1.0)
     return middle

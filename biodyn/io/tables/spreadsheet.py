@@ -363,7 +363,7 @@ def _first_row_time_and_frame(sheet: Sheet) -> tuple[float, int]:
 
 
 def _frame_numbers(sheet: Sheet) -> FloatArray | None:
-    """Return the frame numbers (T,); None if absent."""
+    """Return the frame numbers (T,) of the rows; None without a column of frame numbers."""
     return next((sheet.values[:, k] for k, name in enumerate(sheet.names) if name.lower() in _FRAME_NAMES), None)
 
 

@@ -47,7 +47,7 @@ class Section:
 
     @property
     def text(self) -> str:
-        """Return the lines as text."""
+        """Return the lines of the table, joined to one text."""
         return "\n".join(self.lines)
 
 
@@ -139,7 +139,7 @@ def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
 
 
 def time_column(names: Sequence[str]) -> str | None:
-    """Return the name of the time column; None if absent."""
+    """Return the name of the column with the times; None if no column name denotes time."""
     return next((name for name in names if _TIME.fullmatch(name)), None)
 
 

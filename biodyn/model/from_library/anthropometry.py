@@ -61,7 +61,7 @@ def _inertias_by_body(segments: _Rows, pose: StaticPose, kg_per_fraction: float,
 
 
 def _has_landmarks(entry: dict[str, Any], pose: StaticPose) -> bool:
-    """Return whether the landmarks of a segment can be determined."""
+    """Return whether the positions of all landmarks that a segment of the table needs can be determined."""
     return all(pose.is_determined(entry[key]) for key in ("from", "to", "origin") if key in entry)
 
 

@@ -95,7 +95,7 @@ def _common_segment(group: Sequence[str], bodies: Mapping[str, str]) -> str:
 
 
 def _segment_by_label(candidate: MarkerSet) -> dict[str, str]:
-    """Return the segment of each label and landmark."""
+    """Return the segment of each label and landmark of a marker set."""
     return {name: entry.body for entry in candidate.entries for name in (*entry.keys, entry.landmark)}
 
 
@@ -394,11 +394,11 @@ def _text_similarity(a: str, b: str) -> float:
 
 
 def _comment_text(text: str) -> str:
-    """Return text that fits into one line of a comment."""
+    """Return a text for a comment in a TOML file: characters that are not printable, such as line ends, are replaced."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _toml_string(text: str) -> str:
-    """Return text as a TOML string."""
+    """Return a text as a quoted TOML string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c.isprintable() else f"\\u{ord(c) & 0xFFFF:04x}" for c in escaped) + '"'

@@ -146,7 +146,7 @@ class PoseFigure:
                 )
 
     def _leg_bodies(self) -> set[str]:
-        """Return the bodies from the hips to the feet."""
+        """Return the names of the bodies of both legs, from the hips to the feet."""
         legs = set()
         for foot in self.skeleton.bodies:
             body = foot if foot.sole is not None else None

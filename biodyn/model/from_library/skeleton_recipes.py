@@ -50,7 +50,7 @@ class BodyRecipe(BodyDefinition):
 
     @cached_property
     def definition(self) -> BodyDefinition:
-        """Return the body without its recipe."""
+        """Return the definition of the body (segment and joint), without the recipe that locates it."""
         return BodyDefinition(**{field.name: getattr(self, field.name) for field in fields(BodyDefinition)})
 
 
@@ -59,13 +59,13 @@ SkeletonRecipe: TypeAlias = Skeleton[BodyRecipe]
 
 
 def without_recipes(skeleton: SkeletonRecipe) -> SkeletonDefinition:
-    """Return the skeleton without its recipes."""
+    """Return the skeleton with the definitions of its bodies, without the recipes that locate them."""
     bodies = tuple(body.definition for body in skeleton.bodies)
     return SkeletonDefinition(skeleton.name, skeleton.title, skeleton.citation, bodies, skeleton.free)
 
 
 def foot_bodies(skeleton: SkeletonRecipe) -> tuple[str, ...]:
-    """Return the names of the bodies with a sole."""
+    """Return the names of the bodies with a sole, which are the feet."""
     return tuple(body.name for body in skeleton.bodies if body.sole is not None)
 
 

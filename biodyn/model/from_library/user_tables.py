@@ -182,7 +182,7 @@ def landmark_names() -> tuple[str, ...]:
 
 
 def body_names() -> tuple[str, ...]:
-    """Return the segments of the library's skeletons, parents first."""
+    """Return the names of all segments in the skeletons of the library, parents first."""
     names = [body.name for name in entry_names("skeletons") for body in load_skeleton(name).bodies]
     return tuple(dict.fromkeys(names))
 
@@ -283,7 +283,7 @@ _OPERATION_TEXTS: Final = {
 
 
 def recipe_text(recipe: Mapping[str, Any]) -> str:
-    """Return the description of a recipe."""
+    """Return a description in words of the recipe of a landmark."""
     values = {key: _list_text(value) for key, value in recipe.items()}
 
     def fill_optional_part(part: re.Match[str]) -> str:

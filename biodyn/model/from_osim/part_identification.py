@@ -54,7 +54,7 @@ def joint_title(name: str) -> str:
 
 
 def feet_by_side(bodies: Sequence[str]) -> dict[Side, str]:
-    """Return the body with ground contact of each side."""
+    """Return, by side, the body on which the ground reaction acts, identified by its name."""
     by_name = {split_side(name): name for name in bodies}
     result: dict[Side, str] = {}
     for side in SIDES:

@@ -174,7 +174,7 @@ def activity_record(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def marker_set_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """Return the recognised marker set, unknown labels, and fitted labels."""
+    """Return the recognised marker set, the unknown labels, and the labels of the fitted markers."""
     mapping = analysis.mapping
     file = user_table_name(analysis.settings.model.marker_set)
     suffix = f" (own table {file})" if file and file not in mapping.title else ""
@@ -276,7 +276,7 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
 
 
 def _millimetre_entries(value: object, names: str, prefix: str = "") -> dict[str, Any]:
-    """Return attributes in m as entries in mm."""
+    """Return attributes of an object that are in m as entries in mm."""
     return {f"{prefix}{name}m": 1e3 * getattr(value, name) for name in names.split()}
 
 

@@ -318,7 +318,7 @@ class StoredResult(PlottableResult):
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        """Names of the tables."""
+        """Names of the tables in the folder."""
         return self._source.table_names
 
     @cached_property
@@ -371,7 +371,7 @@ class StoredResult(PlottableResult):
 
 
 def diagnostics_from_record(record: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
-    """Return the findings of a record."""
+    """Return the findings that are stored in a record."""
     names = {field.name for field in fields(Diagnostic)}
     findings = []
     for entry in record.get("diagnostics") or ():
@@ -383,7 +383,7 @@ def diagnostics_from_record(record: Mapping[str, Any]) -> tuple[Diagnostic, ...]
 
 
 def _check_from_entry(entry: Mapping[str, Any]) -> Check:
-    """Return a check of a record."""
+    """Return the check that is stored in an entry of a record."""
     known: dict[str, Any] = {field.name: entry[field.name] for field in fields(Check) if field.name in entry}
     known |= {name: tuple(known[name]) for name in ("covers", "found") if name in known}
     return Check(**known)

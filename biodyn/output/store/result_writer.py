@@ -278,7 +278,7 @@ def round_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _json_text(record: Mapping[str, Any], pack: bool) -> str:
-    """Return a record as JSON, indented or on one line."""
+    """Return a record as JSON text: indented, or on one line if packed."""
     if pack:
         return json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n"
     return json.dumps(record, indent=2, allow_nan=False) + "\n"
@@ -303,7 +303,7 @@ def write_report(
 
 
 def write_pdf_report(view: TrialView, folder: Path, head: Letterhead) -> None:
-    """Write the report as PDF into an existing folder."""
+    """Write the report as PDF with this letterhead into an existing folder."""
     from biodyn.output.report.pdf_report import trial_pdf
 
     (folder / PAPER_NAME).write_bytes(trial_pdf(view, head))

@@ -490,7 +490,7 @@ def _split_without_sharing(load: PlateLoad, label: IntArray, smear: int) -> list
 
 
 def _frames_of_load(load: PlateLoad, first: int, stop: int) -> PlateLoad:
-    """Return the frames [first, stop) of a load."""
+    """Return a load restricted to the marker frames [first, stop)."""
     return replace(
         load,
         first=first,

@@ -110,7 +110,7 @@ def adjacent_force(plate: PlateSignals, parts: Sequence[LoadPart], number: int) 
 
 
 def mean_force(plate: PlateSignals, part: LoadPart) -> float:
-    """Return the mean raw vertical force of a part, N."""
+    """Return the mean vertical force (N, unfiltered) of a plate during a part of a load."""
     first = int(part.start_s * plate.analog_rate_hz)
     samples = plate.vertical_force[first : max(int(part.end_s * plate.analog_rate_hz), first + 1)]
     known = samples[np.isfinite(samples)]

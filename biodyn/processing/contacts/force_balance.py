@@ -48,7 +48,7 @@ class BodyBalance:
 
     @property
     def known(self) -> BoolArray:
-        """Frames (T,) in which the required wrench is known."""
+        """Mask (T,) of the frames in which the required wrench is known."""
         return np.asarray(np.isfinite(self.required).all(axis=1))
 
 
@@ -94,7 +94,7 @@ def moving_mean(values: FloatArray, width: int) -> FloatArray:
 
 
 def body_weight_n(mass_kg: float) -> float:
-    """Return the body weight, N."""
+    """Return the body weight (N) of a body mass."""
     return mass_kg * STANDARD_GRAVITY_M_S2
 
 

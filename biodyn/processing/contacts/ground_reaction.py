@@ -65,7 +65,7 @@ class ContactDecisions:
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
-        """The contacts for tables and reports."""
+        """Contacts of the trial, without the data for the ground reaction."""
         return tuple(item.contact for item in self.items)
 
     def items_filtered_like_plates(self, plates: Sequence[PlateSignals], rate_hz: float) -> tuple[PlateContact, ...]:

@@ -25,7 +25,7 @@ class ContactOverride(Correction):
 
 
 class ContactSettings(Section):
-    """Contact threshold, and assignments of loads by the user."""
+    """Contact threshold of the plates, and loads that the user assigns to a foot."""
 
     threshold_n: float = Field(20.0, gt=0, le=1000, description="vertical force that counts as contact, N")
     override: tuple[ContactOverride, ...] = Field(

@@ -290,7 +290,7 @@ def _wrench_in_foot_axes(
 
 
 def _interpolate_rows(known_at: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
-    """Interpolate columns (n, 6) of values (m, 6) linearly."""
+    """Return values (n, 6) at the positions `at` (n,), interpolated linearly between values (m, 6) at `known_at` (m,)."""
     return np.column_stack([np.interp(at, known_at, column) for column in values.T])
 
 

@@ -51,13 +51,13 @@ class ActuatedMotion:
 
     @property
     def known(self) -> BoolArray:
-        """Frames (T,) with motion and forces."""
+        """Mask (T,) of the frames in which motion and generalised forces are known."""
         columns = np.concatenate([self.q, self.v, self.vdot, self.tau], axis=1)
         return np.asarray(np.isfinite(columns).all(axis=1))
 
     @property
     def rate_hz(self) -> float:
-        """Frames per second."""
+        """Frames per second, Hz."""
         return float((len(self.time_s) - 1) / float(self.time_s[-1] - self.time_s[0]))
 
     def known_stretches(self) -> Iterator[tuple[int, int, int, int]]:

@@ -85,12 +85,12 @@ class CycleValues:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of the columns."""
+        """Names of the variables, in the order of the columns of `curves`."""
         return tuple(signal.variable for signal in self.signals)
 
     @property
     def is_measured(self) -> BoolArray:
-        """True (101, k) where the value is known."""
+        """Mask (101, k) of the known values in `curves`."""
         return np.isfinite(self.curves)
 
     def is_excluded(self, variable: str) -> bool:

@@ -40,7 +40,7 @@ class GaitCycle:
 
     @property
     def duration_s(self) -> float:
-        """Stride time."""
+        """Duration of the cycle (stride time), s."""
         return self.end_s - self.start_s
 
 

@@ -103,7 +103,7 @@ class ContactOdds:
 
 @cache
 def load_strike_odds() -> ContactOdds:
-    """Return the log odds of the library."""
+    """Return the log odds of contact around a foot strike from `library/gait/events.toml`."""
     table = load_table("gait/events")["contact"]
     weights = tuple(float(table["weights"][name]) for name in FEATURES)
     return ContactOdds(float(table["intercept"]), weights, float(table["half_s"]), float(table["spread_s"]))

@@ -289,7 +289,7 @@ class CycleSignal:
 
 
 def cycle_signals(walk: TrialMechanics, side: Side) -> Iterator[CycleSignal]:
-    """Yield the variables of one side and of the midline."""
+    """Yield the time series of all gait variables of one side and of the midline."""
     model, dynamics, mass = walk.model, walk.dynamics, walk.mass_kg
     root = model.skeleton.root
     for i, name in enumerate(root.base_rotations):

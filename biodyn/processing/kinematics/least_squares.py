@@ -245,6 +245,6 @@ def _assumed_attitude(definition: BodyDefinition, stride_r: FloatArray) -> Float
 
 
 def _rotations_about_vertical(angle: FloatArray) -> FloatArray:
-    """Return the rotations (K, 3, 3) about World's Y."""
+    """Return the rotation matrices (K, 3, 3) about the vertical axis Y of World by angles (K,) rad."""
     zero = np.zeros_like(angle)
     return matrices_from_cardan_zxy(np.stack([zero, zero, angle], axis=1))

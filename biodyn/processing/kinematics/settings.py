@@ -8,7 +8,7 @@ from biodyn.library.settings_section import Field, Section
 
 
 class InverseKinematicsSettings(Section):
-    """Settings of the fit of the skeleton to the markers."""
+    """Settings of the inverse kinematics, i.e. of the fit of the skeleton to the markers."""
 
     unseen_segments: Literal["carried", "fixed"] = Field(
         "carried",

@@ -77,7 +77,7 @@ def muscle_activity(signals: AnalogSignals) -> tuple[MuscleActivity, ...]:
 
 @cache
 def muscle_names() -> dict[str, str]:
-    """Return the muscle name for each spelling of its labels."""
+    """Return the name of the muscle by each spelling in channel labels."""
     table: dict[str, Sequence[str]] = load_table("variables/muscles")["muscles"]
     return {spelling: muscle for muscle, spellings in table.items() for spelling in spellings}
 

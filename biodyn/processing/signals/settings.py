@@ -17,7 +17,7 @@ def method_names() -> tuple[str, ...]:
 
 
 class SignalSettings(Section):
-    """Settings of filtering and gap filling."""
+    """Settings of the gap filling, of the smoothing of markers and of the filter of plate forces."""
 
     method: str = Field(
         "auto",

@@ -45,7 +45,7 @@ class MethodChoice:
 
     @property
     def description(self) -> str:
-        """Text that completes "smoothed by ..."."""
+        """Description of the smoothing method that completes "smoothed by ..."."""
         return SMOOTHING.lookup(self.name).words
 
 

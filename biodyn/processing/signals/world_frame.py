@@ -107,7 +107,7 @@ def _mean_positions(positions: FloatArray) -> FloatArray:
 
 
 def _vertical_axis(recording: Recording) -> FloatArray:
-    """Return the unsigned vertical axis (3,) of a recording."""
+    """Return the vertical laboratory axis (3,) of a recording, with positive sign."""
     up, _, _ = _find_up_axis(recording, _select_often_visible_markers(recording.markers.positions))
     return np.abs(up)
 
@@ -284,7 +284,7 @@ def _median_displacement(positions: FloatArray) -> FloatArray:
 
 
 def _turning_path_findings(positions: FloatArray, horizontal: FloatArray, forward: FloatArray) -> list[Diagnostic]:
-    """Return a finding about a path that turns."""
+    """Return a finding if the path of the person turns, so that World X is not its direction everywhere."""
     turn_limit_deg = 45.0
     notes = []
     third = positions.shape[0] // 3
@@ -384,7 +384,7 @@ def is_plate_z_up(plate: ForcePlate) -> bool:
 
 
 def mirror_note() -> Diagnostic:
-    """Return the finding about a mirrored recording."""
+    """Return the finding that a recording is a mirror image and was mirrored for the analysis."""
     return Diagnostic(
         "laboratory-mirrored",
         "warning",

@@ -27,7 +27,7 @@ class Linear:
 
     @property
     def arguments(self) -> int:
-        """Number of coordinates m."""
+        """Number m of coordinates on which the function depends."""
         return len(self.slopes)
 
     def at(self, x: FloatArray) -> Derivatives:
@@ -45,7 +45,7 @@ class Piecewise:
     arguments: int = 1
 
     def at(self, x: FloatArray) -> Derivatives:
-        """Return value, slope and curvature at x (1, T)."""
+        """Return value, slope and curvature (T,) of the function at arguments x (1, T)."""
         inside = np.clip(x[0], float(self.pieces.x[0]), float(self.pieces.x[-1]))
         away = x[0] - inside
         f, df, ddf = (self.pieces(inside, nu=n) for n in range(3))
@@ -62,7 +62,7 @@ class Polynomial:
     arguments: int = 1
 
     def at(self, x: FloatArray) -> Derivatives:
-        """Return value, slope and curvature at x (1, T)."""
+        """Return value, slope and curvature (T,) of the polynomial at arguments x (1, T)."""
         p = np.poly1d(self.coefficients)
         return p(x[0]), p.deriv()(x[0])[None], p.deriv(2)(x[0])
 

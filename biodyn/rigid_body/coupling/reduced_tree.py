@@ -50,7 +50,7 @@ class FloatingTree:
 
     @property
     def root(self) -> str:
-        """Name of the floating body."""
+        """Name of the body that is the floating base."""
         return self.multibody.body_names[0]
 
     def motion(
@@ -172,7 +172,7 @@ class ReducedTree:
 
     @property
     def gravity_W(self) -> tuple[float, float, float]:
-        """Gravity, m/s^2."""
+        """Gravitational acceleration in World, m/s^2."""
         return self.tree.multibody.gravity_W
 
     @cached_property

@@ -260,7 +260,7 @@ _GIMBAL: Final = 1e-9
 
 
 def component_name(name: str) -> str:
-    """Return a name that is valid for OpenSim components."""
+    """Return a name with the characters that are not valid in OpenSim names replaced."""
     return name.translate(_FORBIDDEN) or "_"
 
 
@@ -297,7 +297,7 @@ def osim_text(model: OpenSimModel, credits: str = "") -> str:
 
 
 def _steps_by_body(model: OpenSimModel) -> dict[str, AxisStep]:
-    """Return the step that moves each one-axis body."""
+    """Return the one-axis step that moves each one-axis body, by name of the body."""
     layer, names = model.coupled.layers[0], [entry.name for entry in model.coordinates]
     moved: dict[int, tuple[Function, tuple[str, ...]]] = {out: (_IDENTITY, (names[at],)) for out, at in layer.same}
     moved |= {term.out: (term.function, tuple(names[at] for at in term.sources)) for term in layer.terms}
@@ -443,7 +443,7 @@ def _add_coupling_elements(holder: ET.Element, model: OpenSimModel) -> None:
 
 
 def function_element(function: Function) -> ET.Element:
-    """Return the OpenSim element of a function."""
+    """Return the OpenSim XML element that describes a function."""
     if isinstance(function, Piecewise):
         x = function.pieces.x
         points = {"x": _format_numbers(x), "y": _format_numbers(function.at(x[None])[0])}

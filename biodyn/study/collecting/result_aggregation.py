@@ -263,7 +263,7 @@ class CsvDataSetFile:
         self._stream.write(",".join(DATA_SET_COLUMNS) + "\n")
 
     def add(self, table: pa.Table) -> None:
-        """Write rows (`DATA_SET_SCHEMA`)."""
+        """Append rows (`DATA_SET_SCHEMA`) to the file."""
         # Rows that are converted at once, which limits the memory.
         rows_per_part = 100_000
         for begin in range(0, table.num_rows, rows_per_part):

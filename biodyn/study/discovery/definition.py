@@ -85,7 +85,7 @@ def _text_matches(pattern: str, text: str) -> bool:
 
 @cache
 def _character_pattern(part: str) -> re.Pattern[str]:
-    """Return the regular expression of one character: '?' or '[...]'."""
+    """Return a regular expression for the part of a pattern that matches one character: "?" or "[...]"."""
     inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
     text = "[^/]" if part == "?" else f"[^{inner[1:]}/]" if inner.startswith("!") and len(inner) > 1 else f"[{inner}]"
     try:
@@ -228,7 +228,7 @@ class _TrialFacts(_SettingsSection):
 
 
 class SubjectEntry(_ConditionsSection, _TrialFacts):
-    """`[subjects.<name>]`: facts of one subject."""
+    """`[subjects.<name>]`: what study.toml states about one subject."""
 
     group: str | None = Field(default=None, description="group in the comparisons")
     sessions: dict[str, str] = Field(default_factory=dict, description="detected session, or a pattern -> its name")
@@ -243,7 +243,7 @@ class TrialReview(_Section):
 
 
 class TrialEntry(_TrialFacts):
-    """`[trials."<path or pattern>"]`: facts of some files."""
+    """`[trials."<path or pattern>"]`: what study.toml states about some files."""
 
     review: TrialReview | None = Field(default=None, description="decision of a reviewer: `{decision, name, reason}`")
     note: Text | None = Field(default=None, description="reason of a correction, for information only")
@@ -258,7 +258,7 @@ class TrialEntry(_TrialFacts):
 
 
 class RunningOptions(_Section):
-    """`[running]`: how trials are run."""
+    """`[running]`: number of processes, and limits of time and memory for each trial."""
 
     workers: int | None = Field(
         default=None, ge=1, le=10_000, description="processes on this machine; omitted = one per core"
@@ -304,7 +304,7 @@ class StudyDefinition(_ConditionsSection):
 
 
 def read_definition(path: str | Path) -> StudyDefinition:
-    """Read a study.toml; SettingsError states the invalid entry."""
+    """Read a study.toml; SettingsError with the first invalid entry if it is not valid."""
     path = Path(path)
     file = read_user_toml(path, "study file", SettingsError, "Write one with 'biodyn study FOLDER --init'.")
     content = map_all_table_paths(file.content, lambda name: resolve_table_name(name, file.path))
@@ -489,7 +489,7 @@ def _subject_lines(plan: StudyPlan) -> list[str]:
 
 
 def _toml_string(text: str) -> str:
-    """Return a TOML basic string."""
+    """Return a text as a quoted TOML string."""
     return json.dumps(plain_text(text), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

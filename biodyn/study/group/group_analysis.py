@@ -159,7 +159,7 @@ def require_possible_names(plan: StudyPlan, options: AnalysisOptions) -> None:
 
 
 def parameter_names(options: AnalysisOptions) -> list[str]:
-    """Return the names of the default and the study's parameters."""
+    """Return the names of the default parameters and of the parameters defined by the study."""
     return [definition.name for definition in all_parameter_definitions(options.parameters)]
 
 
@@ -205,7 +205,7 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
 
 
 def _exclude_trials(frames: Iterable[pd.DataFrame], excluded: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
-    """Yield the rows of each subject without excluded trials."""
+    """Yield the rows of each subject without the rows of excluded trials."""
     trials: dict[str, list[str]] = {}
     for subject, trial in excluded:
         trials.setdefault(subject, []).append(trial)

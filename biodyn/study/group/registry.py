@@ -289,7 +289,7 @@ def norms_setting(options: AnalysisOptions, trials: Sequence[PlannedTrial]) -> s
 
 
 def mean_walker(walkers: Sequence[Walker]) -> Walker | None:
-    """Return the mean over subjects; None for an empty list."""
+    """Return the mean properties of some subjects; None for an empty list."""
     return mean_over_trials(walkers) if walkers else None
 
 
@@ -370,7 +370,7 @@ STATISTICS: Registry[Start] = Registry("biodyn.study.group.statistics", "group s
 
 
 class _MeanStatistic:
-    """A statistic that uses only the means of the subjects."""
+    """Group statistic that uses only the means of the subjects."""
 
     def __init__(self, compute: Callable[[GroupData], StatisticOutput]) -> None:
         self.compute = compute

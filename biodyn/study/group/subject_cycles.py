@@ -66,7 +66,7 @@ class SubjectCycles:
         return self.cycles[column].to_numpy(dtype=np.float64)
 
     def curves(self, variable: str) -> FloatArray:
-        """Return the cycles (N, 101) of one variable."""
+        """Return the curves (N, 101) of one variable in all cycles."""
         return self.values[:, self.variables.index(variable)]
 
     def select_variables(self, values: FloatArray, names: Sequence[str]) -> FloatArray:
@@ -295,7 +295,7 @@ class RunningMean:
 
     @classmethod
     def of_shape(cls, shape: tuple[int, ...]) -> RunningMean:
-        """Return a mean without curves."""
+        """Return a mean to which no curve has been added, for curves of this shape."""
         return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
 
     def add(self, curve: FloatArray) -> None:
@@ -308,7 +308,7 @@ class RunningMean:
 
     @property
     def means(self) -> FloatArray:
-        """Return the means, NaN without a value."""
+        """Return the mean curves (..., 101), NaN where no curve had a value."""
         return np.where(self.count > 0, self.mean, np.nan)
 
     @property
@@ -325,7 +325,7 @@ class GroupCurves:
         self._units: dict[str, str] = {}
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves]) -> None:
-        """Add the mean over the sessions of a subject."""
+        """Add the mean curves over the sessions of one subject."""
         for (condition, group, side), means in means_over_sessions(curves).items():
             for number, name in enumerate(data.variables):
                 self._running.setdefault((group, condition, side, name), RunningMean.of_shape((CYCLE_POINTS,))).add(

@@ -198,7 +198,7 @@ class Findings:
         self._found: dict[tuple[str, str], Finding] = {}
 
     def add(self, trial: Trial, record: Mapping[str, Any]) -> None:
-        """Add the run.json of one trial."""
+        """Add the failed checks and findings in the run.json of one trial."""
         record = translate_record(record)
         seen: set[tuple[str, str]] = set()
         for check in record["checks"]:
@@ -245,7 +245,7 @@ def group_exclusions(trials: Iterable[Trial]) -> list[FailureGroup]:
 
 
 def outcome_sentence(trials: Sequence[Trial]) -> str:
-    """Return one sentence on subjects, trials and their outcomes."""
+    """Return a sentence with the numbers of subjects, of trials and of each outcome."""
     ended = [OLD_TRIAL_STATUS.get(trial.status, trial.status) for trial in trials]
     counts = {status: ended.count(status) for status in (*STATUS_WORDS, FAILED, NOT_RUN)}
     people = len({trial.subject for trial in trials})
@@ -296,7 +296,7 @@ class RunFacts:
     versions: dict[str, str] = field(default_factory=dict)
 
     def add(self, trial: Trial, record: Mapping[str, Any]) -> None:
-        """Add the run.json of one trial."""
+        """Add the settings, versions and facts in the run.json of one trial."""
         settings = {name: part for name, part in record["settings"].items() if name not in _NO_EFFECT}
         # the method that was used; "auto" may select a filter in some trials
         settings["signals"] = {**settings.get("signals", {}), "method": stored_method(record)}

@@ -196,7 +196,7 @@ def _lines_with_keys(view: ComparisonView) -> list[tuple[Key, Cell, str]]:
 
 
 def norm_layers(norms: Sequence[NormBand], name: str) -> list[Layer]:
-    """Return the curves of the norms of a variable."""
+    """Return the drawn curves and bands of the norms of a variable."""
     return [norm_layer(*norm.curves[name]) for norm in norms if name in norm.curves]
 
 
@@ -280,7 +280,7 @@ def subject_panel(
 
 
 def subject_keys(cycles: Mapping[str, SideCycles], norms: Sequence[NormBand], names: Sequence[str]) -> list[Key]:
-    """Return the legend of panels of these variables."""
+    """Return the legend of the panels of these variables on the page of a subject."""
     keys = [Key(f"mean, {SIDE_NAMES[side]}", SIDE_NAMES[side]) for side in cycles]
     several = [side_cycles for side_cycles in cycles.values() if len(side_cycles.values) > 1]
     if several:

@@ -116,7 +116,7 @@ STUDY_SECTIONS: Sections[StudyPage] = Sections("biodyn.study.report.sections", (
 
 
 def render_study_page(page: StudyPage) -> str:
-    """Return the page of the whole study."""
+    """Return the page of the whole study as HTML."""
     name, line = page.source.record["name"], outcome_sentence(page.source.trials)
     return _render_frame(page.source, f"{name} – study report", name, line, study_facts(page), STUDY_SECTIONS.of(page))
 
@@ -206,7 +206,7 @@ SUBJECT_SECTIONS: Sections[SubjectPage] = Sections("biodyn.study.report.sections
 
 
 def render_subject_page(page: SubjectPage) -> str:
-    """Return the page of a subject."""
+    """Return the page of a subject as HTML."""
     title = f"{page.subject} – {page.source.record['name']}"
     return _render_frame(page.source, title, page.subject, "", trial_facts(page.trials), SUBJECT_SECTIONS.of(page))
 
@@ -245,7 +245,7 @@ _OF_STUDY = ("warnings", "repeatability", "left-out", "methods", "files")
 
 
 def render_session_page(page: StudyPage, person: SubjectPage) -> str:
-    """Return the page of a session."""
+    """Return the page of a session as HTML."""
     name, sections = page.source.record["name"], [*SUBJECT_SECTIONS.of(person), *STUDY_SECTIONS.of(page, _OF_STUDY)]
     head = session_facts(page, person)
     return _render_frame(page.source, f"{name} – session report", name, session_outcome(person), head, sections)
@@ -278,7 +278,7 @@ _TABLE = (
 
 
 def render_change_page(change: SessionChange) -> str:
-    """Return the page of the change between two sessions."""
+    """Return the page of the change between two sessions as HTML."""
     scores = change.table[change.table["kind"] == SCORE]
     scores = scores.sort_values("name", key=lambda names: names != "gps", kind="stable")  # the summary first
     others = change.table[change.table["kind"] != SCORE]

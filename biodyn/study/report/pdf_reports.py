@@ -96,7 +96,7 @@ def _write_subject(paper: PdfWriter, page: StudyPage, person: SubjectPage) -> No
 
 
 def _is_stride_parameter(means: pd.DataFrame) -> pd.Series:
-    """Return which parameters are times and distances."""
+    """Return a mask of the rows with times, distances and other stride parameters."""
     strides = [
         definition["name"]
         for definition in load_study_table("parameters")["parameter"]

@@ -193,7 +193,7 @@ def _unfinished_study_error(out: Path) -> ResultError:
 
 
 def iterate_rows(frame: pd.DataFrame) -> Iterator[Any]:
-    """Yield the rows as named tuples."""
+    """Yield the rows of a table as named tuples."""
     yield from frame.itertuples()
 
 
@@ -246,7 +246,7 @@ def make_table(heads: Sequence[str], rows: Iterable[Sequence[Value]], strong: It
 
 
 def html_link(address: str, words: str) -> Markup:
-    """Return a link within the output folder."""
+    """Return an HTML link to a file in the output folder."""
     return Markup(f'<a href="{escape(address)}">{escape(words)}</a>')
 
 
@@ -288,7 +288,7 @@ def side_label(side: str) -> str:
 
 
 def comparison_text(comparison: str) -> str:
-    """Return a comparison with a typographic minus sign."""
+    """Return the name of a comparison with a typographic minus sign."""
     return comparison.replace(" - ", " − ")
 
 

@@ -358,7 +358,7 @@ def _result_record(result: TrialResult, key: str) -> TrialRecord:
 
 
 def _portable_text(text: str, task: Task) -> str:
-    """Return the text with paths relative to the study folder."""
+    """Return a text in which paths are relative to the study folder."""
     for place in (str(task.root), printable(str(task.root))):
         text = text.replace(f"{place}/", "").replace(place, ".")
     return printable(text, keep="\n\t")

@@ -69,7 +69,7 @@ Group = Mapping[str, Mapping[str, Any]]
 
 
 def plate_channels(groups: Mapping[str, Group]) -> list[int]:
-    """Return the sorted 0-based analog channels of the force plates."""
+    """Return the analog channels (0-based, sorted) to which force plates are connected."""
     return sorted({int(c) - 1 for c in _parameter_values(groups.get("FORCE_PLATFORM", {}), "CHANNEL") if c >= 1})
 
 

@@ -18,7 +18,7 @@ from biodyn.io.text_decoding import clean_text, clean_texts
 
 
 class ElementType(IntEnum):
-    """Element types of parameter values."""
+    """Codes of the data types in which a C3D file stores the values of a parameter."""
 
     CHARACTER = -1
     BYTE = 1

@@ -77,11 +77,11 @@ class ParameterRecords:
         raise InputFileError(f"The parameter section of '{name}' has no end; no data were added to this file.")
 
     def section(self) -> bytes:
-        """Return the bytes of the section after its prefix."""
+        """Return the bytes of the parameter section with these records, without its prefix of four bytes."""
         return b"".join(record.packed() for record in self.records) + b"\0\0"
 
     def has(self, group: str, name: str) -> bool:
-        """Return whether the parameter exists."""
+        """Return whether the section has a parameter with this group and name."""
         return self._find_record(group, name) is not None
 
     def texts(self, group: str, name: str) -> list[bytes]:
@@ -101,14 +101,14 @@ class ParameterRecords:
         return listed
 
     def numbers(self, group: str, name: str) -> list[int]:
-        """Return the integers of a parameter."""
+        """Return the values of an integer parameter; an empty list if it is missing."""
         shaped = self._parameter_value(group, name)
         if shaped is None or shaped[0] not in (ElementType.BYTE, ElementType.INTEGER):
             return []
         return [int(x) for x in np.frombuffer(shaped[2], dtype="<i2" if shaped[0] == ElementType.INTEGER else "u1")]
 
     def parameter_floats(self, group: str, name: str) -> list[float]:
-        """Return the floats of a parameter."""
+        """Return the values of a floating-point parameter; an empty list if it is missing."""
         shaped = self._parameter_value(group, name)
         if shaped is None or shaped[0] != ElementType.FLOAT:
             return []
@@ -174,7 +174,7 @@ def text_value(words: Sequence[bytes], scalar: bool = False) -> Shaped:
 
 
 def integer_value(values: Sequence[int], scalar: bool = False) -> Shaped:
-    """Return 16-bit integers as a parameter value."""
+    """Return 16-bit integers in the form in which `ParameterRecords.put` stores a parameter."""
     data = np.array([value & 0xFFFF for value in values], dtype="<u2").tobytes()
     return ElementType.INTEGER, () if scalar else (len(values),), data
 

@@ -121,7 +121,7 @@ def side_readings(parts: tuple[str, ...]) -> tuple[SideReading, ...]:
 def _sides_in_piece(
     parts: tuple[str, ...], i: int, side: str, word: str, other: str, number: int
 ) -> Sequence[SideReading]:
-    """Return the readings with the side word in piece `i`."""
+    """Return the ways to separate a side word from piece `i` of a label."""
     piece, readings = parts[i], []
     at = piece.find(word)
     while at >= 0:

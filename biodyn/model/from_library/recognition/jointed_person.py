@@ -47,7 +47,7 @@ def _place_name(row: Mapping[str, Any]) -> str:
 
 @cache
 def place_table() -> PlaceTable:
-    """Return the table of places of the library."""
+    """Return the places of markers on the body from `library/body/person.toml`."""
     table = load_table(_TABLE)
     rows = [row for _, row in sided_rows(_TABLE, "place")]
     names = tuple(_place_name(row) for row in rows)
@@ -261,7 +261,7 @@ def _joint_rotations(angles: FloatArray, signs: FloatArray) -> tuple[FloatArray,
 
 
 def rotation_about_y(angle_rad: float) -> FloatArray:
-    """Return the rotation (3, 3) about the vertical axis."""
+    """Return the rotation matrix (3, 3) about the vertical axis Y by an angle."""
     c, s = math.cos(angle_rad), math.sin(angle_rad)
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
@@ -286,7 +286,7 @@ class PersonFit:
 
     @cached_property
     def sd(self) -> FloatArray:
-        """Spread (3 N,) m of the markers on their segments."""
+        """Standard deviations (3 N,) m of the marker positions on their segments, for a person of this size."""
         return (self.person.sd * self.person.relative_height(self.parameters)).ravel()
 
     @cached_property

@@ -192,7 +192,7 @@ class _Assignment:
         return np.flatnonzero(self.point_of < 0)
 
     def places_by_label(self, names: Sequence[str]) -> dict[str, str]:
-        """Return place by label in the file."""
+        """Return the place to which each point is assigned, by label in the file."""
         return {names[self.point_of[k]]: self.slots.places[k] for k in self._filled_slots}
 
     def with_moves(self, *moves: tuple[int, int]) -> IntArray:

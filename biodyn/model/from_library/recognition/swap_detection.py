@@ -26,7 +26,7 @@ Order = tuple[int, ...]  # for each label the index of its point
 
 @dataclass(frozen=True)
 class Swap:
-    """Permuted labels.
+    """Permutation of labels in one recording that corrects a swap.
 
     Attributes:
         corrections: label in the file -> correct label.
@@ -39,7 +39,7 @@ class Swap:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels concerned."""
+        """Labels in the file that are permuted."""
         return tuple(self.corrections)
 
 
@@ -100,7 +100,7 @@ class _GreedySwapSearch:
         self.rivals: list[tuple[float, Order]] = []
 
     def run(self) -> None:
-        """Apply swaps while a swap clearly decreases the cost."""
+        """Swap labels as long as a swap clearly decreases the cost of the fitted person."""
         for _ in range(12):
             candidates = sorted(self._candidate_fits(), key=lambda candidate: candidate[0].cost)
             if not candidates or self.fit.cost - candidates[0][0].cost < _LEAST_GAIN:

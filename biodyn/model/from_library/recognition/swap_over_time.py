@@ -168,7 +168,7 @@ def _pairwise_distances(points: FloatArray) -> FloatArray:
 
 
 def _point_distances(p: FloatArray, q: FloatArray) -> FloatArray:
-    """Return the distances (...) of points (..., 3) from others."""
+    """Return the distances (...) m between points p and q (..., 3)."""
     squared: FloatArray = np.square(p[..., 0] - q[..., 0])
     for axis in (1, 2):
         difference = p[..., axis] - q[..., axis]

@@ -414,12 +414,12 @@ class SoftTissue:
 
     @property
     def count(self) -> int:
-        """Number of unknowns, 3 S."""
+        """Number of unknown components of the slides, 3 S."""
         return len(self.covariance)
 
     @cached_property
     def information(self) -> FloatArray:
-        """Information matrix (3 S, 3 S) of the prior."""
+        """Information matrix (3 S, 3 S) of the prior of the slides, the inverse of `covariance`."""
         return np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
 
     def marker_derivative(

@@ -50,7 +50,7 @@ class Unknowns:
 
     @property
     def count(self) -> int:
-        """Number P of unknowns."""
+        """Number P of unknowns in theta."""
         return len(self.covariance)
 
     @property
@@ -60,12 +60,12 @@ class Unknowns:
 
     @cached_property
     def information(self) -> FloatArray:
-        """Information matrix (P, P) of the prior."""
+        """Information matrix (P, P) of the prior of theta, the inverse of `covariance`."""
         return np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
 
     @cached_property
     def sd(self) -> FloatArray:
-        """Standard deviations (P,) of the prior."""
+        """Prior standard deviations (P,) of the unknowns, m and rad."""
         return np.sqrt(np.diag(self.covariance))
 
     def shift(self, theta: FloatArray, name: str) -> FloatArray:
@@ -298,7 +298,7 @@ class Priors:
 
 
 def load_priors() -> Priors:
-    """Return the priors of the library."""
+    """Return the priors of the subject fit from `library/body/subject_fit.toml`."""
     table = load_table("body/subject_fit")
     markers, symmetry = table["markers"], table["symmetry"]
     return Priors(
@@ -459,7 +459,7 @@ class SampledFrames:
 
     @property
     def weight(self) -> float:
-        """Weight of each frame; 1 for independent frames."""
+        """Weight of each frame in the fit: 1 for independent frames, less for correlated ones."""
         return self.independent / len(self.seen_W)
 
 

@@ -219,7 +219,7 @@ class AutomaticCutoff:
 
     @property
     def reason(self) -> str:
-        """Text with the reason for this cut-off."""
+        """Text that states why this cut-off was chosen."""
         least_noise_mm = 0.01  # if the noise is lower, the markers were filtered before they were stored
         if not np.isfinite(self.optimal_hz):
             return f"the lowest automatic cut-off: the {self.points} are visible too briefly for an estimate of their noise"

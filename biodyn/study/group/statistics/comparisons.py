@@ -64,7 +64,7 @@ class Design:
 
     @property
     def label(self) -> str:
-        """Return the comparison in words."""
+        """Return the comparison in words, such as "fast - slow"."""
         names = [level_name(level) for level in self.levels]
         if self.kind == "regression":
             return names[0]
@@ -98,7 +98,7 @@ def comparison_designs(cells: Sequence[SubjectMean], options: AnalysisOptions) -
 
 
 def is_requested(options: AnalysisOptions, *tests: str) -> bool:
-    """Return whether one of these kinds of tests is requested."""
+    """Return whether the options request one of these kinds of tests."""
     return options.tests == "auto" or any(test in options.tests for test in tests)
 
 
@@ -399,7 +399,10 @@ def curve_tests(
 
 
 def _statistic_field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) -> tuple[StatisticField, int]:
-    """Return the statistic of a design from curves (subjects, 101) per level, and the number of subjects."""
+    """Return the test statistic at every percent of the cycle for a design, and the number of subjects.
+
+    curves: (subjects, 101) of each level.
+    """
     included = _complete_curves(curves, design.is_within_subjects)
     parts = [part[rows] for part, rows in zip(curves, included, strict=True)]
     fewest = min(len(part) for part in parts)

@@ -52,7 +52,7 @@ class RepeatabilityStatistic:
                 self._sessions.setdefault(place, []).append(_between_session_cmc(sessions))
 
     def compute(self, data: GroupData) -> StatisticOutput:
-        """Return repeatability.csv and its notes."""
+        """Return the table repeatability.csv and its notes."""
         cells, units = data.observations.cells, [data.units.get(name, "") for name in self._variables]
         table = self.table(cells, data.parameter_units, units)
         return StatisticOutput({"repeatability": table}, {"repeatability": repeatability_notes(cells, table)})
@@ -112,7 +112,7 @@ def _make_statistic(definitions: Sequence[ParameterDefinition], options: Analysi
 
 
 def _agreement_coefficients(values: FloatArray) -> dict[str, object]:
-    """Return the agreement coefficients of values (subjects, sessions)."""
+    """Return intraclass correlations and errors of measurement of values (subjects, sessions) by column of the table."""
     if not np.ptp(values, axis=1).any():  # identical sessions: no error, and no correlation if all values are equal
         perfect = 1.0 if np.ptp(values) > 0.0 else math.nan
         return {"sem": 0.0, "mdc95": 0.0, "icc_2_1": perfect, "icc_3_1": perfect}

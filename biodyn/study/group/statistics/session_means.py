@@ -53,7 +53,7 @@ class SessionMeans:
             self._people.append((data, curves, parameters))
 
     def compute(self, data: GroupData) -> StatisticOutput:
-        """Return session_means.csv and its notes."""
+        """Return the table session_means.csv and its notes."""
         if len(self._people) != 1:
             return StatisticOutput()
         ((cycles, mean_curves, parameters),) = self._people

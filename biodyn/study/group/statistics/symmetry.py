@@ -21,7 +21,7 @@ SYMMETRY_COLUMNS = [
 
 @group_statistic("symmetry", place=40)
 def compute_symmetry(data: GroupData) -> StatisticOutput:
-    """Return symmetry.csv and its notes."""
+    """Return the table symmetry.csv and its notes."""
     observations = data.observations
     table = symmetry_table(observations.cells, observations.definitions, list(data.parameter_units), data.curves)
     return StatisticOutput({"symmetry": table}, {"symmetry": _symmetry_notes(table)})

@@ -344,7 +344,7 @@ def cluster_table(view: ComparisonView, names: DisplayNames, alpha: float) -> Ta
 
 
 def test_lines(view: ComparisonView) -> list[str]:
-    """Return the comparison of each strip below the panels, and its number of significant curves."""
+    """Return one line for each comparison: its letter below the panels, the test, and the number of significant curves."""
     if not len(view.tests):
         return []
     rows_shown = []

@@ -72,7 +72,7 @@ _TEMPLATE = """
 
 @SUBJECT_SECTIONS.section("trials", place=60, title="Trials", link="Trials", template=_TEMPLATE)
 def trials_section(page: SubjectPage) -> Data:
-    """Return one row per trial."""
+    """Return the table of the trials of the subject, one row per trial."""
     return {
         "representative": page.representative,
         "representative_words": representative_walk_text(page),
@@ -169,7 +169,7 @@ class ConditionCurves:
     "curves", place=10, title="Curves over the gait cycle", link="Curves", template=_CURVES_TEMPLATE
 )
 def curves_section(page: SubjectPage) -> Data:
-    """Return one part per session and condition."""
+    """Return the curves of the subject, one part per session and condition."""
     figure_parts = subject_parts(page)
     if not figure_parts:
         return {"title": "No curves", "link": "", "parts": []}
@@ -432,7 +432,7 @@ def scores_section(page: SubjectPage) -> Data | None:
 
 
 def score_profile_figure(page: SubjectPage) -> Figure:
-    """Return the scores as bars, with one panel per condition."""
+    """Return the figure of the gait scores as bars, with one panel per condition."""
     scores = page.tables["gait_scores"]
     cells = list(dict.fromkeys(zip(scores["condition"], scores["group"], strict=True)))
     return profile_figure(scores, cells, page.names, page.means)

@@ -93,7 +93,7 @@ _WARNINGS_TEMPLATE = """
 
 @STUDY_SECTIONS.section("warnings", place=132, link="Warnings", template=_WARNINGS_TEMPLATE)
 def warnings_section(page: StudyPage) -> Data:
-    """Return the findings, sorted by severity and frequency."""
+    """Return the findings of all trials, sorted by severity and number of trials."""
     findings = page.findings.with_severity("error", "warning")
     return {
         "title": "Warnings" if findings else "No warnings",
@@ -136,7 +136,7 @@ def quality_section(page: StudyPage) -> Data | None:
 
 
 def limit_source_text(facts: RunFacts) -> str:
-    """Return a text on the drawn limits and their sources."""
+    """Return a sentence with the limits drawn in the quality figure and their sources."""
     limits = facts.most_common.settings["limits"]
     return (
         f"Limits: marker tracking error {1000 * limits['marker_rms_m']:.0f} mm (OpenSim checklist; Hicks et al. 2015); "
