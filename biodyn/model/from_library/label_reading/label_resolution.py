@@ -196,7 +196,7 @@ def _marked_regions(readings: Mapping[str, _LabelInterpretation]) -> frozenset[s
 
 
 def _interpret_labels(labels: Sequence[str]) -> dict[str, _LabelInterpretation]:
-    """Return, by label, the side and possible meanings that the other labels support best; labels without a meaning are omitted."""
+    """Return, by label, the side and possible meanings that the other labels support best; labels without meaning are omitted."""
     endings = frozenset(load_table("body/label_words")["nothing"]["spelt"])
     shortened = strip_common_ending(labels, endings)
     parts = {label: split_label(shortened[label]) for label in labels}
