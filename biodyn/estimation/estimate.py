@@ -69,8 +69,8 @@ def estimate_torque_uncertainty(
 ) -> TorqueUncertainty | None:
     """Return the uncertainty of the torques of an estimate; None if it is switched off or the estimate has no posterior.
 
-    Random errors follow from the posterior of motion and parameters; a cut-off frequency contributes no error. For joint
-    centres the noise of the fitted motion is used, which is an upper bound of that of the estimate; errors of centres and soft
+    Random errors follow from the posterior of motion and parameters; a cut-off frequency contributes no error. For joint centres
+    the noise of the fitted motion is used, which is an upper bound of the noise of the estimate; errors of centres and soft
     tissue dominate.
     """
     if summary.random is None:

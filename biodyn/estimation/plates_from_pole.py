@@ -195,7 +195,7 @@ def _loaded_stretches(recording: PoleRecording, plate: PlateSignal) -> list[slic
 
 
 class _LoadedStretch(NamedTuple):
-    """Frames of a recording in which a plate is loaded, and the positions (n, M, 3) of the pole's markers in them."""
+    """Frames `part` of a recording in which a plate is loaded, and the positions (n, M, 3) m of the pole markers in World."""
 
     recording: PoleRecording
     plate: PlateSignal

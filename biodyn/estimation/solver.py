@@ -84,11 +84,11 @@ class CholeskyFactor:
         self._inverse = [dtrtri(block, lower=1)[0] for block in np.tril(columns[:, :, :n].transpose(0, 2, 1))]
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """Return A^-1 right for right (T, n) or (T, n, P)."""
+        """Return A^-1 b for b = `right` (T, n), or (T, n, P) with P right-hand sides."""
         return self.backward(self.forward(right))
 
     def forward(self, right: FloatArray) -> FloatArray:
-        """Return L^-1 right for right (T, n) or (T, n, P)."""
+        """Return L^-1 b for b = `right` (T, n), or (T, n, P) with P right-hand sides."""
         flat = np.array(right, dtype=np.float64).reshape(len(right) * self.n, -1)
         for k, (inverse, below) in enumerate(zip(self._inverse, self._below, strict=True)):
             here, ahead = self._knot_slices(k)
@@ -98,7 +98,7 @@ class CholeskyFactor:
         return flat.reshape(right.shape)
 
     def backward(self, right: FloatArray) -> FloatArray:
-        """Return L^-T right for right (T, n) or (T, n, P)."""
+        """Return L^-T b for b = `right` (T, n), or (T, n, P) with P right-hand sides."""
         flat = np.array(right, dtype=np.float64).reshape(len(right) * self.n, -1)
         for k in reversed(range(len(right))):
             here, ahead = self._knot_slices(k)

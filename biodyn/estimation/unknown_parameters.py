@@ -328,7 +328,8 @@ class PlateUnknowns:
         return result
 
     def remove_errors(self, wrenches: FloatArray, values: FloatArray) -> FloatArray:
-        """Return the wrenches (T, K, 6) without the errors `values` (P,)."""
+        """Return the wrenches (T, K, 6) of the feet corrected for plate errors of the size `values` (P,), in units of their prior
+        SDs."""
         if not self.count:
             return wrenches
         of_no_plate = np.zeros((1, _PER_PLATE))
@@ -352,7 +353,7 @@ class PlateUnknowns:
         return result
 
     def plate_shifts_W(self, values: FloatArray) -> FloatArray:
-        """Return the offset of each plate, (N, 3) m in World."""
+        """Return the displacement (N, 3), m in World, of each plate along its two axes for the unknowns `values` (P,)."""
         scaled = (self.prior_sd * values)[: _PER_PLATE * len(self.numbers)].reshape(-1, _PER_PLATE)
         return np.asarray(scaled[:, :2] @ self.axes_W)
 

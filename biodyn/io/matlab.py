@@ -53,7 +53,7 @@ Value: TypeAlias = "NDArray[np.float64] | str | list[Value] | tuple[Record, ...]
 
 
 class MatlabError(ValueError):
-    """The bytes are not a valid MATLAB file; the message states the fault."""
+    """Error for bytes that are not a valid MATLAB file; the message states the fault."""
 
 
 #: Type and data of an element.
@@ -62,7 +62,7 @@ _Element = tuple[int, memoryview]
 
 @dataclass(frozen=True)
 class _ArrayHead:
-    """The head of an array; its contents are read on request."""
+    """Class, dimensions and name of a stored array; `content` yields the following elements when they are needed."""
 
     kind: int
     shape: tuple[int, ...]

@@ -208,7 +208,7 @@ def with_locked_coordinate(model: SubjectModel, name: str) -> SubjectModel:
 
 
 def with_freed_rotations(model: SubjectModel, option: str) -> SubjectModel:
-    """Return the model with the fixed rotations of an option of the settings freed (`Rotation.freed`)."""
+    """Return the model in which the rotations that a setting can free (`Rotation.freed` equal to `option`) are free."""
     bodies = tuple(
         replace(body, definition=_freed_definition(body.definition, option, body.static_angles_rad))
         for body in model.bodies

@@ -25,7 +25,7 @@ class FileLabels:
 
 
 def label_files(people: Sequence[Subject]) -> dict[SubjectAssignment, FileLabels]:
-    """Return the labels of every file of the people, with uniform spelling."""
+    """Return session, condition, group and activity of every file of the people, with uniform spelling."""
     idle = _words_without_condition(people)
     labels: dict[SubjectAssignment, FileLabels] = {}
     sessions = _session_folders(people)

@@ -84,7 +84,7 @@ def _words_outside(words: Sequence[Token], spans: Sequence[tuple[int, int]]) -> 
 
 
 def looks_static(file: FoundFile) -> bool:
-    """Return whether a file is named or declared as a static trial."""
+    """Return whether the name of a file or of a folder above it, or its header, denotes a static trial."""
     declared = file.facts is not None and file.facts.declared_static
     names = (file.path.stem, *file.path.parts[:-1])
     return declared or any(token.kind == "static" for name in names for token in split_name(name))
@@ -239,7 +239,7 @@ def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssi
 
 
 def standing_files(group: Sequence[SubjectAssignment]) -> list[Path]:
-    """Return files with standing, by their names or by the motion of the first few files."""
+    """Return the static trials of a group by their names; if none, the files among the first six in which the person stands."""
     looked_into = 6  # number of files that are read to find one with standing
     called = [p.file.facts.path for p in group if p.file.facts is not None and looks_static(p.file)]
     return called or [path for path in _path_list(group)[:looked_into] if _is_standing(path)]
@@ -269,7 +269,7 @@ _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
 def name_by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> list[SubjectAssignment]:
-    """Assign persons by folders that are named as a person (rule 3)."""
+    """Return the assignments with the persons that are named by folders (rule 3)."""
     under: dict[tuple[str, ...], list[FoundFile]] = defaultdict(list)
     for p in assignments:
         for level in range(len(p.folders)):
@@ -580,7 +580,7 @@ def assign_subjects(files: Sequence[FoundFile], root_name: str, given: Mapping[P
 
 @dataclass(frozen=True)
 class Subject:
-    """One person: label, folders above (several if conditions are above the person), and files."""
+    """One person: label, the folders above its files (several if conditions are above the person), and its files."""
 
     label: str
     sites: tuple[tuple[str, ...], ...]

@@ -372,7 +372,7 @@ class Study:
         require_possible_names(self.plan, self.definition.analysis)
 
     def _lock_folder(self, folder: Path) -> Any:
-        """Return the lock of the output folder, after checking that the folder belongs to this study."""
+        """Create and lock the output folder, and return its lock; StudyError if it cannot be the output of this study."""
         require_usable_output_folder(folder, self.plan.root)
         require_valid_path(
             max((folder / trial.folder for trial in self.plan.trials), key=lambda place: len(str(place)))
@@ -554,7 +554,7 @@ def _selected_trials(plan: StudyPlan, walks: Sequence[Path]) -> tuple[PlannedTri
 def _set_static(
     trials: Sequence[PlannedTrial], static: str | Path | None, mass_kg: float | None
 ) -> tuple[PlannedTrial, ...]:
-    """Return the trials with the static trial and the body mass of the command."""
+    """Return the trials with the static trial and the body mass that were specified for all of them; None: unchanged."""
     require_plausible_body(mass_kg, None)
     if static is not None and not Path(static).is_file():
         raise StudyError(f"The static trial '{static}' does not exist.")

@@ -604,7 +604,7 @@ class MarkerMoments:
 
 
 def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments:
-    """Return the moments for the noise of a trial, at least the typical noise."""
+    """Return the moments of the marker errors of a trial; the noise is at least the typical noise."""
     rate_hz, cutoff_hz, order = inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order
     stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
     raw = inputs.fitted_positions(inputs.unfiltered)

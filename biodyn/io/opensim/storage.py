@@ -168,7 +168,7 @@ def _parse_rows_singly(path: Path, rows: list[str], columns: int) -> FloatArray:
 
 
 def _coordinate_name(label: str) -> str:
-    """Return the coordinate in the path of a state; other labels are unchanged."""
+    """Return the coordinate named by the path of a state (.../knee_angle_r/value -> knee_angle_r); other labels are unchanged."""
     parts = label.split("/")
     return parts[-2] if len(parts) > 2 and parts[-1] == "value" else label
 

@@ -136,7 +136,7 @@ def _chain_to(skeleton: SkeletonDefinition, name: str) -> list[str]:
 def attach_by_role(
     mapping: MarkerMapping, static_points: Mapping[str, FloatArray], pose: StaticPose
 ) -> tuple[AttachedMarker, ...]:
-    """Attach the markers of the set to their segments; static_points: label -> (3,) m in World."""
+    """Attach the markers of the marker set to their segments; static_points: position (3,) m in World by label."""
     attached = []
     for role in mapping.roles:
         body = pose.skeleton.body(role.body)

@@ -202,7 +202,7 @@ class GaitPoints:
 
 
 def gait_points(fit: Fit, sides: tuple[Side, ...], rate_hz: float) -> GaitPoints:
-    """Compute the points from the poses of the fit; `rate_hz`: frame rate."""
+    """Compute the points of the soles and the pelvis from the poses of the fitted skeleton; `rate_hz`: frame rate."""
     model = fit.model
     sole: dict[Side, FloatArray] = {}
     heel: dict[Side, FloatArray] = {}

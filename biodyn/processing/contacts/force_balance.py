@@ -207,7 +207,7 @@ def _plate_support_frames(
 
 
 def _measured_wrench(contacts: Sequence[PlateContact], balance: BodyBalance, smear: int) -> FloatArray:
-    """Sum the plate wrenches (T, 6), excluding loads that no foot applied."""
+    """Return the sum (T, 6) of the wrenches of all plates, without the frames of a plate with only rejected contacts."""
     total = np.zeros_like(balance.required)
     for index, wrench in enumerate(balance.plates):
         foreign, of_feet = np.zeros(len(total), dtype=bool), np.zeros(len(total), dtype=bool)

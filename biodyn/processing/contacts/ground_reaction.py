@@ -69,7 +69,7 @@ class ContactDecisions:
         return tuple(item.contact for item in self.items)
 
     def items_filtered_like_plates(self, plates: Sequence[PlateSignals], rate_hz: float) -> tuple[PlateContact, ...]:
-        """Return the items, with their shares of loads filtered like the wrenches of `plates`."""
+        """Return the contacts; their shares of shared loads are low-pass filtered like the wrenches of `plates`."""
         if tuple(plate.cutoff_hz for plate in plates) == self.cutoff_hz:
             return self.items
         return tuple(_filter_like_plate(item, plates[item.plate], rate_hz) for item in self.items)

@@ -398,7 +398,8 @@ def _rate_confidence(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
 
 
 def _delays_to_plate_events_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[float]:
-    """Return the delays (s) of events relative to the same events of the plates."""
+    """Return how much later (s) events are than the same events determined from the plates; events without a plate event are
+    omitted."""
     return [event.time_s - truth.time_s for truth in plate for event in events if event.apart_s(truth) < SAME_EVENT_S]
 
 

@@ -528,7 +528,7 @@ def _block_statistics(up: FloatArray, rate_hz: float) -> tuple[FloatArray, Float
 
 
 def _block_samples(rows: np.ndarray, size: int, count: int) -> BoolArray:
-    """Return the mask (count,) of the samples of the blocks `rows`."""
+    """Return the mask (count,) of the samples in some blocks of `size` samples; `rows`: indices of these blocks."""
     mask = np.zeros(count, dtype=bool)
     mask[(rows[:, None] * size + np.arange(size)).ravel()] = True
     return mask

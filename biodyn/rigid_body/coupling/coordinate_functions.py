@@ -330,7 +330,7 @@ def _end_offsets(counts: Sequence[int]) -> np.ndarray:
 
 
 def _encode_function(function: Function) -> tuple[int, Sequence[float]]:
-    """Return the kind and the parameters of a function as numbers."""
+    """Return the kind of a function as an integer, and its parameters in the order that the kernels read."""
     if isinstance(function, Linear):
         return kinds.LINEAR, (function.offset, *function.slopes)
     if isinstance(function, Polynomial):

@@ -208,7 +208,7 @@ class ReducedTree:
         return np.hstack([forces[:, :_BASE_V], reduced])
 
     def _reduced_inertia(self, M: FloatArray, G: FloatArray) -> FloatArray:
-        """Return G^T M G (T, nv, nv), leaving the base unchanged."""
+        """Return the mass matrix (T, nv, nv) of the reduced tree: G^T M G, where G is the identity for the speeds of the base."""
         right = np.concatenate([M[:, :, :_BASE_V], M[:, :, _BASE_V:] @ G], axis=2)
         return np.concatenate([right[:, :_BASE_V], np.swapaxes(G, 1, 2) @ right[:, _BASE_V:]], axis=1)
 

@@ -27,7 +27,7 @@ _STRAY: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 class _SizeLimitExceeded(Exception):
-    """Raised if the file is deeper or longer than any real model."""
+    """Error for a model file that has more nested or more elements than any real model."""
 
 
 class _BoundedTreeBuilder(ET.TreeBuilder):

@@ -302,7 +302,7 @@ _BINS = 24
 
 
 def quality_figure(trials: Sequence[Trial], marker_limit_mm: float) -> Markup:
-    """Return the distributions over the trials with a result; `marker_limit_mm`: limit of the marker RMS."""
+    """Return histograms of the quality measures of all trials with a result; `marker_limit_mm`: limit of the marker RMS."""
     done = [trial for trial in trials if trial.done]
     markers = _finite_values([trial.number("marker_rms_mm") for trial in done])
     panels = [_histogram_panel("Marker tracking error", "RMS of the trial, mm", markers, (), marker_limit_mm)]

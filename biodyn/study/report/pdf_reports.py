@@ -300,7 +300,7 @@ def _write_table(paper: PdfWriter, content: Table) -> None:
 
 
 def _column_widths(content: Table) -> Sequence[float]:
-    """Return the relative widths of the columns by their longest words."""
+    """Return the relative widths of the columns: the lengths of their longest cells, limited to 44 letters."""
     max_width = 44  # largest number of letters that determines the width
     columns = zip(*([head.removeprefix("#") for head in content.heads], *content.rows), strict=True)
     return [min(max(len(str(cell)) for cell in column), max_width) + 2 for column in columns]

@@ -145,7 +145,7 @@ def _unused_plates_note(numbers: Sequence[int]) -> Diagnostic:
 
 
 class _IncompletePlateError(Exception):
-    """A plate is incompletely described; the text completes 'plate 2 is not used: ...'."""
+    """Error for an incompletely described force plate; its text completes the message 'plate 2 is not used: ...'."""
 
 
 def _parameter_values(group: Group, name: str) -> FloatArray:
@@ -209,7 +209,10 @@ def _read_plate(
 
 
 def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequence[int]) -> list[int]:
-    """Return the columns of `samples` of a plate, in the order of its channels."""
+    """Return the columns of `samples` that hold the channels of plate `number`, in the order of the channels of its type.
+
+    Raises _IncompletePlateError if a channel is not declared or not stored.
+    """
     needed = _CHANNELS.get(kind)
     wanted = _stored_channels(number, needed, group)
     if needed is not None:

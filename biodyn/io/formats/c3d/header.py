@@ -143,7 +143,7 @@ def _parameter_entry(section: bytes, position: int) -> tuple[int, tuple[int, ...
 
 
 def _decode_texts(data: bytes, dims: tuple[int, ...]) -> tuple[str, ...]:
-    """Return the texts; the first dimension is their length in bytes."""
+    """Return the texts of a character parameter; its first dimension is the length of each text in bytes."""
     width = max(dims[0] if dims else 1, 1)
     steps = range(0, len(data), width)
     if data.isascii() and (text := data.decode("ascii")).isprintable():  # the usual, fast case

@@ -98,7 +98,7 @@ def _first_available_meaning(
 
 
 def _cheapest_meanings(options: Sequence[MeaningCandidate]) -> set[tuple[str, str]]:
-    """Return the landmarks, or segments without landmark, of the cheapest options."""
+    """Return (landmark, "") of the options with the lowest cost, or ("", segment) for a meaning without landmark."""
     best = options[0].cost if options else 0.0
     return {(o.meaning.landmark, "" if o.meaning.landmark else o.meaning.body) for o in options if o.cost == best}
 

@@ -102,7 +102,7 @@ class JointedPerson:
         self._last: tuple[FloatArray, _Poses] | None = None
 
     def _set_segments(self, segments: Sequence[tuple[str, str, dict[str, Any]]]) -> None:
-        """Set the arrays of the chain of S segments and the columns of their parameters."""
+        """Set the means and standard deviations of the S segments, and the indices of their parameters."""
         count, index = len(segments), {name: i for i, (name, _, _) in enumerate(segments)}
         sign = np.array([SIDE_SIGN.get(side, 0.0) for _, side, _ in segments])
         self._signs = np.where(sign, sign, 1.0)
@@ -182,7 +182,7 @@ class JointedPerson:
         return positions + _POSITION_SD_M * parameters[:3], J.reshape(self.size, -1).T
 
     def _scaled_rotation(self, parameters: FloatArray) -> FloatArray:
-        """Return the rotation by the heading times the body size, (3, 3)."""
+        """Return the rotation about the vertical by the heading, multiplied by the relative body height, (3, 3)."""
         return self.relative_height(parameters) * rotation_about_y(_HEADING_SD_RAD * float(parameters[3]))
 
     def _segment_poses(self, parameters: FloatArray) -> _Poses:

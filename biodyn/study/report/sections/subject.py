@@ -131,7 +131,7 @@ class ConditionCurves:
 
     @property
     def counts(self) -> str:
-        """Return the number of cycles as text."""
+        """Return the number of gait cycles of each side as text."""
         return (
             ", ".join(f"{len(side_cycles.values)} {side_label(side)}" for side, side_cycles in self.cycles.items())
             + " cycles"
@@ -144,7 +144,7 @@ class ConditionCurves:
 
     @property
     def keys(self) -> list[Key]:
-        """Return the legend of the standard page."""
+        """Return the entries of the legend of the standard page."""
         return subject_keys(self.cycles, self.norms, self.standard)
 
     def describe(self, name: str) -> Described:

@@ -50,7 +50,7 @@ _TEMPLATE = """
 
 @STUDY_SECTIONS.section("failures", place=10, link="Failures", template=_TEMPLATE)
 def failures_section(page: StudyPage) -> Data:
-    """Return the failed trials by reason; the title states whether there are any."""
+    """Return the content of the section on failed trials, grouped by reason."""
     max_unfolded = 40  # number of failures that are shown unfolded
     trials = page.source.trials
     groups = failed_groups(trials)
@@ -178,7 +178,7 @@ def subjects_section(page: StudyPage) -> Data:
 
 
 def subject_table(subjects: Mapping[str, Sequence[Trial]]) -> Table:
-    """Return every subject with its page, and the laboratory if there are several."""
+    """Return a table of the subjects with links to their pages; it has a column of sites if the study has several."""
     several_sites = len({trial.site for trials in subjects.values() for trial in trials}) > 1
     rows = []
     for subject, trials in subjects.items():
