@@ -98,7 +98,7 @@ class RequestGuard:
 
 
 class App:
-    """Handlers of the requests of the page of a folder."""
+    """Answers to the requests that the local page sends about one folder."""
 
     def __init__(self, folder: OpenedFolder) -> None:
         self.folder, self.job = folder, Job(folder.root)

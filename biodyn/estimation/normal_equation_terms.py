@@ -75,7 +75,7 @@ def marker_displacement_per_coordinate(problem: EstimationProblem, information: 
 def smoothness_precision(problem: EstimationProblem, information: FloatArray) -> FloatArray:
     """Return the precision (nv,) of the third difference of each coordinate; information (nv, nv): of the markers per frame.
 
-    It is that of the smoothing spline: stiffness times the information of the markers on the coordinate with the others free. A
+    As for a smoothing spline, it is the stiffness times the information of the markers on a coordinate if all others are free. A
     joint coordinate has at least the information of a standard deviation of 3 degrees.
     """
     mean = information + 1e-3 * np.eye(len(information))

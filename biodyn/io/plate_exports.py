@@ -249,8 +249,8 @@ def first_plate_file(motion: Path) -> Path | None:
 
 
 def plate_files_of(path: Path) -> tuple[Path, ...]:
-    """Return the files of all plates of the trial, by number, from that of one plate; only `path` if its name has another
-    form."""
+    """Return the files of all plates of a trial, by plate number, for the file of one plate; only `path` if its name has no
+    number."""
     match = _PLATE_FILE.fullmatch(path.stem)
     if match is None:
         return (path,)

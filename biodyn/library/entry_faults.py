@@ -263,7 +263,7 @@ def _key_names(annotation: Any) -> tuple[str, ...]:
 
 
 def _is_union_branch(part: str | int, model: type[BaseModel]) -> bool:
-    """Return whether a part of a path is the branch of a union instead of an entry of the file."""
+    """Return whether a part of an error path of pydantic names a type (alternative of a union) instead of a key of the file."""
     if not isinstance(part, str):
         return False
     return part.startswith(("function-", "literal[", "tagged-union", "constrained-", "tuple[", "list[", "dict[")) or (

@@ -461,7 +461,7 @@ class _PoseErrors(_PoseNoise):
 
 
 class _JointCentres(_Source):
-    """Errors of the joint centres."""
+    """Errors of the positions of the joint centres."""
 
     sd_mm: dict[Name, Millimetres] = Field(description="standard deviation by segment, mm")
     believed: Names = Field((), description="segments that use the prior of the subject fit")
@@ -475,7 +475,7 @@ class _JointCentres(_Source):
 
 
 class _SdBySource(Table):
-    """Additional standard deviations by the source of the static posture."""
+    """Additional standard deviations of the joint centres, mm, by the source of the static posture."""
 
     quiet_part: dict[Name, Millimetres] = Field(description="static posture from a quiet part of another recording")
     stored_offsets: dict[Name, Millimetres] = Field(description="joint offsets stored by the laboratory")

@@ -172,7 +172,7 @@ def end_of_leading_name(text: str, name: str) -> int:
 
 
 def match_stored_name(assignment: SubjectAssignment, stored: dict[Path, str]) -> SubjectAssignment:
-    """Assign the name stored in the file (rule 5)."""
+    """Return the assignment with the name stored in the file as the person, if none is assigned yet (rule 5)."""
     name = stored.get(assignment.file.path, "")
     return (
         replace(assignment, label=name, source="the name stored in the file")

@@ -182,7 +182,7 @@ class StudyResult(PlottableResult):
 
     @cached_property
     def _result_folders(self) -> Mapping[str, Path]:
-        """Folders of the trials with a result, by trial."""
+        """Folders of the trials with a result, by title of the trial (with the subject if there are several)."""
         rows = self.trials[self.trials["status"].isin(list(STATUS_WORDS))]
         several = rows["subject"].nunique() > 1
         return {

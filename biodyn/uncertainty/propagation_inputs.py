@@ -210,7 +210,7 @@ def white_noise_moments(
 def _stretch_noise_moments(
     frames: int, rate_hz: float, cutoff_hz: float, smooth: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Return the moments (T, 6) in one stretch.
+    """Return the moments (T, 6) of unit white noise in one stretch, after `smooth` and the derivative spline.
 
     Because the filters are linear, the variance in a frame is the sum of the squared weights of all samples, which is exact
     also at the ends. Far from the ends the weights are constant; they are computed for a short trial whose middle is repeated.

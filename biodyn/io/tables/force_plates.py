@@ -97,7 +97,7 @@ def missing_load_rows(force: FloatArray, point: FloatArray, least_n: float) -> B
 
 
 def missing_rows_note(force: str, file: str, unknown: BoolArray) -> Diagnostic:
-    """Return the note on the rows `unknown` (T,) of a force in a file."""
+    """Return the warning on the rows, marked in `unknown` (T,), in which a loaded force has no value or point of application."""
     count = int(unknown.sum())
     return Diagnostic(
         "forces-incomplete",

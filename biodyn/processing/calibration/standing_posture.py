@@ -225,7 +225,11 @@ def add_missing_markers(standing: StandingPosture, walk: Markers, mapping: Marke
 def _locate_marker(
     missing: MarkerRole, points: Mapping[str, FloatArray], walk: Markers, mapping: MarkerMapping
 ) -> tuple[FloatArray, float, tuple[str, ...]] | None:
-    """Return the position (3,) m of a marker, RMS deviation (m) of its segment from a rigid body, and its other markers."""
+    """Return the position (3,) m of a missing marker in the static trial, computed from the other markers of its segment.
+
+    The RMS deviation (m) of the segment from a rigid body and the labels of these markers are also returned; None if too few
+    markers or frames are available, or the segment is not rigid.
+    """
     # Least number of markers of a segment and least extent across their longest line (pelvis: 10 cm and more).
     least_markers, least_span_m = 3, 0.04
     others = tuple(

@@ -249,7 +249,7 @@ def _least_determined_coordinates(H: FloatArray) -> BoolArray:
 def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) -> SubjectModel:
     """Move markers on soft parts to their median position on the segment in the walk.
 
-    The model is returned unchanged without such markers.
+    A model without such markers is returned unchanged.
     """
     model = fit.model
     soft = {role.label for role in mapping.roles if role.soft}

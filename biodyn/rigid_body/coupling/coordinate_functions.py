@@ -273,7 +273,7 @@ def kernel_functions(layers: Sequence[CoordinateMap]) -> CouplingFunctions:
     numbers: list[float] = []
 
     def append_value(new_kind: int, new_sources: tuple[int, ...], own: Sequence[float] = ()) -> int:
-        """Append a value; return its index."""
+        """Append a value that is computed from the values `new_sources` by a function of kind `new_kind`; return its index."""
         kind.append(new_kind)
         sources.append(new_sources)
         at.append(len(numbers))

@@ -248,7 +248,7 @@ def _apply_entries(
 
 
 def _mapped_name(name: str, table: Mapping[str, str]) -> str:
-    """Return the name of the first matching pattern; an exact match precedes all patterns."""
+    """Return the new name of `name` by a table of patterns, or `name` if none matches; an exact match precedes patterns."""
     exact = (new for pattern, new in table.items() if pattern.casefold() == name.casefold())
     return next(exact, next((new for pattern, new in table.items() if name_matches(pattern, name)), name))
 

@@ -51,7 +51,7 @@ class CurveMeans:
     _sums: dict[tuple[str, str, str], RunningMean] = field(default_factory=dict)
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves]) -> None:
-        """Add the mean curves of one subject."""
+        """Add the curves of one subject, averaged over sessions, to the means of each condition, group and side."""
         self.units.update({name: data.units[name] for name in self.variables if name in data.units})
         found: dict[Cell, list[FloatArray]] = {}
         for (condition, group, side), means in means_over_sessions(curves).items():

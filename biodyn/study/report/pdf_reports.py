@@ -127,7 +127,7 @@ def _walk_row(trial: Trial, typical: bool) -> tuple[str, ...]:
 
 
 def _write_scores(paper: PdfWriter, person: SubjectPage) -> None:
-    """Write the profile as bars, and its numbers with their errors."""
+    """Write the gait profile of a person as bars, and tables of the gait scores with SEM and MDC95."""
     if not len(person.tables["gait_scores"]):
         return
     paper.title("Movement Analysis Profile and Gait Profile Score")

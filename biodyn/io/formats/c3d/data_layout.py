@@ -95,7 +95,7 @@ def count_from_two_words(values: tuple[float, ...]) -> int | None:
     return unsigned_count(values[0]) + 65536 * unsigned_count(values[1])
 
 
-def frame_that_fits(
+def choose_frame_layout(
     header: C3dHeader, first: FrameDescription, second: FrameDescription, claims: list[int]
 ) -> FrameDescription:
     """Return the frame layout of the header (`first`) if it fits the file size, else of the parameters (`second`) if this fits.
@@ -202,7 +202,7 @@ def data_layout(header: C3dHeader) -> DataLayout:
     """Return the layout of the data section; InputFileError if the file is truncated or inconsistent."""
     from_header, from_parameters = frame_of_header(header), frame_of_parameters(header)
     claims = stated_frame_counts(header)
-    frame = frame_that_fits(header, from_header, from_parameters, claims)
+    frame = choose_frame_layout(header, from_header, from_parameters, claims)
     if frame.points == 0 and not finite_parameter(header, "ROTATION:USED"):
         raise InputFileError(
             f"'{header.path}' contains neither marker trajectories nor segment poses.", "Give a motion capture file."

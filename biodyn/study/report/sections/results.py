@@ -67,7 +67,7 @@ def _section_data(page: StudyPage, name: str, **values: Any) -> Data | None:
 
 @STUDY_SECTIONS.section("mixed", place=80, title="Mixed models", link="Mixed models", template=_MIXED_TEMPLATE)
 def mixed_model_section(page: StudyPage) -> Data | None:
-    """Return the tables of effects and coefficients; None as for `_section_data`."""
+    """Return the tables of effects and coefficients of the mixed models; None as for `_section_data`."""
     effects, coefficients = mixed_model_tables(page.table("mixed_models"), page.names, page.options.alpha)
     return _section_data(page, "mixed_models", effects=effects, coefficients=coefficients)
 
@@ -112,7 +112,7 @@ _SYMMETRY_TEMPLATE = """
 
 @STUDY_SECTIONS.section("symmetry", place=90, title="Symmetry", link="Symmetry", template=_SYMMETRY_TEMPLATE)
 def symmetry_section(page: StudyPage) -> Data | None:
-    """Return one table of the parameters and one of the curves; None as for `_section_data`."""
+    """Return tables of the symmetry of the parameters and of the curves; None as for `_section_data`."""
     rows, names = page.table("symmetry"), page.names
     made = [
         ("Parameters", symmetry_table(rows, names, page.options.compared_parameters, "parameter")),
@@ -154,7 +154,7 @@ _REPEATABILITY_TEMPLATE = """
     "repeatability", place=100, title="Repeatability", link="Repeatability", template=_REPEATABILITY_TEMPLATE
 )
 def repeatability_section(page: StudyPage) -> Data | None:
-    """Return one table per level for parameters and for curves; None as for `_section_data`."""
+    """Return tables of the repeatability of parameters and curves within and between sessions; None as for `_section_data`."""
     rows = page.table("repeatability")
     made = []
     for level in dict.fromkeys(rows["level"]) if len(rows) else ():
