@@ -146,6 +146,7 @@ class TrialAnalysis:
             verdict: verdict of the trial with the checks of its result. All are None if only torques were requested
             (`checks.verdict`).
         imported: additional data of an imported model; None for biodyn's model.
+        contractions: largest EMG envelope (mV) in maximal contractions of the session, and its file, by label of the channel.
         shared_cycles: cache of `cycles`, shared with analyses that differ only in findings and verdict.
     """
 
@@ -180,6 +181,7 @@ class TrialAnalysis:
     data_checks: tuple[Check, ...] = ()
     verdict: Verdict | None = None
     imported: ImportedModelData | None = None
+    contractions: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     shared_cycles: SharedCycles = field(default_factory=SharedCycles, compare=False)
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from biodyn.errors import InputFileError
 from biodyn.library.registry import Registry
-from biodyn.recording import FileFacts, Preview, Recording
+from biodyn.recording import AnalogSignals, FileFacts, Preview, Recording
 
 #: Possible frame rates of a camera, Hz; any other number in a file is damaged.
 RATES_HZ = (1.0, 20_000.0)
@@ -27,6 +27,7 @@ class Format:
         read: reads one file; raises InputFileError if the file is damaged or lacks what the format needs.
         facts: reads facts from the head of a file; None = the whole file has to be read for them.
         preview: reads short pieces of the marker trajectories; None = the whole file has to be read for them.
+        analog: reads all analog channels, also of a file without motion; None = the format has none.
         poses: whether files may hold segment poses.
         separate_forces: whether files hold no force plates, so ground forces may be in a separate file
         (`io.ground_forces`).
@@ -38,6 +39,7 @@ class Format:
     read: Callable[[Path], Recording]
     facts: Callable[[Path], FileFacts] | None = None
     preview: Callable[[Path], Preview] | None = None
+    analog: Callable[[Path], AnalogSignals] | None = None
     separate_forces: bool = False
     poses: bool = False
 

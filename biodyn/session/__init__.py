@@ -14,7 +14,7 @@ For a whole folder: `inventory` (its recordings), `subjects` (the person of each
 condition).
 """
 
-from biodyn.session.companions import Companion, SessionFiles, find_session_files, recording_role
+from biodyn.session.companions import Companion, SessionFiles, find_session_files, is_contraction, recording_role
 from biodyn.session.recording_role import (
     MotionFacts,
     Role,
@@ -49,6 +49,7 @@ __all__ = [
     "determine_role",
     "find_session_files",
     "find_static",
+    "is_contraction",
     "other_person_warning",
     "preview_of_file",
     "read_motion_facts",

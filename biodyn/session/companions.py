@@ -15,7 +15,7 @@ from typing import Literal
 from biodyn.errors import InputFileError
 from biodyn.io import read_facts
 from biodyn.recording import FileFacts, Markers
-from biodyn.session.name_tokens import split_name
+from biodyn.session.name_tokens import load_vocabulary, split_name
 from biodyn.session.person_comparison import NeighbouringFiles, compare_persons
 from biodyn.session.recording_role import (
     MotionFacts,
@@ -93,6 +93,12 @@ def recording_role(facts: FileFacts) -> tuple[Role, str]:
     return determine_role(names, facts, motion=partial(read_motion_facts, facts.path))
 
 
+def is_contraction(path: Path) -> bool:
+    """Return whether the name or folder of a recording says that it is a maximal voluntary contraction (MVC)."""
+    words = {token.word for name in (path.parent.name, path.stem) for token in split_name(name)}
+    return bool(words & load_vocabulary()["contraction"])
+
+
 def calibration_worth(motion: MotionFacts | None) -> float:
     """Return how suitable (0-1) the quietest half second of a recording is for a calibration; see `Companion.worth`."""
     sway_m = 0.01  # movement in half a second that halves the suitability
@@ -110,7 +116,8 @@ def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: N
             return Companion(path, "stranger", f"Not of this session: {strange}.")
         preview = preview_of_file(path)
     except (InputFileError, OSError) as error:
-        return Companion(path, "unreadable", str(getattr(error, "message", error)))
+        use: Use = "other" if is_contraction(path) else "unreadable"  # contractions need no markers
+        return Companion(path, use, str(getattr(error, "message", error)))
     role, why = recording_role(facts)
     motion = read_motion_facts(path)
     worth = calibration_worth(motion)

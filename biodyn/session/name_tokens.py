@@ -76,7 +76,8 @@ def load_vocabulary() -> dict[str, Any]:
     """Return the words of `library/session/names.toml` by kind, as sets; callers must not change the result."""
     words = load_table("session/names")
     sets = {key: frozenset(value) if isinstance(value, list) else value for key, value in words.items()}
-    return {**sets, "other": sets["other"] | sets["functional"], "condition": sets["condition"] | sets["running"]}
+    other = sets["other"] | sets["functional"] | sets["contraction"]
+    return {**sets, "other": other, "condition": sets["condition"] | sets["running"]}
 
 
 @cache

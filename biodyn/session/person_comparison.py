@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -267,12 +268,14 @@ def person_name(stored: str) -> str:
 
     The result is empty for names of templates and devices.
     """
-    whole, name = (_letters_and_digits(text) for text in (stored, without_role_words(stored)))
+    whole, name = (letters_and_digits_only(text) for text in (stored, without_role_words(stored)))
     return "" if load_vocabulary()["nobody"].intersection((whole, name)) else name
 
 
-def _letters_and_digits(text: str) -> str:
-    return "".join(c for c in text.casefold() if c.isalnum())
+def letters_and_digits_only(text: str) -> str:
+    """Return letters and digits in lower case without accents, because files store 'Emile' for 'Émile'."""
+    apart = unicodedata.normalize("NFKD", plain_text(text).casefold())
+    return "".join(c for c in apart if c.isalnum())
 
 
 @lru_cache(256)

@@ -188,13 +188,14 @@ def determine_role(
     static, why = _static_evidence(names, facts)
     is_plain_walk = static <= 0.0 and walks and facts.plate_count > 0
     done = None if is_plain_walk else motion()
-    if static > 0.0 and not (other is not None and _has_other_word(names.file) and not _is_standing_motion(done)):
+    is_standing = done is not None and done.kind == "standing"
+    if static > 0.0 and not (other is not None and _first_word_of_kind("other", (names.file,)) and not is_standing):
         if done is not None and done.kind == "one_leg":
             return "functional", f"Used as functional trial despite static evidence ({why}): {done.sentence()}."
         if done is None or done.is_standing:
             return "static", f"Used as static trial: {why}{'' if done is None else f'; {done.sentence()}'}."
         if done.kind == "travelling":
-            return _movement_role(names), f"{_capitalise(why)}, but not a static trial: {done.sentence()}."
+            return _movement_role(names), f"{why[:1].upper()}{why[1:]}, but not a static trial: {done.sentence()}."
     if other is not None and not walks:
         role: Role = "functional" if other.word in load_vocabulary()["functional"] else "other"
         return role, f"Not a walk because of '{other.text}' in its name or folder."
@@ -212,25 +213,14 @@ def _walk_or_other(names: TrialNames, facts: FileFacts, sibling_walks: bool, wal
         return moving, "It has force plates and no evidence against a walk."
     if not facts.labels and not walks and not {token.word for token in names.file} & walk_words():
         return "other", "It has neither labelled markers nor force plates."
-    if sibling_walks or facts.gait_events > 1 or _is_named_walk(names.all_words()):
+    is_named = any(word.kind == "activity" or word.word in walk_words() for word in names.all_words())
+    if sibling_walks or facts.gait_events > 1 or is_named:
         return moving, "It is named as a walk but has no force plates."
     return "other", "It has no force plates and no evidence of a walk."
 
 
 def _movement_role(names: TrialNames) -> Role:
     return "run" if any(t.word in load_vocabulary()["running"] for t in names.all_words()) else "walk"
-
-
-def _is_standing_motion(done: MotionFacts | None) -> bool:
-    return done is not None and done.kind == "standing"
-
-
-def _capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _has_other_word(words: Sequence[Token]) -> bool:
-    return any(token.kind == "other" for token in words)
 
 
 def _static_evidence(names: TrialNames, facts: FileFacts) -> tuple[float, str]:
@@ -264,7 +254,3 @@ def _first_word_of_kind(kind: str, names: Iterable[Sequence[Token]]) -> Token | 
 def _has_walk_word(words: Sequence[Token]) -> bool:
     """Return whether a word denotes locomotion; 'trial' and 'dynamic' alone do not."""
     return any(t.kind == "activity" or (t.kind == "condition" and t.word in walk_words()) for t in words)
-
-
-def _is_named_walk(words: Sequence[Token]) -> bool:
-    return any(t.kind == "activity" or t.word in walk_words() for t in words)

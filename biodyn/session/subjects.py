@@ -12,7 +12,6 @@ person of the same folder; 9. a folder with a name of unknown words ('Anna'); 10
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from pathlib import Path
 from biodyn.recording import FileFacts
 from biodyn.session.inventory import FoundFile
 from biodyn.session.name_tokens import Kind, Token, load_vocabulary, plain_text, split_name
-from biodyn.session.person_comparison import measure_difference_reason, without_role_words
+from biodyn.session.person_comparison import letters_and_digits_only, measure_difference_reason, without_role_words
 from biodyn.session.recording_role import read_motion_facts
 from biodyn.session.static_trials import are_on_same_body
 
@@ -99,12 +98,6 @@ def has_only_trial_kind(name: str) -> bool:
 def surrounding_folders(p: SubjectAssignment) -> tuple[str, ...]:
     """Return the folders of a file without those that state only a kind of trial."""
     return tuple(name for name in p.folders if not has_only_trial_kind(name))
-
-
-def letters_and_digits_only(text: str) -> str:
-    """Return letters and digits in lower case without accents, because files store 'Emile' for 'Émile'."""
-    apart = unicodedata.normalize("NFKD", plain_text(text).casefold())
-    return "".join(c for c in apart if c.isalnum())
 
 
 def stored_subject_names(files: Sequence[FoundFile]) -> dict[Path, str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,7 +16,19 @@ from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict, worst_status
 from biodyn.errors import ResultError, StudyError, printable
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.plotting import PlottableResult, side_list
-from biodyn.output.store.folder import KIND_ENTRY
+from biodyn.output.store.folder import (
+    KIND_ENTRY,
+    PAPER_NAME,
+    IsWritten,
+    copy_files,
+    foreign_files,
+    group_file_test,
+    iterate_files,
+    path_list_text,
+    replace_folder,
+    subject_page_test,
+    trial_file_test,
+)
 from biodyn.output.store.result_reader import ResultFolder, StoredResult, diagnostics_from_record
 from biodyn.output.tables.table_access import COORDINATES, LazyTables, Signs, convert_signs, set_meaning, set_signs
 from biodyn.settings import map_table_paths
@@ -25,7 +36,7 @@ from biodyn.study.discovery import StudyDefinition
 from biodyn.study.discovery.definition import map_all_table_paths
 from biodyn.study.group.registry import mean_over_trials
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.running.task import program_version
+from biodyn.study.running.task import LOCK_NAME, program_version
 from biodyn.study.trial_record import FAILED, TrialRecord, read_trial_record
 from biodyn.variables.gait_variables import variable_name_hint
 from biodyn.variables.norms import NONE, norms_record, read_walker
@@ -35,6 +46,28 @@ STUDY_RECORD_VERSION = 1
 StudyKind = Literal["study", "session"]
 STUDY: Final = "study"
 SESSION: Final = "session"
+
+
+# Files in the output folder; each is written as .NAME.part and renamed.
+STUDY_FILES = (
+    STUDY_RECORD_NAME, "study.parquet", "study.csv", "summary.csv", "study_wide.csv", "study.xlsx", "report.html"
+)  # fmt: skip
+
+
+def study_file_test(folder: Path) -> IsWritten:
+    """Return the test for files of a study or session that biodyn wrote."""
+    of_trial = cache(lambda place: trial_file_test(folder / place))
+    of_group, of_subjects = group_file_test(folder / "group"), subject_page_test(folder / "subjects")
+
+    def is_written(path: str) -> bool:
+        part, _, rest = path.partition("/")
+        *place, name = path.split("/", 3)
+        if part == "trials" and len(place) == 3:
+            return bool(of_trial("/".join(place))(name))
+        tests: dict[str, IsWritten] = {"group": of_group, "subjects": of_subjects}
+        return tests[part](rest) if part in tests else path in (*STUDY_FILES, PAPER_NAME, LOCK_NAME)
+
+    return is_written
 
 
 def relative_path(folder: Path, place: str | Path) -> str:
@@ -103,6 +136,20 @@ def _trial_entry(
     }
 
 
+def read_study_json(folder: Path, name: str) -> Mapping[str, Any]:
+    """Return the values of a JSON file of a study; StudyError if the study is not finished."""
+    try:
+        content: Mapping[str, Any] = json.loads((folder / name).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise unfinished_study_error(folder) from error
+    return content
+
+
+def unfinished_study_error(folder: Path) -> StudyError:
+    """Return the error for a folder without a finished study."""
+    return StudyError(f"'{folder}' contains no finished study.", "Run 'biodyn study FOLDER --out DIR' to its end.")
+
+
 # -- Tables ---------------------------------------------------------------------------------------------------------
 
 
@@ -117,7 +164,7 @@ class StudyResult(PlottableResult):
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder: Path = Path(folder)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {status}" for status, count in self.record["counts"].items() if count)
@@ -126,13 +173,7 @@ class StudyResult(PlottableResult):
     @cached_property
     def record(self) -> Mapping[str, Any]:
         """Return the values of study.json; StudyError if the folder contains no finished study."""
-        try:
-            content: Mapping[str, Any] = json.loads((self.folder / STUDY_RECORD_NAME).read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise StudyError(
-                f"'{self.folder}' contains no finished study.", "Run 'biodyn study FOLDER --out DIR' to its end."
-            ) from error
-        return content
+        return read_study_json(self.folder, STUDY_RECORD_NAME)
 
     @property
     def name(self) -> str:
@@ -265,8 +306,7 @@ class StudyResult(PlottableResult):
 
     @cached_property
     def _group_record(self) -> Mapping[str, Any]:
-        content: Mapping[str, Any] = json.loads((self.folder / "group" / "group.json").read_text(encoding="utf-8"))
-        return content
+        return read_study_json(self.folder, "group/group.json")
 
     @cached_property
     def _parameter_rows(self) -> pd.DataFrame:
@@ -279,12 +319,26 @@ class StudyResult(PlottableResult):
         reasons = [f"{trial}: {status}. {reason}" for trial, status, reason in rows if reason]
         return repr(self).strip("<>"), reasons[:3]
 
-    def save(self, folder: str | Path) -> Path:
-        """Copy the result into a folder that does not exist, and return its path."""
-        target = Path(folder)
+    def save(self, folder: str | Path, force: bool = False) -> Path:
+        """Copy the result into another folder, completely or not at all, and return its path.
+
+        An existing study is replaced only with `force`, and only if biodyn wrote all its files; StudyError otherwise.
+        """
+        target, is_written = Path(folder), study_file_test(self.folder)
+        paths = [path for path in iterate_files(self.folder) if is_written(path)]
         if target.exists():
-            raise StudyError(f"'{target}' exists.", "Choose another folder.")
-        shutil.copytree(self.folder, target)
+            if not force:
+                raise StudyError(f"'{target}' exists.", "Choose another folder, or replace a study with force=True.")
+            foreign = foreign_files(target, study_file_test(target))
+            if foreign or not (target / STUDY_RECORD_NAME).is_file():
+                problem = (
+                    f"holds files that biodyn did not write ({path_list_text(foreign)})"
+                    if foreign
+                    else "is not a study"
+                )
+                raise StudyError(f"'{target}' {problem} and is not replaced.", "Choose another folder.")
+        with replace_folder(target, study_file_test) as place:
+            copy_files(self.folder, paths, place)
         return target
 
     def trial_folder(self, subject: str, trial: str) -> Path:

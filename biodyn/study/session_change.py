@@ -78,7 +78,7 @@ class SessionChange:
 def compare_sessions(before: str | Path, after: str | Path) -> SessionChange:
     """Compare two sessions of one person, which are results of `biodyn session` on two days.
 
-    Raises StudyError for several people in a folder or no common condition, ResultError for an unfinished study.
+    Raises StudyError for several people in a folder or no common condition, and for an unfinished study.
     """
     first, second = StudySource(Path(before)), StudySource(Path(after))
     people = [_single_person(source) for source in (first, second)]

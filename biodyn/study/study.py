@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +31,7 @@ from biodyn.study.plan import PlannedTrial, StudyPlan, no_walk_error
 from biodyn.study.result import (
     SESSION,
     STUDY,
+    STUDY_FILES,
     STUDY_RECORD_NAME,
     StudyKind,
     StudyResult,
@@ -146,12 +147,9 @@ def apply_overrides(
     return definition.model_copy(update={"settings": merge_tables(definition.settings, named, *parse_entries(entries))})
 
 
-def apply_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
-    """Return a plan in which the entries have priority over settings of subjects and files in study.toml."""
-    if not entries:
-        return plan
-    over = parse_entries(entries)
-    trials = tuple(replace(trial, settings=merge_tables(trial.settings, *over)) for trial in plan.trials)
+def override_settings(plan: StudyPlan, tables: Sequence[Mapping[str, Any]]) -> StudyPlan:
+    """Return a plan in which tables of settings have priority over settings of subjects and files in study.toml."""
+    trials = tuple(replace(trial, settings=merge_tables(trial.settings, *tables)) for trial in plan.trials)
     return replace(plan, trials=trials)
 
 
@@ -170,12 +168,6 @@ def set_plate_calibration(plan: StudyPlan, plates: str | Path | None) -> StudyPl
 
 
 # -- Output folder --------------------------------------------------------------------------------------------------
-
-
-# Files in the output folder; each is written as .NAME.part and renamed.
-_WRITTEN = (
-    STUDY_RECORD_NAME, "study.parquet", "study.csv", "summary.csv", "study_wide.csv", "study.xlsx", "report.html"
-)  # fmt: skip
 
 
 def require_usable_output_folder(folder: Path, root: Path) -> None:
@@ -216,7 +208,7 @@ def remove_obsolete(folder: Path, trials: Sequence[PlannedTrial]) -> None:
 
 
 def _remove_unfinished_everywhere(folder: Path) -> None:
-    remove_all_unfinished(folder, _WRITTEN)
+    remove_all_unfinished(folder, STUDY_FILES)
     for place in (folder / "group", folder / "subjects", *sorted(folder.glob("trials/*"))):
         if place.is_dir() and not place.is_symlink():
             remove_all_unfinished(place)
@@ -278,7 +270,7 @@ class Study:
         path = Path(source)
         if path.suffix.lower() == ".toml":
             definition = apply_overrides(read_definition(path), preset, entries, reports)
-            plan = apply_entries(discover_trials(definition.folder(path), definition), entries)
+            plan = override_settings(discover_trials(definition.folder(path), definition), parse_entries(entries))
             study = cls(definition, set_plate_calibration(plan, plates))
             study._require_possible_names()
             return study
@@ -330,9 +322,14 @@ class Study:
             try:
                 remove_obsolete(folder, () if force else self.plan.trials)
                 chosen = [trial for trial in self.plan.trials if only is None or trial.path in only]
-                self._analyse_trials(
-                    chosen, folder, workers, scheduler, retry_failed, on_outcome or _ignore_message, keep_open, say
-                )
+                running, program = self.definition.running, program_version()
+                limits, root = Limits(running.time_limit_s, running.memory_limit_mb), self.plan.root.resolve()
+                reports, on_outcome = self.definition.output.reports, on_outcome or _ignore_message
+                tasks = [Task(trial, root, folder, program, limits, retry_failed, reports) for trial in chosen]
+                if scheduler is not None:
+                    run_on_cluster(tasks, scheduler, limits, on_outcome, say)
+                else:
+                    run_locally(tasks, workers or running.workers, limits, on_outcome, keep_open, say)
                 require_output_folder(folder)
                 self.summarise(folder, say, paper)
             except OSError as error:
@@ -383,27 +380,6 @@ class Study:
             raise StudyError(f"'{folder}' cannot be written: {error.strerror}.", "Choose another --out.") from error
         return lock_output_folder(folder, relative_path(folder, self.plan.root))
 
-    def _analyse_trials(
-        self,
-        trials: Sequence[PlannedTrial],
-        folder: Path,
-        workers: int | None,
-        scheduler: str | None,
-        retry_failed: bool,
-        on_outcome: OnOutcome,
-        keep_open: tuple[int, ...],
-        say: Say,
-    ) -> None:
-        running = self.definition.running
-        limits = Limits(running.time_limit_s, running.memory_limit_mb)
-        root = self.plan.root.resolve()
-        program, reports = program_version(), self.definition.output.reports
-        tasks = [Task(trial, root, folder, program, limits, retry_failed, reports) for trial in trials]
-        if scheduler is not None:
-            run_on_cluster(tasks, scheduler, limits, on_outcome, say)
-        else:
-            run_locally(tasks, workers or running.workers, limits, on_outcome, keep_open, say)
-
 
 def run_study(
     source: str | Path,
@@ -440,7 +416,7 @@ def rerender_study_report(
     """Regenerate the pages of a study or session folder; returns the path of report.html.
 
     `pdf`: whether to write report.pdf; `head`: TOML file with the letterhead. Reports of trials are not changed. Raises
-    ResultError if the folder has no finished study, StudyError if a run uses it.
+    StudyError if the folder has no finished study, or if a run uses it.
     """
     from biodyn.study.report import write_study_report
 
@@ -488,12 +464,10 @@ def open_session(
     under = stated.model_copy(update={"settings": merge_tables(SESSION_SETTINGS, stated.settings)})
     definition = apply_overrides(under, preset, entries)
     folder = definition.folder(path)
-    plan = apply_entries(discover_trials(folder, definition), entries)
     given = {name: value for name, value in subject.items() if value is not None}
     with_subject_record(settings_from({}), {}, given)  # raises for an invalid value
-    if given:
-        over = {"subject": given}
-        plan = replace(plan, trials=tuple(replace(t, settings=merge_tables(t.settings, over)) for t in plan.trials))
+    over = [*parse_entries(entries), *([{"subject": given}] if given else [])]
+    plan = override_settings(discover_trials(folder, definition), over)
     trials = plan.trials if walks is None else _selected_trials(plan, walks)
     if not trials:
         raise no_walk_error(plan)
@@ -566,19 +540,13 @@ def _set_static(
 
 def _require_one_model(trials: Sequence[PlannedTrial]) -> None:
     """Raise StudyError if the walks would use differently scaled models."""
-    if len({_imported_model(trial) for trial in trials}) > 1:
+    scaled = [trial for trial in trials if trial.settings.get("model", {}).get("osim") is not None]
+    models = {(t.settings["model"]["osim"], str(t.static) if t.named_static else "", t.mass_kg) for t in scaled}
+    if len(models) + (len(scaled) < len(trials)) > 1:
         raise StudyError(
             "The walks of this session would use several models, because model.osim, static trial or mass differ.",
             "Specify one model, static trial and body mass for all walks: --model, --static, --mass.",
         )
-
-
-def _imported_model(trial: PlannedTrial) -> tuple[str, str, float | None] | None:
-    """Return (model file, static trial, body mass) that determine the OpenSim model of a walk; None for a library skeleton."""
-    osim = trial.settings.get("model", {}).get("osim")
-    if osim is None:
-        return None
-    return str(osim), str(trial.static) if trial.named_static else "", trial.mass_kg
 
 
 def _require_single_session(trials: Sequence[PlannedTrial], root: Path) -> str:

@@ -126,17 +126,12 @@ def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
 # -- Excluded trials ------------------------------------------------------------------------------------------------
 
 
-def has_failed_checks(record: TrialRecord) -> bool:
-    """Return whether the result of a trial failed its checks."""
-    return record.status == "fail"
-
-
 def exclusion_reason(record: TrialRecord) -> str:
     """Return the reason why a trial that failed its checks is excluded from group results; "" if it is included.
 
     The reason contains no trial-specific numbers, so that equal reasons can be counted.
     """
-    if not has_failed_checks(record):
+    if record.status != "fail":
         return ""
     titles = str(record.metrics.get("checks_failed") or "")
     return f"the trial failed its checks: {titles}" if titles else "the trial failed its checks"

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from biodyn.trial.export import Export
 
 
-class LoadedResult(StoredResult):
-    """The result of a trial loaded from its folder, of this or an older version."""
+class ExportableResult(PlottableResult):
+    """A result of a trial, fresh or loaded, that can be exported for other programs."""
 
     def export(self, to: str, folder: str | Path | None = None, *, convention: str = "", force: bool = False) -> Export:
         """Export the result for another program (opensim, c3d, mat, xlsx); see `biodyn.trial.export.export`.
@@ -41,6 +41,10 @@ class LoadedResult(StoredResult):
         from biodyn.trial.export import export
 
         return export(self, to, folder, convention=convention, force=force)
+
+
+class LoadedResult(StoredResult, ExportableResult):
+    """The result of a trial loaded from its folder, of this or an older version."""
 
 
 _LOOKED_AT = 3  # number of causes shown with a hint
@@ -55,13 +59,8 @@ def _method_lines(signals: TrialSignals, points: str) -> list[str]:
     return [f"Method: {words}", f"{before}: {signals.filter_text(points)}"]
 
 
-def _measurement_text(analysis: TrialAnalysis) -> str:
-    misfit = analysis.pose_misfit
-    return f"{len(analysis.model.markers)} markers" if misfit is None else f"poses of {len(misfit.labels)} segments"
-
-
 @dataclass(frozen=True, repr=False)
-class TrialResult(PlottableResult):
+class TrialResult(ExportableResult):
     """Tables, figures and files of one analysed walk; `analysis` holds all numbers.
 
     Every table is an attribute (`result.joint_torques`); `tables` lists them. `folder`: folder of the last save, None before. A
@@ -157,12 +156,6 @@ class TrialResult(PlottableResult):
         object.__setattr__(self, "folder", target)  # the only mutable attribute of a result
         return target
 
-    def export(self, to: str, folder: str | Path, *, convention: str = "", force: bool = False) -> Export:
-        """Export the result for another program (opensim, c3d, mat, xlsx); see `biodyn.trial.export.export`."""
-        from biodyn.trial.export import export
-
-        return export(self, to, folder, convention=convention, force=force)
-
     def status_lines(self) -> list[tuple[str, Status | None]]:
         """Return lines for the screen, with the status of the verdict and of checks.
 
@@ -180,11 +173,12 @@ class TrialResult(PlottableResult):
         """Return lines on the inputs of the analysis."""
         a = self.analysis
         who = a.subject
-        points = "poses" if a.recording.on_poses else "markers"
+        points, misfit = "poses" if a.recording.on_poses else "markers", a.pose_misfit
+        seen = f"{len(a.model.markers)} markers" if misfit is None else f"poses of {len(misfit.labels)} segments"
         return [
             a.static.sentence,
             f"Subject: {who.mass_kg:.1f} kg ({who.mass_source}), {who.height_m:.2f} m ({who.height_source}), "
-            f"{_measurement_text(a)} of {a.mapping.title}",
+            f"{seen} of {a.mapping.title}",
             f"Activity: {a.activity.kind}: {a.activity.reason}",
             *([] if a.propagation is None else _method_lines(a.propagation.signals, points)),
             *(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -19,16 +20,25 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError
 from biodyn.estimation.shared_parameters import InformationForm
-from biodyn.io import cached_sha256, read, read_facts
+from biodyn.io import cached_sha256, format_of, read, read_facts
 from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
 from biodyn.model.from_library.recognition.label_correction import correct_labels
 from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.processing.calibration.subject_fit.fit_result import SubjectFit
 from biodyn.processing.calibration.subject_fit.subject_model_fit import fit_subject
 from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, CalibrationUse
+from biodyn.processing.signals.emg import muscle_activity
 from biodyn.processing.signals.world_frame import correct_static_vertical, facing_direction_from_static, find_world
 from biodyn.recording import FileFacts, Markers, Recording
-from biodyn.session import Companion, SessionFiles, choose_static, find_session_files, preview_of_file
+from biodyn.session import (
+    Companion,
+    SessionFiles,
+    choose_static,
+    find_session_files,
+    is_contraction,
+    preview_of_file,
+    static_candidates,
+)
 from biodyn.session.static_trials import compare_offsets
 from biodyn.settings import with_subject_record, without_corrections
 from biodyn.trial.request import TrialRequest
@@ -80,6 +90,20 @@ def session_trials(
 def usable_files(session: SessionFiles) -> tuple[Companion, ...]:
     """Return the walks and functional trials of the session, including unreadable files."""
     return tuple(c for c in session.companions if c.use in ("walk", "functional", "unreadable"))[:_MOST_FILES]
+
+
+def contraction_peaks(trial: TrialRequest) -> Mapping[str, tuple[float, str]]:
+    """Return the largest envelope (mV) of each EMG channel in the maximal contractions of the session, and its file, by label."""
+    near = static_candidates(trial.path) if trial.companions is None else trial.companions
+    session = session_files(trial.path, [path for path in near if is_contraction(path)])
+    peaks: dict[str, tuple[float, str]] = {}
+    for companion in () if session is None else session.of("other"):
+        with suppress(BiodynError, OSError):  # damaged
+            read_analog = format_of(companion.path).analog
+            for signal in () if read_analog is None else muscle_activity(read_analog(companion.path)):
+                peak = (float(signal.envelope.max()), companion.path.name)
+                peaks[signal.label] = max(peaks.get(signal.label, peak), peak)
+    return peaks
 
 
 def walks_of_session(session: SessionFiles, files: TrialFiles) -> list[Companion]:

@@ -65,6 +65,7 @@ from biodyn.trial.request import TrialRequest
 from biodyn.trial.session_values import (
     WalkInformation,
     are_same_plates,
+    contraction_peaks,
     exclusion_reason,
     fit_subject_model,
     plate_corners_L,
@@ -428,6 +429,8 @@ def compute_uncertainty(trial: Solved) -> Solved:
 def run_checks(trial: Solved) -> Checked:
     """Check data quality, physiological limits of every cycle, and torques by a second algorithm."""
     unchecked = make_analysis(trial)
+    if unchecked.emg:
+        unchecked = replace(unchecked, contractions=contraction_peaks(trial))
     analysis = replace(check_recording(unchecked), consistency=with_consistency(unchecked).consistency)
     return next_stage(trial, Checked, analysis=analysis, notes=analysis.diagnostics)
 

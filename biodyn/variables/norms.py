@@ -358,20 +358,17 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
 
 def _exclusion_reason(norms: NormSet, walker: Walker, by_age: bool) -> str:
     """Return the reason why norms do not apply, or ""."""
+    people = norms.group[:1].upper() + norms.group[1:]
     if by_age and not walker.is_in_age_range(norms):
-        return f"{_capitalise(norms.group)} are for another age."
+        return f"{people} are for another age."
     low, high = norms.speed_range
     speed, unit = walker.speed(norms.measure), SPEED_WORDS[norms.measure]
     if not math.isfinite(speed):  # body size is unknown for some OpenSim models
-        return f"{_capitalise(norms.group)} are chosen by speed relative to body size, which is unknown."
+        return f"{people} are chosen by speed relative to body size, which is unknown."
     if not low <= speed <= high:
         far = "slower" if speed < low else "faster"
-        return f"{_capitalise(norms.group)} apply from {low:.2f} to {high:.2f} {unit}; this walk is {far}: {speed:.2f}."
+        return f"{people} apply from {low:.2f} to {high:.2f} {unit}; this walk is {far}: {speed:.2f}."
     return ""
-
-
-def _capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def score_reference(setting: str, walker: Walker | None) -> tuple[Norms, str, bool]:

@@ -266,5 +266,5 @@ def test_missing_widths_are_assumed_and_said() -> None:
         load_skeleton("full_body"), recognise_marker_set(tuple(points)), points, frozenset(points), options
     ).model()
     said = " ".join(note.message for note in notes if note.code == "assumed-measure" and note.severity == "warning")
-    for name in ("knee_width_r", "knee_width_l", "ankle_width_r", "ankle_width_l"):
+    for name in ("right and left knee width", "right and left ankle width"):
         assert name in said

@@ -185,7 +185,7 @@ def test_one_step_alone_is_told_by_the_motion_of_the_whole_body():
     scene = walk(steps, [plate(0.5, 1.1, -0.3, 0.3)], 2.0)
     contacts, _ = decide(scene, balance_of(scene))
     assert decisions(contacts) == [(1, "r", "assigned")]
-    assert contacts[0].evidence["balance_told_s"] == pytest.approx(0.8, abs=0.03)
+    assert contacts[0].evidence["balance_time_s"] == pytest.approx(0.8, abs=0.03)
 
 
 def test_a_study_sets_contacts_of_single_trials(tmp_path):

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import ezc3d
 import numpy as np
 import pytest
 from scipy.signal import butter, filtfilt
@@ -17,6 +18,7 @@ from biodyn.recording import AnalogSignals
 QUICK = {"uncertainty": {"compute": False}}
 
 RATE_HZ = 1000.0
+_STATIC = "gait/unzeroed_plate/Static Pose.c3d"
 _WALK = "gait/unzeroed_plate/Gait with EMG.c3d"
 
 
@@ -83,10 +85,10 @@ def test_side_and_muscle_are_read_from_labels(label, side, name):
 
 def test_channels_that_are_no_emg_are_left_out():
     noise = simulated([(1.0, 2.0)], 3)
-    volts = signals(Fz1=noise, Sync=noise, RVAS=noise, LVAS=np.zeros(6000), RXX=noise)
+    volts = signals(Fz1=noise, Sync=noise, RVAS=noise, LVAS=np.zeros(6000), RXX=noise, RSpare=noise)
     assert [found.label for found in muscle_activity(volts)] == ["RVAS", "RXX"]
     assert muscle_activity(signals(Fz1=noise, RXX=noise)) == ()
-    assert muscle_activity(replace(volts, units=("N",) * 5)) == ()
+    assert muscle_activity(replace(volts, units=("N",) * 6)) == ()
     assert muscle_activity(replace(volts, rate_hz=100.0)) == ()
 
 
@@ -103,15 +105,53 @@ def test_emg_of_a_recorded_walk(real_data, tmp_path):
     result = biodyn.run_trial(real_data / _WALK, settings=QUICK)
     table = result.emg
     assert set(table["muscle"]) == {"vasti", "LAT", "gastrocnemius", "tibialis anterior"}
-    mean = table.groupby(["muscle", "percent"])["share_of_peak"].mean().unstack(0)
+    mean = table.groupby(["muscle", "percent"])["share_of_reference"].mean().unstack(0)
     # known of level walking: vasti in loading, calf before foot off and silent in swing, shank in swing and at the strike
     assert mean["vasti"].idxmax() < 15
     assert 35 < mean["gastrocnemius"].idxmax() < 55
     assert mean["gastrocnemius"][65:95].max() < 0.1
     assert mean["tibialis anterior"][65:100].min() > mean["tibialis anterior"][20:50].mean()
+    assert set(table["reference"]) == {"dynamic peak"}
+    assert {panel.y.label for panel in result.view.figures["emg"].panels} == {"mV"}
     folder = result.save(tmp_path / "walk")
     assert biodyn.load(folder).emg["label"].tolist() == table["label"].tolist()
     assert 'id="emg"' in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def write_contraction(source: Path, target: Path, labels: tuple[str, ...], gain: float) -> None:
+    """Write channels of a recording, multiplied by a gain, into a C3D file without markers."""
+    recorded, written = ezc3d.c3d(str(source)), ezc3d.c3d()
+    names = recorded["parameters"]["ANALOG"]["LABELS"]["value"]
+    written["parameters"]["POINT"]["RATE"]["value"] = recorded["parameters"]["POINT"]["RATE"]["value"]
+    written["parameters"]["ANALOG"]["RATE"]["value"] = recorded["parameters"]["ANALOG"]["RATE"]["value"]
+    written["parameters"]["ANALOG"]["LABELS"]["value"] = list(labels)
+    written["parameters"]["ANALOG"]["UNITS"]["value"] = ["V"] * len(labels)
+    written["data"]["points"] = np.zeros((4, 0, recorded["data"]["points"].shape[2]))
+    written["data"]["analogs"] = gain * recorded["data"]["analogs"][:, [names.index(label) for label in labels]]
+    written.write(str(target))
+
+
+def test_a_maximal_contraction_replaces_the_dynamic_peak(real_data, tmp_path):
+    walk, static = (shutil.copy(real_data / source, tmp_path / source.name) for source in map(Path, (_WALK, _STATIC)))
+    write_contraction(walk, tmp_path / "MVC weak.c3d", ("RVAS", "LVAS", "RTIB"), 1.0)
+    write_contraction(walk, tmp_path / "MVC strong.c3d", ("RVAS", "LVAS"), 2.0)
+    contractions = list(tmp_path.glob("MVC*"))
+    for companions in (None, contractions):  # searched in the folder, or known by a study
+        result = biodyn.run_trial(walk, static, settings=QUICK, companions=companions)
+        for signal in result.analysis.emg:
+            rows = result.emg[result.emg["label"] == signal.label]
+            if signal.label.endswith("VAS"):
+                reference, peak = "MVC strong.c3d", 2.0 * signal.envelope.max()
+            elif signal.label == "RTIB":
+                reference, peak = "MVC weak.c3d", signal.envelope.max()
+            else:
+                reference, peak = "dynamic peak", rows["envelope_mV"].max()
+            assert set(rows["reference"]) == {reference}
+            np.testing.assert_allclose(rows["share_of_reference"], rows["envelope_mV"] / peak, rtol=1e-5)
+    figure = result.view.figures["emg"]
+    assert "(MVC strong.c3d, MVC weak.c3d)" in figure.caption
+    units = {panel.title: panel.y.label for panel in figure.panels}
+    assert units == {"Vasti": "% MVC", "LAT": "mV", "Gastrocnemius": "mV", "Tibialis anterior": "mV"}  # RTIB alone
 
 
 def test_result_outlives_its_recording(tmp_path):

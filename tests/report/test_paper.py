@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from biodyn.cli import app
 from biodyn.errors import ResultError, SettingsError
 from biodyn.output.figures.description import Axis, Figure, Line, Panel
+from biodyn.output.figures.drawing import SMALL_HEIGHT, SMALL_WIDTH
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.pdf_report import (
     Letterhead,
@@ -133,9 +135,41 @@ def test_a_walk_on_three_pages(walk_result: TrialResult, walk_pages: list[Any]) 
     ):
         assert "".join(title.split()) in _words(pages[1])
     assert "Againstnorms" in _words(pages[2])
+    assert "EMGofthemuscles" not in "".join(map(_words, pages))
     # curves are vectors
     assert not pages[1].images
     assert sum(1 for _ in _strokes(pages[1])) > 5000
+
+
+def test_without_norms_the_reason_is_given_once(walk_result: TrialResult) -> None:
+    reasons = ["Person: age is unknown.", "No norms are shown."]
+    pages = _pages(trial_pdf(_with(walk_result.view, norms={"shown": [], "reasons": reasons})))
+    assert "".join(map(_words, pages)).count("Nonormsareshown") == 1
+    assert "Againstnorms" not in _words(pages[2])
+
+
+def test_emg_is_on_paper_as_on_the_page(walk_result: TrialResult) -> None:
+    cycle = {"cycle": 1, "side": "r", "label": "RVAS", "percent": np.arange(101.0), "reference": "dynamic peak"}
+    curve = {"envelope_mV": np.linspace(0.0, 0.1, 101), "share_of_reference": 0.5, "active": 1.0}
+    muscles = [pd.DataFrame({**cycle, **curve, "muscle": name}) for name in ("vasti", "soleus")]
+    view = dataclasses.replace(walk_result.view, tables={**walk_result.view.tables, "emg": pd.concat(muscles)})
+    page = _words(_pages(trial_pdf(view))[2])
+    for words in ("EMG of the muscles", "Vasti", "Soleus", "Linear envelopes: mean of the cycles"):
+        assert "".join(words.split()) in page
+
+
+def test_titles_are_apart_from_the_labels_of_the_row_above(walk_pages: list[Any]) -> None:
+    places: dict[str, tuple[float, float]] = {}
+    walk_pages[1].extract_text(
+        visitor_text=lambda text, cm, tm, font, size: places.setdefault(
+            text.strip(), (tm[4] * cm[0] + cm[4], tm[5] * cm[3] + cm[5])
+        )
+    )
+    right, down = (
+        abs(places[name][axis] - places["Pelvic tilt"][axis])
+        for axis, name in enumerate(("Pelvic obliquity", "Hip flexion"))
+    )
+    assert down > 1.03 * SMALL_HEIGHT / SMALL_WIDTH * right
 
 
 def test_nothing_reaches_beyond_the_margins(walk_pages: list[Any]) -> None:

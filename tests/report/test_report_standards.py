@@ -23,7 +23,15 @@ def page(walk_result: TrialResult) -> str:
     record = walk_result.view.record
     named = {**record, "settings": {**record["settings"], "subject": _SUBJECT}}
     cycle = {"cycle": 1, "side": "r", "muscle": "vasti", "label": "RVAS", "percent": np.arange(101.0)}
-    emg = pd.DataFrame({**cycle, "envelope_mV": np.linspace(0.0, 0.1, 101), "share_of_peak": 0.5, "active": 1.0})
+    emg = pd.DataFrame(
+        {
+            **cycle,
+            "envelope_mV": np.linspace(0.0, 0.1, 101),
+            "share_of_reference": 0.5,
+            "reference": "dynamic peak",
+            "active": 1.0,
+        }
+    )
     view = replace(walk_result.view, record=named, tables={**walk_result.view.tables, "emg": emg})
     return render_trial_report(view, view.figures_svg())
 

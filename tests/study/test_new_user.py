@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from support.sessions import Laboratory
 
 import biodyn
-from biodyn.errors import ResultError, StudyError
+from biodyn.errors import BiodynError, ResultError, StudyError
 from biodyn.output.report.plotting import PlottableResult
 from biodyn.statistics import curve_difference
 from biodyn.trial.result import TrialResult
@@ -86,6 +87,29 @@ def test_every_result_draws_its_page_and_shows_itself(results: dict[str, Plottab
     assert isinstance(knee, Figure)
     assert any("Knee flexion" in axes.get_title(loc="left") for axes in page.axes)
     assert "<svg" in results[kind]._repr_html_()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_are_saved_alike(results: dict[str, PlottableResult], kind: str, tmp_path: Path) -> None:
+    save = results[kind].save
+    assert list(signature(save).parameters)[:2] == ["folder", "force"]
+    folder = save(tmp_path / "copy")
+    with pytest.raises(BiodynError, match=r"copy' (already holds a result|exists)"):
+        save(folder)
+    copy = biodyn.load(save(folder, force=True))
+    assert copy.verdict.status == results[kind].verdict.status
+    assert copy.gait_cycles.shape == results[kind].gait_cycles.shape
+    notes = folder / "notes.txt"
+    notes.write_text("mine", encoding="utf-8")
+    with pytest.raises(BiodynError, match=r"did not write \('notes.txt'\)"):
+        save(folder, force=True)
+    assert notes.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_folder_without_a_study_is_never_replaced(results: dict[str, PlottableResult], tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(StudyError, match="is not a study"):
+        results["study"].save(tmp_path / "mine", force=True)  # type: ignore[attr-defined]
 
 
 def test_the_notebook_of_a_new_user(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from biodyn.conventions import SIDES
+from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import segment_title
 from biodyn.model.body_model import AttachedMarker, SubjectModel
@@ -17,15 +17,16 @@ def _assumed_measure_notes(assumed: Mapping[str, float]) -> list[Diagnostic]:
     """Return a finding for each measure (m) estimated from body height, one for both sides."""
     kinds: dict[tuple[str, float], list[str]] = {}
     for name, value in assumed.items():
-        kinds.setdefault((name.rpartition("_")[0], value), []).append(name)
+        kind, _, side = name.rpartition("_")
+        kinds.setdefault((kind, value), []).append(SIDE_NAMES[side])
     # half of the error of these measures is an error of a leg's joint centre; the others locate arms, hands and foot outlines
     of_legs = ("knee_width", "ankle_width")
     return [
         Diagnostic(
             "assumed-measure",
             "warning" if kind in of_legs else "info",
-            f"{' and '.join(names)} {('are' if len(names) > 1 else 'is')} not in the file. {1000 * value:.0f} mm "
-            "were estimated from body height.",
+            f"The {' and '.join(names)} {kind.replace('_', ' ')} is not in the file. {1000 * value:.0f} mm was estimated from "
+            "body height.",
             value=value,
             unit="m",
             hint=f"Measure it and specify it with --set subject.{kind}_mm={1000 * value:.0f} or in [subject] of the "

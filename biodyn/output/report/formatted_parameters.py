@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, WHOLE_CYCLE, FloatArray
 from biodyn.output.figures.curves import display_table, unit_label
 from biodyn.output.figures.trial import TrialView
 from biodyn.variables import Norms, NormScalar, Walker
@@ -125,7 +125,7 @@ class NumberRow:
 
 
 def number_rows(strides: Strides, curves: Curves, walker: Walker, norms: Sequence[Norms]) -> list[NumberRow]:
-    """Return the dimensionless parameters of the stride and all parameters with a norm."""
+    """Return all parameters with a norm, then the other dimensionless parameters of the stride."""
     parameters = {side: {**values, **dimensionless_parameters(values, walker)} for side, values in strides.items()}
     titles = {name: f"{title}, dimensionless" for name, (title, *_) in SIZE_FREE.items()}
     titles["stride_per_height"] = "Stride length in body heights"
@@ -144,16 +144,17 @@ def number_rows(strides: Strides, curves: Curves, walker: Walker, norms: Sequenc
         title = scalar.title if scalar.variable else titles.get(name) or parameter_label(name)[0]
         z: dict[str, float] = {side: (value - scalar.mean) / scalar.sd for side, value in values.items()}
         rows.append(NumberRow(title, scalar.unit, values, scalar, group.short, z))
-    return rows
+    return sorted(rows, key=lambda row: row.norm is None)
 
 
 def _curve_value(curve: FloatArray | None, scalar: NormScalar) -> float:
-    """Return peak or range of a mean curve; NaN if the curve is incomplete."""
-    if curve is None or not np.isfinite(curve).all():
+    """Return peak or range of a mean curve; NaN if less than `WHOLE_CYCLE` of it is known."""
+    known = np.empty(0) if curve is None else curve[np.isfinite(curve)]
+    if len(known) < WHOLE_CYCLE * CYCLE_POINTS:
         return float("nan")
     if scalar.operation == "range":
-        return float(np.ptp(curve))
-    return float(curve.max() if scalar.operation == "max" else curve.min())
+        return float(np.ptp(known))
+    return float(known.max() if scalar.operation == "max" else known.min())
 
 
 def windowed_parameter_rows(view: TrialView, names: Sequence[str] | None = None) -> list[tuple[str, ...]]:

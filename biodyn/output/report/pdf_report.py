@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.diagnostics import STATUS_WORDS
@@ -22,11 +22,19 @@ from biodyn.output.figures.curves import cycle_keys, display_table
 from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.drawing import SMALL_HEIGHT, SMALL_WIDTH
 from biodyn.output.figures.pdf import draw_in_pdf, draw_legend_in_pdf, draw_small_panel_in_pdf
-from biodyn.output.figures.style import AXIS, FONT, apply_side_colors, displayable_text, font_file, report_setting
+from biodyn.output.figures.style import (
+    AXIS,
+    FONT,
+    apply_side_colors,
+    displayable_text,
+    font_file,
+    report_setting,
+    shorten_text,
+)
 from biodyn.output.figures.svg import Described, standard_page_rows, standard_page_variables
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.page import Fact
-from biodyn.output.report.sections.curves import cycle_counts_text, describe_panel
+from biodyn.output.report.sections.curves import cycle_counts_text, describe_panel, unmeasured_segments
 from biodyn.output.report.sections.gait import compare_with_norms, parameter_rows
 from biodyn.output.report.sections.verdict import verdict_sentence
 from biodyn.output.report.trial_page import TrialPage, analysis_facts, head_facts
@@ -48,10 +56,12 @@ def trial_pdf(view: TrialView, head: Letterhead | None = None) -> bytes:
         _write_first_page(paper, page)
         fits = paper.count == 1
         _write_curve_pages(paper, page)
+        paper.page()
+        _write_emg(paper, page)
         _write_norm_table(paper, page)
         _write_check_list(paper, page)
         paper.draw_signature_line()
-        return fits and paper.count <= 3 + paper.longer
+        return fits and paper.count <= 3 + ("emg" in page.tables) + paper.longer
 
     foot = f"{file} · biodyn {record['versions']['biodyn']}"
     title = f"{record['subject']['name']}, {file}"
@@ -105,8 +115,10 @@ def _write_curve_pages(paper: PdfWriter, page: TrialPage) -> None:
             f"0 and 100 %: foot strike. Thick: mean, thin: single cycles ({cycle_counts_text(page.curves)}).{shaded} Moments are "
             "internal net moments, normalised to body mass."
         )
+        if unmeasured := unmeasured_segments(page):
+            below += f" Segments without markers have no angles here: {unmeasured}."
         if not normed:
-            below += f" No norms are shown behind these curves. {' '.join(values.norm_reasons)}"
+            below += f" {' '.join(values.norm_reasons)}"
         paper.curves(
             "Motion and loads over the gait cycle", known, lambda name: describe_panel(page, name),
             cycle_keys(known, values.norms), below,
@@ -121,22 +133,34 @@ def _write_curve_pages(paper: PdfWriter, page: TrialPage) -> None:
         paper.figure(figure, paper.rest / count)
 
 
+#: Explanation below tables with norms.
+ARROWS = "↑ ↓: outside the range of 95 % of the subjects of the norm."
+
+
+def _write_emg(paper: PdfWriter, page: TrialPage) -> None:
+    """Draw the EMG of the muscles, if any was recognised."""
+    figure = page.view.figures.get("emg")
+    if figure is not None:
+        paper.title(figure.title)
+        paper.figure(figure, 0.9 * paper.rest)  # the caption is below
+        paper.write_paragraph(figure.caption, smaller=1.5)
+
+
 def _write_norm_table(paper: PdfWriter, page: TrialPage) -> None:
-    """Write the comparison of parameters with norms, and the sources of the norms."""
-    paper.page()
-    rows = compare_with_norms(page)
+    """Write the comparison of parameters with norms, and the sources of the norms; nothing without norms."""
     values = page.view
-    if not rows and not values.norms:
+    if not values.norms:
         return
+    rows = [row for row in compare_with_norms(page) if row.norm is not None]
     paper.title("Against norms")
     for reason in values.norm_reasons:
         paper.write_paragraph(reason)
     if rows:
-        heads = ("", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES), "#norm: mean (95 % of subjects)", "norm of")
+        heads = ("", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES), "#norm (95 % range)", "norm of")
         cells = [(row.title, row.unit_text, *map(row.text, SIDES), row.norm_text, row.source) for row in rows]
-        paper.table(heads, cells, (56, 17, 17, 17, 40, 33))
+        paper.table(heads, cells, (58, 24, 16, 16, 40, 26))
         if any("↑" in text or "↓" in text for cell in cells for text in cell):
-            paper.write_paragraph("↑ ↓: outside the range of 95 % of the subjects of the norm.", smaller=1.5)
+            paper.write_paragraph(ARROWS, smaller=1.5)
     for group in values.norms:
         paper.write_paragraph(f"{group.words}: {group.citation}. Licence: {group.licence}.", smaller=1.5)
 
@@ -260,7 +284,7 @@ def _new_pdf(title: str, foot: str) -> FPDF:
             self.set_y(-11)
             self.set_font(FONT, size=7)
             room = self.epw - 20
-            self.cell(room, 5, _fit_to_width(self, displayable_text(foot, _LONGEST_NAME), room - 2))
+            self.cell(room, 5, shorten_text(displayable_text(foot, _LONGEST_NAME), room - 2, self.font_size))
             self.cell(20, 5, f"{self.page_no()} / {{nb}}", align="R")
 
     pages = Pages(format="A4")
@@ -273,15 +297,6 @@ def _new_pdf(title: str, foot: str) -> FPDF:
     pages.set_title(displayable_text(title, _LONGEST_NAME))
     pages.set_creator("biodyn")
     return pages
-
-
-def _fit_to_width(pages: FPDF, text: str, room: float) -> str:
-    """Return a text shortened to one line of the footer."""
-    if pages.get_string_width(text) <= room:
-        return text
-    while text and pages.get_string_width(f"{text}…") > room:
-        text = text[:-1]
-    return f"{text}…"
 
 
 @dataclass(frozen=True)
@@ -375,6 +390,7 @@ class PdfWriter:
         from fpdf.fonts import FontFace
 
         pages = self.pages
+        pages.ln(0.8)
         pages.set_font(FONT, size=self.size)
         least = 0.03 * sum(widths)  # narrower columns have no room for a letter
         with pages.table(
@@ -388,6 +404,7 @@ class PdfWriter:
             table.row([head.removeprefix("#") for head in heads])
             for row in rows[: self.most]:
                 table.row([displayable_text(cell, 2 * _LONGEST_NAME) for cell in row])
+        pages.ln(0.8)
         if len(rows) > self.most:
             self.write_paragraph(f"{len(rows) - self.most} more rows: see report.html.", bold=True)
 
@@ -400,11 +417,13 @@ class PdfWriter:
         pages = self.pages
         x0, top, width = pages.l_margin, pages.get_y(), pages.epw
         halves = _pair_rows(standard_page_rows(known))
-        gap, line = 4.0, 4.5
+        gap, text_size, text = 4.0, min(7.0, self.size - 1.5), displayable_text(below)
         columns = 6 if any(loads is not None for _, loads in halves) else 3
-        room = pages.h - _BOTTOM - top - 7.0 - 2.0 * line  # height of legend and text below
+        pages.set_font(FONT, size=text_size)
+        text_height = cast(float, pages.multi_cell(0, text_size * _LINE, text, dry_run=True, output="HEIGHT"))
+        room = pages.h - _BOTTOM - top - 8.0 - text_height  # without legend and text below
         scale = min((width - gap) / columns / SMALL_WIDTH, room / len(halves) / SMALL_HEIGHT)
-        across, down = scale * SMALL_WIDTH, scale * SMALL_HEIGHT
+        across, down = scale * SMALL_WIDTH, min(room / len(halves), 1.15 * scale * SMALL_HEIGHT)  # space between rows
         for number, pair in enumerate(halves):
             for half, row in enumerate(pair):
                 for place, name in enumerate(() if row is None else row[2]):
@@ -416,7 +435,7 @@ class PdfWriter:
         below_grid = top + len(halves) * down
         high = draw_legend_in_pdf(pages, apply_side_colors(tuple(keys), self.colors), x0, below_grid, width, scale)
         pages.set_xy(x0, below_grid + high + 1.0)
-        self._write_line(displayable_text(below), min(7.0, self.size - 1.5), "")
+        self._write_line(text, text_size, "")
 
     def figure(self, figure: Figure, height: float) -> None:
         """Draw a figure with the width of the page and at most `height` mm, on a new page if less than half of this is left."""

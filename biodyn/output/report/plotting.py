@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -59,7 +60,9 @@ class VariableNames(tuple[str, ...]):
 
 
 class PlottableResult(TableAttributes):
-    """A result with figures: `plot` in Python, a short page in a notebook."""
+    """A result with figures: `plot` in Python, a short page in a notebook. `folder`: its folder, None before it is saved."""
+
+    folder: Path | None
 
     @property
     def view(self) -> TrialView:

@@ -280,6 +280,13 @@ def _is_biodyn_page(path: Path) -> bool:
         return False
 
 
+def copy_files(source: Path, paths: Iterable[str], target: Path) -> None:
+    """Copy files of a folder, given relative to it with '/'."""
+    for path in paths:
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / path, target / path)
+
+
 # -- stale temporary folders of killed runs
 
 UNFINISHED, REPLACED = ".part", ".old"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import shutil
 import zipfile
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
@@ -36,6 +35,8 @@ from biodyn.output.store.folder import (
     REPLAY_FOLDER,
     REPLAY_RECORD,
     TABLES_FOLDER,
+    copy_files,
+    iterate_files,
     listed_files,
     record_digest,
     table_path,
@@ -313,7 +314,7 @@ class StoredResult(PlottableResult):
     def __init__(self, folder: str | Path) -> None:
         self._source = ResultFolder(folder)
         self._source.require_complete()
-        self.folder = self._source.folder
+        self.folder: Path = self._source.folder
         self.record: Mapping[str, Any] = self._source.record
 
     @property
@@ -361,12 +362,9 @@ class StoredResult(PlottableResult):
         """Copy the result into another folder, completely or not at all, and return its path; see `TrialResult.save`."""
         target = Path(folder)
         listed = listed_files(self.record)
-        paths = [path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file()]
+        paths = [path for path in iterate_files(self.folder) if listed is None or path in (*listed, RECORD_NAME)]
         with write_folder(target, force) as place:
-            for path in paths:
-                if listed is None or path.as_posix() in listed or path.as_posix() == RECORD_NAME:
-                    (place / path).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(self.folder / path, place / path)
+            copy_files(self.folder, paths, place)
         return target
 
 

@@ -23,6 +23,8 @@ from biodyn.variables.cycle_parameters import (
     window_ends,
 )
 
+#: Reference of an EMG amplitude without a maximal contraction: the largest envelope in all cycles of the trial.
+DYNAMIC_PEAK = "dynamic peak"
 _EVENT_COLUMNS = ["time_s", "side", "event", "source", "confidence"]
 _CONTACT_COLUMNS = ["plate", "side", "start_s", "end_s", "decision", "reason"]
 
@@ -138,20 +140,21 @@ def spatiotemporal_table(analysis: TrialAnalysis) -> pd.DataFrame:
     description="EMG of each muscle over 0-100 % of each cycle of its side: linear envelope and activity, tidy.",
     needs=lambda analysis: bool(analysis.emg),
     request="Requires analog channels in volts that name a muscle and its side.",
-    coarser={"envelope_mV": 5, "share_of_peak": 4},
+    coarser={"envelope_mV": 5, "share_of_reference": 4},
 )
 def emg_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the EMG over 0-100 % of each gait cycle, tidy; NaN outside the recording.
 
-    Columns: cycle, side, muscle, label (of the channel), percent, envelope_mV, share_of_peak (of the largest value of the
-    envelope in all cycles of the trial), active (1 or 0). Methods: `processing.signals.emg`.
+    Columns: cycle, side, muscle, label (of the channel), percent, envelope_mV, share_of_reference, reference (file with the
+    largest envelope of a maximal contraction, or `DYNAMIC_PEAK`), active (1 or 0). Methods: `processing.signals.emg`.
     """
     frames = []
     for signal in analysis.emg:
         cycles = [cycle for cycle, _ in analysis.strides if cycle.side == signal.side]
         both = np.stack([signal.envelope, signal.active.astype(np.float64)], axis=1)
         curves = [normalise_to_cycle(both, signal.rate_hz, cycle.start_s, cycle.end_s) for cycle in cycles]
-        peak = max((float(np.nanmax(curve[:, 0], initial=0.0)) for curve in curves), default=0.0)
+        dynamic = max((float(np.nanmax(curve[:, 0], initial=0.0)) for curve in curves), default=0.0)
+        peak, reference = analysis.contractions.get(signal.label, (dynamic, DYNAMIC_PEAK))
         for cycle, curve in zip(cycles, curves, strict=True):
             frames.append(
                 pd.DataFrame(
@@ -162,12 +165,23 @@ def emg_table(analysis: TrialAnalysis) -> pd.DataFrame:
                         "label": signal.label,
                         "percent": np.linspace(0.0, 100.0, CYCLE_POINTS),
                         "envelope_mV": curve[:, 0],
-                        "share_of_peak": curve[:, 0] / peak if peak else np.nan,
+                        "share_of_reference": curve[:, 0] / peak if peak else np.nan,
+                        "reference": reference,
                         "active": np.where(np.isfinite(curve[:, 1]), (curve[:, 1] > 0.5).astype(np.float64), np.nan),
                     }
                 )
             )
-    columns = ["cycle", "side", "muscle", "label", "percent", "envelope_mV", "share_of_peak", "active"]
+    columns = [
+        "cycle",
+        "side",
+        "muscle",
+        "label",
+        "percent",
+        "envelope_mV",
+        "share_of_reference",
+        "reference",
+        "active",
+    ]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 

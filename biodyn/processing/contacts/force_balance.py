@@ -173,7 +173,7 @@ def revise_by_force_balance(
             "balance_missing_n": float(np.mean(missing[firm])) * scale.weight_n if firm.any() else math.nan,
             "balance_worst_n": float(np.max(np.abs(sustained[known]))) * scale.weight_n if known.any() else math.nan,
             "balance_arm_m": float(np.nanmedian(arm_m)) if np.isfinite(arm_m).any() else math.nan,
-            "balance_told_s": float(np.count_nonzero(known)) / rate_hz,
+            "balance_time_s": float(np.count_nonzero(known)) / rate_hz,
             "balance_mass_kg": scale.weight_n / body_weight_n(1.0),
         }
         item = item.with_changes(evidence=evidence)

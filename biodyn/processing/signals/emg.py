@@ -51,11 +51,13 @@ def muscle_activity(signals: AnalogSignals) -> tuple[MuscleActivity, ...]:
     """Return the activity of every recorded muscle; empty if the sampling rate is too low for EMG.
 
     A channel is EMG if its unit is a voltage, its label has a side, and the label names a muscle or says EMG. If a file has
-    such channels, other voltage channels whose label consists of a side and letters are EMG, too. Constant channels are
-    omitted.
+    such channels, other voltage channels whose label consists of a side and letters are EMG, too. Constant and
+    unused channels are omitted.
     """
     volts = [i for i, unit in enumerate(signals.units) if unit.strip().lower() in _VOLTS]
-    read = {i: parts for i in volts if (parts := parse_channel_label(signals.labels[i])) is not None}
+    unused = load_table("variables/muscles")["unused"]
+    parsed = {i: parse_channel_label(signals.labels[i]) for i in volts}
+    read = {i: parts for i, parts in parsed.items() if parts is not None and parts[1] not in unused}
     sure = {i for i, (_, name, says) in read.items() if says or (len(name) > 2 and name in muscle_names())}
     if not sure or signals.rate_hz < 4.0 * _ACTIVITY_HZ:
         return ()

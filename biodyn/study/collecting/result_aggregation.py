@@ -46,7 +46,6 @@ from biodyn.study.trial_record import (
     count_with_noun,
     excluded_trials,
     exclusion_finding,
-    has_failed_checks,
     read_trial_record,
 )
 from biodyn.trial.export.sheets import text_cell
@@ -173,7 +172,7 @@ class _TrialRowReader:
             if excluded:
                 self.excluded[(trial.subject, trial.trial)] = excluded
                 # values of a trial with another activity are valid
-                if record is not None and has_failed_checks(record):
+                if record is not None and record.status == "fail":
                     rows = replace_values_by_reason(rows, excluded)
             self.with_cycles += rows.num_rows > 0
             yield trial, rows

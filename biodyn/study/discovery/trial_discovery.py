@@ -15,10 +15,10 @@ from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
 from biodyn.recording import FileFacts
 from biodyn.session import (
     MotionFacts,
-    Role,
     StaticCandidate,
     TrialNames,
     determine_role,
+    is_contraction,
     read_motion_facts,
     score_static_candidate,
     static_fits,
@@ -253,16 +253,6 @@ def _mapped_name(name: str, table: Mapping[str, str]) -> str:
     return next(exact, next((new for pattern, new in table.items() if name_matches(pattern, name)), name))
 
 
-# a study analyses walks and runs in the same way
-_USES: Mapping[Role, FileUse] = {
-    "static": "static",
-    "functional": "functional",
-    "walk": "walk",
-    "run": "walk",
-    "other": "other",
-}
-
-
 def decide_use(
     assignment: SubjectAssignment,
     walk_names: frozenset[tuple[str, ...]],
@@ -289,7 +279,7 @@ def decide_use(
             )
         return "walk", "It contains coordinates of a model."
     role, reason = determine_role(_name_tokens(assignment), file.facts, name_pattern(assignment) in walk_names, motion)
-    return _USES[role], reason
+    return "walk" if role == "run" else role, reason  # both are analysed in the same way
 
 
 def name_pattern(assignment: SubjectAssignment) -> tuple[str, ...]:
@@ -471,7 +461,7 @@ def _plan_trials(findings: Sequence[ClassifiedFile]) -> tuple[PlannedTrial, ...]
     possible = {f.path: _candidate_statics(f, statics.get(f.subject, ())) for f in walks}
     sessions: dict[tuple[str, str], list[Path]] = {}
     for f in findings:
-        if f.role in _SESSION_ROLES:
+        if f.role in _SESSION_ROLES or (f.role == "other" and is_contraction(f.path)):
             sessions.setdefault((f.subject, f.labels.session), []).append(f.path)
     trials = [
         PlannedTrial(

@@ -142,22 +142,19 @@ def _render_frame(
 
 def study_facts(page: StudyPage) -> list[Fact]:
     """Return the facts in the head of the page of a study."""
-    trials = page.source.trials
-    rows = [
-        Fact("Subjects", str(len(page.source.subjects))),
-        Fact("Trials", f"{sum(t.done for t in trials)} of {len(trials)} analysed"),
-    ]
-    for label, values in (
-        ("Groups", [t.group for t in trials]), ("Conditions", [t.condition for t in trials]),
-        ("Sessions", [t.session for t in trials]),
-    ):  # fmt: skip
-        words = list(dict.fromkeys(value for value in values if value))
-        if words:
-            rows.append(Fact(label, ", ".join(words)))
-    cycles = page.table("cycles")
-    if len(cycles):
-        rows.append(Fact("Cycles", f"{len(cycles):,}"))
-    return rows
+    rows = [Fact("Subjects", str(len(page.source.subjects))), *_label_facts(page.source.trials)]
+    cycles = len(page.table("cycles"))
+    return [*rows, Fact("Cycles", f"{cycles:,}")] if cycles else rows
+
+
+def _label_facts(trials: Sequence[Trial]) -> list[Fact]:
+    """Return the number of analysed trials, and their groups, conditions and sessions."""
+    facts = [Fact("Trials", f"{sum(trial.done for trial in trials)} of {len(trials)} analysed")]
+    for name in ("group", "condition", "session"):
+        labels = list(dict.fromkeys(filter(None, (getattr(trial, name) for trial in trials))))
+        if labels:
+            facts.append(Fact(f"{name.capitalize()}{'s' if len(labels) > 1 else ''}", ", ".join(labels)))
+    return facts
 
 
 @dataclass(frozen=True)
@@ -213,13 +210,7 @@ def render_subject_page(page: SubjectPage) -> str:
 
 def trial_facts(trials: Sequence[Trial]) -> list[Fact]:
     """Return the facts in the head of the page of a subject."""
-    facts_shown = [Fact("Trials", f"{sum(trial.done for trial in trials)} of {len(trials)} analysed")]
-    group = next((trial.group for trial in trials if trial.group), "")
-    conditions = list(dict.fromkeys(trial.condition for trial in trials if trial.condition))
-    sessions = list(dict.fromkeys(trial.session for trial in trials if trial.session))
-    facts_shown += [Fact("Group", group)] if group else []
-    facts_shown += [Fact("Conditions", ", ".join(conditions))] if conditions else []
-    facts_shown += [Fact("Sessions", ", ".join(sessions))] if sessions else []
+    facts_shown = _label_facts(trials)
     done = [trial for trial in trials if trial.done]
     for label, name, form in (
         ("Body mass", "subject_mass_kg", "{:.1f} kg"),
@@ -230,14 +221,10 @@ def trial_facts(trials: Sequence[Trial]) -> list[Fact]:
         )
         facts_shown += [Fact(label, ", ".join(values))] if values else []
     speed = np.array([trial.number("speed_m_s") for trial in done])
-    if np.isfinite(speed).any():
-        known = speed[np.isfinite(speed)]
-        facts_shown.append(
-            Fact(
-                "Walking speed",
-                f"{mean_sd_text(known.mean(), known.std(ddof=1) if len(known) > 1 else np.nan, '')} m/s",
-            )
-        )
+    known = speed[np.isfinite(speed)]
+    if len(known):
+        spread = known.std(ddof=1) if len(known) > 1 else np.nan
+        facts_shown.append(Fact("Walking speed", f"{mean_sd_text(known.mean(), spread, '')} m/s"))
     return facts_shown
 
 
@@ -365,12 +352,14 @@ def write_study_report(out: Path, paper: Letterhead | None = None) -> Path:
 
     Equal results give equal pages. Older pages are kept until the new ones are complete.
 
-    Raises ResultError if OUT has no finished study, or a report.pdf that biodyn did not write.
+    Raises StudyError if OUT has no finished study, ResultError for a report.pdf that biodyn did not write.
     """
     from biodyn.study.report.pdf_reports import session_pdf, study_pdf  # which import this module
 
     source = StudySource(Path(out))
-    _require_own_pdf(source.out / PAPER_NAME, paper)
+    pdf_path = source.out / PAPER_NAME
+    if paper is not None and pdf_path.exists() and not is_biodyn_pdf(pdf_path):
+        raise ResultError(f"'{pdf_path}' was not written by biodyn and is not replaced.", "Move it to another folder.")
     page = _collect_page_data(source)
     if source.one_session:
         people = list(_iterate_subject_pages(page))
@@ -383,16 +372,11 @@ def write_study_report(out: Path, paper: Letterhead | None = None) -> Path:
         text = render_study_page(page)
         pages = None if paper is None else study_pdf(page, paper)
     if pages is not None:
-        replace_file(source.out / PAPER_NAME, pages)
-    elif is_biodyn_pdf(source.out / PAPER_NAME):
-        (source.out / PAPER_NAME).unlink()
+        replace_file(pdf_path, pages)
+    elif is_biodyn_pdf(pdf_path):
+        pdf_path.unlink()
     replace_file(source.out / REPORT_NAME, text.encode())
     return source.out / REPORT_NAME
-
-
-def _require_own_pdf(page: Path, paper: Letterhead | None) -> None:
-    if paper is not None and page.exists() and not is_biodyn_pdf(page):
-        raise ResultError(f"'{page}' was not written by biodyn and is not replaced.", "Move it to another folder.")
 
 
 def _collect_page_data(source: StudySource) -> StudyPage:
@@ -430,7 +414,7 @@ def _iterate_subject_pages(page: StudyPage) -> Iterator[SubjectPage]:
                     f"The data set and the summary have different orders: '{data.subject}', '{subject}'.",
                     "Run the study again: trials that are done are kept.",
                 )
-            odd = _outlier_flags(data, tables["cycles"]) if leave_out else None
+            odd = cycle_flags(data, tables["cycles"], "outlier") if leave_out else None
             page.curves.add(data, mean_curves(data, odd))
         if subject.startswith(".") or set(subject) & set(
             "/\\\0"
@@ -475,8 +459,9 @@ def _rows_by_subject(table: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
     return lambda subject: table.iloc[places[subject]] if subject in places else table.iloc[:0]
 
 
-def _outlier_flags(data: SubjectCycles, cycles: pd.DataFrame) -> BoolArray:
-    """Return (N,) whether each cycle of the data is an outlier."""
-    odd = {(r.trial, int(r.cycle), r.side) for r in iterate_rows(cycles[cycles["outlier"]])}
+def cycle_flags(data: SubjectCycles, table: pd.DataFrame, name: str) -> BoolArray:
+    """Return (N,) the values of a column of true and false of cycles.csv for each cycle of the data."""
+    rows = table[table[name]] if len(table) else table
+    marked = {(r.trial, int(r.cycle), r.side) for r in iterate_rows(rows)}
     keys = zip(data.cycles["trial"], data.cycles["cycle"], data.cycles["side"], strict=True)
-    return np.array([(trial, int(cycle), side) in odd for trial, cycle, side in keys], dtype=bool)
+    return np.array([(trial, int(cycle), side) in marked for trial, cycle, side in keys], dtype=bool)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES
-from biodyn.output.report.pdf_report import Letterhead, PdfWriter, typeset_pages
+from biodyn.output.figures.style import text_width
+from biodyn.output.report.pdf_report import ARROWS, Letterhead, PdfWriter, typeset_pages
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.options import load_study_table
@@ -36,7 +38,6 @@ def session_pdf(page: StudyPage, person: SubjectPage, head: Letterhead | None = 
 
     Raises ResultError if the PDF library is not installed.
     """
-    record = page.source.record
     curves = subject_parts(person)
     conditions = max(len(curves), 1)
 
@@ -45,14 +46,11 @@ def session_pdf(page: StudyPage, person: SubjectPage, head: Letterhead | None = 
         _write_subject(paper, page, person)
         fits = paper.count <= conditions
         for part in curves:
-            below = f"0 and 100 %: foot strike. {part.counts}. Moments are internal, net, by body mass."
-            paper.curves(
-                f"Motion and loads over the gait cycle{f': {part.title}' if conditions > 1 else ''}",
-                part.standard,
-                part.describe,
-                part.keys,
-                below,
+            below = (
+                f"0 and 100 %: foot strike. {part.counts}. Moments are internal net moments, normalised to body mass."
             )
+            title = f"Motion and loads over the gait cycle{f': {part.title}' if conditions > 1 else ''}"
+            paper.curves(title, part.standard, part.describe, part.keys, below)
         paper.page()
         _write_scores(paper, person)
         _write_findings(paper, page)
@@ -60,14 +58,14 @@ def session_pdf(page: StudyPage, person: SubjectPage, head: Letterhead | None = 
         paper.write_paragraph(_MORE, smaller=1.0)
         return fits and paper.count <= 2 + 2 * conditions
 
-    name = str(record["name"])
-    return typeset_pages(
-        name,
-        f"{name} · biodyn {record['program']}",
-        head or Letterhead(),
-        write_pages,
-        page.source.report_setting("colors"),
-    )
+    return _typeset_study(page, head, write_pages)
+
+
+def _typeset_study(page: StudyPage, head: Letterhead | None, write: Callable[[PdfWriter], bool]) -> bytes:
+    """Return the PDF of a session or study, with its name in the title and footer."""
+    name, program = str(page.source.record["name"]), page.source.record["program"]
+    colors = page.source.report_setting("colors")
+    return typeset_pages(name, f"{name} · biodyn {program}", head or Letterhead(), write, colors)
 
 
 def _write_subject(paper: PdfWriter, page: StudyPage, person: SubjectPage) -> None:
@@ -89,7 +87,9 @@ def _write_subject(paper: PdfWriter, page: StudyPage, person: SubjectPage) -> No
     for part in norm_comparisons(person):
         paper.title(_heading("Against norms", part["title"]))
         paper.write_paragraph(" ".join(part["reasons"]), smaller=1.0)
-        _write_table(paper, part["rows"])
+        if part["sources"]:
+            _write_table(paper, replace(part["rows"], rows=tuple(row for row in part["rows"].rows if row[-1])))
+            paper.write_paragraph(ARROWS, smaller=1.5)
         for source in part["sources"]:
             paper.write_paragraph(source, smaller=2.5)
     paper.draw_signature_line()
@@ -116,14 +116,8 @@ def _walk_row(trial: Trial, typical: bool) -> tuple[str, ...]:
         why = f"{why} In no group result: {trial.excluded}.".strip()
     cycles = f"{trial.metrics.get('cycles_right', 0)}, {trial.metrics.get('cycles_left', 0)}" if trial.done else "–"
     name = f"{trial.trial} (representative)" if typical else trial.trial
-    return (
-        name,
-        trial.place,
-        OUTCOMES.get(trial.status, trial.status),
-        why,
-        number_text(trial.number("speed_m_s")),
-        cycles,
-    )
+    outcome, speed = OUTCOMES.get(trial.status, trial.status), number_text(trial.number("speed_m_s"))
+    return name, trial.place, outcome, why, speed, cycles
 
 
 def _write_scores(paper: PdfWriter, person: SubjectPage) -> None:
@@ -194,38 +188,30 @@ def _write_parameters(paper: PdfWriter, person: SubjectPage) -> None:
 
 
 def study_pdf(page: StudyPage, head: Letterhead | None = None) -> bytes:
-    """Return the PDF of a study: outcome and failures, group curves, parameters and scores.
+    """Return the PDF of a study: outcome and failures, parameters and scores, group curves.
 
     Raises ResultError if the PDF library is not installed.
     """
     max_pages = 3
-    record = page.source.record
     views = page.views[:1]
 
     def write_pages(paper: PdfWriter) -> bool:
         paper.page()
         paper.laboratory()
-        paper.title(str(record["name"]), 15.0)
+        paper.title(str(page.source.record["name"]), 15.0)
         paper.facts(study_facts(page))
         paper.title(outcome_sentence(page.source.trials), 12.0)
         _write_missing_trials(paper, page)
         _write_findings(paper, page)
         fits = paper.count == 1
-        for view in views:
-            _write_group_curves(paper, page, view)
         _write_group_numbers(paper, page)
         paper.write_paragraph(_MORE, smaller=1.0)
         paper.draw_signature_line()
+        for view in views:
+            _write_group_curves(paper, page, view)
         return fits and paper.count <= max_pages + paper.longer
 
-    name = str(record["name"])
-    return typeset_pages(
-        name,
-        f"{name} · biodyn {record['program']}",
-        head or Letterhead(),
-        write_pages,
-        page.source.report_setting("colors"),
-    )
+    return _typeset_study(page, head, write_pages)
 
 
 def _write_missing_trials(paper: PdfWriter, page: StudyPage) -> None:
@@ -245,7 +231,7 @@ def _write_group_curves(paper: PdfWriter, page: StudyPage, view: ComparisonView)
     known = available_variables(page.curves, view, list(page.curves.units))
     below = " ".join(
         [
-            "0 and 100 %: foot strike. Moments are internal, net, by body mass.",
+            "0 and 100 %: foot strike. Moments are internal net moments, normalised to body mass.",
             *map(page.names.replace_identifiers, test_lines(view)),
         ]
     )
@@ -263,7 +249,6 @@ def _write_group_curves(paper: PdfWriter, page: StudyPage, view: ComparisonView)
 
 def _write_group_numbers(paper: PdfWriter, page: StudyPage) -> None:
     """Write parameters, comparisons and scores of the group."""
-    paper.page()
     cells = page.curves.cells
     shown = [name for name in page.options.compared_parameters if name in page.names.parameters]
     numbers = parameter_table(means_over_subjects(page.parameters), page.names, shown, cells)
@@ -296,11 +281,18 @@ def _write_table(paper: PdfWriter, content: Table) -> None:
         rows = [
             (f"{row[0]} *", *row[1:]) if number in content.strong else row for number, row in enumerate(content.rows)
         ]
-        paper.table(content.heads, rows, _column_widths(content))
+        room = paper.pages.epw / (paper.size * 25.4 / 72.0)
+        paper.table(content.heads, rows, _column_widths(content, room))
 
 
-def _column_widths(content: Table) -> Sequence[float]:
-    """Return the relative widths of the columns: the lengths of their longest cells, limited to 44 letters."""
-    max_width = 44  # largest number of letters that determines the width
-    columns = zip(*([head.removeprefix("#") for head in content.heads], *content.rows), strict=True)
-    return [min(max(len(str(cell)) for cell in column), max_width) + 2 for column in columns]
+def _column_widths(content: Table, room: float) -> Sequence[float]:
+    """Return the widths of the columns for their texts, in font sizes; the widest is reduced until all fit into `room`."""
+    padding, least, most = 0.6, 10.0, 25.0
+    words = [max(head.removeprefix("#").split(), key=len, default="") for head in content.heads]
+    widths = [
+        min(max(text_width(word, 1.0, True), *(text_width(str(cell), 1.0) for cell in cells)), most) + padding
+        for word, *cells in zip(words, *content.rows, strict=True)
+    ]
+    excess = max(sum(widths) - room, 0.0)
+    widths[np.argmax(widths)] = max(max(widths) - excess, least)
+    return widths

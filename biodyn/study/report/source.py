@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,13 +16,12 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDE_NAMES
-from biodyn.errors import ResultError
 from biodyn.output.figures.style import report_setting
 from biodyn.output.store.folder import KIND_ENTRY, RECORD_NAME, REPORT_NAME
 from biodyn.output.tables.csv import original_text, read_csv
 from biodyn.study.collecting.cycles import LABELS, NOT_RUN, SUMMARY_NAME
 from biodyn.study.group.registry import FOLDER_NAME, MEAN_OF_SIDES
-from biodyn.study.result import SESSION, STUDY_RECORD_NAME
+from biodyn.study.result import SESSION, STUDY_RECORD_NAME, read_study_json, unfinished_study_error
 from biodyn.study.trial_record import FAILED
 from biodyn.variables import is_known_variable, variable
 
@@ -104,7 +102,7 @@ class StudySource:
     @cached_property
     def record(self) -> Mapping[str, Any]:
         """Return the values of study.json."""
-        return self._read_json(self.out / STUDY_RECORD_NAME)
+        return read_study_json(self.out, STUDY_RECORD_NAME)
 
     @property
     def one_session(self) -> bool:
@@ -114,7 +112,7 @@ class StudySource:
     @cached_property
     def group(self) -> Mapping[str, Any]:
         """Return the values of group.json: options, parameters, notes, diagnostics."""
-        return self._read_json(self.out / FOLDER_NAME / "group.json")
+        return read_study_json(self.out, f"{FOLDER_NAME}/group.json")
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
@@ -126,7 +124,7 @@ class StudySource:
                 ]
                 return tuple(self._add_report_path(_trial_from_row(row, self.one_session)) for row in rows)
         except FileNotFoundError as error:
-            raise _unfinished_study_error(self.out) from error
+            raise unfinished_study_error(self.out) from error
 
     @cached_property
     def subjects(self) -> Mapping[str, Sequence[Trial]]:
@@ -143,7 +141,7 @@ class StudySource:
 
     def run_record(self, trial: Trial) -> Mapping[str, Any]:
         """Return the values of run.json of a trial."""
-        return self._read_json(self.out / trial.folder / RECORD_NAME)
+        return read_study_json(self.out, f"{trial.folder}/{RECORD_NAME}")
 
     def report_setting(self, name: str) -> str:
         """An entry of [report] in the settings of the first analysed trial; "" where there is none."""
@@ -160,13 +158,6 @@ class StudySource:
     def notes(self, *sections: str) -> list[str]:
         """Return the sentences of the group results on some sections, without duplicates."""
         return list(dict.fromkeys(note for section in sections for note in self.group["notes"].get(section, ())))
-
-    def _read_json(self, path: Path) -> Mapping[str, Any]:
-        try:
-            content: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise _unfinished_study_error(self.out) from error
-        return content
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -186,10 +177,6 @@ def _trial_from_row(row: Mapping[str, str], one_session: bool) -> Trial:
     page = "" if one_session else subject_link(row["subject"])
     # studies of earlier versions have no site and no reason of an exclusion
     return Trial(**{name: row.get(name, "") for name in fixed}, metrics=metrics, page=page)
-
-
-def _unfinished_study_error(out: Path) -> ResultError:
-    return ResultError(f"'{out}' contains no finished study.", "Run 'biodyn study FOLDER --out DIR' to its end.")
 
 
 def iterate_rows(frame: pd.DataFrame) -> Iterator[Any]:

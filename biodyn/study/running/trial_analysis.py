@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable
-from biodyn.io import cached_sha256, file_sha256, files_of_recording, read_many
+from biodyn.io import file_sha256, files_of_recording, read_many
 from biodyn.library.subject_record import subject_record_file
 from biodyn.model.from_library.user_tables import load_user_tables, user_table_name
 from biodyn.output.store.folder import REPORT_NAME, remove_unfinished_folders, replace_folder, trial_file_test
 from biodyn.output.store.result_writer import write_manifest, write_report, write_view
 from biodyn.recording import Recording
-from biodyn.session import static_candidates
+from biodyn.session import is_contraction, static_candidates
 from biodyn.settings import PATH_ENTRIES, Settings, settings_from
 from biodyn.study.collecting.cycles import summary_metrics, write_cycles
 from biodyn.study.plan import PlannedTrial
@@ -40,6 +40,7 @@ from biodyn.study.trial_record import FAILED, TrialRecord, write_trial_record
 from biodyn.trial.request import SessionMemory, TrialRequest, trial_request
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import regenerate_report, run_request
+from biodyn.trial.session_values import content_hash
 from biodyn.trial.trial_files import NO_STATIC, TrialFiles, read_files, with_other_person_warning
 
 #: Inode, size and modification time of files; None if a file does not exist.
@@ -56,6 +57,8 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
     """
     settings: Settings = settings_from(dict(trial.settings))
     walk = root / trial.path
+    # the model may be fitted to all of them; the EMG of maximal contractions is used in any case
+    used = trial.companions if settings.model.fit == "session" else filter(is_contraction, trial.companions)
     content: dict[str, Any] = {
         "program": program_version(),
         "walk": file_sha256(walk),
@@ -63,7 +66,7 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
         "mass_kg": trial.mass_kg,
         "height_m": trial.height_m,
         "settings": _settings_without_paths(settings),
-        "companions": _companion_hashes(trial, root) if settings.model.fit == "session" else [],
+        "companions": sorted(content_hash(root / path) for path in used),
         "tables": [(file.role, file.sha256) for file in load_user_tables(settings.table_names)],
     }
     record = subject_record_file(walk)
@@ -125,19 +128,8 @@ def _static_hashes(trial: PlannedTrial, root: Path) -> Any:
     statics = _static_paths(trial, root)
     if trial.static is not None:
         return [file_sha256(path) for path in statics] or NO_STATIC
-    read = file_sha256 if trial.statics else _content_hash
+    read = file_sha256 if trial.statics else content_hash  # the search for a static trial ignores unreadable files
     return [(os.path.relpath(path, (root / trial.path).parent), read(path)) for path in statics]
-
-
-def _companion_hashes(trial: PlannedTrial, root: Path) -> list[str]:
-    """Return the hashes of the other recordings of the session; unreadable ones are marked."""
-    hashes = []
-    for path in trial.companions:
-        try:
-            hashes.append(_content_hash(root / path))
-        except InputFileError:
-            hashes.append("not readable")
-    return sorted(hashes)
 
 
 def _settings_without_paths(settings: Settings) -> dict[str, Any]:
@@ -146,18 +138,6 @@ def _settings_without_paths(settings: Settings) -> dict[str, Any]:
     for section, entry in PATH_ENTRIES:
         values[section][entry] = user_table_name(values[section][entry]) or values[section][entry]
     return values
-
-
-def _content_hash(path: Path) -> str:
-    """Return the hash of a file; InputFileError if it cannot be accessed."""
-    try:
-        known = path.stat()
-    except OSError as error:
-        raise InputFileError(f"'{path}' cannot be accessed: {error.strerror}.", "Check the permissions.") from error
-    try:
-        return cached_sha256(path, known)
-    except InputFileError:  # the search for a static trial ignores it, too
-        return "not readable"
 
 
 _KEPT = 4  # the trials of a subject are consecutive

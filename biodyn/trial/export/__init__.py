@@ -28,7 +28,7 @@ from biodyn.trial.export.sheets import mat_file, xlsx_file
 
 if TYPE_CHECKING:
     from biodyn.output.figures.trial import TrialView
-    from biodyn.trial.result import TrialResult
+    from biodyn.trial.result import ExportableResult
 
 
 __all__ = ["FORMATS", "Export", "export"]
@@ -70,7 +70,7 @@ class Export:
 
 
 def export(
-    source: TrialResult | StoredResult | str | Path,
+    source: ExportableResult | str | Path,
     to: str,
     folder: str | Path | None = None,
     *,
@@ -94,7 +94,7 @@ def export(
         raise ResultError(f"'{to}' is not an export format.", f"The formats are {', '.join(FORMATS)}.")
     if recording is not None and to != "c3d":
         raise ResultError(f"An export to '{to}' does not use the recording.", "Omit --recording.")
-    place = source.folder if isinstance(source, StoredResult) else source if isinstance(source, str | Path) else None
+    place = source if isinstance(source, str | Path) else source.folder
     if folder is None and place is None:
         raise ResultError("The result was not saved, so it has no default export folder.", "Give the target folder.")
     target = Path(folder) if folder is not None else _default_folder(Path(str(place)), to)
@@ -117,7 +117,7 @@ def _default_folder(result: Path, to: str) -> Path:
     return result.with_name(f"{result.name}_{to}")
 
 
-def _open_view(source: TrialResult | StoredResult | str | Path, to: str, convention: str) -> TrialView:
+def _open_view(source: ExportableResult | str | Path, to: str, convention: str) -> TrialView:
     """Return record, tables and arrays of a result; only tables, which few formats support, for torques on an OpenSim model."""
     if not isinstance(source, str | Path):
         return source.view

@@ -61,6 +61,13 @@ def _trials(tmp_path: Path, files: dict[str, Fake]) -> dict[str, PlannedTrial]:
     return {t.path.as_posix(): t for t in discover_trials(write_tree(tmp_path, files)).trials}
 
 
+def test_maximal_contractions_belong_to_the_session_of_the_walk(tmp_path: Path) -> None:
+    files = {"P01/pre/w1.c3d": WALK, "P01/pre/MVC_TA.c3d": STILL, "P01/pre/EMG_TA.c3d": STILL, "P01/post/w1.c3d": WALK}
+    trials = _trials(tmp_path, files)
+    assert trials["P01/pre/w1.c3d"].companions == (Path("P01/pre/MVC_TA.c3d"),)
+    assert trials["P01/post/w1.c3d"].companions == ()
+
+
 def _static(trial: PlannedTrial) -> str | None:
     return None if trial.static is None else trial.static.as_posix()
 

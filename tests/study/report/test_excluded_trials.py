@@ -18,7 +18,6 @@ from biodyn.study.trial_record import (
     TRIAL_RECORD_NAME,
     TrialRecord,
     exclusion_reason,
-    has_failed_checks,
     read_trial_record,
 )
 
@@ -51,13 +50,11 @@ def test_both_words_for_a_failed_trial_are_understood(status: str, tmp_path: Pat
     (tmp_path / TRIAL_RECORD_NAME).write_text(json.dumps(stored), encoding="utf-8")
     record = read_trial_record(tmp_path)
     assert record is not None
-    assert has_failed_checks(record)
     assert exclusion_reason(record) == "the trial failed its checks"
 
 
 @pytest.mark.parametrize("status", ["fine", "look", "pass", "warn", "not_assessed", "failed"])
 def test_other_trials_are_not_excluded(status: str) -> None:
-    assert not has_failed_checks(TrialRecord("key", status))  # type: ignore[arg-type]
     assert exclusion_reason(TrialRecord("key", status)) == ""  # type: ignore[arg-type]
 
 

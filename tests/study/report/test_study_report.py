@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.made_folder import MadeTrial, made_folder, two_by_two
 
-from biodyn.errors import ResultError
+from biodyn.errors import StudyError
 from biodyn.output.figures.description import Area, Axis, Figure, Key, Line, Panel
 from biodyn.output.figures.svg import render_svg
 from biodyn.study.options import AnalysisOptions
@@ -338,7 +338,7 @@ def test_all_trials_failed(tmp_path: Path) -> None:
 
 
 def test_nothing_but_a_finished_study_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(ResultError, match="no finished study"):
+    with pytest.raises(StudyError, match="no finished study"):
         write_study_report(tmp_path)
 
 

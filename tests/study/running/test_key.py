@@ -114,3 +114,11 @@ def test_what_lies_in_the_session_is_part_of_the_key_where_the_model_is_the_sess
     before = trial_key(asked, root)
     (root / "walk2.c3d").write_bytes(b"the walk, exported again")
     assert trial_key(asked, root) != before
+
+
+def test_a_maximal_contraction_of_the_session_is_part_of_the_key(root: Path) -> None:
+    (root / "MVC.c3d").write_bytes(b"a contraction")
+    trial = replace(planned(root), companions=(Path("MVC.c3d"),))
+    before = trial_key(trial, root)
+    (root / "MVC.c3d").write_bytes(b"a stronger one")
+    assert trial_key(trial, root) != before

@@ -12,6 +12,6 @@ Read `reader` (the order of the steps), then `header` (header block and paramete
 from biodyn.io.format import FORMATS, Format
 from biodyn.io.formats.c3d.header import is_c3d
 from biodyn.io.formats.c3d.preview import file_facts, read_c3d_preview
-from biodyn.io.formats.c3d.reader import read_c3d
+from biodyn.io.formats.c3d.reader import read_analog, read_c3d
 
-FORMATS.add("c3d", Format("C3D", (".c3d",), is_c3d, read_c3d, facts=file_facts, preview=read_c3d_preview, poses=True))
+FORMATS.add("c3d", Format("C3D", (".c3d",), is_c3d, read_c3d, file_facts, read_c3d_preview, read_analog, poses=True))

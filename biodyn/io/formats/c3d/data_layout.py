@@ -198,12 +198,12 @@ class DataLayout:
         return 4 * self.point_count + self.channel_count * self.samples_per_frame
 
 
-def data_layout(header: C3dHeader) -> DataLayout:
-    """Return the layout of the data section; InputFileError if the file is truncated or inconsistent."""
+def data_layout(header: C3dHeader, needs_motion: bool = True) -> DataLayout:
+    """Return the layout of the data section; InputFileError if the file is truncated, inconsistent or without needed motion."""
     from_header, from_parameters = frame_of_header(header), frame_of_parameters(header)
     claims = stated_frame_counts(header)
     frame = choose_frame_layout(header, from_header, from_parameters, claims)
-    if frame.points == 0 and not finite_parameter(header, "ROTATION:USED"):
+    if needs_motion and frame.points == 0 and not finite_parameter(header, "ROTATION:USED"):
         raise InputFileError(
             f"'{header.path}' contains neither marker trajectories nor segment poses.", "Give a motion capture file."
         )

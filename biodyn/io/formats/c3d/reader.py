@@ -116,7 +116,7 @@ def read_c3d(path: str | Path) -> Recording:
 def read_analog(path: Path) -> AnalogSignals:
     """Return all analog channels of a C3D file with labels, units and rate; InputFileError if the file cannot be read."""
     header = read_header(path)
-    layout, group = data_layout(header), header.groups.get("ANALOG", {})
+    layout, group = data_layout(header, needs_motion=False), header.groups.get("ANALOG", {})
     data = decode_data_section(file_bytes(path), layout, header.processor, header.groups, range(layout.channel_count))
     texts = {name: [str(text).strip() for text in continued_values(group, name)] for name in ("LABELS", "UNITS")}
     labels, units = (

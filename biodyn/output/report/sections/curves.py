@@ -58,10 +58,15 @@ def standard_page_section(page: TrialPage) -> Data | None:
         "counted": cycle_counts_text(page.curves),
         "normed": any(name in norms.curves for norms in view.norms for name in names),
         "shaded": any(name in view.bands for name in names),
-        "unmeasured": ", ".join(map(segment_title, page.record["model"].get("carried_segments") or ())),
+        "unmeasured": unmeasured_segments(page),
         "fixed": report_setting(page.record, "axes") != "auto",
         "script": load_resource("cursor.js"),
     }
+
+
+def unmeasured_segments(page: TrialPage) -> str:
+    """Return the titles of the segments without markers; "" if all have markers."""
+    return ", ".join(map(segment_title, page.record["model"].get("carried_segments") or ()))
 
 
 def describe_panel(page: TrialPage, name: str) -> Described:

@@ -129,15 +129,15 @@ def _agreement_coefficients(values: FloatArray) -> dict[str, object]:
 def repeatability_notes(cells: Sequence[SubjectMean], table: pd.DataFrame) -> tuple[str, ...]:
     """Return sentences that define the columns of repeatability.csv, and reasons for missing values."""
     notes = [
-        "Within a session: sd and sem are the standard deviation from cycle to cycle, pooled over subjects (of a curve: its "
-        "root mean square over the cycle); mdc95 = 1.96 sqrt(2) sem is the minimal detectable change between two cycles; cmc "
+        "Within a session: SD and SEM are the standard deviation from cycle to cycle, pooled over subjects (of a curve: its "
+        "root mean square over the cycle); MDC95 = 1.96 √2 SEM is the minimal detectable change between two cycles; CMC "
         "is the mean over subjects of the coefficient of multiple correlation (Kadaba et al. 1989)."
     ]
     sessions = {subject: len(names) for subject, names in _sessions_by_subject(cells).items()}
     repeated = sum(count > 1 for count in sessions.values())
     if (table["level"] == BETWEEN).any():
         notes.append(
-            "Between sessions: ICC(2,1) (absolute agreement), ICC(3,1) (consistency), sem and mdc95 of agreement from the "
+            "Between sessions: ICC(2,1) (absolute agreement), ICC(3,1) (consistency), SEM and MDC95 of agreement from the "
             "sessions' means (Shrout & Fleiss 1979; McGraw & Wong 1996)."
         )
     elif repeated == 0:

@@ -17,7 +17,7 @@ from biodyn.output.figures.curves import unit_label
 from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.svg import Described, further_grid, render_svg, standard_grid, standard_page_variables
 from biodyn.output.report.comparison_page import MeanCurve, cursor_data
-from biodyn.output.report.formatted_parameters import NumberRow, number_rows
+from biodyn.output.report.formatted_parameters import number_rows
 from biodyn.output.report.page import Data, load_resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE
 from biodyn.output.store.result_reader import OLD_TRIAL_STATUS
@@ -33,7 +33,7 @@ from biodyn.study.report.figures import (
     subject_keys,
     subject_panel,
 )
-from biodyn.study.report.pages import SUBJECT_SECTIONS, SubjectPage
+from biodyn.study.report.pages import SUBJECT_SECTIONS, SubjectPage, cycle_flags
 from biodyn.study.report.sections.results import score_table
 from biodyn.study.report.source import (
     DisplayNames,
@@ -99,7 +99,7 @@ def representative_walk_text(page: SubjectPage) -> str:
 
 _CURVES_TEMPLATE = """
 {% if parts %}
-<p class="small quiet">0 and 100 %: foot strike. Moments are internal, net, by body mass.</p>
+<p class="small quiet">0 and 100 %: foot strike. Moments are internal net moments, normalised to body mass.</p>
 {% if store %}<div class="standard-page" tabindex="0" role="group" aria-label="Curves over the gait cycle; left and right arrow move the cursor">{% endif %}
 
 {% for part in parts %}
@@ -202,30 +202,19 @@ def _mean_curves_by_side(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]
 
 def subject_parts(page: SubjectPage) -> list[ConditionCurves]:
     """Return the figures of every session and condition of a subject."""
-    data, flags, axes = page.data, page.tables["cycles"], page.source.report_setting("axes")
+    data, axes = page.data, page.source.report_setting("axes")
     if data is None:
         return []
-    flagged = {
-        (row.trial, int(row.cycle), row.side): (bool(row.outlier), bool(row.representative))
-        for row in iterate_rows(flags)
-    }
+    outlier, representative = (cycle_flags(data, page.tables["cycles"], name) for name in ("outlier", "representative"))
     figure_parts = []
     stance = data.stride(STANCE)
     for key, sides in _by_side(data, 3).items():
         cycles: dict[str, SideCycles] = {}
         for side in (side for side in SIDES if side in sides):
             rows = sides[side]
-            cell_cycles = data.cycles.iloc[rows]
-            marks = np.array(
-                [
-                    flagged.get((trial, int(cycle), side), (False, False))
-                    for trial, cycle in zip(cell_cycles["trial"], cell_cycles["cycle"], strict=True)
-                ]
-            )
             known = stance[rows][np.isfinite(stance[rows])]
-            cycles[side] = SideCycles(
-                data.values[rows], marks[:, 0], marks[:, 1], float(known.mean()) if len(known) else np.nan
-            )
+            foot_off = float(known.mean()) if len(known) else np.nan
+            cycles[side] = SideCycles(data.values[rows], outlier[rows], representative[rows], foot_off)
         title = ", ".join(filter(None, (key[0], key[1]))) or "All cycles"
         figure_parts.append(ConditionCurves(title, cycles, data, page.norms, axes))
     return figure_parts
@@ -326,17 +315,20 @@ def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
     if page.data is None or page.walker is None:
         return []
     parts = []
+    heads = ("parameter", "unit", "#right", "#left", "#norm (95 % range)", "norm of")
     for key, sides in _by_side(page.data, 2).items():
         strides, curves = _means_by_side(page.data, sides)
         speeds = [values.get("speed_m_s", np.nan) for values in strides.values()]
         activity = _condition_activity(page, key[0], key[1]) or page.walker.activity
         walker = replace(page.walker, speed_m_s=float(np.mean(speeds)), activity=activity)
         choice = choose_norms(page.norm_setting, walker)
+        numbers = number_rows(strides, curves, walker, choice.norms)
+        cells = [(n.title, n.unit_text, n.text("r"), n.text("l"), n.norm_text, n.source) for n in numbers]
         parts.append(
             {
                 "title": ", ".join(filter(None, key)) or "All cycles",
                 "reasons": choice.reasons,
-                "rows": _number_table(number_rows(strides, curves, walker, choice.norms)),
+                "rows": make_table(heads, cells),
                 "sources": [
                     f"{norm_set.words}: {norm_set.citation}. Licence: {norm_set.licence}." for norm_set in choice.norms
                 ],
@@ -364,11 +356,6 @@ def _means_by_side(
         for name, mean in zip(data.variables, means, strict=True):
             curves.setdefault(name, {})[side] = variable(name).clinical_factor(side) * mean
     return strides, curves
-
-
-def _number_table(rows: list[NumberRow]) -> Table:
-    heads = ("parameter", "unit", "#right", "#left", "#norm: mean (95 % of people)", "norm of")
-    return make_table(heads, [(r.title, r.unit_text, r.text("r"), r.text("l"), r.norm_text, r.source) for r in rows])
 
 
 _SYMMETRY_TEMPLATE = """

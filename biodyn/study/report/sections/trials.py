@@ -203,16 +203,8 @@ def trial_table(trials: Sequence[Trial]) -> Table:
         )
         for trial in trials
     ]  # fmt: skip
-    heads = (
-        "subject",
-        "trial",
-        "session",
-        "condition",
-        "group",
-        "outcome",
-        *(f"#{head}" for head, _ in _quality_columns()),
-    )
-    return make_table(heads, rows)
+    heads = [f"#{head}" for head, _ in _quality_columns()]
+    return make_table(("subject", "trial", "session", "condition", "group", "outcome", *heads), rows)
 
 
 def _quality_columns() -> list[tuple[str, str]]:
