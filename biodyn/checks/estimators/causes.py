@@ -421,8 +421,7 @@ def cause_findings(
         if best.kind in ("delay", "mass") or (best.kind == "foot" and not _are_feet_on_plates(evidence)):
             continue
         texts = [_description(evidence, cause) for cause in group]
-        effect = float(np.nanmax([-1.0, *(effect_of(cause) for cause in group)]))
-        effect = effect if effect >= 0.0 else np.nan
+        effect = max((effect_of(cause) for cause in group), key=np.nan_to_num)
         codes = tuple(dict.fromkeys(cause.candidate.code for cause in group))
         listed = "; or ".join(text for text, _ in texts[:most_listed])
         what = listed if len(group) == 1 else f"Cause not identified. One of: {listed}"
