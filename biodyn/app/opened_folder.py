@@ -97,7 +97,7 @@ class OpenedFolder:
         """Return the planned trial of a recording; None if the recording is not a trial."""
         return next((trial for trial in self.study.plan.trials if path_text(trial.path) == path), None)
 
-    def trials_with(self, files: Collection[FileState]) -> list[str]:
+    def recordings_using(self, files: Collection[FileState]) -> list[str]:
         """Return the recordings of the trials that are analysed with some of these files."""
         changed = {name for name, _, _ in files}
         return [

@@ -233,7 +233,7 @@ class App:
                 last, changed_s = state, time.monotonic()
             elif state != known and time.monotonic() - changed_s >= _COMPLETE_S and not self.job.is_running:
                 try:
-                    paths = self.folder.trials_with(set(state) - set(known))
+                    paths = self.folder.recordings_using(set(state) - set(known))
                 except BiodynError:  # the table shows it
                     continue
                 known = state if not paths or self.job.start(paths) else known

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from biodyn.conventions import Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.io.name_tables import letters, load_names
+from biodyn.io.name_tables import keep_letters, load_names
 from biodyn.io.text_decoding import clean_text
 from biodyn.recording import EventKind, GaitEvent
 
@@ -89,8 +89,8 @@ def _normalised_name(name: str) -> str:
 
 def _event_kind_and_side(label: str, context: str) -> tuple[EventKind | None, Side | None]:
     """Return the kind and side of an event from its label and context, such as 'Foot Strike1' + 'Left', 'RHS', 'left toe off'."""
-    word = letters(label)
-    side = _side_of_word(letters(context))
+    word = keep_letters(label)
+    side = _side_of_word(keep_letters(context))
     kind = _event_kind(word)
     if kind is not None:
         return kind, side

@@ -26,7 +26,7 @@ from biodyn.io.plate_exports import (
     plate_files_of,
     read_exported_plates,
 )
-from biodyn.io.tables.column_roles import ForceColumns, force_columns, side_of
+from biodyn.io.tables.column_roles import ForceColumns, find_side, force_columns
 from biodyn.io.tables.force_plates import plates_of_forces
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.library.toml_files import load_table
@@ -63,7 +63,7 @@ def read_ground_forces(path: str | Path) -> GroundForces:
             raise _no_force_error(table)
         return GroundForces(path, table, forces, files=((path, table.sha256),))
     loads = read_external_loads(path)
-    feet = [load for load in loads.loads if side_of(load.body) is not None and load.point]
+    feet = [load for load in loads.loads if find_side(load.body) is not None and load.point]
     if not feet:
         raise InputFileError(
             f"'{path.name}' has no load on a foot; its loads act on {', '.join(load.body for load in loads.loads)}."
@@ -87,7 +87,7 @@ def _no_force_error(table: Storage) -> InputFileError:
 
 
 def _force_columns(load: ExternalForce) -> ForceColumns:
-    return ForceColumns(load.name, side_of(load.body), load.force, load.point, load.moment)
+    return ForceColumns(load.name, find_side(load.body), load.force, load.point, load.moment)
 
 
 _KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, (CORTEX_SUFFIX,), SPREADSHEET_SUFFIXES)  # in order of preference

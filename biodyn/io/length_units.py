@@ -15,7 +15,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, plate_list_text
 from biodyn.geometry.points import all_finite
-from biodyn.io.name_tables import letters
+from biodyn.io.name_tables import keep_letters
 from biodyn.recording import ForcePlate
 from biodyn.recording.plates import plate_sides
 
@@ -60,8 +60,8 @@ def length_unit(
         plates: force plates, read as if the file unit were the metre. person: whether the file stores data of a person.
         entry: name of the file entry that states the unit, for messages.
     """
-    stated = known.get(letters(text))
-    span = _extent(markers)
+    stated = known.get(keep_letters(text))
+    span = _marker_extent(markers)
     if stated is None:
         unit = next((u for u in (0.001, 1.0, 0.01) if is_within(span * u, _ANY_BODY_M)), 0.001)
         text_of_note = (
@@ -97,7 +97,7 @@ def _marker_unit_factor(
     )  # fewer may be a wand or a calibration frame; these may be off by a thousand only
     count, outermost_share = markers.shape[1], 0.1
     too_small = span < _ANY_BODY_M[0]
-    too_large = span > _ANY_BODY_M[1] and _extent(markers, outermost_share) * stated > _ANY_BODY_M[1]
+    too_large = span > _ANY_BODY_M[1] and _marker_extent(markers, outermost_share) * stated > _ANY_BODY_M[1]
     if count < fewest_markers or not (too_small or too_large):
         return 1.0, ()
     # Hands and tools are small; only a person has so many markers over several metres.
@@ -125,7 +125,7 @@ def _marker_unit_factor(
     )
 
 
-def _extent(markers: FloatArray, outermost_share: float = 0.0) -> float:
+def _marker_extent(markers: FloatArray, outermost_share: float = 0.0) -> float:
     """Return the largest extent of the markers along an axis in a typical frame, file units.
 
     The fraction `outermost_share` of the markers at each end is ignored. The extent is 0 if no two markers are seen

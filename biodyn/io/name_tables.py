@@ -21,7 +21,7 @@ def combined_pattern(patterns: tuple[str, ...], ignore_case: bool = False) -> re
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE if ignore_case else 0)
 
 
-def letters(text: str) -> str:
+def keep_letters(text: str) -> str:
     """Return the letters of a text in lower case: 'Foot Strike1' -> 'footstrike'."""
     return "".join(character for character in text.lower() if character.isalpha())
 

@@ -87,7 +87,7 @@ def read_facts(path: str | Path) -> FileFacts:
     place = Path(path)
     file_format = format_of(place)
     return (
-        facts_of(_with_separate_files(file_format.read(place), file_format))
+        recording_facts(_with_separate_files(file_format.read(place), file_format))
         if file_format.facts is None
         else file_format.facts(place)
     )
@@ -120,7 +120,7 @@ def _format_name(path: Path) -> str:
     )
 
 
-def facts_of(recording: Recording) -> FileFacts:
+def recording_facts(recording: Recording) -> FileFacts:
     """Return the facts of a recording that was already read."""
     markers, subject, coordinates = recording.motion.markers, recording.subject, recording.motion.coordinates
     return FileFacts(

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Literal
 
 from biodyn.conventions import with_side
-from biodyn.io.name_tables import letters, load_names
+from biodyn.io.name_tables import keep_letters, load_names
 from biodyn.recording import SubjectParameters
 
 #: A stored value: name (with side) in small letters and digits, value, unit text ("" without one).
@@ -87,8 +87,8 @@ def _stated_sex(entries: Sequence[Entry]) -> Literal["male", "female"] | None:
         if not isinstance(value, str):
             meanings = dict(re.findall(r"(-?\d+)\s*[:=]\s*(\w+)", unit))
             word = meanings.get(str(int(value)), "")
-        if letters(word) in table["male"]:
+        if keep_letters(word) in table["male"]:
             return "male"
-        if letters(word) in table["female"]:
+        if keep_letters(word) in table["female"]:
             return "female"
     return None

@@ -39,9 +39,9 @@ class Table(Strict):
     """Table that describes the body; its texts may contain the placeholders {s}, {S} and {o} of the sides."""
 
     @model_validator(mode="after")
-    def _known_placeholders(self) -> Table:
+    def _require_known_placeholders(self) -> Table:
         for name, value in self:
-            for text in _texts_of(value):
+            for text in _collect_texts(value):
                 unknown = next((p for p in _PLACEHOLDER.findall(text) if p not in SIDES), None)
                 if unknown is not None:
                     raise ValueError(
@@ -58,11 +58,11 @@ class Titled(Table):
     citation: Text | None = Field(None, description="source")
 
 
-def _texts_of(value: Any) -> list[str]:
+def _collect_texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, tuple):
-        return [text for item in value for text in _texts_of(item)]
+        return [text for item in value for text in _collect_texts(item)]
     return list(value) if isinstance(value, dict) and all(isinstance(key, str) for key in value) else []
 
 
@@ -118,7 +118,7 @@ class Segment(Table):
     female: SegmentRow = Field(description="table of the numbers for women")
 
     @model_validator(mode="after")
-    def _consistent(self) -> Segment:
+    def _require_consistent_entries(self) -> Segment:
         for sex, row in (("male", self.male), ("female", self.female)):
             if isinstance(row.com, list) != (self.origin is not None):
                 raise ValueError(f"'{sex}.com' must be three numbers with an 'origin', and one number without")
@@ -145,7 +145,7 @@ class AnthropometryTable(Titled):
     )
 
     @model_validator(mode="after")
-    def _whole_body(self) -> AnthropometryTable:
+    def _require_whole_body(self) -> AnthropometryTable:
         if (self.segment is None) == (self.extends is None):
             raise ValueError("it must have either [[segment]] or 'extends' with the name of a table that has some")
         segments = self.segment or ()
@@ -187,7 +187,7 @@ class HipCentreTable(Titled):
     numbers: dict[Name, float] = Field(default_factory=dict, description="parameters of that method")
 
     @model_validator(mode="after")
-    def _one_method(self) -> HipCentreTable:
+    def _require_one_method(self) -> HipCentreTable:
         axes = [axis for axis in AXES if getattr(self, axis) is not None]
         if self.numbers and self.method is None:
             raise ValueError("'numbers' needs 'method', the method that uses them")
@@ -251,7 +251,7 @@ class MarkerSetTable(Titled):
     marker: Annotated[tuple[MarkerEntry, ...], Field(strict=False)] = Field((), description="markers")
 
     @model_validator(mode="after")
-    def _complete(self) -> MarkerSetTable:
+    def _require_complete(self) -> MarkerSetTable:
         if self.extends is None:
             if self.rename:
                 raise ValueError("[rename] needs 'extends': the set to be renamed")
@@ -292,7 +292,7 @@ class RotationEntry(Table):
     range_deg: _AngleRange | None = Field(None, description="smallest and largest angle")
 
     @model_validator(mode="after")
-    def _valid(self) -> RotationEntry:
+    def _require_valid_entries(self) -> RotationEntry:
         numbers = isinstance(self.axis, list) and [
             v for v in self.axis if isinstance(v, (int, float)) and not isinstance(v, bool) and abs(v) <= 1e6
         ]
@@ -365,7 +365,7 @@ class BodyEntry(Table):
     centre: Literal["refined"] | None = Field(None, description="joint centre refined from the walking trial")
 
     @model_validator(mode="after")
-    def _valid(self) -> BodyEntry:
+    def _require_valid_entries(self) -> BodyEntry:
         for exact, plane in self.frames:
             for rule in (exact, plane):
                 if rule[0] not in AXES or (len(rule) == 4 and rule[3] != "lateral"):
@@ -397,7 +397,7 @@ class SkeletonTable(Titled):
     body: Annotated[tuple[BodyEntry, ...], Field(strict=False)] = Field((), description="bodies")
 
     @model_validator(mode="after")
-    def _complete(self) -> SkeletonTable:
+    def _require_complete(self) -> SkeletonTable:
         if self.extends is not None and (self.body or not self.free):
             raise ValueError("with 'extends' it needs 'free', a list of bodies, and no [[body]]")
         if self.extends is None and (self.free or not self.body):
@@ -467,7 +467,7 @@ class _JointCentres(_Source):
     believed: Names = Field((), description="segments that use the prior of the subject fit")
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> _JointCentres:
+    def _require_one_source(self) -> _JointCentres:
         both = sorted(set(self.believed) & set(self.sd_mm))
         if both:
             raise ValueError(f"{', '.join(both)}: specify either a number in 'sd_mm' or 'believed', not both")
@@ -550,7 +550,7 @@ class _Speed(Strict):
     range: Range | None = None
 
     @model_validator(mode="after")
-    def _groups_or_model(self) -> _Speed:
+    def _require_groups_or_model(self) -> _Speed:
         groups = len(self.names)
         if (self.reference is None) != (self.range is None) or (self.reference is None) == (groups == 0):
             raise ValueError("specify either 'names', 'mean', 'sd' of groups, or 'reference' and 'range' of a model")
@@ -593,7 +593,7 @@ class _Scalar(Strict):
     sd: Annotated[tuple[float, ...], Field(strict=False, min_length=1)]
 
     @model_validator(mode="after")
-    def _of_a_curve_or_not(self) -> _Scalar:
+    def _require_variable_and_operation(self) -> _Scalar:
         if (self.variable is None) != (self.operation is None):
             raise ValueError("specify both 'variable' and 'operation', or neither")
         if any(sd <= 0 for sd in self.sd):
@@ -609,7 +609,7 @@ class _DeviationIndex(Strict):
     log_sd: float = Field(gt=0)
 
     @model_validator(mode="after")
-    def _long(self) -> _DeviationIndex:
+    def _require_vector_sizes(self) -> _DeviationIndex:
         if any(len(row) != 459 for row in self.vectors):
             raise ValueError("'vectors' must have 459 values each: nine angles at 0, 2 ... 100 % of the cycle")
         return self
@@ -635,7 +635,7 @@ class Norms(Strict):
     gdi: _DeviationIndex | None = None
 
     @model_validator(mode="after")
-    def _complete(self) -> Norms:
+    def _require_complete(self) -> Norms:
         if self.percent[0] != 0 or self.percent[-1] != 100 or any(b <= a for a, b in pairwise(self.percent)):
             raise ValueError("'percent' must increase from 0 to 100")
         for what, limits in (("ages", self.ages), ("serves", self.serves)):
@@ -689,7 +689,7 @@ class _Force(Strict):
     side: Literal["right", "left"] | None = None
 
     @model_validator(mode="after")
-    def _measured(self) -> _Force:
+    def _require_force_column(self) -> _Force:
         if not any(isinstance(part, str) for part in self.force):
             raise ValueError("'force' contains no column")
         return self
@@ -715,7 +715,7 @@ class _Pose(Strict):
     matrix: _Nine | None = None
 
     @model_validator(mode="after")
-    def _one_rotation(self) -> _Pose:
+    def _require_one_rotation(self) -> _Pose:
         if (self.quaternion is None) == (self.matrix is None):
             raise ValueError("a pose has either 'quaternion' or 'matrix'")
         return self

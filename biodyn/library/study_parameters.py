@@ -36,7 +36,7 @@ class Interval(BaseModel):
     end: Percent = Field(default=100.0, description="end, %")
 
     @model_validator(mode="after")
-    def _in_order(self) -> Interval:
+    def _require_order(self) -> Interval:
         if not self.start < self.end:
             raise ValueError(f"start {self.start:g} % is not before end {self.end:g} %")
         return self
@@ -77,7 +77,7 @@ class ParameterDefinition(BaseModel):
     source: str = Field(default="", description="citation of the definition")
 
     @model_validator(mode="after")
-    def _consistent(self) -> ParameterDefinition:
+    def _require_consistent_operation(self) -> ParameterDefinition:
         if (self.operation == "at_percent") != (self.at is not None):
             raise ValueError('"at" is needed for operation "at_percent", and only for this operation')
         return self

@@ -86,7 +86,7 @@ def _models_by_kind(archive: Archive) -> tuple[dict[str, _Model], list[str]]:
         name = f"model_{kind}.osim"
         try:
             element = find_model_element(parse_document(osim.encode(), name), name)
-            free, _ = build_model(element).independent()
+            free, _ = build_model(element).independent_coordinates()
             names = coordinates_in_tree_order(element)
             models[kind] = osim, (tuple(label for label in names if label in free), names)
         except BiodynError as error:

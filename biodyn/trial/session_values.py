@@ -97,7 +97,7 @@ def contraction_peaks(trial: TrialRequest) -> Mapping[str, tuple[float, str]]:
     near = static_candidates(trial.path) if trial.companions is None else trial.companions
     session = session_files(trial.path, [path for path in near if is_contraction(path)])
     peaks: dict[str, tuple[float, str]] = {}
-    for companion in () if session is None else session.of("other"):
+    for companion in () if session is None else session.with_use("other"):
         with suppress(BiodynError, OSError):  # damaged
             read_analog = format_of(companion.path).analog
             for signal in () if read_analog is None else muscle_activity(read_analog(companion.path)):

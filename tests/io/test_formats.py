@@ -16,7 +16,7 @@ from biodyn.errors import InputFileError
 from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.io.format import FORMATS
 from biodyn.io.formats.c3d.reader import read_c3d
-from biodyn.io.recording_reader import facts_of
+from biodyn.io.recording_reader import recording_facts
 from biodyn.recording import Markers, Recording
 
 MARKERS = Markers(tuple(LABELS), person_mm(30) / 1000.0, 100.0)
@@ -126,7 +126,7 @@ def test_many_files_of_several_formats_come_back_in_their_order(write_c3d: Write
 def test_facts_of_the_head_are_those_of_the_whole_file(write_c3d: Writer) -> None:
     parameters = {"SUBJECTS:NAMES": ["Anna"], "PROCESSING:Bodymass": [61.5], "SUBJECTS:IS_STATIC": [1]}
     path = write_c3d(parameters=parameters)
-    assert facts_of(read(path)) == read_facts(path)
+    assert recording_facts(read(path)) == read_facts(path)
 
 
 def test_a_format_is_one_file(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_knee_that_turns_by_splines_keeps_the_power_balance():
 
 def test_coupled_coordinates_follow():
     model = from_osim(recordings() / "opensim/arnold2013_synthetic/subject18/subject18.osim")
-    free, reduced = model.independent()
+    free, reduced = model.independent_coordinates()
     tied = {coupling.dependent for coupling in model.couplings}
     assert tied == {"knee_angle_r_beta", "knee_angle_l_beta"}
     assert not tied & set(free)

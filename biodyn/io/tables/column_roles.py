@@ -59,13 +59,13 @@ def force_columns(names: Sequence[str]) -> tuple[ForceColumns, ...]:
         return tuple(columns[axis] for axis in range(3)) if len(columns) == 3 else ()
 
     forces = (
-        ForceColumns(which, side_of(which), *(vector_columns(which, w) for w in ("force", "point", "moment")))
+        ForceColumns(which, find_side(which), *(vector_columns(which, w) for w in ("force", "point", "moment")))
         for which in vectors
     )
     return tuple(columns for columns in forces if columns.force and columns.point)
 
 
-def side_of(words: str) -> Side | None:
+def find_side(words: str) -> Side | None:
     """Return the side that a word in a text denotes; None if no word denotes a side, or if words for both sides occur."""
     known: dict[str, Side] = load_table("formats/opensim_names")["ground_force"]["sides"]
     sides = {known[word] for word in re.findall(r"[a-z]+", words.lower()) if word in known}
@@ -348,7 +348,7 @@ class ColumnRoles:
     poses: Mapping[str, PoseColumns] = field(default_factory=dict)
     plates: tuple[PlateColumns, ...] = ()
 
-    def renamed(self, names: Mapping[str, str]) -> ColumnRoles:
+    def rename_coordinates(self, names: Mapping[str, str]) -> ColumnRoles:
         """Return the roles with new names of some coordinate columns; names: new name by old name."""
         return replace(self, coordinates=tuple(names.get(name, name) for name in self.coordinates))
 

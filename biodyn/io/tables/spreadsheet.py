@@ -335,7 +335,7 @@ def _spreadsheet_with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreads
     )
     return Spreadsheet(
         table,
-        roles.renamed(renamed),
+        roles.rename_coordinates(renamed),
         content_of_map.get("length") or sheet.length,
         angle,
         () if place is None else ((place, file_sha256(place)),),

@@ -127,11 +127,11 @@ def _rename_labels(parent: MarkerSet, rename: Mapping[str, str], name: str) -> M
     pairs = _label_pairs(parent, rename, name)
     renamed = [label for labels in pairs.values() for label in labels]
 
-    def renamed_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    def rename_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
         new = [label for key in keys for label in pairs.get(key, ())]
         return (*new, *(key for key in keys if key not in renamed))
 
-    requires = tuple(renamed_keys(group) for group in parent.requires)
+    requires = tuple(rename_keys(group) for group in parent.requires)
     for group, before in zip(requires, parent.requires, strict=True):
         if not group:
             lost = " or ".join(before)
@@ -139,7 +139,7 @@ def _rename_labels(parent: MarkerSet, rename: Mapping[str, str], name: str) -> M
                 f"'{name}', [rename]: {lost} is renamed, and no label remains for its marker.",
                 f"Also rename the label that the file uses for {lost}.",
             )
-    followed = (replace(entry, keys=renamed_keys(entry.keys)) for entry in parent.entries)
+    followed = (replace(entry, keys=rename_keys(entry.keys)) for entry in parent.entries)
     entries = tuple(entry for entry in followed if entry.keys)
     return replace(parent, entries=entries, requires=requires, renamed=parent.renamed | frozenset(renamed))
 

@@ -187,14 +187,14 @@ class PoseFigure:
                 points[point_label(self.segments[name].label, k)] = origin + R @ corner
         landmarks, carriers = {}, {}
         for point in self.system.points:
-            body = self.system.bodies.get(point.segment) or self._carrier_of(point.segment)
+            body = self.system.bodies.get(point.segment) or self._proximal_body(point.segment)
             local = self._mean_landmark(point.landmark, point.segment, point.at, body)
             if body in known and local is not None:
                 R, p = known[body]
                 landmarks[point.landmark], carriers[point.landmark] = p + R @ (local - self.in_body[body]), body
         return points, landmarks, carriers
 
-    def _carrier_of(self, segment: str) -> str:
+    def _proximal_body(self, segment: str) -> str:
         """Return the body proximal to a segment that has no body, i.e. the body with a point at its origin."""
         ends = {point.at: self.system.bodies.get(point.segment, "") for point in self.system.points if point.at}
         return ends.get(segment, "")

@@ -62,7 +62,7 @@ def _project_on_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatA
     if imported is None or not isinstance(model, ImportedModel):
         columns = [coordinate.v_index for coordinate in model.coordinates]
         return {name: part[:, columns] for name, part in values.items()}
-    columns, motion = imported.motion.columns_of(model), imported.motion
+    columns, motion = imported.motion.coordinate_columns(model), imported.motion
     return {name: model.tree.coupled_forces(motion.q, part)[:, columns] for name, part in values.items()}
 
 

@@ -46,11 +46,11 @@ def find_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstimat
     """Return the mass given by the user, else the first plausible one stored in the files."""
     if given_kg is not None:
         return MassEstimate(given_kg, "given by the user")
-    stored_kg, words = _first_stored("mass_kg", files, PLAUSIBLE_MASS_KG)
+    stored_kg, words = _stored_number("mass_kg", files, PLAUSIBLE_MASS_KG)
     return None if stored_kg is None else MassEstimate(stored_kg, words, stored=True)
 
 
-def _first_stored(name: str, files: Sequence[Recording], limits: tuple[float, float]) -> tuple[float | None, str]:
+def _stored_number(name: str, files: Sequence[Recording], limits: tuple[float, float]) -> tuple[float | None, str]:
     """Return the first number of the subject within limits that is stored in the files, and a description of its source."""
     for source in files:
         stored = getattr(source.subject, name)
@@ -86,7 +86,7 @@ def mass_in_kilograms(mass: MassEstimate, standing: MassEstimate | None) -> tupl
 
 def find_stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
     """Return the first plausible height (m) stored in the files, and a description of its source."""
-    height_m, words = _first_stored("height_m", files, PLAUSIBLE_HEIGHT_M)
+    height_m, words = _stored_number("height_m", files, PLAUSIBLE_HEIGHT_M)
     return height_m, words or "estimated from the legs"
 
 
@@ -94,7 +94,7 @@ def find_age(given_years: float | None, files: Sequence[Recording]) -> tuple[flo
     """Return the age (years) and its source: as given by the user, else the first age stored in the files; None if unknown."""
     if given_years is not None:
         return given_years, "given by the user"
-    age_years, words = _first_stored("age_years", files, (-math.inf, math.inf))
+    age_years, words = _stored_number("age_years", files, (-math.inf, math.inf))
     return age_years, words or "not known"
 
 

@@ -119,7 +119,7 @@ def reaction_from_decisions(
     strikes of each side from gait events; without them, a stance off the plates starts when the sole comes to rest.
     """
 
-    def reaction_of(plates: Sequence[PlateSignals], items: Sequence[PlateContact], smear_s: float) -> GroundReaction:
+    def sum_loads(plates: Sequence[PlateSignals], items: Sequence[PlateContact], smear_s: float) -> GroundReaction:
         return ground_reaction(
             plates,
             items,
@@ -130,11 +130,11 @@ def reaction_from_decisions(
             smear_s=smear_s,
         )
 
-    reaction = reaction_of(plates, decisions.items_filtered_like_plates(plates, rate_hz), smear_s)
+    reaction = sum_loads(plates, decisions.items_filtered_like_plates(plates, rate_hz), smear_s)
     full = [plate.at_full_bandwidth() for plate in plates]
     if full_bandwidth is None and full and all(plate.cutoff_hz for plate in full):
         items = [_filter_like_plate(item, full[item.plate], rate_hz) for item in decisions.items]
-        full_bandwidth = reaction_of(full, items, 0.5 / min(plate.cutoff_hz for plate in full))
+        full_bandwidth = sum_loads(full, items, 0.5 / min(plate.cutoff_hz for plate in full))
     return reaction if full_bandwidth is None else replace(reaction, full_bandwidth=full_bandwidth)
 
 

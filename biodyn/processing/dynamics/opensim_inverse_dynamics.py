@@ -35,7 +35,7 @@ class ModelMotion:
     proof: float
     R_WG: FloatArray = field(default_factory=lambda: np.eye(3))
 
-    def columns_of(self, model: ImportedModel) -> list[int]:
+    def coordinate_columns(self, model: ImportedModel) -> list[int]:
         """Return the column indices of the coordinates of a body model among all coordinates of the motion."""
         return [self.names.index(c.name) for c in model.coordinates]
 
@@ -60,7 +60,7 @@ def fit_from_model_motion(
     rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
     unknown = ["" if pose else "the motion of the model is unknown" for pose in solved]
     why = mark_ends(unknown, solved, rate_hz, edge_s, "motion")
-    columns = motion.columns_of(model)
+    columns = motion.coordinate_columns(model)
     count = len(time_s)
     return Fit(
         labels=labels,
@@ -108,7 +108,7 @@ def solve_model_dynamics(
         name: np.logical_and.reduce([known, *(reaction.measured[side] for side in feet)])
         for name, feet in distal_feet(model, sides).items()
     }
-    columns = motion.columns_of(model)
+    columns = motion.coordinate_columns(model)
     of_model = motion.tau[:, columns]
     valid = np.stack([valid_body[c.body] for c in model.coordinates] or [known], axis=1)[:, : len(columns)]
     torque_valid = covered[:, columns] & np.isfinite(of_model) & valid

@@ -88,13 +88,13 @@ def stride_parameters(
     turning_rad = math.radians(15.0)
     side, duration, foot_W = cycle.side, cycle.duration_s, toe_W[cycle.side] - heel_W[cycle.side]
 
-    def moved(points_W: FloatArray, start_s: float, end_s: float) -> FloatArray:
+    def displacement(points_W: FloatArray, start_s: float, end_s: float) -> FloatArray:
         return _position_at(points_W, end_s, rate_hz) - _position_at(points_W, start_s, rate_hz)
 
-    stride = moved(heel_W[side], cycle.start_s, cycle.end_s)
+    stride = displacement(heel_W[side], cycle.start_s, cycle.end_s)
     turns = _foot_turn_rad(cycle, foot_W, rate_hz) > turning_rad
-    forward = _unit_direction(stride if turns else moved(pelvis_W, cycle.start_s, cycle.end_s))
-    local = _unit_direction(moved(pelvis_W, cycle.start_s, cycle.off_s)) if turns else forward
+    forward = _unit_direction(stride if turns else displacement(pelvis_W, cycle.start_s, cycle.end_s))
+    local = _unit_direction(displacement(pelvis_W, cycle.start_s, cycle.off_s)) if turns else forward
     ahead, local = _relative_directions(foot_W, cycle, forward, local, rate_hz)
     right = cross(ahead, (0.0, 1.0, 0.0))
     opposite_heel = _position_at(heel_W[other_side(side)], cycle.opposite_strike_s, rate_hz)

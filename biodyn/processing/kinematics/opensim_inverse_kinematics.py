@@ -96,7 +96,7 @@ def fit_to_markers(
             f"Only {np.count_nonzero(weights > 0.0)} of {len(chosen)} tracked markers have a weight above 0; a fit needs "
             f"{MIN_MARKERS}."
         )
-    names, coupled = model.independent()
+    names, coupled = model.independent_coordinates()
     by_name = {coordinate.name: coordinate for coordinate in model.coordinates}
     free = [by_name[name] for name in names]
     lower, upper, given = _coordinate_limits(free, time_s)

@@ -118,7 +118,7 @@ class OpenSimModel:
         names, free = [entry.name for entry in self.coordinates], self._free_names()
         return self._coupling_map().at(q[:, [names.index(name) for name in free]]).z if self.couplings else q
 
-    def independent(self) -> tuple[tuple[str, ...], CoupledMultibody]:
+    def independent_coordinates(self) -> tuple[tuple[str, ...], CoupledMultibody]:
         """Return the names of the independent coordinates, and the multibody driven by these coordinates alone."""
         return self._free_names(), self.coupled.with_layer(self._coupling_map()) if self.couplings else self.coupled
 

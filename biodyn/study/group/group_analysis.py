@@ -304,7 +304,7 @@ class _GroupAccumulator:
         tables = {
             "group_curves": self.group_curves.table(),
             "normative_bands": norm_table(norms.norms, self.variables, SIDES),
-            "parameters_wide": self.observations.wide(),
+            "parameters_wide": self.observations.wide_table(),
             "cycles": pd.concat(self.cycles, ignore_index=True) if self.cycles else pd.DataFrame(columns=CYCLE_COLUMNS),
             **joined.tables,
         }

@@ -221,7 +221,7 @@ class Observations:
             )  # fmt: skip
         return result
 
-    def wide(self) -> pd.DataFrame:
+    def wide_table(self) -> pd.DataFrame:
         """Return one row per subject and group, and one column per parameter, condition and side (and session, if there are
         several)."""
         sessions = len({cell.session for cell in self.cells}) > 1

@@ -294,7 +294,7 @@ class RunningMean:
     squares: FloatArray
 
     @classmethod
-    def of_shape(cls, shape: tuple[int, ...]) -> RunningMean:
+    def empty(cls, shape: tuple[int, ...]) -> RunningMean:
         """Return a mean to which no curve has been added, for curves of this shape."""
         return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
 
@@ -328,7 +328,7 @@ class GroupCurves:
         """Add the mean curves over the sessions of one subject."""
         for (condition, group, side), means in means_over_sessions(curves).items():
             for number, name in enumerate(data.variables):
-                self._running.setdefault((group, condition, side, name), RunningMean.of_shape((CYCLE_POINTS,))).add(
+                self._running.setdefault((group, condition, side, name), RunningMean.empty((CYCLE_POINTS,))).add(
                     means[number]
                 )
         for name in data.variables:
@@ -338,7 +338,7 @@ class GroupCurves:
         """Return group_curves.csv: mean, SD (n - 1) and number of subjects at every percent of the cycle."""
         cells = dict.fromkeys(key[:3] for key in self._running)
         keys = [(*cell, name) for cell in cells for name in self._units if (*cell, name) in self._running]
-        sums = [RunningMean.of_shape((0,)), *(self._running[key] for key in keys)]
+        sums = [RunningMean.empty((0,)), *(self._running[key] for key in keys)]
         count, mean, squares = (
             np.concatenate([getattr(running, part) for running in sums]) for part in ("count", "mean", "squares")
         )

@@ -64,7 +64,7 @@ class CurveMeans:
 
     def _running_mean(self, condition: str, group: str, side: str) -> RunningMean:
         shape = (len(self.variables), CYCLE_POINTS)
-        return self._sums.setdefault((condition, group, side), RunningMean.of_shape(shape))
+        return self._sums.setdefault((condition, group, side), RunningMean.empty(shape))
 
     @property
     def cells(self) -> list[Cell]:

@@ -119,7 +119,7 @@ def balance_motion(
     Dependent coordinates keep their coupling and locked ones are constant. Rows in which forces that carried the body are
     missing are not balanced. Raises InputFileError without a load, a joint to ground, or a row to balance.
     """
-    names, coupled = model.independent()
+    names, coupled = model.independent_coordinates()
     every = [coordinate.name for coordinate in model.coordinates]
     at = np.array([every.index(name) for name in names])
     chosen = [model.coordinates[k] for k in at]
@@ -300,7 +300,7 @@ def balance_fit(
 
 
 def _measured_markers(model: OpenSimModel, fit: ModelFit, rows: slice, given: FloatArray) -> FittedMarkers:
-    names, coupled = model.independent()
+    names, coupled = model.independent_coordinates()
     every = [coordinate.name for coordinate in model.coordinates]
     q = given[:, [every.index(name) for name in names]]
     assert fit.followed is not None

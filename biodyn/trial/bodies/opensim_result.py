@@ -260,7 +260,7 @@ def model_motion(
     tree = floating_tree(model.coupled)
     if tree is None:
         raise ResultError("The motion cannot be replayed because several bodies of the model are attached to ground.")
-    names, coupled = model.independent()
+    names, coupled = model.independent_coordinates()
     try:
         require_coordinate_rates(coupled.layers)
     except ModelError as error:

@@ -11,7 +11,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, plate_list_text
 from biodyn.io.formats.c3d.header import continued_values
 from biodyn.io.length_units import PlateUnit
-from biodyn.io.name_tables import letters, load_names
+from biodyn.io.name_tables import keep_letters, load_names
 from biodyn.recording import ForcePlate
 from biodyn.recording.plates import CopCorrection, plate_sides
 
@@ -262,7 +262,7 @@ def _channel_factor(kind: int, place: int, unit: str, metres_per_unit: float) ->
     format. A unit of another quantity ("N" for a moment, as some programs write) is not usable.
     """
     position_channels = (3, 4)  # position channels of type 1: centre of pressure
-    unit_letters = letters(unit)
+    unit_letters = keep_letters(unit)
     forces_only = kind == 3
     if kind == 1 and place in position_channels:
         return float(load_names()["length_units"].get(unit_letters, metres_per_unit))

@@ -41,7 +41,7 @@ class _ParameterRecord:
     def title(self) -> str:
         return clean_text(self.name).upper()
 
-    def packed(self) -> bytes:
+    def to_bytes(self) -> bytes:
         return (
             struct.pack("<bb", self.length, self.number) + self.name + struct.pack("<H", 2 + len(self.rest)) + self.rest
         )
@@ -78,7 +78,7 @@ class ParameterRecords:
 
     def section(self) -> bytes:
         """Return the bytes of the parameter section with these records, without its prefix of four bytes."""
-        return b"".join(record.packed() for record in self.records) + b"\0\0"
+        return b"".join(record.to_bytes() for record in self.records) + b"\0\0"
 
     def has(self, group: str, name: str) -> bool:
         """Return whether the section has a parameter with this group and name."""

@@ -179,7 +179,7 @@ def possible_meanings(pieces: tuple[str, ...], sided: bool) -> tuple[MeaningCand
         if meaning.sided == sided
     }
     for names, cost, needs, short in _parse_words(pieces):
-        for meaning in _meanings_of(names) or _meanings_on_segment(names):
+        for meaning in _dictionary_meanings(names) or _meanings_on_segment(names):
             known = best.get(meaning)
             if meaning.sided == sided and (known is None or (cost, len(needs)) < (known.cost, len(known.needs))):
                 best[meaning] = MeaningCandidate(meaning, cost, needs, short)
@@ -257,7 +257,7 @@ def _needed_labels(row: tuple[tuple[str, _Word], ...], stem: str, start: int) ->
 
 
 @lru_cache(8192)
-def _meanings_of(names: tuple[str, ...]) -> tuple[LabelMeaning, ...]:
+def _dictionary_meanings(names: tuple[str, ...]) -> tuple[LabelMeaning, ...]:
     table = _load_dictionary()
     if names in table.exact:
         return tuple(table.exact[names])
@@ -273,5 +273,5 @@ def _meanings_on_segment(names: tuple[str, ...]) -> tuple[LabelMeaning, ...]:
     for word in set(names) & set(segments):
         rest = list(names)
         rest.remove(word)
-        found.update(dict.fromkeys(m for m in _meanings_of(tuple(rest)) if m.body == segments[word]))
+        found.update(dict.fromkeys(m for m in _dictionary_meanings(tuple(rest)) if m.body == segments[word]))
     return tuple(found)

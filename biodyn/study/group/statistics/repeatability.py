@@ -43,8 +43,8 @@ class RepeatabilityStatistic:
             _, condition, _, side = mean_curve.key
             place, rows = (condition, side), mean_curve.rows
             cycles = data.select_variables(data.values[rows], self._variables)
-            self._parameters.setdefault(place, []).append(_variation(parameters[rows][:, :, None]))
-            self._curves.setdefault(place, []).append(_variation(cycles))
+            self._parameters.setdefault(place, []).append(_cycle_variation(parameters[rows][:, :, None]))
+            self._curves.setdefault(place, []).append(_cycle_variation(cycles))
             self._cmc.setdefault(place, []).append(_within_session_cmc(cycles))
             by_place.setdefault(place, []).append(cycles)
         for place, sessions in by_place.items():
@@ -182,7 +182,7 @@ def _session_mean_arrays(cells: Sequence[SubjectMean]) -> dict[Place, FloatArray
     return tables
 
 
-def _variation(values: FloatArray) -> FloatArray:
+def _cycle_variation(values: FloatArray) -> FloatArray:
     """Return the variation (5, K) between the cycles (n, K, nodes) of one subject and session.
 
     Rows: sum of squares about the mean, degrees of freedom, 1 if there are several cycles, their number, and the mean. Only

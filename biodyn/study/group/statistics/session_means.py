@@ -75,7 +75,7 @@ class SessionMeans:
         for key, sides in scored.items():
             if len(sides) == len(SIDES):
                 rows.append(
-                    [*key, BOTH_SIDES, SCORE, _GPS, _score_title(_GPS), "deg", *_error_columns(_overall(sides))]
+                    [*key, BOTH_SIDES, SCORE, _GPS, _score_title(_GPS), "deg", *_error_columns(_overall_scores(sides))]
                 )
         table = pd.DataFrame(rows, columns=COLUMNS)
         few = int(table["walks"].max()) < 2 if len(table) else True
@@ -129,7 +129,7 @@ def _size_free_rows(cycles: SubjectCycles, parts: Sequence[np.ndarray], data: Gr
             yield [SIZE_FREE_KIND, name, titles.get(name, "Stride in heights"), "", *_error_columns(values)]
 
 
-def _overall(sides: Mapping[str, tuple[list[str], Scores]]) -> FloatArray:
+def _overall_scores(sides: Mapping[str, tuple[list[str], Scores]]) -> FloatArray:
     """Return the gait profile score of both sides, for all cycles, then for each walk, from fifteen variables.
 
     The variables of the pelvis are included once, from the left cycle.

@@ -208,7 +208,7 @@ def subject_parts(page: SubjectPage) -> list[ConditionCurves]:
     outlier, representative = (cycle_flags(data, page.tables["cycles"], name) for name in ("outlier", "representative"))
     figure_parts = []
     stance = data.stride(STANCE)
-    for key, sides in _by_side(data, 3).items():
+    for key, sides in _group_rows_by_side(data, 3).items():
         cycles: dict[str, SideCycles] = {}
         for side in (side for side in SIDES if side in sides):
             rows = sides[side]
@@ -220,7 +220,7 @@ def subject_parts(page: SubjectPage) -> list[ConditionCurves]:
     return figure_parts
 
 
-def _by_side(data: SubjectCycles, labels: int) -> dict[tuple[str, ...], dict[str, np.ndarray]]:
+def _group_rows_by_side(data: SubjectCycles, labels: int) -> dict[tuple[str, ...], dict[str, np.ndarray]]:
     """Return the rows of the cycles by side, for each combination of the first `labels` of session, condition and group."""
     cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
     for key, rows in data.cells():
@@ -316,7 +316,7 @@ def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
         return []
     parts = []
     heads = ("parameter", "unit", "#right", "#left", "#norm (95 % range)", "norm of")
-    for key, sides in _by_side(page.data, 2).items():
+    for key, sides in _group_rows_by_side(page.data, 2).items():
         strides, curves = _means_by_side(page.data, sides)
         speeds = [values.get("speed_m_s", np.nan) for values in strides.values()]
         activity = _condition_activity(page, key[0], key[1]) or page.walker.activity
