@@ -220,7 +220,7 @@ def two(study: Attacked, asked: argparse.Namespace) -> list[str]:
     with started(study.folder, out, *TWO) as run:
         while not (out / ".running").exists():
             time.sleep(0.05)
-        for folder, words in ((other, "another folder"), (study.folder, "Another run is working")):
+        for folder, words in ((other, "another folder"), (study.folder, "Another run is writing")):
             with started(folder, out, *TWO, log=study.place / "second.log") as second:
                 code = second.wait(_LIMIT_S)
             if (code != 2 or words not in " ".join(second.said().split())) and run.process.poll() is None:

@@ -159,5 +159,5 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
 
 
 def list_names(known: Sequence[str]) -> str:
-    """Return a sentence that lists the known names, at most 24."""
-    return f"There are {', '.join(known[:24]) or 'none'}{(', ...' if len(known) > 24 else '')}."
+    """Return the list of the known names, at most 24, for a message."""
+    return f"Valid names: {', '.join(known[:24]) or 'none'}{(', ...' if len(known) > 24 else '')}."

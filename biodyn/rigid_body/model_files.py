@@ -288,7 +288,7 @@ def _require_supported_rotation(segment: _Segment) -> None:
     if "ball" in kinds and len(kinds) > 1:
         raise ModelError(
             f"MuJoCo does not support a spherical joint behind massless links (body '{segment.body.name}').",
-            "Add mass to the links before it.",
+            "Add mass to the links between its parent body and this joint.",
         )
 
 

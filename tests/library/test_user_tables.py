@@ -294,7 +294,7 @@ def test_a_landmark_of_one_s_own_needs_both_sides(tmp_path: Path) -> None:
 def test_nearest_names() -> None:
     assert suggest_name("knee_medal_r", ["knee_medial_r", "heel_r"]).startswith("Did you mean 'knee_medial_r'?")
     assert suggest_name("lasi", ["LASI"]).startswith("Did you mean 'LASI'?")
-    assert suggest_name("x", []) == "There are none."
+    assert suggest_name("x", []) == "Valid names: none."
 
 
 # -- settings -----------------------------------------------------------------------------------------------------

@@ -26,7 +26,9 @@ _PERCENT = np.linspace(0.0, 100.0, CYCLE_POINTS)
 def test_a_title_in_place_of_a_name_is_understood() -> None:
     """The spelling alone is nearest to another joint: "knee_flexion" to "hip_flexion"."""
     known = ("hip_flexion", "knee_angle", "ankle_angle_moment")
-    assert variable_name_hint("knee_flexion", known).startswith("Knee flexion is 'knee_angle'. There are hip_flexion, ")
+    assert variable_name_hint("knee_flexion", known).startswith(
+        "Knee flexion is 'knee_angle'. Valid names: hip_flexion, "
+    )
     assert variable_name_hint("Ankle_plantarflexion_moment", known).startswith("Ankle plantarflexion moment is ")
     assert variable_name_hint("hip_flexoin", known).startswith("Did you mean 'hip_flexion'?")
 

@@ -196,11 +196,11 @@ def _side_vectors(c: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _plate_axes(table: Storage, plate: PlateColumns, number: int) -> FloatArray:
-    """Return R_LP (3, 3) of a plate; InputFileError if its corners are not those of a plate."""
+    """Return R_LP (3, 3) of a plate; InputFileError if its corners are not possible for a plate."""
     wrong = implausible_corners_reason(plate.corners)
     if wrong:
         raise InputFileError(
-            f"The corners of plate {number} of '{table.path.name}' are not those of a plate: {wrong}.",
+            f"The corners of plate {number} of '{table.path.name}' are not possible for a plate: {wrong}.",
             "Give the four corners in order around the plate, and their unit: length = 'mm'.",
         )
     x, y = _side_vectors(plate.corners)

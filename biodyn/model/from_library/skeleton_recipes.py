@@ -188,7 +188,7 @@ def _parents_first(name: str, bodies: tuple[BodyRecipe, ...]) -> tuple[BodyRecip
         ready = [body for body in waiting if not body.parent or body.parent in placed]
         if not ready:
             names = ", ".join(body.name for body in waiting)
-            raise ModelError(f"Skeleton '{name}': the parents of {names} are missing or form a circle.")
+            raise ModelError(f"Skeleton '{name}': the parents of {names} are missing or form a cycle.")
         placed.update((body.name, body) for body in ready)
         waiting = [body for body in waiting if body.name not in placed]
     ordered = tuple(placed.values())

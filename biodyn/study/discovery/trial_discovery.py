@@ -176,7 +176,7 @@ def _groups_by_subject(subjects: Iterable[str], definition: StudyDefinition) -> 
             matching = [s for s in subjects if name_matches(pattern, s) or s == safe_name(pattern)]
             if not matching:
                 raise SettingsError(
-                    f"'{pattern}' in entry 'groups.{group}' is not a subject of the study.",
+                    f"'{pattern}' in entry 'groups.{group}' matches no subject of the study.",
                     similarity_hint(pattern, subjects),
                 )
             for subject in matching:

@@ -167,7 +167,7 @@ def lock_output_folder(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
         lock.acquire()
     except filelock.Timeout:
         raise StudyError(
-            f"Another run is working in '{out}'.", "Wait until it has finished, or choose another --out."
+            f"Another run is writing to '{out}'.", "Wait until it has finished, or choose another --out."
         ) from None
     except (OSError, NotImplementedError):  # no locks on this file system (some network ones)
         path.write_bytes(os.fsencode(f"{owner}\n"))
