@@ -185,7 +185,7 @@ def _parameter_cell(view: TrialView, cycles: Sequence[Mapping[str, Any]]) -> str
     """Return the mean of a parameter over the cycles of a side, "–" without any."""
     if not cycles:
         return "–"
-    first, digits = cycles[0], 1 if cycles[0]["unit"] == "deg" else 2
+    first, digits = cycles[0], 1 if cycles[0]["unit"] in ("deg", "%") else 2
     values, instants = (np.array([cycle[name] for cycle in cycles]) for name in ("value", "at_percent"))
     error = values.std(ddof=1) if len(values) > 1 else np.nan
     known = instants[np.isfinite(instants)]
