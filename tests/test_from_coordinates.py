@@ -247,5 +247,5 @@ def test_a_motion_that_ends_before_its_announced_rows_is_told(swing, tmp_path):
     path = tmp_path / "cut.mot"
     path.write_text(motion.read_text().replace("inDegrees", f"nRows={len(t) + 7}\ninDegrees"))
     told = {note.code: note for note in coordinate_torques(path, model).notes}
-    assert "holds 201; 201 are read" in told["recording-repaired"].message
+    assert "contains 201; 201 are read" in told["recording-repaired"].message
     assert "recording-repaired" not in {note.code for note in coordinate_torques(motion, model).notes}

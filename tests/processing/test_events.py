@@ -294,4 +294,4 @@ def test_a_wrong_frame_rate_is_named_by_the_times_of_stored_events() -> None:
     _, notes = merge_events([*strides, *stored])
     (note,) = [note for note in notes if note.severity == "error"]
     assert note.code == "frame-rate-doubtful"
-    assert "1.20 times the true one" in note.message
+    assert "1.20 times the true rate" in note.message

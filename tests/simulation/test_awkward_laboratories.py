@@ -116,7 +116,7 @@ def test_neither_mass_height_nor_widths_are_needed(standing, walking, tmp_path):
     codes = [note.code for note in analysis.diagnostics]
     assert "height-estimated" in codes
     # Widths said to be taken from height are taken from the height that is said.
-    knee = next(note for note in analysis.diagnostics if note.message.startswith("knee_width_r"))
+    knee = next(note for note in analysis.diagnostics if note.message.startswith("The right and left knee width "))
     assert knee.value == pytest.approx(0.062 * analysis.model.height_m, rel=1e-6)
     # Widths 2 to 3 mm off move the knee and ankle axes by a millimetre or two: 800 N x 2 mm / 70 kg = 0.02 Nm/kg.
     for joint in ("hip", "knee", "ankle"):
