@@ -29,14 +29,14 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
 from biodyn.processing.contacts.foot_motion import GaitPoints
 from biodyn.processing.gait.events import gait_events, merge_events, plate_events
-from biodyn.processing.gait.movement_events import (
+from biodyn.processing.gait.kinematic_events import (
     FEATURES,
     KINDS,
     contact_transition,
     correct_mean_delays,
     foot_excursion_events,
     foot_kinematics,
-    movement_events,
+    kinematic_events,
     probability_near,
     refine_events_from_kinematics,
 )
@@ -170,7 +170,7 @@ def _trial(analysis: TrialAnalysis, truth: Sequence[GaitEvent], laboratory: str,
 
 def _moved(analysis: TrialAnalysis, points: GaitPoints) -> Sequence[GaitEvent]:
     rate_hz, done = analysis.recording.markers.rate_hz, analysis.activity
-    moved = movement_events(points, rate_hz, done.direction, done.is_walking)
+    moved = kinematic_events(points, rate_hz, done.direction, done.is_walking)
     found, _ = gait_events((), (), moved, analysis.settings.gait, pelvis_W=points.pelvis, rate_hz=rate_hz)
     return found
 

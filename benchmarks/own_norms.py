@@ -21,7 +21,7 @@ from simulator.walking import Walk, solve_walk
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.rigid_body import inverse_dynamics
 from biodyn.study.laboratory_norms import PersonMeans, StudyPeople, norms_file_content
-from biodyn.variables import NormSet, Walker, load_norm_set
+from biodyn.variables import NormCovariates, NormSet, load_norm_set
 from biodyn.variables.gait_variables import PERCENT
 
 _SPEEDS = (0.30, 0.38, 0.46, 0.54)  # dimensionless; the simulator's comfortable one is 0.46
@@ -99,8 +99,8 @@ def people_from(means: Sequence[Sequence[PersonMeans]]) -> StudyPeople:
     """What `biodyn norms build` takes from a study."""
     units = {name: "Nm/kg" if name.endswith("moment") else "deg" for name in means[0][0].curves}
     flat = [replace(one, person=number) for number, own in enumerate(means) for one in own]
-    walker = Walker(30.0, 1.75, 0.92, 1.2)
-    return StudyPeople(tuple(flat), units, tuple(f"P{i}" for i in range(len(means))), (walker,) * len(means), 0)
+    covariates = NormCovariates(30.0, 1.75, 0.92, 1.2)
+    return StudyPeople(tuple(flat), units, tuple(f"P{i}" for i in range(len(means))), (covariates,) * len(means), 0)
 
 
 def held(norms: NormSet, means: Sequence[Sequence[PersonMeans]]) -> FloatArray:

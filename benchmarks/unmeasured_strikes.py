@@ -28,12 +28,12 @@ from biodyn.errors import BiodynError
 from biodyn.processing.contacts.foot_motion import foot_outline
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics, solve_dynamics
 from biodyn.processing.gait.events import plate_events
-from biodyn.processing.gait.movement_events import (
+from biodyn.processing.gait.kinematic_events import (
     contact_transition,
     correct_mean_delays,
     foot_excursion_events,
     foot_kinematics,
-    movement_events,
+    kinematic_events,
 )
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, GaitEvent
@@ -129,7 +129,7 @@ def _on_plates(analysis: TrialAnalysis) -> list[GaitEvent]:
 def _strikes(analysis: TrialAnalysis, on_plates: Sequence[GaitEvent], trial: int, laboratory: str) -> Iterator[Strike]:
     rate_hz = analysis.recording.markers.rate_hz
     points = analysis.points.filter_for_steps(rate_hz, analysis.cutoff_hz)
-    moved = movement_events(points, rate_hz, analysis.activity.direction)
+    moved = kinematic_events(points, rate_hz, analysis.activity.direction)
     extremes = correct_mean_delays(
         foot_excursion_events(points.heel, points.toe, points.pelvis, points.forward, rate_hz)
     )

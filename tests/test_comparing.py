@@ -36,7 +36,7 @@ def test_a_result_compared_with_another_one(walk_result, folder, tmp_path):
     other = replace(other, settings=other.settings.model_copy(update={"model": tables}))
     found = biodyn.compare(folder, biodyn.TrialResult(other))
     assert next(iter(found.causes["moment"])) == "segment inertias"
-    assert found.explained["moment"] == pytest.approx(1.0)
+    assert found.explained_shares["moment"] == pytest.approx(1.0)
     assert found.settings["model.anthropometry"][1] == "winter_2009"
     table = found.table
     assert set(table["plane"]) == {"sagittal", "frontal", "transverse"}
@@ -116,7 +116,7 @@ def test_a_table_of_torques_is_compared_by_the_names_of_its_columns(folder, tmp_
     found = biodyn.compare(folder, tmp_path / "id.sto")
     assert [fact.cause for fact in found.facts] == ["sign"]
     assert [one.joint for one in found.differences if not one.is_zero] == [names[0].removesuffix("_Nm")]
-    assert found.explained["moment"] == pytest.approx(1.0)
+    assert found.explained_shares["moment"] == pytest.approx(1.0)
 
 
 @pytest.mark.slow
@@ -132,8 +132,8 @@ def test_most_of_the_difference_to_laboratory_software_is_explained(real_data, n
     path = real_data / "gait" / name
     result = biodyn.run_trial(path, settings=PLAIN)
     found = biodyn.compare(result, path)
-    assert found.explained["moment"] > 0.9
-    assert found.explained["angle"] > 0.95
+    assert found.explained_shares["moment"] > 0.9
+    assert found.explained_shares["angle"] > 0.95
     assert not [fact for fact in found.facts if "frame" in fact.cause or "sign" in fact.cause]
     assert not [note for note in found.notes if "no force plate" in note]
 
@@ -149,7 +149,7 @@ def test_most_of_the_difference_to_laboratory_software_is_explained(real_data, n
     monkeypatch.setattr("biodyn.trial.differences.read", lambda _: replace(recording, model_outputs=outputs))
     without = biodyn.compare(result, path)
     assert any("no force plate for the left leg" in note for note in without.notes)
-    assert without.explained["moment"] > 0.9
+    assert without.explained_shares["moment"] > 0.9
 
 
 def test_the_page_shows_both_in_one_scene_with_their_curves(walk_result, folder, tmp_path):
@@ -208,7 +208,7 @@ def test_an_estimate_against_a_filter_is_named_so(laboratory, walk_result):
         assert "smoothing of motion" not in found.causes["moment"]
         assert "fit of motion" not in found.causes["moment"]
         assert found.causes["moment"]["estimate instead of a filter"] > 0.05
-        assert found.explained["moment"] == pytest.approx(1.0, abs=1e-6)
+        assert found.explained_shares["moment"] == pytest.approx(1.0, abs=1e-6)
         assert any(line.startswith("Setting signals.method:") for line in found.summary())
         told = [fact.text for fact in found.facts if fact.cause == "estimate instead of a filter"]
         assert told

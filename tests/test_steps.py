@@ -15,7 +15,7 @@ from biodyn.processing.signals.signal_preparation import prepare_signals
 from biodyn.processing.signals.smoothing.spline import HIGHEST_HZ
 from biodyn.trial.request import trial_request
 from biodyn.trial.run import analyse_trial, run_trial
-from biodyn.trial.session_values import unused_file_note
+from biodyn.trial.session_estimates import unused_file_note
 from biodyn.trial.stages import Grounded, Labelled, Prepared, Tracked, next_stage
 from biodyn.trial.steps import STEPS, _body_masses, determine_contacts, with_step
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.processing.gait.movement_events import ContactOdds, load_strike_odds
+from biodyn.processing.gait.kinematic_events import ContactOdds, load_strike_odds
 from biodyn.recording import EventKind
 
 _HALF_S, _STEP_S = 0.08, 0.01  # frames beside an event that are learnt from

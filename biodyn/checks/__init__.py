@@ -1,7 +1,7 @@
 """Checks of a recording and its results, and the resulting verdict. The checks correct nothing.
 
 Input: a complete `TrialAnalysis`. Output: the analysis with findings (`diagnostics`), with the values of the checks of the
-recording (`TrialAnalysis.data_checks_section`), and with a `verdict`. `biodyn check FILE` runs the checks of a file without an
+recording (`TrialAnalysis.data_checks`), and with a `verdict`. `biodyn check FILE` runs the checks of a file without an
 analysis.
 
 A check is one decorated function in a module of this folder: `files`, `markers`, `plates`, `body`, `motion`. All modules of the

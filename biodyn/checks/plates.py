@@ -16,7 +16,7 @@ from biodyn.checks.estimators.plate_signals import (
     CODE,
     LARGEST_FACTOR,
     force_ratio,
-    moment_ratio,
+    lever_arm_ratio,
     remaining_offsets,
     removed_level_n,
     report_force_unit,
@@ -77,7 +77,7 @@ def check_moment_unit(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     explained = bool(trial.swapped_plates)
     findings = () if explained else report_moment_unit(trial.evidence)
-    return CheckResult(value=moment_ratio(trial.evidence), findings=findings)
+    return CheckResult(value=lever_arm_ratio(trial.evidence), findings=findings)
 
 
 @check(

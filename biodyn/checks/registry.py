@@ -16,7 +16,7 @@ from biodyn.settings import Settings
 
 #: Subject of a check, which determines where it is shown:
 #: "recording"  do markers, plates and subject contradict each other? A row of the table "Checks of the data" and of
-#:              `data_checks_section` in run.json; its findings decide the verdict.
+#:              `data_checks` in run.json; its findings decide the verdict.
 #: "result"     can the numbers be used? A line below the verdict and of `checks` in run.json; its status decides.
 #: "finding"    shown only by its findings.
 #: "file"       run by `biodyn check FILE` without an analysis.

@@ -30,7 +30,7 @@ from biodyn.geometry.rotations import axis_angle
 from biodyn.library.toml_files import load_table
 from biodyn.processing.contacts.plate_loads import LoadWithoutFoot, loads_without_foot
 from biodyn.processing.gait.events import plate_events
-from biodyn.processing.gait.movement_events import movement_events
+from biodyn.processing.gait.kinematic_events import kinematic_events
 from biodyn.processing.signals.gaps import Gap, distance_from_median
 from biodyn.processing.signals.signal_preparation import plate_channel_shares
 from biodyn.recording import Markers, is_person_visible
@@ -167,7 +167,7 @@ class TrialFacts:
 
     @cached_property
     def other_loads(self) -> tuple[LoadWithoutFoot, ...]:
-        """Loads of the plates without a foot, with which body and plates are not in balance."""
+        """Plate loads applied while no foot was near the plate; they are not part of the balance of body and plates."""
         analysis = self.analysis
         return loads_without_foot(analysis.contacts, analysis.plates, self.rate_hz, analysis.subject.mass_kg)
 
@@ -259,13 +259,13 @@ class TrialFacts:
         if not analysis.activity.is_walking:
             return np.nan
         points = analysis.points.filter_for_steps(self.rate_hz, analysis.cutoff_hz)
-        moved = movement_events(points, self.rate_hz, analysis.activity.direction, True)
+        moved = kinematic_events(points, self.rate_hz, analysis.activity.direction, True)
         measured = plate_events(analysis.contacts, len(self.markers.time_s) / self.rate_hz, 1.0 / self.rate_hz)
         late_s = [
             plate.time_s - event.time_s
             for plate in measured
             for event in moved
-            if plate.kind == "foot_strike" and event.apart_s(plate) < same_s
+            if plate.kind == "foot_strike" and event.time_difference_s(plate) < same_s
         ]
         return float(np.median(late_s)) if late_s else np.nan
 

@@ -35,7 +35,7 @@ def check_recording(analysis: TrialAnalysis) -> TrialAnalysis:
 def add_verdict(analysis: TrialAnalysis) -> TrialAnalysis:
     """Return the analysis with its verdict, and with the numerical consistency of its torques if it was not yet computed.
 
-    This is the last step, after `examine`.
+    This is the last step, after `check_recording`.
     """
     analysis = with_consistency(analysis)
     results = run_checks_in_order(TrialFacts(analysis.before_estimate), "result")

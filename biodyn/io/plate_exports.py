@@ -284,22 +284,22 @@ def read_qualisys_plates(texts: Sequence[tuple[Path, str]]) -> GroundForces:
                 EXPORT_AGAIN,
             )
     stored = [(_plate_loads(path, sheet, rows), _plate_corners(path, head)) for path, head, sheet in read]
-    said = " ".join(head.get("DESCRIPTION", "") for _, head, _ in read)
-    return plates_of_loads([path for path, _, _ in read], stored, said, times[0][:rows])
+    stated_axes = " ".join(head.get("DESCRIPTION", "") for _, head, _ in read)
+    return plates_of_loads([path for path, _, _ in read], stored, stated_axes, times[0][:rows])
 
 
 def plates_of_loads(
-    paths: Sequence[Path], stored: Sequence[tuple[PlateLoads, FloatArray]], said: str, time_s: FloatArray
+    paths: Sequence[Path], stored: Sequence[tuple[PlateLoads, FloatArray]], stated_axes: str, time_s: FloatArray
 ) -> GroundForces:
     """Return the ground forces of plates from stored loads and corners (4, 3) m.
 
-    paths: file of each plate. said: statement of the file about the axes of the loads, "" if absent. time_s: (T,) s.
+    paths: file of each plate. stated_axes: statement of the file about the axes of the loads, "" if absent. time_s: (T,) s.
     """
     names: list[str] = []
     columns: list[FloatArray] = []
     plates: list[PlateColumns] = []
     notes: list[Diagnostic] = []
-    local = _are_in_plate_axes(said, stored)
+    local = _are_in_plate_axes(stated_axes, stored)
     for number, (path, (loads, corners)) in enumerate(zip(paths, stored, strict=True), start=1):
         middle = np.zeros(3) if local else corners.mean(axis=0)
         level = int(np.argmin(np.ptp(corners, axis=0)))
@@ -370,13 +370,13 @@ def _vertical_sign(corners: FloatArray, level: int) -> float:
     return float(np.sign(z[level]))
 
 
-def _are_in_plate_axes(said: str, stored: Sequence[tuple[PlateLoads, FloatArray]]) -> bool:
-    """Return whether forces are in plate axes, as stated (`said`); else if these axes give centres of pressure on the
+def _are_in_plate_axes(stated_axes: str, stored: Sequence[tuple[PlateLoads, FloatArray]]) -> bool:
+    """Return whether forces are in plate axes, as stated (`stated_axes`); else if these axes give centres of pressure on the
     plates.
 
     stored: loads and corners (4, 3) m of every plate.
     """
-    words = said.lower()
+    words = stated_axes.lower()
     if "local" in words or "plate)" in words:
         return True
     if "lab" in words or "world" in words or "global" in words:

@@ -75,7 +75,7 @@ class GaitEvent:
     after_absence: bool = False
     cycle_left_out: bool = False
 
-    def apart_s(self, other: GaitEvent) -> float:
+    def time_difference_s(self, other: GaitEvent) -> float:
         """Return the time (s) between two events of the same foot and kind; infinite for others."""
         is_alike = self.side == other.side and self.kind == other.kind
         return abs(self.time_s - other.time_s) if is_alike else math.inf

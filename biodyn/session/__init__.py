@@ -3,9 +3,9 @@
 In: a walking trial (path or `Recording`) and the files near it. Out: its static trial, already read, with the reasons for and
 against every candidate (`find_static`); the other recordings of its session (`find_session_files`); and the `Role` of a file by
 its motion, names and header: static, functional, walk, run, other (`determine_role` for the files of a study, `recording_role`
-for one file). `choose_static` selects the static trial for a single walk and for a study (`static_fits` checks a single
-candidate); `other_person_warning` checks a static trial that the user gives. Distances and ranges of markers are computed from
-previews, i.e. short pieces of the trajectories.
+for one file). `choose_static` selects the static trial for a single walk and for a study (`static_trial_matches_walk` checks
+a single candidate); `other_person_warning` checks a static trial that the user gives. Distances and ranges of markers are
+computed from previews, i.e. short pieces of the trajectories.
 
 Read `name_tokens` first (splits names into words of known kinds, which are data in `library/session/`), then
 `recording_role` (motion and role of a recording), `person_comparison` (comparison of persons by stored parameters and
@@ -32,7 +32,7 @@ from biodyn.session.static_trials import (
     other_person_warning,
     score_static_candidate,
     static_candidates,
-    static_fits,
+    static_trial_matches_walk,
     typical_motion_m,
 )
 
@@ -56,6 +56,6 @@ __all__ = [
     "recording_role",
     "score_static_candidate",
     "static_candidates",
-    "static_fits",
+    "static_trial_matches_walk",
     "typical_motion_m",
 ]

@@ -151,25 +151,25 @@ def _is_session_code(words: Sequence[Token]) -> bool:
 
 
 def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
-    """Return the folders below those of people that have unknown names and contain a static trial each.
+    """Return the folders that are sessions: below a person's folder, name without a known meaning, with a static trial and walks.
 
-    They are sessions if a person at the site has several of them; a single one may be a condition.
+    They are sessions only if a person at the site has several of them in one folder; a single one may be a condition.
     """
-    of_site: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
-    several: set[tuple[str, ...]] = set()
+    session_folders_by_site: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
+    sites_with_sessions: set[tuple[str, ...]] = set()
     for person in people:
-        holders: dict[tuple[str, ...], set[bool]] = defaultdict(set)
+        has_static_by_folder: dict[tuple[str, ...], set[bool]] = defaultdict(set)
         for p in person.members:
             first = 0 if p.level is None else p.level + 1
             for level in range(first, len(p.folders)):
                 kinds = {t.kind for t in split_name(p.folders[level])}
                 if kinds and kinds <= {"plain", "counter", "code"} and plain_text(p.folders[level]) not in p.site:
-                    holders[p.folders[: level + 1]].add(looks_static(p.file))
-        with_static = [folders for folders, statics in holders.items() if statics == {True, False}]
-        of_site[_site_folders(person)] += with_static
+                    has_static_by_folder[p.folders[: level + 1]].add(looks_static(p.file))
+        with_static = [folders for folders, statics in has_static_by_folder.items() if statics == {True, False}]
+        session_folders_by_site[_site_folders(person)] += with_static
         if any(len(a) == len(b) and a[:-1] == b[:-1] and a != b for a in with_static for b in with_static):
-            several.add(_site_folders(person))
-    return frozenset(folders for site in several for folders in of_site[site])
+            sites_with_sessions.add(_site_folders(person))
+    return frozenset(folders for site in sites_with_sessions for folders in session_folders_by_site[site])
 
 
 def _site_folders(person: Subject) -> tuple[str, ...]:

@@ -496,7 +496,7 @@ def _compare_candidate(
     return replace(candidate, distance_m=typical_difference_m(pairs), pairs_m=pairs, labels=labels)
 
 
-def static_fits(walk: FileFacts, candidate: StaticCandidate) -> bool:
+def static_trial_matches_walk(walk: FileFacts, candidate: StaticCandidate) -> bool:
     """Return whether the markers of the only possible static trial fit the walk: quiet standing and equal marker distances.
 
     Also True for unreadable markers, for which the analysis reports the error.

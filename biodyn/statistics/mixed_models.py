@@ -304,7 +304,7 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
         )
     centre = float(values.mean())
     model = MixedLM((values - centre) / spread, matrix, groups=who, exog_re=np.ones((len(values), 1)))
-    fit, trouble = None, list[str]()
+    fit, optimiser_messages = None, list[str]()
     for optimiser in _OPTIMISERS:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -313,31 +313,32 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
                 fit = model.fit(reml=True, method=optimiser, maxiter=1000, **options)
             except np.linalg.LinAlgError as error:
                 # a step outside the range of valid variances; the next optimiser may avoid it
-                trouble.append(f"{optimiser}: {error}")
+                optimiser_messages.append(f"{optimiser}: {error}")
                 continue
-        trouble += [f"{optimiser}: {entry.message}" for entry in caught]
+        optimiser_messages += [f"{optimiser}: {entry.message}" for entry in caught]
         if fit.converged:
             break
     if fit is None:
-        raise StatisticsError(f"The mixed model could not be fitted ({'; '.join(trouble)}).", "Use fewer effects.")
+        reasons = "; ".join(optimiser_messages)
+        raise StatisticsError(f"The mixed model could not be fitted ({reasons}).", "Use fewer effects.")
     fixed = spread * np.asarray(fit.fe_params)
     fixed[0] += centre
     p, share = len(fixed), float(np.asarray(fit.cov_re).item())
     covariance = spread**2 * np.asarray(fit.cov_params())[:p, :p]
-    findings = _fit_findings(bool(fit.converged), share / float(fit.scale), trouble)
+    findings = _fit_findings(bool(fit.converged), share / float(fit.scale), optimiser_messages)
     return fixed, covariance, spread**2 * share, float(spread**2 * fit.scale), bool(fit.converged), findings
 
 
-def _fit_findings(converged: bool, ratio: float, trouble: list[str]) -> tuple[Diagnostic, ...]:
+def _fit_findings(converged: bool, ratio: float, optimiser_messages: list[str]) -> tuple[Diagnostic, ...]:
     """Return the findings about a fit; `ratio`: variance of the random intercept relative to the residual variance."""
     least_ratio = 1e-6  # smaller random variances are at the boundary (the estimate is zero)
-    message = "; ".join(trouble)
+    message = "; ".join(optimiser_messages)
     doubts = []
     if not converged:
         message = f"The maximum of the likelihood was not found: {message}"
         hint = "Do not use the results. Check for values of a different order of magnitude."
         doubts.append(Diagnostic("mixed-not-converged", "warning", message, hint=hint))
-    elif trouble:
+    elif optimiser_messages:
         doubts.append(
             Diagnostic("mixed-trouble", "info", f"The fit converged, but an optimiser reported a problem: {message}")
         )

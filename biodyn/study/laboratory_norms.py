@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -25,17 +25,20 @@ from biodyn.library.toml_files import read_user_toml
 from biodyn.statistics.gait_measures import GaitDeviationIndex, fit_deviation_index, gait_vector
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, fit_curve_model
 from biodyn.study.collecting.data_set_reader import iterate_subjects
-from biodyn.study.group.registry import mean_walker
+from biodyn.study.group.registry import mean_covariates
 from biodyn.study.group.statistics.gait_scores import score_names
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves
 from biodyn.study.report.pages import cycles_with_strides
 from biodyn.study.report.source import StudySource
-from biodyn.variables import NormSet, Walker, is_known_variable, side_sign_factors
+from biodyn.variables import NormCovariates, NormSet, is_known_variable, side_sign_factors
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.gait_variables import PERCENT
-from biodyn.variables.norms import SIZE_FREE, SIZE_FREE_SPEED, dimensionless_parameters, read_walker
+from biodyn.variables.norms import DIMENSIONLESS, DIMENSIONLESS_SPEED, dimensionless_parameters, read_covariates
 
 _SPEED = "speed_m_s"
+
+
+_Labels: TypeAlias = Sequence[str] | None  # None = all
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class PersonMeans:
 
 @dataclass(frozen=True)
 class StudyPeople:
-    """Healthy people of a study: their means, units by variable, names, properties (`walkers`), and number of excluded walks.
+    """Healthy people of a study: their means, units by variable, names, `norm_covariates`, and number of excluded walks.
 
     `gait_vectors` (N, 459): nine angles of every person, condition and side of the study, including patients.
     """
@@ -64,7 +67,7 @@ class StudyPeople:
     means: tuple[PersonMeans, ...]
     units: Mapping[str, str]
     names: tuple[str, ...]
-    walkers: tuple[Walker, ...]
+    norm_covariates: tuple[NormCovariates, ...]
     left_out: int
     gait_vectors: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
 
@@ -80,23 +83,23 @@ def read_people(study: Path, groups: Sequence[str] | None, conditions: Sequence[
     means: list[PersonMeans] = []
     units: dict[str, str] = {}
     names: list[str] = []
-    walkers: list[Walker] = []
+    norm_covariates: list[NormCovariates] = []
     gait_vectors: list[FloatArray] = []
     for frame in iterate_subjects(study, CYCLE_VALUES):
         data = cycles_with_strides(source, frame)
         if data is None:
             continue
         gait_vectors += _gait_vectors(data)
-        walker = _subject_walker(source, data)
-        person_means = list(_subject_means(data, walker, len(names), groups, conditions)) if walker is not None else []
-        if walker is None or not person_means:
+        covariates = _subject_norm_covariates(source, data)
+        person_means = list(_subject_means(data, covariates, len(names), groups, conditions)) if covariates else []
+        if covariates is None or not person_means:
             continue
         means += person_means
         units |= data.units
         names.append(data.subject)
-        walkers.append(walker)
+        norm_covariates.append(covariates)
     left_out = sum(bool(trial.excluded) or not trial.done for trial in source.trials)
-    return StudyPeople(tuple(means), units, tuple(names), tuple(walkers), left_out, np.array(gait_vectors))
+    return StudyPeople(tuple(means), units, tuple(names), tuple(norm_covariates), left_out, np.array(gait_vectors))
 
 
 def _gait_vectors(data: SubjectCycles) -> list[FloatArray]:
@@ -118,16 +121,16 @@ def _require_known_labels(what: str, wanted: Sequence[str] | None, known: set[st
             raise StudyError(f"The study has no {what} '{name}'.", f"There are {listed}.")
 
 
-def _subject_walker(source: StudySource, data: SubjectCycles) -> Walker | None:
+def _subject_norm_covariates(source: StudySource, data: SubjectCycles) -> NormCovariates | None:
     """Return the properties of a person from the records of their trials; None if no trial is a walk."""
     used = set(data.cycles["trial"])
     trials = [trial for trial in source.subjects[data.subject] if trial.done and trial.trial in used]
-    walkers = [read_walker(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
-    return mean_walker([walker for walker in walkers if walker.activity == "walking"])
+    norm_covariates = [read_covariates(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
+    return mean_covariates([covariates for covariates in norm_covariates if covariates.activity == "walking"])
 
 
 def _subject_means(
-    data: SubjectCycles, walker: Walker, person: int, groups: Sequence[str] | None, conditions: Sequence[str] | None
+    data: SubjectCycles, covariates: NormCovariates, person: int, groups: _Labels, conditions: _Labels
 ) -> Iterator[PersonMeans]:
     """Yield the means of each session, condition and side."""
     selected = [
@@ -141,8 +144,8 @@ def _subject_means(
     for mean_curve in selected:
         _, condition, _, side = mean_curve.key
         strides = {name: float(nan_statistics(data.stride(name)[mean_curve.rows])[0]) for name in data.stride_columns}
-        strides |= dimensionless_parameters(strides, walker)
-        speed = strides.get(SIZE_FREE_SPEED, float("nan"))
+        strides |= dimensionless_parameters(strides, covariates)
+        speed = strides.get(DIMENSIONLESS_SPEED, float("nan"))
         if not np.isfinite(speed):
             continue
         signs = side_sign_factors(data.variables, side)
@@ -279,7 +282,7 @@ def norms_file_content(people: StudyPeople, name: str, licence: str, seed: int) 
     count, banded = len(people.names), len(people.names) >= LEAST_FOR_BAND
     speeds = np.array([person.speed for person in people.means])
     reference = float(np.average(speeds, weights=[person.weight for person in people.means]))
-    ages = [person.age_years for person in people.walkers if person.age_years is not None]
+    ages = [person.age_years for person in people.norm_covariates if person.age_years is not None]
     aged = len(ages) == count
     words = f", {min(ages):.0f}-{max(ages):.0f} years" if aged else ""
     table: dict[str, Any] = {
@@ -345,7 +348,7 @@ def _deviation_index(people: StudyPeople, norms: NormSet) -> GaitDeviationIndex 
 def _stride_parameter_titles() -> list[tuple[str, str, str]]:
     """Return name, title and unit of the stride parameters, without the speed, on which they depend."""
     dimensionless = [
-        (name, f"{title}, dimensionless", "1") for name, (title, *_) in SIZE_FREE.items() if name != SIZE_FREE_SPEED
+        (name, f"{item[0]}, dimensionless", "1") for name, item in DIMENSIONLESS.items() if name != DIMENSIONLESS_SPEED
     ]
     return [*dimensionless, *((name, _TITLES[name], unit) for name, unit in _STRIDES.items())]
 

@@ -20,7 +20,7 @@ from biodyn.study.discovery.definition import StudyDefinition
 from biodyn.study.discovery.trial_discovery import discover_trials
 from biodyn.study.plan import no_walk_error
 from biodyn.study.running.trial_analysis import RecordingCache, planned_trial_request
-from biodyn.trial.session_values import WalkInformation, are_same_plates
+from biodyn.trial.session_estimates import WalkInformation, are_same_plates
 from biodyn.trial.steps import information_of_walk
 
 

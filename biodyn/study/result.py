@@ -39,7 +39,7 @@ from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.running.task import LOCK_NAME, program_version
 from biodyn.study.trial_record import FAILED, TrialRecord, read_trial_record
 from biodyn.variables.gait_variables import variable_name_hint
-from biodyn.variables.norms import NONE, norms_record, read_walker
+from biodyn.variables.norms import NONE, norms_record, read_covariates
 
 STUDY_RECORD_NAME = "study.json"
 STUDY_RECORD_VERSION = 1
@@ -294,10 +294,10 @@ class StudyResult(PlottableResult):
             curves = pd.read_parquet(self.folder / "group" / "subject_curves.parquet").rename(columns={"mean": "value"})
         speed = float(strides["speed_m_s"].mean())
         records = [ResultFolder(folder).record for folder in self._result_folders.values()]
-        walkers = [read_walker(record, speed) for record in records]
-        stages = {walker.stage for walker in walkers}
+        covariates = [read_covariates(record, speed) for record in records]
+        stages = {entry.stage for entry in covariates}
         setting = NONE if len(stages) > 1 else str(self._group_record["options"]["norms"])
-        norms = norms_record(setting, mean_over_trials(walkers)) if walkers else {"shown": [], "reasons": []}
+        norms = norms_record(setting, mean_over_trials(covariates)) if covariates else {"shown": [], "reasons": []}
         # what all trials have in common; a study has no frames, arrays or model of its own
         subject = records[0]["subject"] if records else {}
         return TrialView(

@@ -65,10 +65,10 @@ _ORDER = 4
 # Entries of a record that are compared.
 _PARTS = ("input", "settings", "subject", "contacts", "method", "automatic_method", "cutoff_hz", "force_cutoff_hz")
 # Causes with a smaller share are omitted from sentences.
-_WORTH_SAYING = 0.02
-_NAMED = 4
+_MIN_SHARE_IN_SENTENCES = 0.02
+_MAX_LISTED_CAUSES = 4
 # Per cent: causes that explain less are not reported.
-_LEAST_TOLD = 1.0
+_MIN_REPORTED_PERCENT = 1.0
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Comparison:
         return {quantity: overall_shares(self.differences, quantity) for quantity in UNITS}
 
     @property
-    def explained(self) -> dict[Quantity, float]:
+    def explained_shares(self) -> dict[Quantity, float]:
         """Return the share of the mean square of all differences that the causes explain together."""
         return {quantity: explained_share(self.differences, quantity) for quantity in UNITS}
 
@@ -125,11 +125,11 @@ class Comparison:
                 if all(difference.is_zero for difference in of_quantity):
                     lines.append(f"{WORDS[quantity].capitalize()} are equal.")
                 continue
-            said = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if _is_notable_cause(name, share)]
-            explained_percent = 100 * self.explained[quantity]
+            causes = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if _is_notable_cause(name, share)]
+            explained_percent = 100 * self.explained_shares[quantity]
             lines.append(
-                f"Of the difference in {WORDS[quantity]} {explained_percent:.0f} % is explained: {', '.join(said)}."
-                if said and explained_percent >= _LEAST_TOLD
+                f"Of the difference in {WORDS[quantity]} {explained_percent:.0f} % is explained: {', '.join(causes)}."
+                if causes and explained_percent >= _MIN_REPORTED_PERCENT
                 else f"No cause explains the differences in {WORDS[quantity]}: {_largest_difference_text(of_quantity)}."
             )
         lines += [f"{fact.cause}: {fact.text}." for fact in self.facts]
@@ -140,14 +140,14 @@ class Comparison:
         """Return rows for the screen: variable, RMS difference, RMS of the first analysis, largest causes."""
         rows = []
         for difference in self.differences:
-            why = sorted(difference.shares.items(), key=lambda item: -abs(item[1]))[:_NAMED]
-            said = ", ".join(f"{name} {100 * share:.0f} %" for name, share in why if abs(share) >= _WORTH_SAYING)
+            why = sorted(difference.shares.items(), key=lambda item: -abs(item[1]))[:_MAX_LISTED_CAUSES]
+            causes = (f"{name} {100 * share:.0f} %" for name, share in why if abs(share) >= _MIN_SHARE_IN_SENTENCES)
             rows.append(
                 (
                     difference.title,
                     f"{difference.rms:.3g} {difference.unit}",
                     f"{difference.size:.3g}",
-                    "equal" if difference.is_zero else said,
+                    "equal" if difference.is_zero else ", ".join(causes),
                 )
             )
         return rows
@@ -167,7 +167,7 @@ class Comparison:
                 "first": self.first,
                 "second": self.other,
                 "causes": self.causes,
-                "explained": self.explained,
+                "explained": self.explained_shares,
                 "facts": [{"cause": fact.cause, "text": fact.text} for fact in self.facts],
                 "settings": {name: list(pair) for name, pair in self.settings.items()},
                 "notes": list(self.notes),
@@ -228,7 +228,7 @@ def _largest_difference_text(differences: Sequence[Difference]) -> str:
 
 
 def _is_notable_cause(cause: str, share: float) -> bool:
-    return abs(share) >= _WORTH_SAYING and cause != UNEXPLAINED
+    return abs(share) >= _MIN_SHARE_IN_SENTENCES and cause != UNEXPLAINED
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ class TrialRequest:
         files = with_marker_names(files, self.settings.model.marker_names, self.static_marker_names)
         return keep_points_on_body(unify_spelling(files), self.settings.model.marker_set)
 
-    def noted(self, *notes: Diagnostic) -> Self:
+    def with_notes(self, *notes: Diagnostic) -> Self:
         """Return the request or stage with added findings."""
         return replace(self, notes=(*self.notes, *notes))
 

@@ -82,7 +82,7 @@ class TrialResult(ExportableResult):
         if name not in self._lazy_tables:
             request = TABLES[name].request if name in TABLES else ""
             raise ResultError(
-                f"The result has no table '{name}'.", request or f"There are {', '.join(self._lazy_tables)}."
+                f"The result has no table '{name}'.", request or f"Valid names: {', '.join(self._lazy_tables)}."
             )
         return self._lazy_tables[name]
 

@@ -44,7 +44,7 @@ from biodyn.processing.contacts.plate_loads import loads_without_foot, mark_unkn
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics, express_in_three_point_axes, solve_dynamics
 from biodyn.processing.gait.activity import Activity, recognise_activity
 from biodyn.processing.gait.events import gait_events, strikes_from_movement
-from biodyn.processing.gait.movement_events import movement_events
+from biodyn.processing.gait.kinematic_events import kinematic_events
 from biodyn.processing.kinematics.skeleton_fit import Fit, base_angles
 from biodyn.processing.kinematics.skeleton_tracking import track_skeleton
 from biodyn.processing.signals.plate_wrenches import plate_wrench
@@ -62,7 +62,7 @@ from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, Pla
 from biodyn.trial.bodies.body_from_markers import MarkerBody
 from biodyn.trial.bodies.body_from_poses import PoseBody
 from biodyn.trial.request import TrialRequest
-from biodyn.trial.session_values import (
+from biodyn.trial.session_estimates import (
     WalkInformation,
     are_same_plates,
     contraction_peaks,
@@ -124,11 +124,11 @@ def calibrate_model(trial: Scaled) -> Scaled:
     # requested joint centres are not changed
     if trial.settings.model.fit != "none" and not trial.centres and trial.body.is_fitted:
         fit, notes = fit_subject_model(trial)
-        trial = trial.noted(*notes)
+        trial = trial.with_notes(*notes)
         if fit is not None:
             notes = tuple(subject_fit_findings(fit, fit.model.uncertain_turns))
-            trial = replace(trial, model=fit.model, subject_fit=fit).noted(*notes)
-    return trial.noted(*trial.model_notes)
+            trial = replace(trial, model=fit.model, subject_fit=fit).with_notes(*notes)
+    return trial.with_notes(*trial.model_notes)
 
 
 def solve_inverse_kinematics(trial: Scaled) -> Tracked:
@@ -141,7 +141,7 @@ def solve_inverse_kinematics(trial: Scaled) -> Tracked:
         settings.limits.marker_max_m if trial.body.has_outliers else math.inf,
     )
     angles = base_angles(fit.model, fit)
-    return next_stage(trial, Tracked, fit=fit, model=fit.model, signals=prepared, base_angles=angles).noted(*notes)
+    return next_stage(trial, Tracked, fit=fit, model=fit.model, signals=prepared, base_angles=angles).with_notes(*notes)
 
 
 # -- contacts, events ---------------------------------------------------------------------------------------------------
@@ -157,12 +157,12 @@ def determine_contacts(trial: Tracked) -> Grounded:
     trial, decided = _decide_contacts(trial, steps)
     walk, notes = _order_plate_corners(trial, decided, steps)
     if notes:
-        trial, decided = _decide_contacts(replace(trial, walk=walk).noted(*notes), steps)
+        trial, decided = _decide_contacts(replace(trial, walk=walk).with_notes(*notes), steps)
     others = loads_without_foot(decided.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg)
     used = unassign_walking_aid_contacts(decided.contacts, others)
     activity = recognise_activity(steps, used, trial.rate_hz)
-    kinematic_events = movement_events(steps, trial.rate_hz, activity.direction, activity.is_walking)
-    reaction = _ground_reaction(trial, decided, used, activity, kinematic_events, trial.signals)
+    kinematic = kinematic_events(steps, trial.rate_hz, activity.direction, activity.is_walking)
+    reaction = _ground_reaction(trial, decided, used, activity, kinematic, trial.signals)
     _require_contact(trial, used)
     return next_stage(
         trial,
@@ -172,9 +172,9 @@ def determine_contacts(trial: Tracked) -> Grounded:
         other_loads=others,
         contacts=used,
         activity=activity,
-        moved=tuple(kinematic_events),
+        moved=tuple(kinematic),
         reaction=reaction,
-    ).noted(
+    ).with_notes(
         *trial.signals.diagnostics,
         *contact_diagnostics(used, trial.rate_hz),
         *unused_overrides(used, [plate.number for plate in trial.walk.plates], trial.settings.contacts.override),
@@ -225,7 +225,7 @@ def _ground_reaction(
     decided: ContactDecisions,
     used: Sequence[Contact],
     activity: Activity,
-    kinematic_events: Sequence[GaitEvent],
+    kinematic: Sequence[GaitEvent],
     prepared: TrialSignals,
     full_bandwidth: GroundReaction | None = None,
 ) -> GroundReaction:
@@ -233,9 +233,7 @@ def _ground_reaction(
     strikes_s: Mapping[Side, FloatArray] = {}
     rate_hz = trial.rate_hz
     if activity.is_walking:  # the accuracy of kinematic foot strikes is known only for walking
-        strikes_s = strikes_from_movement(
-            used, kinematic_events, trial.walk.markers.frame_count / rate_hz, 1.0 / rate_hz
-        )
+        strikes_s = strikes_from_movement(used, kinematic, trial.walk.markers.frame_count / rate_hz, 1.0 / rate_hz)
     reaction = compute_reaction(decided, prepared, trial.settings.contacts, full_bandwidth, strikes_s)
     return mark_unknown_loads(reaction, decided.contacts, used, rate_hz, prepared.force_smear_s)
 
@@ -244,17 +242,17 @@ def determine_events(trial: Grounded) -> Grounded:
     """Determine foot strikes and foot offs from plates, movement and stored events."""
     points = trial.points.filter_for_steps(trial.rate_hz, trial.signals.cutoff_hz)
     all_events, notes = _find_events(trial, trial.moved, points)
-    return replace(trial, events=all_events, event_notes=notes).noted(*notes)
+    return replace(trial, events=all_events, event_notes=notes).with_notes(*notes)
 
 
 def _find_events(
-    trial: Grounded, kinematic_events: Sequence[GaitEvent], points: GaitPoints
+    trial: Grounded, kinematic: Sequence[GaitEvent], points: GaitPoints
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Return the events, including those determined from the movement of the points, and findings."""
     return gait_events(
         trial.contacts,
         trial.walk.events,
-        kinematic_events,
+        kinematic,
         trial.settings.gait,
         pelvis_W=points.pelvis,
         rate_hz=trial.rate_hz,
@@ -282,7 +280,7 @@ def solve_inverse_dynamics(trial: Grounded) -> Solved:
         own = _stance_masses(trial) if is_steady else {}
         mass, note = stride_mass(own, others)
         model = with_mass(trial.model, mass.mass_kg)
-        trial = replace(trial, mass=mass, model=model, fit=replace(trial.fit, model=model)).noted(note, *not_used)
+        trial = replace(trial, mass=mass, model=model, fit=replace(trial.fit, model=model)).with_notes(note, *not_used)
     dynamics, notes = _convert_moment_axes(trial, trial.fit, solve_dynamics(trial.fit, trial.reaction))
     propagation = TrialInputs(
         fit=trial.fit,
@@ -296,7 +294,7 @@ def solve_inverse_dynamics(trial: Grounded) -> Solved:
         centre_sd_m={} if trial.subject_fit is None else trial.subject_fit.centre_sd_m(),
         poses=trial.body.pose_errors(trial),
     )
-    return next_stage(trial, Solved, dynamics=dynamics, propagation=propagation).noted(*notes)
+    return next_stage(trial, Solved, dynamics=dynamics, propagation=propagation).with_notes(*notes)
 
 
 def _stance_masses(trial: Grounded) -> StanceMasses:
@@ -337,12 +335,12 @@ def estimate_motion_and_forces(trial: Solved) -> Solved:
         # the estimate was not explicitly requested, so the filtered motion is used
         filtered = replace_smoothing_method(trial.signals, fall_back_to_filter(error.message.rstrip(".")))
         propagation = replace(trial.propagation, signals=filtered)
-        return replace(trial, signals=filtered, propagation=propagation).noted(failed_estimate_finding(error))
+        return replace(trial, signals=filtered, propagation=propagation).with_notes(failed_estimate_finding(error))
     dynamics, _ = _convert_moment_axes(trial, estimated.fit, estimated.dynamics)
     points = gait_points(estimated.fit, SIDES, trial.rate_hz)
     unfiltered = points.filter_for_steps(trial.rate_hz, math.inf)  # the estimated motion is not filtered
-    kinematic_events = movement_events(unfiltered, trial.rate_hz, trial.activity.direction, trial.activity.is_walking)
-    found_events, event_notes = _find_events(trial, kinematic_events, unfiltered)
+    kinematic = kinematic_events(unfiltered, trial.rate_hz, trial.activity.direction, trial.activity.is_walking)
+    found_events, event_notes = _find_events(trial, kinematic, unfiltered)
     assumed = {coordinate.body for coordinate in estimated.fit.model.assumed}
     other_notes = (note for note in trial.notes if note not in trial.event_notes)
     return replace(

@@ -58,7 +58,7 @@ class MotionFrames:
         q, v, vdot, wrenches: (T, ...) motion and wrenches. seen_at: (T, M, 3) m measured markers. weights: (T, M), 0 if not
             visible.
         held: (T, nv), see `fit_responses.regularised_coordinates`.
-        joints: (J, C), 1 for the coordinates of each joint whose power is a row after the torques, else 0.
+        joints: (J, C) selection matrix, 1 if coordinate c belongs to joint j; their powers are appended to the torques.
     """
 
     inputs: TrialInputs

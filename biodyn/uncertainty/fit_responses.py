@@ -100,13 +100,13 @@ def fit_response(
     """
     mb = model.multibody
     frames, nv = len(q), mb.nv
-    before = _ancestor_mask(mb)
-    moves = before[:, mb.tree.idx_v[mb.link_of_body[model.marker_arrays()[0]]]]  # (nv, M)
+    ancestor_mask = _ancestor_mask(mb)
+    marker_mask = ancestor_mask[:, mb.tree.idx_v[mb.link_of_body[model.marker_arrays()[0]]]]  # (nv, M)
     places = model_marker_positions(model, q)
     about = places.mean(axis=1)  # sums of squares about a distant point would lose digits
     x, error = places - about[:, None], np.where((weights[..., None] > 0.0) & curved, places - seen_at, 0.0)
     columns = _shift_columns(joint_jacobians(mb, q), about)
-    H = _normal_matrix(before, columns, moves, x, weights, error)
+    H = _normal_matrix(ancestor_mask, columns, marker_mask, x, weights, error)
     diagonal = np.arange(nv)
     pinned = _is_at_limit(model, q)
     H[pinned] = 0.0
@@ -118,7 +118,7 @@ def fit_response(
     inverse: FloatArray = np.asarray(np.linalg.inv(H))
     free = ~pinned
     inverse *= free[:, :, None] & free[:, None, :]
-    weighted = _weighted_jacobians(columns, moves, x, weights)
+    weighted = _weighted_jacobians(columns, marker_mask, x, weights)
     if add is not None:
         add(weighted)
     by_markers = inverse.astype(np.float32) @ weighted.reshape(frames, nv, -1)
@@ -133,13 +133,13 @@ def _shift_columns(columns: FloatArray, point: FloatArray) -> FloatArray:
     return result
 
 
-def _weighted_jacobians(columns: FloatArray, moves: FloatArray, x: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return W J (T, nv, 3, M) of markers at x (T, M, 3), in single precision; moves (nv, M): 1 if a coordinate moves a
+def _weighted_jacobians(columns: FloatArray, marker_mask: FloatArray, x: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return W J (T, nv, 3, M) of markers at x (T, M, 3), in single precision; marker_mask (nv, M): 1 if a coordinate moves a
     marker."""
     narrow = columns.astype(np.float32)[..., None]
     omega, origin = narrow[:, :3], narrow[:, 3:]
     xT = x.transpose(0, 2, 1).astype(np.float32)[:, :, None, :]  # (T, 3, 1, M)
-    share = moves.astype(np.float32) * weights.astype(np.float32)[:, None, :]  # (T, nv, M)
+    share = marker_mask.astype(np.float32) * weights.astype(np.float32)[:, None, :]  # (T, nv, M)
     # markers are the last axis, so that memory is accessed in order
     J = np.empty((*share.shape[:2], 3, share.shape[2]), dtype=np.float32)
     for a, b, c in _CYCLIC:
@@ -174,14 +174,14 @@ def regularised_coordinates(
 
 @lru_cache(maxsize=4)
 def _ancestor_mask(mb: Multibody) -> FloatArray:
-    """Return a matrix (nv, nv) with 1 if the joint of a coordinate is an ancestor of, or equal to, the joint of the other, else
+    """Return A (nv, nv): A[i, j] = 1 if the joint of coordinate i is the joint of coordinate j or one of its ancestors, else
     0."""
     bodies = [int(np.flatnonzero(mb.link_of_body == link)[0]) for link in mb.tree.dof_link]
     return mb.moving_coordinates[bodies].T.astype(np.float64, order="C")
 
 
 def _normal_matrix(
-    before: FloatArray, columns: FloatArray, moves: FloatArray, x: FloatArray, weights: FloatArray, error: FloatArray
+    ancestor_mask: FloatArray, columns: FloatArray, marker_mask: FloatArray, x: FloatArray, w: FloatArray, e: FloatArray
 ) -> FloatArray:
     """Return the sum of w (J^T J + e . d2x) (T, nv, nv) over the markers at x (T, M, 3), in axes of World.
 
@@ -189,13 +189,13 @@ def _normal_matrix(
     . d2x/dq_i dq_j = omega_i . (J_j x e). Both follow from sums over the markers distal to j: of w, w x, w x x^T, w e and w x
     e^T.
     """
-    pull, heavy = weights[..., None] * error, weights[..., None] * x
+    pull, weighted_positions = w[..., None] * e, w[..., None] * x
     parts = [
-        weights[..., None],
-        heavy,
-        *((part[..., None] * x[:, :, None]).reshape(*weights.shape, 9) for part in (heavy, pull)),
+        w[..., None],
+        weighted_positions,
+        *((part[..., None] * x[:, :, None]).reshape(*w.shape, 9) for part in (weighted_positions, pull)),
     ]
-    sums = (moves @ np.concatenate([*parts, pull], axis=2)).transpose(2, 0, 1)  # (25, T, nv)
+    sums = (marker_mask @ np.concatenate([*parts, pull], axis=2)).transpose(2, 0, 1)  # (25, T, nv)
     mass, h, second, crossed, F = sums[0], sums[1:4], sums[4:13].reshape(3, 3, *sums.shape[1:]), sums[13:22], sums[22:]
     crossed = crossed.reshape(second.shape)  # [e, x]
     omega, origin = columns[:, :3].transpose(1, 0, 2), columns[:, 3:].transpose(1, 0, 2)
@@ -208,7 +208,7 @@ def _normal_matrix(
         loads[a] = angular + h[b] * origin[c] - h[c] * origin[b] + origin[b] * F[c] - origin[c] * F[b]
         loads[3 + a] = mass * origin[a] + omega[b] * h[c] - omega[c] * h[b]
     product = columns.transpose(0, 2, 1) @ loads.transpose(1, 0, 2)  # (T, i, j): s_i . loads_j
-    whole = product * np.triu(before) + np.triu(before, 1).T * product.transpose(0, 2, 1)
+    whole = product * np.triu(ancestor_mask) + np.triu(ancestor_mask, 1).T * product.transpose(0, 2, 1)
     # The base rotates about its body axes, so that the order of two rotations matters (except at a minimum); their
     # mean is symmetric.
     base = slice(0, 3)

@@ -236,7 +236,7 @@ _ADULT_YEARS = 18.0
 
 
 @dataclass(frozen=True)
-class Walker:
+class NormCovariates:
     """Properties of a person and a walk that determine the norms.
 
     Attributes:
@@ -310,7 +310,7 @@ class NormChoice:
         return tuple(norms for *_, norms in self.chosen)
 
 
-def choose_norms(setting: str, walker: Walker) -> NormChoice:
+def choose_norms(setting: str, covariates: NormCovariates) -> NormChoice:
     """Return the norms for a walk.
 
     Parameters: `setting`: "auto" = every published set for this age and speed; "none"; or a name or TOML path = this set,
@@ -318,27 +318,27 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
     """
     if setting == NONE:
         return NormChoice((), ("No norms were selected.",))
-    if walker.activity != "walking":
+    if covariates.activity != "walking":
         return NormChoice(
-            (), (f"No norms are shown, because they apply to walking and this activity is {walker.activity}.",)
+            (), (f"No norms are shown, because they apply to walking and this activity is {covariates.activity}.",)
         )
-    if not math.isfinite(walker.speed_m_s):
+    if not math.isfinite(covariates.speed_m_s):
         return NormChoice((), ("No norms are shown, because the walking speed is unknown without a gait cycle.",))
-    if setting == AUTO and not walker.stage:
-        return NormChoice(
-            (),
-            (f"No norms are shown: {walker.age_text}. Specify the age with --age, or as age_years in subject.toml.",),
+    if setting == AUTO and not covariates.stage:
+        reason = (
+            f"No norms are shown: {covariates.age_text}. Specify the age with --age, or as age_years in subject.toml."
         )
+        return NormChoice((), (reason,))
     sets = [load_norm_set(name) for name in (default_norm_names() if setting == AUTO else (setting,))]
     chosen: list[tuple[NormSet, float, Norms]] = []
     reasons: list[str] = []
     for norm_set in sets:
-        why_not = _exclusion_reason(norm_set, walker, setting == AUTO)
+        why_not = _exclusion_reason(norm_set, covariates, setting == AUTO)
         if why_not:
             reasons.append(why_not)
             continue
-        speed = walker.speed(norm_set.measure)
-        norms = norm_set.at(speed, walker.age_years)
+        speed = covariates.speed(norm_set.measure)
+        norms = norm_set.at(speed, covariates.age_years)
         chosen.append((norm_set, speed, norms))
         reasons.append(f"Shown: {norms.words}; this walk: {speed:.2f} {SPEED_WORDS[norm_set.measure]}.")
     shown = [reason for reason in reasons if reason.startswith("Shown")]
@@ -351,18 +351,18 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
                 "Norms without a stated licence are drawn only if they are selected in [report] norms: "
                 f"{', '.join(others)}."
             )
-    if setting != AUTO and not walker.is_in_age_range(sets[0]):
+    if setting != AUTO and not covariates.is_in_age_range(sets[0]):
         shown.append("The norms selected in the settings are for another age than the person's.")
-    return NormChoice(tuple(chosen), (f"Person: {walker.age_text}.", *shown))
+    return NormChoice(tuple(chosen), (f"Person: {covariates.age_text}.", *shown))
 
 
-def _exclusion_reason(norms: NormSet, walker: Walker, by_age: bool) -> str:
+def _exclusion_reason(norms: NormSet, covariates: NormCovariates, by_age: bool) -> str:
     """Return the reason why norms do not apply, or ""."""
     people = norms.group[:1].upper() + norms.group[1:]
-    if by_age and not walker.is_in_age_range(norms):
+    if by_age and not covariates.is_in_age_range(norms):
         return f"{people} are for another age."
     low, high = norms.speed_range
-    speed, unit = walker.speed(norms.measure), SPEED_WORDS[norms.measure]
+    speed, unit = covariates.speed(norms.measure), SPEED_WORDS[norms.measure]
     if not math.isfinite(speed):  # body size is unknown for some OpenSim models
         return f"{people} are chosen by speed relative to body size, which is unknown."
     if not low <= speed <= high:
@@ -371,7 +371,7 @@ def _exclusion_reason(norms: NormSet, walker: Walker, by_age: bool) -> str:
     return ""
 
 
-def score_reference(setting: str, walker: Walker | None) -> tuple[Norms, str, bool]:
+def score_reference(setting: str, covariates: NormCovariates | None) -> tuple[Norms, str, bool]:
     """Return the reference norms of gait scores, a description of the group, and whether the person's age differs.
 
     A score is the distance to a fixed reference, so that conditions and sessions can be compared. The reference is children at
@@ -380,12 +380,12 @@ def score_reference(setting: str, walker: Walker | None) -> tuple[Norms, str, bo
     """
     automatic = setting in (AUTO, NONE)
     norm_set = load_norm_set(load_table("variables/variables")["norms"]["scores"] if automatic else setting)
-    other = walker is not None and bool(walker.stage) and not walker.is_in_age_range(norm_set)
+    other = covariates is not None and bool(covariates.stage) and not covariates.is_in_age_range(norm_set)
     if automatic:
         norms = norm_set.at(norm_set.usual_speed)
         remark = "; no published norms of adults have all nine variables on comparable axes"
         return norms, norms.words + (remark if other else ""), other
-    speed = norm_set.usual_speed if walker is None else walker.speed(norm_set.measure)
+    speed = norm_set.usual_speed if covariates is None else covariates.speed(norm_set.measure)
     low, high = norm_set.speed_range
     norms = norm_set.at(min(max(speed if math.isfinite(speed) else norm_set.usual_speed, low), high))
     return norms, norms.words, other
@@ -395,15 +395,15 @@ def score_reference(setting: str, walker: Walker | None) -> tuple[Norms, str, bo
 ENTRY: Final = "norms"
 
 
-def norms_record(setting: str, walker: Walker) -> dict[str, Any]:
+def norms_record(setting: str, covariates: NormCovariates) -> dict[str, Any]:
     """Return the record of the selected norms for `run.json`; a user's norms include their curves."""
-    choice = choose_norms(setting, walker)
+    choice = choose_norms(setting, covariates)
     return {
         "setting": setting,
         "speed": {
-            measure: _finite_or_none(walker.speed(measure)) for measure in ("m_s", "dimensionless", "heights_per_s")
+            measure: _finite_or_none(covariates.speed(measure)) for measure in ("m_s", "dimensionless", "heights_per_s")
         },
-        "leg_length_m": _finite_or_none(walker.leg_m),
+        "leg_length_m": _finite_or_none(covariates.leg_m),
         "shown": _choice_entry(choice),
         "reasons": list(choice.reasons),
     }
@@ -435,19 +435,19 @@ def _curve_entry(curve: NormCurve) -> dict[str, Any]:
     return {"mean": np.round(curve.mean, digits).tolist(), "sd": sd, "unit": curve.unit, "reach": curve.reach}
 
 
-def read_walker(record: Mapping[str, Any], speed_m_s: float) -> Walker:
+def read_covariates(record: Mapping[str, Any], speed_m_s: float) -> NormCovariates:
     """Return the person of a record (`run.json`); entries that older versions lack are unknown."""
     subject = record["subject"]
     age, leg = subject.get("age_years"), subject.get("leg_length_m")
     kind = (record.get("activity") or {}).get("kind", "walking")
     height = subject["height_m"]  # may be unknown for an OpenSim model
-    return Walker(age, math.nan if height is None else float(height), leg, speed_m_s, kind)
+    return NormCovariates(age, math.nan if height is None else float(height), leg, speed_m_s, kind)
 
 
 def norms_from_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norms, ...]:
     """Return the norms of a recorded result; for older versions they are selected again."""
     if ENTRY not in record:
-        return choose_norms(AUTO, read_walker(record, speed_m_s)).norms
+        return choose_norms(AUTO, read_covariates(record, speed_m_s)).norms
     age = record["subject"].get("age_years")
     return tuple(_norms_from_entry(entry, age) for entry in record[ENTRY]["shown"])
 
@@ -455,7 +455,7 @@ def norms_from_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norm
 def reasons_from_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[str, ...]:
     """Return the reasons of the recorded selection, as sentences."""
     if ENTRY not in record:
-        return choose_norms(AUTO, read_walker(record, speed_m_s)).reasons
+        return choose_norms(AUTO, read_covariates(record, speed_m_s)).reasons
     return tuple(record[ENTRY]["reasons"])
 
 
@@ -496,7 +496,7 @@ def _length_scale(leg_m: float) -> float:
 
 #: Lengths are divided by leg length l, times by sqrt(l/g), speed by sqrt(g l); cadence in steps/min becomes steps per sqrt(l/g).
 #: Title, parameter of the stride, and divisor by leg length of each dimensionless parameter.
-SIZE_FREE: Final[Mapping[str, tuple[str, str, Callable[[float], float]]]] = {
+DIMENSIONLESS: Final[Mapping[str, tuple[str, str, Callable[[float], float]]]] = {
     "speed_hof": ("Walking speed", "speed_m_s", lambda leg: math.sqrt(STANDARD_GRAVITY_M_S2 * leg)),
     "cadence_hof": ("Cadence", "cadence_steps_min", lambda leg: _MINUTE_S / _time_scale(leg)),
     "stride_length_hof": ("Stride length", "stride_length_m", _length_scale),
@@ -504,16 +504,16 @@ SIZE_FREE: Final[Mapping[str, tuple[str, str, Callable[[float], float]]]] = {
     "step_width_hof": ("Step width", "step_width_m", _length_scale),
     "step_time_hof": ("Step time", "step_time_s", _time_scale),
 }
-SIZE_FREE_SPEED: Final = "speed_hof"
+DIMENSIONLESS_SPEED: Final = "speed_hof"
 
 
-def dimensionless_parameters(strides: Mapping[str, float], walker: Walker) -> dict[str, float]:
+def dimensionless_parameters(strides: Mapping[str, float], covariates: NormCovariates) -> dict[str, float]:
     """Return the dimensionless parameters of a stride (or of means over strides), and the stride length in body heights."""
     values = {
-        name: strides[parameter] / divisor(walker.leg_m)
-        for name, (_, parameter, divisor) in SIZE_FREE.items()
+        name: strides[parameter] / divisor(covariates.leg_m)
+        for name, (_, parameter, divisor) in DIMENSIONLESS.items()
         if parameter in strides
     }
     if "stride_length_m" in strides:
-        values["stride_per_height"] = strides["stride_length_m"] / walker.height_m
+        values["stride_per_height"] = strides["stride_length_m"] / covariates.height_m
     return values

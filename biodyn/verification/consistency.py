@@ -22,7 +22,7 @@ from biodyn.processing.kinematics.skeleton_tracking import SegmentMotion, segmen
 from biodyn.processing.signals.derivatives import fit_configuration_spline
 from biodyn.rigid_body import Multibody, bias_forces, difference, forward_dynamics, mass_matrix
 
-# : Largest relative error. Each operation in double precision has an error of 1e-16; solving for the accelerations multiplies
+#: Largest relative error. Each operation in double precision has an error of 1e-16; solving for the accelerations multiplies
 # it by
 #: the condition number of the mass matrix, up to about 1e6 (trunk against wrist).
 RELATIVE_LIMIT = 1e-9

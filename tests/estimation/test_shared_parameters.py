@@ -17,7 +17,7 @@ from biodyn.settings import settings_from
 from biodyn.trial import steps
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.session_values import plate_corners_L, requests_of_other_walks
+from biodyn.trial.session_estimates import plate_corners_L, requests_of_other_walks
 from biodyn.trial.steps import STEPS, run_steps
 
 FOLDER = Path(__file__).parents[2] / "sample_data" / "subject01"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import FloatArray
-from biodyn.processing.gait.movement_events import (
+from biodyn.processing.gait.kinematic_events import (
     FEATURES,
     ContactOdds,
     contact_transition,

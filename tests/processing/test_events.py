@@ -11,7 +11,7 @@ from support.walker import RATE_HZ, SMEAR_S, level_steps, plate, walk
 from biodyn.processing.contacts.foot_motion import GaitPoints
 from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.processing.gait.events import consistent_events, gait_events, merge_events, plate_events
-from biodyn.processing.gait.movement_events import correct_mean_delays, foot_excursion_events, movement_events
+from biodyn.processing.gait.kinematic_events import correct_mean_delays, foot_excursion_events, kinematic_events
 from biodyn.processing.gait.settings import GaitSettings
 from biodyn.recording import Contact, GaitEvent
 
@@ -42,7 +42,7 @@ def strider(duration_s=6.0, turn_rad_s=0.0):
 def moved_and(heel, toe, pelvis, forward):
     """What `gait_events` is told of a strider whose soles nobody knows."""
     points = GaitPoints({}, heel, toe, pelvis, forward, np.zeros(3))
-    return {"kinematic": movement_events(points, RATE_HZ), "pelvis_W": pelvis, "rate_hz": RATE_HZ}
+    return {"kinematic": kinematic_events(points, RATE_HZ), "pelvis_W": pelvis, "rate_hz": RATE_HZ}
 
 
 def times(events, side, kind):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import find_peaks
 
-from biodyn.processing.gait.movement_events import distinct_peaks
+from biodyn.processing.gait.kinematic_events import distinct_peaks
 
 
 @pytest.mark.parametrize("digits", [None, 0])  # without digits: flat tops, and maxima of one height

@@ -16,7 +16,7 @@ from biodyn.processing.contacts.plate_loads import PlateSignals
 from biodyn.processing.contacts.settings import ContactSettings
 from biodyn.processing.contacts.stances_off_plates import EVENT_ERROR_S
 from biodyn.processing.gait.events import gait_events, plate_events
-from biodyn.processing.gait.movement_events import foot_excursion_events, movement_events
+from biodyn.processing.gait.kinematic_events import foot_excursion_events, kinematic_events
 from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.plate_wrenches import plate_wrench, resample_wrench
@@ -178,7 +178,7 @@ def test_events_against_those_stored(scenes):
         points = (scene.heel, scene.toe, scene.pelvis, scene.forward, scene.rate_hz)
         frames = len(scene.pelvis)
         feet = GaitPoints({}, scene.heel, scene.toe, scene.pelvis, scene.forward, np.zeros(3))
-        moved = movement_events(feet, scene.rate_hz)
+        moved = kinematic_events(feet, scene.rate_hz)
         (merged, _), (without, _) = (
             gait_events(by, [], moved, GaitSettings(), pelvis_W=scene.pelvis, rate_hz=scene.rate_hz)
             for by in (scene.contacts, [])

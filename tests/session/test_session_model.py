@@ -11,7 +11,7 @@ import pytest
 
 from biodyn.settings import settings_from
 from biodyn.study.discovery import discover_trials
-from biodyn.trial import session_values as session_module
+from biodyn.trial import session_estimates as session_module
 from biodyn.trial.request import SessionMemory, TrialRequest
 from biodyn.trial.stages import Scaled
 from biodyn.trial.steps import STEPS, run_steps

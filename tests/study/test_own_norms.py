@@ -12,7 +12,7 @@ from biodyn.settings import settings_from
 from biodyn.statistics.gait_measures import gait_vector
 from biodyn.study.group.statistics.gait_scores import score_names
 from biodyn.study.laboratory_norms import PersonMeans, StudyPeople, norms_file_content, write_norms
-from biodyn.variables import NormSet, Walker, choose_norms, load_norm_set
+from biodyn.variables import NormCovariates, NormSet, choose_norms, load_norm_set
 from biodyn.variables.gait_variables import PERCENT
 
 _UNITS = {"knee_angle": "deg", "ankle_angle_moment": "Nm/kg", "not_a_variable": "deg"}
@@ -35,8 +35,8 @@ def study_people(count: int, ages: bool = True) -> StudyPeople:
                 means.append(
                     PersonMeans(person, speed, {"knee_angle": knee, "ankle_angle_moment": moment}, strides, 0.5)
                 )
-    walkers = tuple(Walker(25.0 + i if ages else None, 1.75, 0.92, 1.2) for i in range(count))
-    return StudyPeople(tuple(means), _UNITS, tuple(f"P{i}" for i in range(count)), walkers, 0)
+    norm_covariates = tuple(NormCovariates(25.0 + i if ages else None, 1.75, 0.92, 1.2) for i in range(count))
+    return StudyPeople(tuple(means), _UNITS, tuple(f"P{i}" for i in range(count)), norm_covariates, 0)
 
 
 @cache
@@ -79,7 +79,7 @@ def test_few_people_give_a_band_of_one_standard_deviation_that_says_so() -> None
 def test_own_norms_are_not_shown_beyond_the_speeds_of_their_people(tmp_path) -> None:
     path = tmp_path / "own.toml"
     write_norms(made_of_24(), path)
-    at = {speed: Walker(30, 1.75, 0.92, speed * np.sqrt(9.80665 * 0.92)) for speed in (0.4, 0.7)}
+    at = {speed: NormCovariates(30, 1.75, 0.92, speed * np.sqrt(9.80665 * 0.92)) for speed in (0.4, 0.7)}
     assert [one.name for one in choose_norms(str(path), at[0.4]).norms] == ["own"]
     beyond = choose_norms(str(path), at[0.7])
     assert not beyond.norms
@@ -124,7 +124,7 @@ def nine_angles(rng: np.random.Generator, deviation: float = 1.0) -> dict[str, n
 
 def nine_angle_people(count: int, seed: int) -> StudyPeople:
     rng = np.random.default_rng(seed)
-    walkers = tuple(Walker(30.0, 1.75, 0.92, 1.2) for _ in range(count))
+    norm_covariates = tuple(NormCovariates(30.0, 1.75, 0.92, 1.2) for _ in range(count))
     means = tuple(
         PersonMeans(person, speed, curves, {"stance_percent": 62.0}, 0.5)
         for person in range(count)
@@ -132,7 +132,7 @@ def nine_angle_people(count: int, seed: int) -> StudyPeople:
         for speed in (0.38, 0.42)
     )
     vectors = np.stack([gait_vector([mean.curves[name] for name in _NINE]) for mean in means])
-    return StudyPeople(means, dict.fromkeys(_NINE, "deg"), tuple(map(str, range(count))), walkers, 0, vectors)
+    return StudyPeople(means, dict.fromkeys(_NINE, "deg"), tuple(map(str, range(count))), norm_covariates, 0, vectors)
 
 
 def test_new_healthy_people_have_a_deviation_index_of_100_on_average_and_10_of_sd(tmp_path) -> None:

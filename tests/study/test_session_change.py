@@ -15,10 +15,10 @@ from biodyn.study.group.group_analysis import analyse_frames
 from biodyn.study.group.registry import FOLDER_NAME
 from biodyn.study.options import AnalysisOptions
 from biodyn.study.session_change import compare_sessions
-from biodyn.variables import Walker, load_norms, variable
+from biodyn.variables import NormCovariates, load_norms, variable
 
 _OPTIONS = AnalysisOptions(tests=())
-_WALKER = Walker(9.0, 1.3, 0.7, 1.1)
+_COVARIATES = NormCovariates(9.0, 1.3, 0.7, 1.1)
 
 
 def frames(subject: str, offset_deg: float, seed: int, walks: int = 4) -> pd.DataFrame:
@@ -58,7 +58,9 @@ def strides(_: str) -> dict:
 def session(folder: Path, offset_deg: float, seed: int, walks: int = 4, subject: str = "P01") -> Path:
     """The output folder of a session, as far as a comparison reads it."""
     folder.mkdir()
-    analyse_frames([frames(subject, offset_deg, seed, walks)], strides, folder, _OPTIONS, walkers=(_WALKER,))
+    analyse_frames(
+        [frames(subject, offset_deg, seed, walks)], strides, folder, _OPTIONS, norm_covariates=(_COVARIATES,)
+    )
     record = {"name": subject, "kind": "session", "program": "biodyn"}
     (folder / "study.json").write_text(json.dumps(record), encoding="utf-8")
     trial = folder / "trials" / subject / "walk0"
@@ -95,7 +97,7 @@ def test_the_score_of_both_sides_is_of_walks_that_have_both(tmp_path: Path) -> N
     found = {}
     for name, kept in (("short", short), ("both", whole[whole["trial"] != "walk0"])):
         (tmp_path / name).mkdir()
-        analyse_frames([kept], strides, tmp_path / name, _OPTIONS, walkers=(_WALKER,))
+        analyse_frames([kept], strides, tmp_path / name, _OPTIONS, norm_covariates=(_COVARIATES,))
         table = pd.read_csv(tmp_path / name / FOLDER_NAME / "session_means.csv")
         found[name] = table[(table["name"] == "gps") & (table["side"] == "both")].iloc[0]
     assert found["short"]["walks"] == 2

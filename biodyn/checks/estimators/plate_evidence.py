@@ -132,7 +132,7 @@ def collect_evidence(
     least_overlap = 0.5
     outlines = {side: foot_outline(points.sole[side], rate_hz) for side in SIDES}
     bearing = {side: outline.bearing for side, outline in outlines.items()}
-    loads = _find_loads(contacts, plates, len(required), rate_hz)
+    loads = _find_load_intervals(contacts, plates, len(required), rate_hz)
     vertical = np.stack([plate.wrench[:, 4] for plate in plates])
     stances = [(side, first, stop) for side in SIDES for first, stop in finite_stretches(bearing[side])]
     matched_steps: list[tuple[MatchedStep, tuple[Side, int, int] | None, float]] = []
@@ -245,10 +245,10 @@ def pressure_centre(plate: PlateWrench, rows: IntArray) -> FloatArray:
     return centre_of_pressure(plate.wrench[rows], plate.corners, -np.inf)
 
 
-def _find_loads(
+def _find_load_intervals(
     contacts: Sequence[Contact], plates: Sequence[PlateWrench], frames: int, rate_hz: float
 ) -> list[tuple[int, int, int]]:
-    """Yield (plate, first, stop) for every load, bridging short interruptions."""
+    """Return (plate, first, stop) for every load, bridging short interruptions."""
     # Longest interruption within one load.
     cut_s = 0.03
     index = {plate.number: n for n, plate in enumerate(plates)}

@@ -241,7 +241,7 @@ def force_ratio(evidence: PlateEvidence) -> float:
 
 def report_moment_unit(evidence: PlateEvidence) -> tuple[Diagnostic, ...]:
     """Report moments whose centre of pressure differs from the foot by the factor of a wrong unit."""
-    factor = moment_ratio(evidence)
+    factor = lever_arm_ratio(evidence)
     if not np.isfinite(factor) or 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR:
         return ()
     unit = _unit_text(factor, {"Nmm": 1e3, "Ncm": 100.0, "tenths of Nm": 10.0, "kNm": 1e-3}, tolerance=0.25)
@@ -249,7 +249,7 @@ def report_moment_unit(evidence: PlateEvidence) -> tuple[Diagnostic, ...]:
     return (_unit_note("moment-unit", message, factor, "moments"),)
 
 
-def moment_ratio(evidence: PlateEvidence) -> float:
+def lever_arm_ratio(evidence: PlateEvidence) -> float:
     """Return the median ratio of the distances of centre of pressure and foot from the plate centre; NaN without steps."""
     share = load_table("checks/checks")["pressure_path"]["share"]
     ratios = []

@@ -160,7 +160,7 @@ def sole_outlines(model: OpenSimModel, feet: Mapping[Side, str]) -> dict[Side, F
 
 
 def parent_in_file(mb: Multibody, body: Body) -> str | None:
-    """Return the body of the file to which a joint connects a body, possibly through the axes of the joint; None = ground."""
+    """Return the parent body in the model file, skipping intermediate bodies inserted for single joint axes; None for ground."""
     parent = body.parent
     while parent is not None and "/" in parent:
         parent = mb.bodies[mb.body_index(parent)].parent

@@ -11,8 +11,8 @@ import numpy as np
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, WHOLE_CYCLE, FloatArray
 from biodyn.output.figures.curves import display_table, unit_label
 from biodyn.output.figures.trial import TrialView
-from biodyn.variables import Norms, NormScalar, Walker
-from biodyn.variables.norms import SIZE_FREE, dimensionless_parameters
+from biodyn.variables import NormCovariates, Norms, NormScalar
+from biodyn.variables.norms import DIMENSIONLESS, dimensionless_parameters
 
 # Units by suffix of the parameter name, longest first.
 _UNITS = {
@@ -124,13 +124,13 @@ class NumberRow:
         return "" if self.unit == _DIMENSIONLESS else unit_label(self.unit)
 
 
-def number_rows(strides: Strides, curves: Curves, walker: Walker, norms: Sequence[Norms]) -> list[NumberRow]:
+def number_rows(strides: Strides, curves: Curves, person: NormCovariates, norms: Sequence[Norms]) -> list[NumberRow]:
     """Return all parameters with a norm, then the other dimensionless parameters of the stride."""
-    parameters = {side: {**values, **dimensionless_parameters(values, walker)} for side, values in strides.items()}
-    titles = {name: f"{title}, dimensionless" for name, (title, *_) in SIZE_FREE.items()}
+    parameters = {side: {**values, **dimensionless_parameters(values, person)} for side, values in strides.items()}
+    titles = {name: f"{title}, dimensionless" for name, (title, *_) in DIMENSIONLESS.items()}
     titles["stride_per_height"] = "Stride length in body heights"
     rows = []
-    for name in dict.fromkeys([*SIZE_FREE, *(key for group in norms for key in group.scalars)]):
+    for name in dict.fromkeys([*DIMENSIONLESS, *(key for group in norms for key in group.scalars)]):
         values: dict[str, float] = {side: parameters.get(side, {}).get(name, float("nan")) for side in SIDES}
         group = next((group for group in norms if name in group.scalars), None)
         scalar = None if group is None else group.scalars[name]

@@ -71,7 +71,7 @@ def trial_pdf(view: TrialView, head: Letterhead | None = None) -> bytes:
 def _write_first_page(paper: PdfWriter, page: TrialPage) -> None:
     """Write subject, verdict with its causes, spatio-temporal parameters, and inputs of the analysis."""
     record = page.record
-    paper.laboratory()
+    paper.write_letterhead()
     paper.title(record["subject"]["name"], 15.0)
     paper.facts(head_facts(page))
     paper.title(f"Verdict: {STATUS_WORDS[record['verdict']]}", 13.0)
@@ -325,7 +325,7 @@ class PdfWriter:
         self.pages.set_margins(margin, margin, margin)  # set after the footer of the previous page
         self.pages.set_xy(margin, margin)
 
-    def laboratory(self) -> None:
+    def write_letterhead(self) -> None:
         """Write the lines of the laboratory above a rule."""
         head = self.head
         for line, size, style in ((head.laboratory, 13.0, "B"), (head.address, 8.0, ""), (head.contact, 8.0, "")):

@@ -35,7 +35,7 @@ from biodyn.output.tables.table_access import CLINICAL, COORDINATES, Signs, Tabl
 from biodyn.variables import PERCENT, NormCurve, Norms, choose_norms, is_known_variable, load_norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.gait_variables import variable_name_hint
-from biodyn.variables.norms import read_walker
+from biodyn.variables.norms import read_covariates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -279,9 +279,9 @@ class PlottableResult(TableAttributes):
             return ()
         if not isinstance(name, str):
             raise ResultError(f"norms must be a name, not {name!r}.", 'Use "auto", None, or the name or file of norms.')
-        norms = self.view.norms
+        view, norms = self.view, self.view.norms
         if name != "auto":
-            norms = choose_norms(name, read_walker(self.view.record, self.view.speed_m_s)).norms or (load_norms(name),)
+            norms = choose_norms(name, read_covariates(view.record, view.speed_m_s)).norms or (load_norms(name),)
         if signs == CLINICAL:
             return tuple(norms)
         return tuple(

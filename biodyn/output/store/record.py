@@ -31,7 +31,7 @@ from biodyn.processing.calibration.standing_posture import SOURCE_WORDS
 from biodyn.processing.calibration.subject_fit.fit_result import CentreShift
 from biodyn.processing.signals.filtering import finite_rms
 from biodyn.uncertainty.propagation_inputs import load_magnitudes
-from biodyn.variables.norms import Walker, norms_record
+from biodyn.variables.norms import NormCovariates, norms_record
 from biodyn.version import VERSION
 
 
@@ -509,13 +509,13 @@ def _root_mean_square(values: FloatArray) -> float:
 # -- All parts ------------------------------------------------------------------------------------------------------
 
 
-def walker_properties(analysis: TrialAnalysis) -> Walker:
+def norm_covariates(analysis: TrialAnalysis) -> NormCovariates:
     """Return the properties of the person and of the walk that determine the norms, such as age and speed."""
     subject = analysis.subject
     speeds = [parameters.speed_m_s for _, parameters in analysis.strides]
     known = [speed for speed in speeds if np.isfinite(speed)]
     speed = float(np.mean(known)) if known else float("nan")
-    return Walker(subject.age_years, subject.height_m, subject.leg_length_m, speed, analysis.activity.kind)
+    return NormCovariates(subject.age_years, subject.height_m, subject.leg_length_m, speed, analysis.activity.kind)
 
 
 @cache
@@ -567,7 +567,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "data_checks": lambda analysis: [check.as_data_dict() for check in analysis.data_checks],
     "proof": consistency_record,
     "uncertainty": uncertainty_record,
-    "norms": lambda analysis: norms_record(analysis.settings.report.norms, walker_properties(analysis)),
+    "norms": lambda analysis: norms_record(analysis.settings.report.norms, norm_covariates(analysis)),
     "diagnostics": lambda analysis: [diagnostic.as_dict() for diagnostic in analysis.diagnostics],
     "timings_s": lambda analysis: {name: round(float(s), 4) for name, s in analysis.timings.items()},
 }

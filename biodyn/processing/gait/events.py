@@ -19,7 +19,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side, other_side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.toml_files import load_table
 from biodyn.processing.contacts.contact_decision import MATCHES_S
-from biodyn.processing.gait.movement_events import KINDS, MIN_STRIDE_S, probability_near, usual_stride_s
+from biodyn.processing.gait.kinematic_events import KINDS, MIN_STRIDE_S, probability_near, usual_stride_s
 from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, EventKind, EventSource, GaitEvent
@@ -53,7 +53,7 @@ def consistent_events(
 
 def _time_to_nearest(event: GaitEvent, measured: Sequence[GaitEvent]) -> float:
     """Return the time to the nearest measured event of the same side and kind, s; infinite without any."""
-    return min((event.apart_s(other) for other in measured), default=math.inf)
+    return min((event.time_difference_s(other) for other in measured), default=math.inf)
 
 
 def _is_impossible(event: GaitEvent, measured: Sequence[GaitEvent], stride_s: float) -> bool:
@@ -174,7 +174,7 @@ def gait_events(
     Args:
         contacts: plate contacts; only assigned contacts have events.
         file_events: events of the file.
-        kinematic: events of the movement (`movement_events.movement_events`).
+        kinematic: events of the movement (`kinematic_events.kinematic_events`).
         settings: the section [gait].
         pelvis_W: pelvis centre (T, 3) m, NaN where unknown.
         rate_hz: marker rate.
@@ -307,7 +307,7 @@ def strikes_from_movement(
 
     Args:
         contacts: plate contacts, whose strikes determine the bias of kinematic strikes in this trial.
-        kinematic: events of the movement (`movement_events.movement_events`).
+        kinematic: events of the movement (`kinematic_events.kinematic_events`).
         duration_s, frame_s: duration of the recording, and frame interval.
     """
     strikes = [event for event in kinematic if event.kind == "foot_strike"]
@@ -368,7 +368,7 @@ def _combine_by_source_priority(sources: Sequence[Sequence[GaitEvent]]) -> list[
     """Combine the events of several sources; an event in several of them is taken from the first."""
     chosen: list[GaitEvent] = []
     for events in sources:
-        chosen += [event for event in events if all(event.apart_s(other) >= SAME_EVENT_S for other in chosen)]
+        chosen += [event for event in events if all(event.time_difference_s(other) >= SAME_EVENT_S for other in chosen)]
     return chosen
 
 
@@ -400,7 +400,7 @@ def _rate_confidence(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
 def _delays_to_plate_events_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[float]:
     """Return how much later (s) events are than the same events determined from the plates; events without a plate event are
     omitted."""
-    return [event.time_s - truth.time_s for truth in plate for event in events if event.apart_s(truth) < SAME_EVENT_S]
+    return [a.time_s - b.time_s for b in plate for a in events if a.time_difference_s(b) < SAME_EVENT_S]
 
 
 def _event_bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> float:

@@ -244,10 +244,10 @@ def _build_bodies(
 ) -> tuple[tuple[Body, ...], dict[str, AxisStep]]:
     """Return the bodies, including massless ones for intermediate axes, and the step that moves each one-axis body."""
     carried = {joint.child.body: joint for joint in elements}
-    loose = [name for name in body_masses if name not in carried]
-    if loose:
+    bodies_without_joint = [name for name in body_masses if name not in carried]
+    if bodies_without_joint:
         raise ModelError(
-            f"Body '{loose[0]}' is not the child of any joint.",
+            f"Body '{bodies_without_joint[0]}' is not the child of any joint.",
             "OpenSim would leave it free; add a FreeJoint to ground.",
         )
     bodies: list[Body] = []

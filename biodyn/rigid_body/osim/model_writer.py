@@ -236,18 +236,18 @@ def _move_fixed_rotations(bodies: Sequence[Body]) -> list[Body]:
         if body.name in next_axes:
             child = next_axes[body.name]
             after[body.name] = child.R_PJ @ after.get(child.name, np.eye(3))
-    turned = []
+    rotated_bodies = []
     for body in bodies:
         rotation = after.get(body.name)
-        placed = np.eye(3) if body.parent in after else body.R_PJ
+        R_PJ = np.eye(3) if body.parent in after else body.R_PJ
         if rotation is None:
-            turned.append(replace(body, R_PJ=placed))
+            rotated_bodies.append(replace(body, R_PJ=R_PJ))
             continue
         axis = rotation.T @ np.array(body.joint.axis)
         joint = replace(body.joint, axis=(float(axis[0]), float(axis[1]), float(axis[2])), axes=())
         R_PJ = np.eye(3) if body.parent in after else body.R_PJ @ rotation
-        turned.append(replace(body, joint=joint, R_PJ=R_PJ))
-    return turned
+        rotated_bodies.append(replace(body, joint=joint, R_PJ=R_PJ))
+    return rotated_bodies
 
 
 #: Version of the format that every OpenSim 4 reads.

@@ -118,12 +118,12 @@ def _scale_translations(joint: ET.Element, factor: FloatArray) -> None:
 
 def _length_coordinates(joint: ET.Element) -> list[str]:
     """Return the coordinates of a custom joint that drive no rotation and are therefore lengths."""
-    turning, moved = (
+    rotational, translational = (
         {name for axis in axes for name in element_text(axis, "coordinates", "coordinate").split()}
         for axes in custom_joint_axes(joint)
     )
     return [
-        *(moved - turning),
+        *(translational - rotational),
         *(element_name(entry) for entry in joint.iter("Coordinate") if joint.tag == "SliderJoint"),
     ]
 

@@ -21,7 +21,7 @@ from biodyn.session import (
     is_contraction,
     read_motion_facts,
     score_static_candidate,
-    static_fits,
+    static_trial_matches_walk,
 )
 from biodyn.session.file_labels import FileLabels, label_files, laboratory_names
 from biodyn.session.inventory import FoundFile, take_inventory
@@ -301,7 +301,7 @@ def _rank_possible_statics(
 
     They have the session of the walk or no session (markers are replaced between sessions); then its condition, or no
     condition, or its folder. Among several, joint offsets and markers decide when the walk is analysed, as for a single walk
-    (`trial.session_values`).
+    (`trial.session_estimates`).
     """
     usable = []
     for static in statics:
@@ -512,7 +512,7 @@ def _candidate_statics(walk: ClassifiedFile, statics: Sequence[ClassifiedFile]) 
     if walk.facts is None or walk.facts.coordinates or (walk.facts.segments and not walk.facts.labels):
         return ()  # coordinates of a model and segment poses need no static trial
     possible = _rank_possible_statics(walk, statics)
-    if len(possible) == 1 and not static_fits(walk.facts, possible[0][1]):
+    if len(possible) == 1 and not static_trial_matches_walk(walk.facts, possible[0][1]):
         return ()
     return tuple(static.path for static, _ in possible)
 

@@ -37,7 +37,7 @@ from biodyn.study.group.registry import (
     norms_setting,
     open_csv_appender,
     open_parquet_appender,
-    read_walkers,
+    read_subject_covariates,
     write_record,
 )
 from biodyn.study.group.statistics.gait_scores import score_names
@@ -61,7 +61,7 @@ from biodyn.study.group.subject_cycles import (
 from biodyn.study.options import AnalysisOptions, all_parameter_definitions, load_study_table, require_known_names
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.trial_record import STRIDES_NAME, excluded_trials, read_strides, remove_trials, warned_trials
-from biodyn.variables import Walker, load_norm_set, norm_name_error
+from biodyn.variables import NormCovariates, load_norm_set, norm_name_error
 from biodyn.variables.cycle_parameters import apply_operation, parameter_unit, side_signs, window_ends
 from biodyn.variables.norms import AUTO, NONE
 
@@ -199,9 +199,9 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
     excluded = excluded_trials(plan, out, options.include_failed)
     frames = _exclude_trials(iterate_subjects(out, CYCLE_VALUES), excluded)
     counted = [trial for trial in plan.trials if (trial.subject, trial.trial) not in excluded]
-    walkers = read_walkers(counted, out)
+    norm_covariates = read_subject_covariates(counted, out)
     strides, warned = stride_reader(plan.trials, out), warned_trials(plan, out)
-    return analyse_frames(frames, strides, out, options, possible_names(plan), walkers, warned)
+    return analyse_frames(frames, strides, out, options, possible_names(plan), norm_covariates, warned)
 
 
 def _exclude_trials(frames: Iterable[pd.DataFrame], excluded: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
@@ -221,17 +221,17 @@ def analyse_frames(
     out: Path,
     options: AnalysisOptions | None = None,
     possible: NamesByKind | None = None,
-    walkers: Sequence[Walker] = (),
+    norm_covariates: Sequence[NormCovariates] = (),
     warned: Collection[tuple[str, str]] = (),
 ) -> GroupResults:
     """Analyse the tidy rows of a study, one frame per subject, and write OUT/group; see `analyse_study`.
 
-    possible: names that results may contain; a name without data is a finding and not an error. walkers: people for the choice
-    of norms. warned: (subject, trial) of trials that cannot be representative.
+    possible: names that results may contain; a name without data is a finding and not an error. norm_covariates: properties of
+    the subjects for the choice of norms. warned: (subject, trial) of trials that cannot be representative.
     """
     options = options or AnalysisOptions()
     with replace_folder(out / FOLDER_NAME, group_file_test) as folder, ExitStack() as open_files:
-        stream = _GroupAccumulator(options, folder, open_files, possible or {}, walkers, warned)
+        stream = _GroupAccumulator(options, folder, open_files, possible or {}, norm_covariates, warned)
         for frame in frames:
             data = subject_cycles(frame)
             stream.add(data.with_strides(strides_of(data.subject)))
@@ -254,10 +254,10 @@ class _GroupAccumulator:
         folder: Path,
         open_files: ExitStack,
         possible: NamesByKind,
-        walkers: Sequence[Walker],
+        norm_covariates: Sequence[NormCovariates],
         warned: Collection[tuple[str, str]],
     ) -> None:
-        self.options, self.walkers, self.warned = options, walkers, warned
+        self.options, self.norm_covariates, self.warned = options, norm_covariates, warned
         self.possible = possible
         self.definitions = all_parameter_definitions(options.parameters)
         stored = tuple(dict.fromkeys((*options.curve_variables, *score_names())))
@@ -298,8 +298,8 @@ class _GroupAccumulator:
         """Compute the statistics of all added subjects."""
         absent = self._absent_names()
         summary = self._parameter_summary()
-        data = GroupData(self.observations, self.variables, list(summary["unit"]), self.options, self.walkers)
-        norms = choose_study_norms(self.options.norms, self.walkers)
+        data = GroupData(self.observations, self.variables, list(summary["unit"]), self.options, self.norm_covariates)
+        norms = choose_study_norms(self.options.norms, self.norm_covariates)
         joined = _join_outputs([statistic.compute(data) for statistic in self.statistics])
         tables = {
             "group_curves": self.group_curves.table(),

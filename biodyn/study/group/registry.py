@@ -27,8 +27,8 @@ from biodyn.output.tables.csv import write_rows
 from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
 from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial
-from biodyn.variables import NormChoice, Walker, choose_norms, side_sign_factors
-from biodyn.variables.norms import AUTO, ENTRY, read_walker
+from biodyn.variables import NormChoice, NormCovariates, choose_norms, side_sign_factors
+from biodyn.variables.norms import AUTO, ENTRY, read_covariates
 
 FOLDER_NAME = "group"
 PARAMETERS_NAME = "parameters.csv"
@@ -249,9 +249,9 @@ def _identifier_text(text: str) -> str:
 # -- People and norms -----------------------------------------------------------------------------------------------
 
 
-def read_walkers(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
+def read_subject_covariates(trials: Iterable[PlannedTrial], out: Path) -> tuple[NormCovariates, ...]:
     """Return the properties of every subject of a study, averaged over the trials with a result."""
-    by_subject: dict[str, list[Walker]] = {}
+    by_subject: dict[str, list[NormCovariates]] = {}
     for trial in trials:
         try:
             record = read_record(out / trial.folder)
@@ -260,19 +260,19 @@ def read_walkers(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...
         if ENTRY not in record:  # result of an older version
             continue
         speed = record[ENTRY]["speed"]["m_s"]
-        by_subject.setdefault(trial.subject, []).append(read_walker(record, np.nan if speed is None else speed))
-    return tuple(mean_over_trials(walkers) for walkers in by_subject.values())
+        by_subject.setdefault(trial.subject, []).append(read_covariates(record, np.nan if speed is None else speed))
+    return tuple(mean_over_trials(norm_covariates) for norm_covariates in by_subject.values())
 
 
-def mean_over_trials(walkers: Sequence[Walker]) -> Walker:
+def mean_over_trials(norm_covariates: Sequence[NormCovariates]) -> NormCovariates:
     """Return the mean over the trials of a subject, only walking trials if there are any; unknown values are ignored."""
-    walking = [walker for walker in walkers if walker.activity == "walking"] or walkers
-    ages = [walker.age_years for walker in walking if walker.age_years is not None]
-    legs = [walker.leg_length_m for walker in walking if walker.leg_length_m]
-    speeds = [walker.speed_m_s for walker in walking if np.isfinite(walker.speed_m_s)]
-    return Walker(
+    walking = [covariates for covariates in norm_covariates if covariates.activity == "walking"] or norm_covariates
+    ages = [covariates.age_years for covariates in walking if covariates.age_years is not None]
+    legs = [covariates.leg_length_m for covariates in walking if covariates.leg_length_m]
+    speeds = [covariates.speed_m_s for covariates in walking if np.isfinite(covariates.speed_m_s)]
+    return NormCovariates(
         float(np.mean(ages)) if len(ages) == len(walking) else None,
-        float(np.mean([walker.height_m for walker in walking])),
+        float(np.mean([covariates.height_m for covariates in walking])),
         float(np.mean(legs)) if legs else None,
         float(np.mean(speeds)) if speeds else float("nan"),
         walking[0].activity,
@@ -288,17 +288,17 @@ def norms_setting(options: AnalysisOptions, trials: Sequence[PlannedTrial]) -> s
     return named.pop() if len(named) == 1 else AUTO
 
 
-def mean_walker(walkers: Sequence[Walker]) -> Walker | None:
+def mean_covariates(norm_covariates: Sequence[NormCovariates]) -> NormCovariates | None:
     """Return the mean properties of some subjects; None for an empty list."""
-    return mean_over_trials(walkers) if walkers else None
+    return mean_over_trials(norm_covariates) if norm_covariates else None
 
 
-def choose_study_norms(setting: str, walkers: Sequence[Walker]) -> NormChoice:
+def choose_study_norms(setting: str, norm_covariates: Sequence[NormCovariates]) -> NormChoice:
     """Return the norms that are shown with the curves of a study; none if its subjects are both children and adults."""
-    person = mean_walker(walkers)
+    person = mean_covariates(norm_covariates)
     if person is None:
         return NormChoice((), ("No norms are shown, because no trial states age and walking speed.",))
-    stages = {walker.stage for walker in walkers if walker.activity == "walking"}
+    stages = {covariates.stage for covariates in norm_covariates if covariates.activity == "walking"}
     if setting == AUTO and len(stages) > 1:
         return NormChoice(
             (), ("No norms are shown, because the study has both adults and children, or people of unknown age.",)
@@ -321,14 +321,14 @@ class GroupData:
         observations: `cells` (a subject in one session, condition and side), `trials` and `per_subject(side)`.
         units: unit of every variable of the data set. parameter_units: in the order of `observations.definitions`.
         options: section [analysis] of study.toml.
-        walkers: properties of the subjects, for the choice of norms.
+        norm_covariates: properties of the subjects, for the choice of norms.
     """
 
     observations: Observations
     units: Mapping[str, str]
     parameter_units: Sequence[str]
     options: AnalysisOptions
-    walkers: Sequence[Walker] = ()
+    norm_covariates: Sequence[NormCovariates] = ()
 
     @property
     def curves(self) -> list[Named]:

@@ -25,7 +25,7 @@ from biodyn.output.report.trial_page import subject_facts
 from biodyn.output.store.folder import PAPER_NAME, replace_file, replace_folder, subject_page_test
 from biodyn.study.collecting.data_set_reader import iterate_subjects
 from biodyn.study.collecting.data_set_reader import read_subject_names as subjects_with_cycles
-from biodyn.study.group.registry import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_walker
+from biodyn.study.group.registry import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_covariates
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.group.subject_cycles import (
@@ -60,8 +60,8 @@ from biodyn.study.report.source import (
     number_text,
 )
 from biodyn.study.trial_record import STRIDES_NAME, count_with_noun, read_strides, remove_trials
-from biodyn.variables import Walker, variable
-from biodyn.variables.norms import read_walker
+from biodyn.variables import NormCovariates, variable
+from biodyn.variables.norms import read_covariates
 
 if TYPE_CHECKING:
     from biodyn.study.session_change import SessionChange
@@ -166,7 +166,7 @@ class SubjectPage:
         tables: rows of the subject in the tables cycles, symmetry and gait_scores of OUT/group, and means of the parameters.
         source: the study's folder. base: relative path from the page to this folder. reports: trials with a report.
         score_notes: sentences on the reference of the scores.
-        walker: properties of the person, which determine the norms; norm_setting: setting [analysis] norms.
+        norm_covariates: properties of the person, which determine the norms; norm_setting: setting [analysis] norms.
         means, mean_notes: session_means.csv of a study of one person, and its notes.
         scene: data of the 3-D view of the walks of a session; None without a view.
     """
@@ -181,7 +181,7 @@ class SubjectPage:
     base: str = "../"
     reports: frozenset[str] = frozenset()
     score_notes: Sequence[str] = ()
-    walker: Walker | None = None
+    norm_covariates: NormCovariates | None = None
     norm_setting: str = "auto"
     means: pd.DataFrame = field(default_factory=pd.DataFrame)
     mean_notes: Sequence[str] = ()
@@ -426,16 +426,16 @@ def _iterate_subject_pages(page: StudyPage) -> Iterator[SubjectPage]:
         base = "" if source.one_session else "../"
         yield SubjectPage(
             subject, trials, data, tables, page.norms, page.names, source, base, reports, notes,
-            walker=_mean_walker(source, trials), norm_setting=str(source.group["options"]["norms"]),
+            norm_covariates=_mean_covariates(source, trials), norm_setting=str(source.group["options"]["norms"]),
             means=page.table(SESSION_MEANS), mean_notes=source.notes(SESSION_MEANS),
             scene=session_scene(source, trials) if source.one_session else None,
         )  # fmt: skip
 
 
-def _mean_walker(source: StudySource, trials: Sequence[Trial]) -> Walker | None:
+def _mean_covariates(source: StudySource, trials: Sequence[Trial]) -> NormCovariates | None:
     """Return the mean properties of a person over the walks that are in the group results; None if there are none."""
     counted = [trial for trial in trials if trial.done and not trial.excluded]
-    return mean_walker([read_walker(source.run_record(trial), trial.number("speed_m_s")) for trial in counted])
+    return mean_covariates([read_covariates(source.run_record(trial), trial.number("speed_m_s")) for trial in counted])
 
 
 def cycles_with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:

@@ -70,7 +70,7 @@ def _typeset_study(page: StudyPage, head: Letterhead | None, write: Callable[[Pd
 
 def _write_subject(paper: PdfWriter, page: StudyPage, person: SubjectPage) -> None:
     """Write subject, outcomes of the walks, stride parameters, and numbers relative to norms."""
-    paper.laboratory()
+    paper.write_letterhead()
     paper.title(str(page.source.record["name"]), 15.0)
     paper.facts([replace(fact, note="") for fact in session_facts(page, person)])
     paper.title(session_outcome(person), 12.0)
@@ -197,7 +197,7 @@ def study_pdf(page: StudyPage, head: Letterhead | None = None) -> bytes:
 
     def write_pages(paper: PdfWriter) -> bool:
         paper.page()
-        paper.laboratory()
+        paper.write_letterhead()
         paper.title(str(page.source.record["name"]), 15.0)
         paper.facts(study_facts(page))
         paper.title(outcome_sentence(page.source.trials), 12.0)

@@ -40,7 +40,7 @@ from biodyn.study.trial_record import FAILED, TrialRecord, write_trial_record
 from biodyn.trial.request import SessionMemory, TrialRequest, trial_request
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import regenerate_report, run_request
-from biodyn.trial.session_values import content_hash
+from biodyn.trial.session_estimates import content_hash
 from biodyn.trial.trial_files import NO_STATIC, TrialFiles, read_files, with_other_person_warning
 
 #: Inode, size and modification time of files; None if a file does not exist.

@@ -79,7 +79,7 @@ class MarkerBody:
         walk = trial.walk.rotated(world.R_WL)
         centres = read_stored_centres(trial.static) if trial.settings.model.stored_centres else ()
         in_world = add_stored_centres(trial.static, centres).rotated(static.R_WL)
-        return next_stage(trial, Oriented, walk=walk, static=in_world, world=world, centres=centres).noted(
+        return next_stage(trial, Oriented, walk=walk, static=in_world, world=world, centres=centres).with_notes(
             *walk.diagnostics, *world.diagnostics
         )
 
@@ -115,7 +115,7 @@ class MarkerBody:
             notes += [*corrected.notes, *toe_notes]
         mapping, centre_notes = add_centre_roles(found, trial.centres)
         recordings = {"walk": trial.walk.with_markers(walk), "static": trial.static.with_markers(static)}
-        return next_stage(trial, Labelled, mapping=mapping, **recordings).noted(*notes, *centre_notes)
+        return next_stage(trial, Labelled, mapping=mapping, **recordings).with_notes(*notes, *centre_notes)
 
     def scaled(self, trial: Prepared) -> Scaled:
         """Return the skeleton scaled to the standing subject."""
@@ -150,7 +150,7 @@ class MarkerBody:
             scaling=scaling,
             model=model,
             model_notes=tuple(model_notes),
-        ).noted(*standing.diagnostics, *mass_notes, *([] if note is None else [note]))
+        ).with_notes(*standing.diagnostics, *mass_notes, *([] if note is None else [note]))
 
     def landmark_roles(self, mapping: MarkerMapping) -> tuple[MarkerRole, ...]:
         """Return the roles of the markers on landmarks."""
@@ -172,7 +172,7 @@ def _recognise_incomplete_set(labels: Sequence[str], marker_set: str, refusal: M
 def _mirror_recordings(trial: Oriented) -> Oriented:
     world = replace(trial.world, R_WL=MIRROR @ trial.world.R_WL)
     walk, static = trial.walk.rotated(MIRROR), trial.static.rotated(MIRROR)
-    return replace(trial, world=world, walk=walk, static=static).noted(mirror_note())
+    return replace(trial, world=world, walk=walk, static=static).with_notes(mirror_note())
 
 
 def scaling_options(trial: Prepared) -> ScalingOptions:

@@ -62,7 +62,7 @@ class PoseBody:
         """Return the recording in World."""
         world = find_world(with_segment_origins(trial.walk))
         walk = trial.walk.rotated(world.R_WL)
-        return next_stage(trial, Oriented, walk=walk, static=walk, world=world).noted(
+        return next_stage(trial, Oriented, walk=walk, static=walk, world=world).with_notes(
             *walk.diagnostics, *world.diagnostics
         )
 

@@ -29,7 +29,7 @@ from biodyn.processing.contacts.ground_reaction import ground_reaction_from_forc
 from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion, fit_from_model_motion, solve_model_dynamics
 from biodyn.processing.gait.activity import Activity, recognise_activity
 from biodyn.processing.gait.events import gait_events
-from biodyn.processing.gait.movement_events import movement_events
+from biodyn.processing.gait.kinematic_events import kinematic_events
 from biodyn.processing.kinematics.opensim_inverse_kinematics import OWN_MARKERS_M
 from biodyn.processing.kinematics.skeleton_fit import base_angles
 from biodyn.processing.signals.plate_wrenches import plate_wrench
@@ -396,11 +396,11 @@ def _find_events(
     rate_hz = recording.markers.rate_hz
     steps = points.filter_for_steps(rate_hz, cutoff_hz)
     activity = recognise_activity(steps, contacts, rate_hz)
-    kinematic_events = movement_events(steps, rate_hz, activity.direction, activity.is_walking)
+    kinematic = kinematic_events(steps, rate_hz, activity.direction, activity.is_walking)
     events, notes = gait_events(
         contacts,
         recording.events,
-        kinematic_events,
+        kinematic,
         settings.gait,
         pelvis_W=steps.pelvis,
         rate_hz=rate_hz,

@@ -237,16 +237,16 @@ def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, l
         followed = model.apply_couplings(values)
         at = [k for k, c in enumerate(model.coordinates) if c.name in tied and c.name in lacking]
         values[:, at] = followed[:, at]
-    still = [name for name in lacking if name not in tied]
-    if still:
-        listed = ", ".join(still[:8]) + (" ..." if len(still) > 8 else "")
+    uncoupled_missing = [name for name in lacking if name not in tied]
+    if uncoupled_missing:
+        listed = ", ".join(uncoupled_missing[:8]) + (" ..." if len(uncoupled_missing) > 8 else "")
         notes.append(
             Diagnostic(
                 "locked-coordinates",
                 "warning",
-                f"{len(still)} of {len(values[0])} coordinates are not in '{table.path.name}' and keep the default of "
-                f"the model: {listed}.",
-                value=float(len(still)),
+                f"{len(uncoupled_missing)} of {len(values[0])} coordinates are not in '{table.path.name}' and keep the default "
+                f"of the model: {listed}.",
+                value=float(len(uncoupled_missing)),
             )
         )
     return values, notes

@@ -47,7 +47,7 @@ def _export_opensim(view: TrialView, convention: str, _: Path | None) -> Files:
     return opensim_files(view) if view.model_file is None else model_files(view, view.model_file)
 
 
-# : Function of each format that generates the files from a trial, the convention of names and signs ("" = the usual one), and
+#: Function of each format that generates the files from a trial, the convention of names and signs ("" = the usual one), and
 # the
 #: path of the recording (None = the path in the record).
 FORMATS: Final[dict[str, Callable[[TrialView, str, Path | None], Files]]] = {

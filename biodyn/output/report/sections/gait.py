@@ -22,7 +22,7 @@ from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.processing.signals.signal_preparation import FULL_BANDWIDTH_HZ
 from biodyn.statistics.gait_measures import gait_profile_score, gait_variable_score
 from biodyn.variables import score_reference, variable
-from biodyn.variables.norms import AUTO, NONE, read_walker
+from biodyn.variables.norms import AUTO, NONE, read_covariates
 
 
 @SECTIONS.section("gait", place=15.5, title="Gait parameters", link="Parameters")
@@ -113,14 +113,14 @@ def ground_section(page: TrialPage) -> Data | None:
 @SECTIONS.section("norms", place=22, title="Norms", link="Norms", folded=True)
 def norms_section(page: TrialPage) -> Data:
     """Return the reasons of the choice of norms, the comparison, and the sources."""
-    walker = read_walker(page.record, page.view.speed_m_s)
+    covariates = read_covariates(page.record, page.view.speed_m_s)
     source = page.record["subject"].get("leg_length_source", "not known")
-    source = source if walker.leg_length_m else "0.530 of the body height"
+    source = source if covariates.leg_length_m else "0.530 of the body height"
     return {
         "reasons": page.view.norm_reasons,
         "rows": compare_with_norms(page),
         "norms": page.view.norms,
-        "leg": f"{walker.leg_m:.3f} m, {source}" if np.isfinite(walker.leg_m) else "",
+        "leg": f"{covariates.leg_m:.3f} m, {source}" if np.isfinite(covariates.leg_m) else "",
     }
 
 
@@ -135,7 +135,7 @@ def compare_with_norms(page: TrialPage) -> list[NumberRow]:
         for side, cycles in ((side, strides[strides["side"].astype(str) == side]) for side in SIDES)
     }
     curves = {name: {side: cycles.mean for side, cycles in sides.items()} for name, sides in page.curves.items()}
-    return number_rows(means, curves, read_walker(page.record, view.speed_m_s), view.norms)
+    return number_rows(means, curves, read_covariates(page.record, view.speed_m_s), view.norms)
 
 
 @SECTIONS.section(
@@ -151,7 +151,7 @@ def scores_section(page: TrialPage) -> Data | None:
     if not view.walking or setting == NONE or not page.curves:
         return None
     user_norms = view.norms[0] if setting != AUTO and view.norms else None
-    default_norms, default_words, of_another_age = score_reference(AUTO, read_walker(page.record, view.speed_m_s))
+    default_norms, default_words, of_another_age = score_reference(AUTO, read_covariates(page.record, view.speed_m_s))
     norms = default_norms if user_norms is None else user_norms
     rows: list[tuple[str, ...]] = []
     by_side: dict[str, list[float]] = {side: [] for side in SIDES}

@@ -17,7 +17,7 @@ from biodyn.statistics.gait_measures import (
     gait_vector,
 )
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND
-from biodyn.study.group.registry import GroupData, StatisticOutput, SubjectMean, group_statistic, mean_walker
+from biodyn.study.group.registry import GroupData, StatisticOutput, SubjectMean, group_statistic, mean_covariates
 from biodyn.study.group.subject_cycles import mean_and_sd
 from biodyn.study.options import load_study_table
 from biodyn.variables import Norms, score_reference, side_sign_factors, variable
@@ -74,7 +74,7 @@ def compute_gait_scores(data: GroupData) -> StatisticOutput:
 
 def choose_score_reference(data: GroupData) -> ScoreReference:
     """Return the reference of the scores: a group of the study, or norms."""
-    observations, options, person = data.observations, data.options, mean_walker(data.walkers)
+    observations, options, person = data.observations, data.options, mean_covariates(data.norm_covariates)
     if options.reference_group is not None:
         return group_reference(observations.cells, options.reference_group, observations.variables)
     norms, words, of_another_age = score_reference(options.norms, person)

@@ -17,7 +17,7 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.library.toml_files import load_table
 from biodyn.statistics.gait_measures import gait_profile_score
-from biodyn.study.group.registry import STATISTICS, GroupData, StatisticOutput, mean_walker
+from biodyn.study.group.registry import STATISTICS, GroupData, StatisticOutput, mean_covariates
 from biodyn.study.group.statistics.gait_scores import (
     BOTH_SIDES,
     ScoreReference,
@@ -28,11 +28,11 @@ from biodyn.study.group.statistics.gait_scores import (
 )
 from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
 from biodyn.study.options import AnalysisOptions
-from biodyn.variables.norms import SIZE_FREE, dimensionless_parameters
+from biodyn.variables.norms import DIMENSIONLESS, dimensionless_parameters
 
 NAME = "session_means"
 COLUMNS = ["session", "condition", "side", "kind", "name", "title", "unit", "walks", "mean", "sd", "sem", "mdc95"]
-SCORE, PARAMETER, SIZE_FREE_KIND = "score", "parameter", "dimensionless"
+SCORE, PARAMETER, DIMENSIONLESS_KIND = "score", "parameter", "dimensionless"
 _GPS, _GDI = "gps", "gdi"
 Scores = Mapping[str, FloatArray]  # of all cycles, then of each walk (1 + W,)
 
@@ -70,7 +70,7 @@ class SessionMeans:
                 scores = _walk_scores(curves, condition, side, choose_score_reference(data))
                 scored.setdefault((session, condition), {})[side] = names, scores
                 values = [*_score_rows(scores), *self._parameter_rows(parameters, parts, data)]
-                values += _size_free_rows(cycles, parts, data)
+                values += _dimensionless_rows(cycles, parts, data)
                 rows += [[session, condition, side, *row] for row in values]
         for key, sides in scored.items():
             if len(sides) == len(SIDES):
@@ -112,11 +112,11 @@ def _score_rows(scores: Scores) -> Iterator[list[object]]:
         yield [SCORE, name, _score_title(name), "" if name == _GDI else "deg", *_error_columns(values)]
 
 
-def _size_free_rows(cycles: SubjectCycles, parts: Sequence[np.ndarray], data: GroupData) -> Iterator[list[object]]:
-    person = mean_walker(data.walkers)
+def _dimensionless_rows(cycles: SubjectCycles, parts: Sequence[np.ndarray], data: GroupData) -> Iterator[list[object]]:
+    person = mean_covariates(data.norm_covariates)
     if person is None:
         return
-    titles = {name: f"{title}, dimensionless" for name, (title, *_) in SIZE_FREE.items()}
+    titles = {name: f"{title}, dimensionless" for name, (title, *_) in DIMENSIONLESS.items()}
     free = [
         dimensionless_parameters(
             {name: float(mean_and_sd(cycles.stride(name)[part])[0]) for name in cycles.stride_columns}, person
@@ -126,7 +126,7 @@ def _size_free_rows(cycles: SubjectCycles, parts: Sequence[np.ndarray], data: Gr
     for name, mean in free[0].items():
         if np.isfinite(mean):
             values = np.array([strides.get(name, np.nan) for strides in free])
-            yield [SIZE_FREE_KIND, name, titles.get(name, "Stride in heights"), "", *_error_columns(values)]
+            yield [DIMENSIONLESS_KIND, name, titles.get(name, "Stride in heights"), "", *_error_columns(values)]
 
 
 def _overall_scores(sides: Mapping[str, tuple[list[str], Scores]]) -> FloatArray:

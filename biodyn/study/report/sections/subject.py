@@ -312,17 +312,17 @@ def norms_section(page: SubjectPage) -> Data | None:
 
 def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
     """Return title, reason for the choice of norms, table and sources of every session and condition."""
-    if page.data is None or page.walker is None:
+    if page.data is None or page.norm_covariates is None:
         return []
     parts = []
     heads = ("parameter", "unit", "#right", "#left", "#norm (95 % range)", "norm of")
     for key, sides in _group_rows_by_side(page.data, 2).items():
         strides, curves = _means_by_side(page.data, sides)
         speeds = [values.get("speed_m_s", np.nan) for values in strides.values()]
-        activity = _condition_activity(page, key[0], key[1]) or page.walker.activity
-        walker = replace(page.walker, speed_m_s=float(np.mean(speeds)), activity=activity)
-        choice = choose_norms(page.norm_setting, walker)
-        numbers = number_rows(strides, curves, walker, choice.norms)
+        activity = _condition_activity(page, key[0], key[1]) or page.norm_covariates.activity
+        covariates = replace(page.norm_covariates, speed_m_s=float(np.mean(speeds)), activity=activity)
+        choice = choose_norms(page.norm_setting, covariates)
+        numbers = number_rows(strides, curves, covariates, choice.norms)
         cells = [(n.title, n.unit_text, n.text("r"), n.text("l"), n.norm_text, n.source) for n in numbers]
         parts.append(
             {

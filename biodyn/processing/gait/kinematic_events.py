@@ -330,7 +330,7 @@ KINDS: tuple[EventKind, EventKind] = ("foot_strike", "foot_off")
 MIN_STRIDE_S = 0.4
 
 
-def movement_events(
+def kinematic_events(
     points: GaitPoints, rate_hz: float, direction: Direction = "forwards", walking: bool = True
 ) -> list[GaitEvent]:
     """Return the strikes and offs of both feet, sorted by side, not by time.
