@@ -158,7 +158,7 @@ FLOATING = FRAMES + '\nbase = { rotations = ["a", "b", "c"], translations = ["d"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f'[[body]]\nname="a"\njoint="j"\norigin="o"\nparent="b"\n{FRAMES}', "circle"),
+        (f'[[body]]\nname="a"\njoint="j"\norigin="o"\nparent="b"\n{FRAMES}', "cycle"),
         (
             f'[[body]]\nname="a"\njoint="j"\norigin="o"\n{FLOATING}\n[[body]]\nname="b"\njoint="k"\norigin="o"\n{FLOATING}',
             "one body",

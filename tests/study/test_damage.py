@@ -153,7 +153,7 @@ def test_a_linked_trial_folder_is_not_emptied(out: Path, tmp_path: Path) -> None
         ({"compared": ["knee_flexion_swim"]}, "analysis.compared", "knee_flexion_swing"),
         ({"conditions": ["slow", "fats"]}, "analysis.conditions", "fast"),
         ({"groups": ["patient", "contol"]}, "analysis.groups", "control"),
-        ({"reference_group": "nobody"}, "analysis.reference_group", "There are"),
+        ({"reference_group": "nobody"}, "analysis.reference_group", "Valid names: patient, control"),
         ({"parameters": [{"name": "x", "variable": "hip_flexon", "operation": "max"}]}, "parameters.x", "hip_flexion"),
         ({"parameters": [{"name": "x", "variable": "speed_ms", "operation": "stride"}]}, "parameters.x", "speed_m_s"),
         ({"predictor": "sped"}, "analysis.predictor", "speed"),

@@ -62,7 +62,8 @@ class Cause:
 
     Attributes:
         candidate: the cause. parameters: (k,) of its units; size: its only size, or the magnitude of the parameters.
-        share: explained fraction of the squared differences. score: see the module.
+        share: explained fraction of the squared differences. score: see the module. contradiction: largest increase of the
+            squared differences of feet or body alone, as a fraction of all.
     """
 
     candidate: Candidate
@@ -70,6 +71,7 @@ class Cause:
     size: float
     share: float
     score: float
+    contradiction: float
 
     def corrected(self, evidence: PlateEvidence) -> dict[int, FloatArray]:
         """Return the corrected wrench (T, 6) of each plate that the cause changes, by index."""
@@ -109,11 +111,13 @@ class Disagreement:
         constants = np.column_stack([delay.ravel(), *(column.ravel() for column in self._constants())])
         noise = np.where(self._feet[:, None], [*self._table["foot_sd"], 1.0, 1.0, 1.0], self._table["body_sd"])
         covariance = np.diag(noise.ravel() ** 2) + constants @ constants.T
-        self._whitening = np.linalg.inv(np.linalg.cholesky(covariance))
+        feet = np.repeat(self._feet, 6)
+        parts = (np.ones_like(feet), feet, ~feet)
+        self._whitening = [(part, np.linalg.inv(np.linalg.cholesky(covariance[np.ix_(part, part)]))) for part in parts]
         usual = (
             np.outer(~self._feet, self._table["usual_body"]) + self._table["late_s"] / self._table["late_sd_s"] * delay
         )
-        self.values = self._whitening @ (self._differences(plates, evidence.required) - usual).ravel()
+        self.values = self._whitened(self._differences(plates, evidence.required) - usual)
 
     @cached_property
     def plates(self) -> list[int]:
@@ -123,8 +127,8 @@ class Disagreement:
     def without(self, cause: Cause) -> Disagreement:
         """Return the differences without the part that a cause explains."""
         candidate, rest = cause.candidate, copy(self)
-        columns = [self.column(*unit, candidate.side) for unit in candidate.units]
-        rest.values = self.values - np.column_stack(columns) @ cause.parameters
+        columns = self.columns(candidate)
+        rest.values = [values - part @ cause.parameters for values, part in zip(self.values, columns, strict=True)]
         return rest
 
     @property
@@ -132,12 +136,19 @@ class Disagreement:
         """Number of differences."""
         return 3 * len(self._foot_frames) + 6 * len(self._body_frames)
 
-    def column(self, wrenches: Wrenches, required: FloatArray | None, side: Side | None = None) -> FloatArray:
-        """Return the change of the values by a change of wrenches (`Candidate.units`); side: only of the steps of a foot."""
-        change = self._differences(wrenches, self._zero if required is None else required)
-        if side is not None:
-            change[self._on_steps([step.side == side for step in self._steps]) == 0.0] = 0.0
-        return np.asarray(self._whitening @ change.ravel())
+    def columns(self, candidate: Candidate) -> list[FloatArray]:
+        """Return the change of the values by the unit of each parameter of a candidate, as `values` with a column each."""
+        columns = []
+        for wrenches, required in candidate.units:
+            change = self._differences(wrenches, self._zero if required is None else required)
+            if candidate.side is not None:
+                change[self._on_steps([step.side == candidate.side for step in self._steps]) == 0.0] = 0.0
+            columns.append(self._whitened(change))
+        return [np.column_stack(part) for part in zip(*columns, strict=True)]
+
+    def _whitened(self, differences: FloatArray) -> list[FloatArray]:
+        """Return all differences, those of the feet and those of the body, each divided by the root of its covariance."""
+        return [whitening @ differences.ravel()[part] for part, whitening in self._whitening]
 
     def _on_steps(self, shape: Sequence[float]) -> FloatArray:
         """Return a value (n,) of each step for its parts, 0 for the body."""
@@ -170,11 +181,6 @@ class Disagreement:
                 points.append(point)
         return np.concatenate(points)
 
-    @cached_property
-    def _foot_axes(self) -> FloatArray:
-        """Forward and outward axis of the foot (n, 2, 3) of all parts of the steps."""
-        return np.repeat([step.axes for step in self._steps], self._parts, axis=0)
-
     def _differences(self, wrenches: Wrenches, required: FloatArray) -> FloatArray:
         """Return the differences (n, 6), which are linear in measured (by plate) and required wrenches."""
         rows = np.zeros((len(self._feet), 6))
@@ -182,7 +188,8 @@ class Disagreement:
             wrench = np.concatenate([wrenches.get(step.plate, self._zero)[step.high_force] for step in self._steps])
             moment = _means(wrench[:, :3] - cross(self._foot_points, wrench[:, 3:]), self._foot_frames)
             lever = np.column_stack([moment[:, 2], np.zeros(len(moment)), -moment[:, 0]])
-            rows[self._feet, :3] = np.column_stack([np.einsum("nij,nj->ni", self._foot_axes, lever), moment[:, 1]])
+            axes = np.repeat([step.axes for step in self._steps], self._parts, axis=0)  # forward and outward
+            rows[self._feet, :3] = np.column_stack([np.einsum("nij,nj->ni", axes, lever), moment[:, 1]])
         if self._body_frames:
             frames = np.concatenate(self._body_frames)
             total = sum((wrench[frames] for wrench in wrenches.values()), start=-required[frames])
@@ -247,11 +254,11 @@ def delayed(wrench: FloatArray, frames: float) -> FloatArray:
 def estimate_cause(disagreement: Disagreement, candidate: Candidate) -> Cause | None:
     """Fit a candidate; None if its size is below the least reported size."""
     largest_gain = 5.0  # larger gains, and negative ones, are other faults
-    values = disagreement.values
+    values, *parts = disagreement.values
     before = float(values @ values)
-    columns = np.column_stack([disagreement.column(*unit, candidate.side) for unit in candidate.units])
+    columns, *columns_of_parts = disagreement.columns(candidate)
     if candidate.path is None:
-        parameters, *_ = np.linalg.lstsq(columns, values, rcond=None)
+        parameters = np.asarray(np.linalg.lstsq(columns, values, rcond=None)[0], dtype=np.float64)
         size = float(np.linalg.norm(parameters))
         if candidate.kind == "gain":  # the share of a channel with gain g is 1 - 1 / g too large
             size = 1.0 / max(1.0 - float(parameters[0]), 1.0 / largest_gain)
@@ -265,7 +272,11 @@ def estimate_cause(disagreement: Disagreement, candidate: Candidate) -> Cause | 
     least_variance = 0.6  # because it is estimated from few values
     variance = max(after / disagreement.degrees_of_freedom, least_variance)
     score = (before - after) / variance - candidate.complexity
-    return Cause(candidate, parameters, size, (before - after) / before, score)
+    increase = max(
+        float(np.sum((part - part_columns @ parameters) ** 2) - part @ part)
+        for part, part_columns in zip(parts, columns_of_parts, strict=True)
+    )
+    return Cause(candidate, parameters, size, (before - after) / before, score, increase / before)
 
 
 # -- candidates --------------------------------------------------------------------------------------------------------
@@ -378,7 +389,9 @@ def find_causes(
         )
         least_score = table["least_score"] - table["as_likely"]
         probable = [cause for cause in estimates if cause is not None and cause.score >= least_score]
-        causes = sorted(probable, key=lambda cause: -cause.score)
+        # A fault of a plate shows in feet and body. A load that no plate measured resembles a shift in the body alone.
+        consistent = [cause for cause in probable if cause.contradiction <= table["contradiction"] * cause.share]
+        causes = sorted(consistent, key=lambda cause: -cause.score)
         if not causes or causes[0].score < table["least_score"] or causes[0].share < table["least_share"]:
             break
         best = causes[0]

@@ -19,8 +19,8 @@ import numpy as np
 
 from biodyn.checks.estimators.plate_evidence import MatchedStep, PlateEvidence, pressure_centre
 from biodyn.checks.estimators.plate_signals import force_ratio
-from biodyn.conventions import FloatArray, IntArray
-from biodyn.diagnostics import Diagnostic, effect_text, plate_list_text, severity_of
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic, plate_list_text
 from biodyn.geometry.rotations import cross
 from biodyn.library.toml_files import load_table
 from biodyn.processing.signals.world_frame import is_plate_z_up
@@ -136,12 +136,20 @@ def find_swapped_plates(evidence: PlateEvidence) -> tuple[Diagnostic, ...]:
         if remaining > _REMAINING_SWAPPED * before or remaining > sound_again * SOUND:
             continue
         numbers = [evidence.plates[n].number for n in (first, second)]
-        what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped"
-        hint = "Each plate records the steps on the other plate. Check FORCE_PLATFORM:CHANNEL and the cables."
-        note = _fault_note(
-            "plates-swapped", what, before, remaining, _frames_of_plates(evidence, (first, second)), hint
+        steps = [step for step in evidence.steps if step.plate in (first, second)]
+        notes.append(
+            Diagnostic(
+                "plates-swapped",
+                "error",
+                f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped: a correction would reduce "
+                f"the mismatch with feet and body from {before:.1f} to {remaining:.1f} (mean square in standard "
+                "deviations). Nothing was changed.",
+                value=before,
+                limit=SOUND,
+                frames=(min(step.first for step in steps), max(step.stop for step in steps) - 1),
+                hint="Each plate records the steps on the other plate. Check FORCE_PLATFORM:CHANNEL and the cables.",
+            )
         )
-        notes.append(replace(note, severity="error"))
     return tuple(notes)
 
 
@@ -180,7 +188,11 @@ def plate_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) -> 
             (plate.wrench[single_support, 3:] - evidence.required[single_support, 3:]) @ step.axes.T / evidence.weight_n
         )
         off = force / (body["forward_force_sd"], body["sideways_force_sd"])
-        lever = lever_errors(evidence, plate, single_support) @ step.axes.T / body["lever_sd_m"]
+        # horizontal shift of each frame's force required by its moment about the centre of mass
+        missing = evidence.required[single_support] - plate.wrench[single_support]
+        moment = missing[:, :3] - cross(evidence.centre_of_mass[single_support], missing[:, 3:])
+        shift_m = np.column_stack([moment[:, 2], np.zeros(len(moment)), -moment[:, 0]]) / evidence.weight_n
+        lever = shift_m @ step.axes.T / body["lever_sd_m"]
         parts.append((on_foot, float(np.mean(off**2)), float(np.mean(lever**2))))
     if not parts:
         return None
@@ -189,15 +201,6 @@ def plate_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) -> 
     means = np.zeros(3)
     means[known] = np.nanmean(judged[:, known], axis=0)
     return float(means[0] + means[1] + means[2])
-
-
-def lever_errors(evidence: PlateEvidence, plate: PlateWrench, rows: IntArray) -> FloatArray:
-    """Return the horizontal shift (n, 3) m of each frame's force required by its moment about the centre of mass."""
-    centre = evidence.centre_of_mass[rows]
-    required, seen = evidence.required[rows], plate.wrench[rows]
-    missing = (required[:, :3] - cross(centre, required[:, 3:])) - (seen[:, :3] - cross(centre, seen[:, 3:]))
-    weight = evidence.weight_n
-    return np.column_stack([missing[:, 2], np.zeros(len(missing)), -missing[:, 0]]) / weight
 
 
 def corrected_wrenches(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
@@ -254,26 +257,6 @@ def _quarter_turn_rotation(count: int) -> FloatArray:
     angle = 0.5 * np.pi * count
     c, s = round(np.cos(angle)), round(np.sin(angle))
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
-def _frames_of_plates(evidence: PlateEvidence, plates: tuple[int, ...]) -> tuple[int, int] | None:
-    steps = [step for step in evidence.steps if step.plate in plates]
-    return (min(s.first for s in steps), max(s.stop for s in steps) - 1) if steps else None
-
-
-def _fault_note(
-    code: str, what: str, before: float, after: float, frames: tuple[int, int] | None, hint: str, effect: float = np.nan
-) -> Diagnostic:
-    return Diagnostic(
-        code,
-        severity_of(effect),
-        f"{what}: a correction would reduce the mismatch with feet and body from {before:.1f} to {after:.1f} (mean "
-        f"square in standard deviations){effect_text(effect)}. Nothing was changed.",
-        value=before,
-        limit=SOUND,
-        frames=frames,
-        hint=hint,
-    )
 
 
 # Mismatch of plates without a fault under shod feet or feet with few markers (two of nineteen shared walks).
