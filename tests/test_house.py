@@ -18,7 +18,7 @@ CEILINGS = {
     "settings": 90,
     "settings of the estimate": 3,
     "numeric constants": 533,
-    "finding codes": 109,
+    "finding codes": 110,  # plates-swapped was not counted while a function made its finding
     "single-importer modules": 4,
     "import circles": 0,
     "caches and context variables": 0,
