@@ -151,7 +151,7 @@ class OpenedFolder:
                 record = read_trial_record(out / trial.folder)
                 row |= {"subject": trial.subject, "session": trial.session}
                 row["static"] = path_text(trial.static) if trial.static else "chosen during the analysis"
-                review = self.review(row["path"])
+                review = _find_review(study, row["path"])
                 row["review"] = "" if review is None else f"{review['decision']} by {review['name']}"
                 if record is not None:
                     row |= {"status": record.status, "problem": record.reason}
@@ -159,11 +159,6 @@ class OpenedFolder:
                     row["activity"] = str(record.metrics.get("activity") or "")
             rows.append(row)
         return rows
-
-    def review(self, path: str) -> Mapping[str, Any] | None:
-        """Return the review of a trial; None without a review."""
-        entry = self.study.definition.trials.get(path)
-        return None if entry is None or entry.review is None else entry.review.model_dump()
 
     def details(self, path: str) -> dict[str, Any]:
         """Return the contents of the page of a recording as JSON values, except for its curves."""
@@ -173,7 +168,7 @@ class OpenedFolder:
         details: dict[str, Any] = {"path": path, "role": file.role, "reason": file.reason, "trial": trial}
         details["statics"] = [path_text(f.path) for f in self.study.plan.files if f.role in ("static", "walk")]
         details["entry"] = tomlkit.dumps(read_document(self.root / DEFINITION_NAME).get("trials", {}).get(path, {}))
-        details["review"] = self.review(path)
+        details["review"] = _find_review(self.study, path)
         record = details["record"] = None if trial is None else read_trial_record(self.out / trial.folder)
         details["outdated"] = trial is not None and record is not None and self.is_outdated(trial, record)
         details["findings"] = self._sorted_findings(trial)
@@ -319,6 +314,12 @@ class OpenedFolder:
             for name in ("subjects", trial.subject, "settings", "subject"):
                 document = document.get(name, {})
         return {name: document.get(name, "") for name in SUBJECT_ENTRIES}
+
+
+def _find_review(study: Study, path: str) -> Mapping[str, Any] | None:
+    """Return the review of a trial; None without a review."""
+    entry = study.definition.trials.get(path)
+    return None if entry is None or entry.review is None else entry.review.model_dump()
 
 
 @lru_cache(256)
