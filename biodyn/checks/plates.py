@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.causes import cause_findings, shifts_of_plates
+from biodyn.checks.estimators.causes import PLATE_SHIFT_M, cause_findings, shifts_of_plates
 from biodyn.checks.estimators.plate_faults import SOUND, plate_mismatch
 from biodyn.checks.estimators.plate_position import measure_flat_feet, relative_heights, report_plate_heights
 from biodyn.checks.estimators.plate_signals import (
@@ -33,8 +33,6 @@ from biodyn.processing.contacts.plate_loads import LEAST_BW, LoadWithoutFoot
 from biodyn.processing.contacts.stances_off_plates import SILENT
 from biodyn.processing.dynamics.inverse_dynamics import distal_feet
 
-# Least reported shift of a plate, m; valid recordings have less (`library/checks/checks.toml`).
-PLATE_SHIFT_M = 0.015
 _OFFSET = {CODE: "Force-plate offset"}
 _SILENT_CHANNEL = {"plate-channel-gain": "Force-plate channel without signal"}
 
@@ -187,7 +185,7 @@ def check_channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
 )
 def check_plate_positions(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare positions of the plates with the file; the findings are those of `check_channels_and_axes`."""
-    sizes = () if trial.evidence is None else shifts_of_plates(trial.evidence)
+    sizes = () if trial.disagreement is None else shifts_of_plates(trial.disagreement)
     return CheckResult(value=max(sizes, default=np.nan))
 
 

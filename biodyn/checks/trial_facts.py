@@ -10,7 +10,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators import residual as base_residual
-from biodyn.checks.estimators.causes import Cause, delayed, find_causes
+from biodyn.checks.estimators.causes import Cause, Disagreement, delayed, find_causes
 from biodyn.checks.estimators.plate_evidence import (
     PlateEvidence,
     centre_of_mass,
@@ -177,9 +177,14 @@ class TrialFacts:
         return () if self.evidence is None else find_swapped_plates(self.evidence)
 
     @cached_property
+    def disagreement(self) -> Disagreement | None:
+        """Differences between motion, feet and plates, from which the causes are estimated; None without plates."""
+        return None if self.evidence is None else Disagreement(self.evidence)
+
+    @cached_property
     def causes(self) -> tuple[tuple[Cause, ...], ...]:
         """Causes of the disagreement between motion, feet and plates: see `find_causes`."""
-        return () if self.evidence is None else find_causes(self.evidence, self.channels_of)
+        return () if self.disagreement is None else find_causes(self.disagreement, self.channels_of)
 
     def channels_of(self, number: int) -> Mapping[str, FloatArray]:
         """Return the contribution (T, 6) of each channel to the wrench of a plate (index), by label; empty if unknown."""

@@ -93,11 +93,11 @@ def codes(notes):
 
 def notes_of(evidence, effect_nm_kg=np.nan):
     """The findings about the causes of the disagreement of the evidence."""
-    return cause_findings(evidence, find_causes(evidence), lambda _: effect_nm_kg)
+    return cause_findings(evidence, find_causes(Disagreement(evidence)), lambda _: effect_nm_kg)
 
 
 def best_cause(evidence):
-    return find_causes(evidence)[0][0]
+    return find_causes(Disagreement(evidence))[0][0]
 
 
 # -- the evidence -----------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_a_shift_is_recovered(evidence, number, shift):
     spoilt = with_plate(evidence, number, wrench=wrench, corners=plate.corners + np.array(shift))
     found = best_cause(spoilt)
     assert (found.candidate.plate, found.candidate.kind) == (number, "plate")
-    assert max(shifts_of_plates(evidence)) < 0.005
+    assert max(shifts_of_plates(Disagreement(evidence))) < 0.005
     # noise shared with the sound recording, and a prior on the person's constants that keeps a little of the shift
     np.testing.assert_allclose(found.parameters, np.array(shift)[[0, 2]], atol=0.006)
     np.testing.assert_allclose(
@@ -297,7 +297,7 @@ def test_a_wrong_gain_of_a_channel_is_named_with_its_size(analysis, evidence, ch
     share = TrialFacts(analysis.before_estimate).channels_of(1)[label]
     spoilt = with_plate(evidence, 1, wrench=evidence.plates[1].wrench + (factor - 1.0) * share)
     channels = {label: factor * share}
-    groups = find_causes(spoilt, lambda number: channels if number == 1 else {})
+    groups = find_causes(Disagreement(spoilt), lambda number: channels if number == 1 else {})
     gains = [cause for cause in groups[0] if cause.candidate.name == f"channel {label}"]
     assert len(gains) == 1
     assert len(groups[0]) <= 2  # a channel of a moment may agree with a shift
@@ -306,7 +306,7 @@ def test_a_wrong_gain_of_a_channel_is_named_with_its_size(analysis, evidence, ch
 
 def test_causes_that_explain_it_equally_are_listed_without_a_name(evidence):
     spoilt = moved_by(evidence, 1, (0.04, 0.0, 0.0))
-    ((first, *_),) = find_causes(spoilt)
+    ((first, *_),) = find_causes(Disagreement(spoilt))
     other = replace(first, candidate=replace(first.candidate, code="plate-rotated"))
     (note,) = cause_findings(spoilt, [(first, other)], lambda cause: 0.3 if cause is other else 0.1)
     assert note.code == "cause-not-identified"
@@ -316,7 +316,7 @@ def test_causes_that_explain_it_equally_are_listed_without_a_name(evidence):
 
 
 def test_sound_plates_are_left_alone(evidence):
-    assert find_causes(evidence) == ()
+    assert find_causes(Disagreement(evidence)) == ()
     assert report_force_unit(evidence) == ()
     assert report_moment_unit(evidence) == ()
     assert report_time_offset(estimate_offset(evidence), OFFSET_LIMIT_S) == ()

@@ -28,6 +28,8 @@ from biodyn.library.toml_files import load_table
 
 _X, _UP, _Z = np.eye(3)
 _SIGN = "Check the sign of the channel (ANALOG:SCALE, calibration matrix) and its connection."
+#: Least reported shift of a plate, m; valid recordings have less (`library/checks/checks.toml`).
+PLATE_SHIFT_M = 0.015
 #: Changes (T, 6) of the wrenches of plates, by index.
 Wrenches = Mapping[int, FloatArray]
 
@@ -288,8 +290,9 @@ def candidates(
     """Yield all possible causes; plates: indices with a whole step; channels: contribution (T, 6) of the channels by label."""
     faults: dict[tuple[str, str], list[Candidate]] = {}
     for n in plates:
-        yield from _causes_of_plate(evidence, n, channels(n))
-        for name, fault in _faults_of_plate(evidence, n, channels(n)):
+        shares = channels(n)
+        yield from _causes_of_plate(evidence, n, shares)
+        for name, fault in _faults_of_plate(evidence, n, shares):
             yield fault
             faults.setdefault((fault.code, name), []).append(fault)
     for (_, name), same in faults.items():  # of all plates, by a wrong convention in the file
@@ -313,7 +316,7 @@ def candidates(
             units = tuple(
                 ({n: shifted_wrench(w, axis) for n, w in wrenches.items()}, None) for axis in np.mean(axes, axis=0)
             )
-            yield Candidate("marker-moved", None, units, 6.0, 0.015, SIDE_NAMES[side], kind="foot", side=side)
+            yield Candidate("marker-moved", None, units, 6.0, PLATE_SHIFT_M, SIDE_NAMES[side], kind="foot", side=side)
     inertia, gravity = inertial_wrench(evidence), evidence.weight_n * _UP
     for axis, name in ((_X, "across"), (_Z, "along")):
         lever = cross(cross(axis, evidence.centre_of_mass), gravity)
@@ -368,17 +371,14 @@ def _faults_of_plate(
 
 
 def find_causes(
-    evidence: PlateEvidence, channels: Callable[[int], Mapping[str, FloatArray]] = lambda _: {}
+    disagreement: Disagreement, channels: Callable[[int], Mapping[str, FloatArray]] = lambda _: {}
 ) -> tuple[tuple[Cause, ...], ...]:
     """Return the causes of the disagreement: the best cause, followed by those that explain it as well.
 
     A further group is the same fault of another plate. Empty if no cause explains enough.
     """
     table = load_table("checks/checks")["causes"]
-    disagreement = Disagreement(evidence)
-    plates = disagreement.plates
-    if not plates:
-        return ()
+    evidence, plates = disagreement.evidence, disagreement.plates
     groups: list[tuple[Cause, ...]] = []
     while len(groups) < len(plates):
         judged = {group[0].candidate.plate for group in groups}
@@ -412,10 +412,9 @@ def _as_likely(causes: Sequence[Cause], least_score: float) -> Iterator[Cause]:
             yield cause
 
 
-def shifts_of_plates(evidence: PlateEvidence) -> list[float]:
+def shifts_of_plates(disagreement: Disagreement) -> list[float]:
     """Return the distance (m) of each plate from the position at which it agrees best with feet and motion."""
-    disagreement = Disagreement(evidence)
-    shifts = [replace(_shift_of_plate(evidence, n), least=0.0) for n in disagreement.plates]
+    shifts = [replace(_shift_of_plate(disagreement.evidence, n), least=0.0) for n in disagreement.plates]
     return [cause.size for cause in (estimate_cause(disagreement, shift) for shift in shifts) if cause is not None]
 
 
@@ -484,4 +483,4 @@ def _description(evidence: PlateEvidence, cause: Cause) -> tuple[str, str]:
 
 def _shift_of_plate(evidence: PlateEvidence, n: int) -> Candidate:
     units = tuple(({n: shifted_wrench(evidence.plates[n].wrench, axis)}, None) for axis in (_X, _Z))
-    return Candidate("plate-moved", n, units, 4.0, 0.015, kind="plate")
+    return Candidate("plate-moved", n, units, 4.0, PLATE_SHIFT_M, kind="plate")
