@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 from common import Record, Stopwatch, files_below, parser_of, recordings_at_hand
 from support.independent_reader import PlainFile, read_plainly
+from support.several import read_many
 
 from biodyn.errors import InputFileError
-from biodyn.io import read_many
 from biodyn.io.formats.c3d.data_layout import data_layout
 from biodyn.io.formats.c3d.data_section import decode_data_section
 from biodyn.io.formats.c3d.header import read_header

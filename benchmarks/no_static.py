@@ -19,11 +19,11 @@ from common import RECORDED, Record, Stopwatch, files_below, parser_of, recordin
 from simulator import Person, SimulatedTrial, simulate_trial, solve_walk, write_c3d
 from simulator.uncertain import covered
 from simulator.wands import Placement, worn_by
+from support.several import read_many
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
-from biodyn.io import read_many
 from biodyn.model.body_model import SubjectModel
 from biodyn.recording import Recording
 from biodyn.rigid_body import body_poses

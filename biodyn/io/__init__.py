@@ -2,7 +2,7 @@
 
 In: the path of a file, possibly damaged. Out: markers, force plates, events and subject parameters in SI units and
 clean Unicode, with a `Diagnostic` for everything doubtful; or an `InputFileError` that states what was expected and
-found. `read` reads one file, `read_many` several files, `read_facts` only the head of a file, `read_preview` short
+found. `read` reads one file, `read_facts` only the head of a file, `read_preview` short
 pieces of its marker trajectories.
 
 Read `recording_reader` (selects the reader of a file), `format` (what a reader must provide), `formats` (one module for
@@ -15,7 +15,7 @@ Files next to a motion: `ground_forces`, `plate_exports`, `subject_files`. Singl
 """
 
 from biodyn.io.file_access import cached_sha256, file_sha256
-from biodyn.io.recording_reader import files_of_recording, format_of, read, read_facts, read_many, read_preview
+from biodyn.io.recording_reader import files_of_recording, format_of, read, read_facts, read_preview
 
 __all__ = [
     "cached_sha256",
@@ -24,6 +24,5 @@ __all__ = [
     "format_of",
     "read",
     "read_facts",
-    "read_many",
     "read_preview",
 ]

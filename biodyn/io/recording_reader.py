@@ -1,4 +1,4 @@
-"""Read recordings of every format: `read`, `read_many`, `read_facts`, `read_preview`.
+"""Read recordings of every format: `read`, `read_facts`, `read_preview`.
 
 The first bytes of a file determine its format, because suffixes may be wrong. The suffix decides if several formats or none
 recognise the bytes; in the latter case the reader of that format reports the fault.
@@ -6,7 +6,6 @@ recognise the bytes; in the latter case the reader of that format reports the fa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,20 +65,6 @@ def files_of_recording(path: str | Path) -> tuple[Path, ...]:
         column_map_file(place) if place.suffix.lower() in SPREADSHEET_SUFFIXES else None,
     )
     return (place, *force_files(place), *(path for path in (person, columns, skeleton) if path is not None))
-
-
-def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
-    """Read several recordings; see `read`.
-
-    The result has the order of `paths`; a file that cannot be read is replaced by its InputFileError.
-    """
-    results: list[Recording | InputFileError] = []
-    for path in paths:
-        try:
-            results.append(read(path))
-        except InputFileError as error:
-            results.append(error)
-    return results
 
 
 def read_facts(path: str | Path) -> FileFacts:

@@ -21,7 +21,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.geometry.points import lengths
-from biodyn.io import format_of, read, read_facts, read_many, read_preview
+from biodyn.io import format_of, read, read_facts, read_preview
 from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.recording.motion import normalised_label
 from biodyn.recording.stillness import make_preview, median_over_frames
@@ -325,12 +325,14 @@ def find_static(
         if choice.path is None:
             reason = _nothing_found_text(candidates, folders, format_of(path).title)
             return StaticSearch(None, reason, recording, None, candidates, folders)
-        (result,) = read_many([choice.path])
-        if isinstance(result, Recording):
-            reason = f"{choice.path.name} is used as the static trial: {choice.why}."
-            notes = choice.diagnostics
-            return StaticSearch(choice.path, reason, recording, result, candidates, folders, notes, choice.why)
-        spoilt.append(replace(choice.candidates[0], rejected=result.message))
+        try:
+            static = read(choice.path)
+        except InputFileError as error:
+            spoilt.append(replace(choice.candidates[0], rejected=error.message))
+            continue
+        reason = f"{choice.path.name} is used as the static trial: {choice.why}."
+        notes = choice.diagnostics
+        return StaticSearch(choice.path, reason, recording, static, candidates, folders, notes, choice.why)
 
 
 def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same_person: bool = False) -> StaticChoice:

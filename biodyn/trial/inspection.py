@@ -13,7 +13,7 @@ from biodyn.checks.files import FileFacts, find_problems
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, ResultError, TableError
-from biodyn.io import read_facts, read_many
+from biodyn.io import read, read_facts
 from biodyn.library.pose_systems import find_pose_system
 from biodyn.library.toml_files import SUFFIX
 from biodyn.model.from_library.label_reading.label_dictionary import DICTIONARY
@@ -207,9 +207,7 @@ def _check_contents(
     load_user_tables(replace(options.table_names, marker_set=chosen))
     if Path(path).suffix.lower() == MODEL_SUFFIX:
         return FileCheck(*model_lines(path)), None
-    (result,) = read_many([path])
-    if isinstance(result, InputFileError):
-        raise result
+    result = read(path)
     if result.motion.markers is None and result.motion.poses is None:
         return FileCheck(tuple(table_lines(result)), result.diagnostics), None
     result = choose_poses_or_markers(result, options.poses.use)
@@ -250,9 +248,7 @@ def write_marker_set_template(path: str | Path, target: str | Path) -> Path:
         raise TableError(
             f"'{place}' is not a valid name of a marker set file, which must end in .toml.", "Choose another name."
         )
-    (result,) = read_many([path])
-    if isinstance(result, InputFileError):
-        raise result
+    result = read(path)
     if result.on_poses:
         raise TableError(f"'{Path(path).name}' contains segment poses but no markers, which a marker set needs.")
     text = draft_marker_set(result.markers.labels, Path(path).name, place.name)

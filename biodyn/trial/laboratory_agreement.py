@@ -12,11 +12,10 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
 from biodyn.errors import InputFileError
-from biodyn.io import read_many
+from biodyn.io import read
 from biodyn.library.tables import expand_sides
 from biodyn.library.toml_files import load_table
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.recording import Recording
 from biodyn.session import typical_motion_m
 
 # Smallest number of stance frames.
@@ -70,12 +69,16 @@ def walks_with_lab_outputs(places: Iterable[str | Path]) -> list[Path]:
             walks.append(place)
             continue
         files = sorted(path for path in place.rglob("*") if path.suffix.lower() == ".c3d")
-        walks += [path for path, recording in zip(files, read_many(files), strict=True) if _is_comparable(recording)]
+        walks += [path for path in files if _is_comparable(path)]
     return walks
 
 
-def _is_comparable(recording: Recording | InputFileError) -> bool:
-    if isinstance(recording, InputFileError) or not recording.plates:
+def _is_comparable(path: Path) -> bool:
+    try:
+        recording = read(path)
+    except InputFileError:
+        return False
+    if not recording.plates:
         return False
     known = {
         name

@@ -12,7 +12,7 @@ import numpy as np
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, SettingsError, StaticTrialError
-from biodyn.io import format_of, read, read_facts, read_many
+from biodyn.io import format_of, read, read_facts
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.segment_poses import require_known_system, require_seen_segment, virtual_points
 from biodyn.library.pose_systems import find_pose_system
@@ -91,9 +91,7 @@ def read_files(
     """
     if not _holds_poses(walk):
         return _read_marker_files(walk, static, among, static_frames, forces)
-    chosen = choose_poses_or_markers(
-        _recording_or_raise(read_many([walk])[0]) if forces is None else read(walk, forces), poses, static
-    )
+    chosen = choose_poses_or_markers(read(walk, forces), poses, static)
     if chosen.on_poses:
         return TrialFiles(chosen, chosen, "Segment poses already define joint centres and axes", "poses")
     files = _read_marker_files(walk, static, among, static_frames, forces)
@@ -121,12 +119,11 @@ def _read_marker_files(
     if str(static) == NO_STATIC:
         alone = read(walk) if given is None else given
         return TrialFiles(alone, alone, "The search for a static trial was disabled", "walk", static_frames)
-    walk_read, static_read = read_many([walk, static]) if given is None else (given, *read_many([static]))
     same = _is_same_file(walk, Path(static))
     source: CalibrationSource = "walk" if same else "static trial"
     files = TrialFiles(
-        _recording_or_raise(walk_read),
-        _recording_or_raise(static_read),
+        read(walk) if given is None else given,
+        read(static),
         "given by the user",
         source,
         static_frames=static_frames,
@@ -256,12 +253,6 @@ def _is_same_file(walk: Path, static: Path) -> bool:
         return False
 
 
-def _recording_or_raise(result: Recording | InputFileError) -> Recording:
-    if isinstance(result, InputFileError):
-        raise result
-    return result
-
-
 # -- markers or poses, if a file has both --------------------------------------------------------------------------
 
 
@@ -334,10 +325,14 @@ def find_quiet_recording(search: StaticSearch) -> tuple[Recording, str] | None:
     likely = [candidate for candidate in search.candidates if not candidate.strange]
     likely = sorted(likely, key=lambda candidate: -candidate.score)[:most_reads]
     candidates = []
-    for file, other in zip(likely, read_many([file.path for file in likely]), strict=True):
+    for file in likely:
+        try:
+            other = read(file.path)
+        except InputFileError:
+            continue
         # same marker placement as in the walk: distances within segments agree as within one session
         limit = DOUBTFUL_BODY_M if file.doubt else SAME_BODY_M
-        if not isinstance(other, Recording) or other.motion.markers is None or not has_quiet_part(other.markers):
+        if other.motion.markers is None or not has_quiet_part(other.markers):
             continue
         difference = body_difference_m(search.walk.markers, other.markers)
         if difference is not None and difference <= limit:

@@ -8,9 +8,9 @@ from pathlib import Path
 import ezc3d
 import numpy as np
 import pytest
+from support.several import read_many
 from support.stick_person import LABELS, PERSON_MM, RATE_HZ, person_mm, plate_parameters
 
-from biodyn.io import read_many
 from biodyn.io.formats.c3d import file_facts, read_c3d
 
 # C3D stores positions as 4-byte floats: 24 bits on 1000 mm are 0.06 micrometres

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.several import read_many
 from support.stick_person import LABELS, person_mm, plate_parameters
 
 from biodyn.errors import InputFileError
-from biodyn.io import read_many
 from biodyn.io.formats.c3d import read_c3d
 from biodyn.recording import Recording
 

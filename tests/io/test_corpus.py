@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from support.c3d_corpus import DEC, INTEL, MIPS, ORDERS, Kind, a_trial, plates, write_trial
 from support.independent_reader import PlainFile, dec_float, read_plainly
+from support.several import read_many
 
-from biodyn.io import read_many
 from biodyn.io.formats.c3d import read_c3d
 from biodyn.io.formats.c3d.data_layout import data_layout
 from biodyn.io.formats.c3d.data_section import decode_data_section

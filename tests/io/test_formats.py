@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from simulator.trc_writer import write_trc
+from support.several import read_many
 from support.stick_person import LABELS, Writer, person_mm
 
 import biodyn
 from biodyn.errors import InputFileError
-from biodyn.io import format_of, read, read_facts, read_many
+from biodyn.io import format_of, read, read_facts
 from biodyn.io.format import FORMATS
 from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.io.recording_reader import recording_facts

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from support.several import read_many
 
 from biodyn.conventions import SIDE_SIGN, Side
-from biodyn.io import read_many
 from biodyn.model.from_library.constructions import angle_about, axes_about, chord_centre, rotated_chord_centre
 from biodyn.model.from_library.posture_from_motion import wand_rotation
 from biodyn.recording import Recording

@@ -158,7 +158,7 @@ def data() -> Path:
 @pytest.mark.slow
 def test_in_every_real_trial_the_toes_are_ahead_of_the_heels(data):
     """Walks and statics, laboratories with X or Y ahead, with and without plates and Y_SCREEN."""
-    from biodyn.io import read_many
+    from support.several import read_many
 
     paths = sorted((data / "gait").rglob("*.c3d"))
     paths += sorted((data / "opensim" / "c3d_to_grf").glob("*.c3d")) + sorted((data / "static_only").rglob("*.c3d"))

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import traceback
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -14,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable
-from biodyn.io import file_sha256, files_of_recording, read_many
+from biodyn.io import file_sha256, files_of_recording, read
 from biodyn.library.subject_record import subject_record_file
 from biodyn.model.from_library.user_tables import load_user_tables, user_table_name
 from biodyn.output.store.folder import REPORT_NAME, remove_unfinished_folders, replace_folder, trial_file_test
 from biodyn.output.store.result_writer import write_manifest, write_report, write_view
-from biodyn.recording import Recording
 from biodyn.session import is_contraction, static_candidates
 from biodyn.settings import PATH_ENTRIES, Settings, settings_from
 from biodyn.study.collecting.cycles import summary_metrics, write_cycles
@@ -150,25 +148,13 @@ class RecordingCache:
     """
 
     def __init__(self) -> None:
-        self.memory = SessionMemory()
-        self._statics: OrderedDict[str, Recording] = OrderedDict()
+        self.memory, self._statics = SessionMemory(), SessionMemory()
 
     def read(self, walk: Path, static: Path) -> TrialFiles:
         """Read the walk and its static trial; InputFileError if one cannot be read."""
-        content = file_sha256(static)
-        known = self._statics.pop(content, None)
-        wanted = [walk] if known is not None and known.path == static else [walk, static]
-        recordings = []
-        for result in read_many(wanted):
-            if isinstance(result, InputFileError):
-                raise result
-            recordings.append(result)
-        standing = recordings[1] if len(recordings) == 2 else known
-        assert standing is not None  # one of the two, by construction of `wanted`
-        self._statics[content] = standing
-        while len(self._statics) > _KEPT:
-            self._statics.popitem(last=False)
-        return with_other_person_warning(TrialFiles(recordings[0], standing, "specified by the study"))
+        content, recording = file_sha256(static), read(walk)
+        standing = self._statics.of(f"{content} {static}", lambda: read(static), _KEPT)
+        return with_other_person_warning(TrialFiles(recording, standing, "specified by the study"))
 
 
 _WANT_OF_MEMORY = "The analysis needs more memory than the limit of a trial."
