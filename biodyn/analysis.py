@@ -295,7 +295,7 @@ class TrialAnalysis:
     def strides(self) -> tuple[tuple[GaitCycle, StrideParameters], ...]:
         """All gait cycles with their spatio-temporal parameters, right cycles first."""
         cycles, points, rate_hz = find_gait_cycles(self.gait_events), self.points, self.recording.markers.rate_hz
-        parameters, _ = compute_spatiotemporal_parameters(
+        parameters = compute_spatiotemporal_parameters(
             cycles, points.heel, points.toe, points.pelvis, rate_hz, floor_velocity_W=points.floor_velocity
         )
         return tuple(zip(cycles, parameters, strict=True))

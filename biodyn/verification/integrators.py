@@ -112,10 +112,6 @@ class ReplayInput:
     bodies: IntArray
     torques: Torques
 
-    def reference(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, v, vdot of the recorded motion at the times (N,) s."""
-        return self.curve(time_s)
-
     def __call__(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return tau (N, nv), zero for the base, and wrenches (N, 1 + K, 6) at the times (N,) s."""
         mb = self.multibody
@@ -243,7 +239,7 @@ def replay_windows(
     lost_rad_s = 300.0
     mb, last = stretch.multibody, len(stretch.times_s) - 1
     starts = np.asarray(starts, dtype=np.int64)
-    q, v, _ = stretch.reference(stretch.times_s[starts])
+    q, v, _ = stretch.curve(stretch.times_s[starts])
     if offset is not None:
         q = integrate(mb, q, np.broadcast_to(offset, v.shape).copy())
     all_q = np.full((len(starts), length + 1, mb.nq), np.nan)
@@ -343,7 +339,7 @@ class _WindowInputs:
         self.tau = tau.reshape(windows, nodes, -1)
         self.wrenches = wrenches.reshape(windows, nodes, -1, 6)
         if feedback is not None:
-            q, v, _ = stretch.reference(instants.ravel())
+            q, v, _ = stretch.curve(instants.ravel())
             self.q, self.v = q.reshape(windows, nodes, -1), v.reshape(windows, nodes, -1)
 
     def acceleration(self, node: int, q: FloatArray, v: FloatArray) -> FloatArray:

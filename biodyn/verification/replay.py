@@ -208,7 +208,7 @@ def replay_with_feedback(
         )
         q, v = window.q[0], window.v[0]
         frames = np.arange(last - first + 1)
-        q_ref, v_ref, _ = stretch.reference(stretch.times_s)
+        q_ref, v_ref, _ = stretch.curve(stretch.times_s)
         tau = actuated.tau[first : last + 1].copy()
         tau[:, :_BASE] = 0.0
         results.append(
@@ -269,7 +269,7 @@ def measure_convergence(
     stretch = max(replay_inputs(actuated, "recomputed"), key=lambda stretch: len(stretch.times_s))
     length = max(round(min(window_s * actuated.rate_hz, len(stretch.times_s) - 1)), 1)
     starts = np.unique(np.linspace(0, len(stretch.times_s) - 1 - length, order_windows).astype(np.int64))
-    exact = stretch.reference(stretch.times_s[starts + length])[0]
+    exact = stretch.curve(stretch.times_s[starts + length])[0]
     results = []
     for method in METHODS:
         controls: Sequence[float] = tolerances if method == "solve_ivp" else steps

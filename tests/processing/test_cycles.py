@@ -118,7 +118,7 @@ def planted_walk(direction_deg=0.0, toe_out_deg=7.0):
 def test_parameters_of_a_planted_walk(direction_deg):
     events, heel, toe, pelvis = planted_walk(direction_deg)
     cycles = find_gait_cycles(events)
-    each, summary = compute_spatiotemporal_parameters(cycles, heel, toe, pelvis, RATE_HZ)
+    each = compute_spatiotemporal_parameters(cycles, heel, toe, pelvis, RATE_HZ)
     assert len(each) == len(cycles)
     for cycle, one in zip(cycles, each, strict=True):
         assert one.stride_time_s == pytest.approx(1.1)
@@ -137,12 +137,7 @@ def test_parameters_of_a_planted_walk(direction_deg):
         assert one.single_support_percent == pytest.approx(40.0)
         assert one.double_support_percent == pytest.approx(20.0)
         assert one.initial_double_support_percent == pytest.approx(10.0)
-    assert summary["r"]["step_length_m"].mean == pytest.approx(0.60)
-    assert summary["r"]["step_length_m"].sd == pytest.approx(0.0, abs=1e-9)
-    assert summary["r"]["single_support_percent"].count == 2
-    # Both steps of a stride add up to it.
-    total = summary["r"]["step_length_m"].mean + summary["l"]["step_length_m"].mean
-    assert total == pytest.approx(summary["r"]["stride_length_m"].mean)
+    assert sum(cycle.side == "r" and one in whole for cycle, one in zip(cycles, each, strict=True)) == 2
 
 
 def test_crossing_feet_have_negative_width_and_toeing_in_a_negative_angle():
@@ -188,8 +183,8 @@ def test_lengths_on_a_treadmill_are_measured_on_the_belt():
     belt = np.array([-1.2, 0.0, 0.0])
     carried = np.arange(600)[:, None] / RATE_HZ * belt
     cycles = find_gait_cycles(events)
-    over_ground, _ = compute_spatiotemporal_parameters(cycles, heel, toe, pelvis, RATE_HZ)
-    on_belt, _ = compute_spatiotemporal_parameters(
+    over_ground = compute_spatiotemporal_parameters(cycles, heel, toe, pelvis, RATE_HZ)
+    on_belt = compute_spatiotemporal_parameters(
         cycles,
         {side: points + carried for side, points in heel.items()},
         {side: points + carried for side, points in toe.items()},

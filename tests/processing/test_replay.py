@@ -31,7 +31,7 @@ def test_the_drive_is_the_record_at_the_frames(actuated):
         (stretch,) = replay_inputs(actuated, torques)
         assert stretch.frames == (4, len(actuated.time_s) - 5)
         rows = slice(stretch.frames[0], stretch.frames[1] + 1)
-        q, v, vdot = stretch.reference(stretch.times_s)
+        q, v, vdot = stretch.curve(stretch.times_s)
         for found, recorded in ((q, actuated.q), (v, actuated.v), (vdot, actuated.vdot)):
             # derivatives of a quintic over 10 ms: round-off times 1e4
             np.testing.assert_allclose(found, recorded[rows], atol=1e-9)

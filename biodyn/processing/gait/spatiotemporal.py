@@ -1,4 +1,4 @@
-"""Spatio-temporal parameters of each gait cycle, their mean and standard deviation, and the signals of a trial.
+"""Spatio-temporal parameters of each gait cycle, and the signals of a trial.
 
 Definitions follow Perry & Burnfield (2010) and Winter (2009): a step is attributed to the foot that strikes at its end. Lengths
 are measured between the heels, each at its strike, along the displacement of the pelvis during the cycle, so that the sum of
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from biodyn.conventions import AXES, SIDE_SIGN, SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side, other_side, without_side
+from biodyn.conventions import AXES, SIDE_SIGN, STANDARD_GRAVITY_M_S2, FloatArray, Side, other_side, without_side
 from biodyn.geometry.rotations import cross
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.skeleton import SkeletonDefinition
@@ -60,15 +60,6 @@ class StrideParameters:
     toe_out_rad: float
     contact_time_s: float
     flight_time_s: float
-
-
-@dataclass(frozen=True)
-class ParameterSummary:
-    """Mean and standard deviation (n - 1; NaN below two cycles) of one parameter over `count` cycles."""
-
-    mean: float
-    sd: float
-    count: int
 
 
 def stride_parameters(
@@ -125,20 +116,6 @@ def stride_parameters(
     )
 
 
-def summarise_parameters(parameters: Sequence[StrideParameters]) -> dict[str, ParameterSummary]:
-    """Return mean and standard deviation of every parameter over the cycles with a known value."""
-    summary: dict[str, ParameterSummary] = {}
-    for field in fields(StrideParameters):
-        values = np.array([getattr(stride, field.name) for stride in parameters], dtype=np.float64)
-        known = values[np.isfinite(values)]
-        summary[field.name] = ParameterSummary(
-            mean=float(known.mean()) if len(known) else math.nan,
-            sd=float(known.std(ddof=1)) if len(known) > 1 else math.nan,
-            count=len(known),
-        )
-    return summary
-
-
 def compute_spatiotemporal_parameters(
     cycles: Sequence[GaitCycle],
     heel_W: Mapping[Side, FloatArray],
@@ -146,8 +123,8 @@ def compute_spatiotemporal_parameters(
     pelvis_W: FloatArray,
     rate_hz: float,
     floor_velocity_W: Sequence[float] | FloatArray = (0.0, 0.0, 0.0),
-) -> tuple[tuple[StrideParameters, ...], dict[Side, dict[str, ParameterSummary]]]:
-    """Return the parameters of every cycle, in the order of `cycles`, and their summary for each side.
+) -> tuple[StrideParameters, ...]:
+    """Return the parameters of every cycle, in the order of `cycles`.
 
     On a treadmill `floor_velocity_W` (3,) m/s is the belt velocity (`foot_motion.floor_velocity`), so that lengths and the
     direction of progression are relative to the belt.
@@ -156,12 +133,7 @@ def compute_spatiotemporal_parameters(
     heel_W = {side: points - travelled for side, points in heel_W.items()}
     toe_W = {side: points - travelled for side, points in toe_W.items()}
     pelvis_W = pelvis_W - travelled
-    each = tuple(stride_parameters(cycle, heel_W, toe_W, pelvis_W, rate_hz) for cycle in cycles)
-    per_side = {
-        side: summarise_parameters([stride for cycle, stride in zip(cycles, each, strict=True) if cycle.side == side])
-        for side in SIDES
-    }
-    return each, per_side
+    return tuple(stride_parameters(cycle, heel_W, toe_W, pelvis_W, rate_hz) for cycle in cycles)
 
 
 def progression_angle(

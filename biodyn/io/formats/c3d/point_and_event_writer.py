@@ -228,10 +228,9 @@ def append_points_and_events(
     records = ParameterRecords.from_section(_parameter_section(content, layout), path.name)
     _require_consistent_file(header, layout, records, points, path)
     before = 0 if first_frame is None else first_frame - layout.first_frame
-    points, notes = _spread_over_all_frames(path, points, layout, before)
+    points = _spread_over_all_frames(path, points, layout, before)
     events = [replace(event, time_s=event.time_s + before / layout.rate_hz) for event in events]
-    taken, rounded = _points_in_range(points, layout)
-    notes += rounded
+    taken, notes = _points_in_range(points, layout)
     taken, renamed = _with_unique_labels(taken, header.point_labels)
     notes += renamed
     _update_point_group(records, layout.point_count, taken)
@@ -260,12 +259,10 @@ def _require_consistent_file(
         raise InputFileError(f"'{path.name}' would hold more points than the C3D format allows.")
 
 
-def _spread_over_all_frames(
-    path: Path, points: Sequence[NewPoint], layout: DataLayout, before: int
-) -> tuple[list[NewPoint], list[str]]:
+def _spread_over_all_frames(path: Path, points: Sequence[NewPoint], layout: DataLayout, before: int) -> list[NewPoint]:
     """Return the points with values in all frames of the file: NaN before frame `before` (0-based) and after the last value.
 
-    The second result is an empty list of notes. Raises InputFileError if the values do not fit into the file.
+    Raises InputFileError if the values do not fit into the file.
     """
     frames = max((len(point.values) for point in points), default=layout.frame_count)
     whole = before == 0 and frames == layout.frame_count
@@ -274,13 +271,13 @@ def _spread_over_all_frames(
             f"'{path.name}' has {layout.frame_count} frames but the result {frames}: it is not the analysed recording."
         )
     if whole:
-        return list(points), []
+        return list(points)
     spread = []
     for point in points:
         values = np.full((layout.frame_count, 3), np.nan)
         values[before : before + len(point.values)] = point.values
         spread.append(replace(point, values=values))
-    return spread, []
+    return spread
 
 
 def _points_in_range(points: Sequence[NewPoint], layout: DataLayout) -> tuple[list[NewPoint], list[str]]:
