@@ -343,7 +343,7 @@ class Study:
     def summarise(self, out: str | Path, say: Say | None = None, paper: Letterhead | None = None) -> None:
         """Collect existing results, compare and report, without analysing any trial."""
         from biodyn.study.collecting import collect_results, export_tables
-        from biodyn.study.group import analyse_study
+        from biodyn.study.group.group_analysis import analyse_study
         from biodyn.study.report import write_study_report
 
         folder, say = Path(out), say or _ignore_message

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import numpy as np
 import pandas as pd
@@ -84,14 +84,15 @@ def collect_results(plan: StudyPlan, out: Path, *, include_failed: bool = False)
     rows = 0
     with write_files_together(out, (DATA_SET_NAME, TEXT_NAME, SUMMARY_NAME)) as parts:
         with ExitStack() as opened:
-            data_set = opened.enter_context(closing(ParquetDataSetFile(parts[DATA_SET_NAME], program_version())))
-            text = opened.enter_context(closing(CsvDataSetFile(parts[TEXT_NAME])))
+            data_set = opened.enter_context(open_data_set(parts[DATA_SET_NAME], program_version()))
+            text = opened.enter_context(parts[TEXT_NAME].open("w", encoding="utf-8", newline=""))
+            text.write(",".join(DATA_SET_COLUMNS) + "\n")
             add_summary = opened.enter_context(summary_file(parts[SUMMARY_NAME]))
             for table in row_groups(source.trials(add_summary)):
-                data_set.add(table)
+                data_set.write_table(table, row_group_size=max(table.num_rows, 1))
                 rows += table.num_rows
                 if rows <= MOST_TEXT_ROWS:
-                    text.add(table)
+                    write_csv_rows(table, text)
         if rows > MOST_TEXT_ROWS:
             parts[TEXT_NAME].unlink(missing_ok=True)
     notes = list(source.notes)
@@ -224,51 +225,30 @@ def _concatenate_tables(tables: Sequence[pa.Table]) -> pa.Table:
 # -- files
 
 
-class ParquetDataSetFile:
-    """Writer of study.parquet; each call of `add` writes one row group."""
-
-    def __init__(self, path: Path, version: str) -> None:
-        metadata = {"biodyn_version": version, "biodyn_schema_version": str(SCHEMA_VERSION), "biodyn_units": UNITS_NOTE}
-        # plain encoding and snappy compression are supported by every reader of Parquet
-        self._writer = pq.ParquetWriter(
-            path,
-            DATA_SET_SCHEMA.with_metadata(metadata),
-            compression={name: "none" if name == "value" else "snappy" for name in DATA_SET_SCHEMA.names},
-            use_dictionary=list(WORD_COLUMNS),
-            write_statistics=[STATISTICS_COLUMN],
-        )
-
-    def add(self, table: pa.Table) -> None:
-        """Write a table from `row_groups` as one row group."""
-        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._writer.close()
+def open_data_set(path: Path, version: str) -> pq.ParquetWriter:
+    """Open study.parquet for writing; each table is written as one row group."""
+    metadata = {"biodyn_version": version, "biodyn_schema_version": str(SCHEMA_VERSION), "biodyn_units": UNITS_NOTE}
+    # plain encoding and snappy compression are supported by every reader of Parquet
+    return pq.ParquetWriter(
+        path,
+        DATA_SET_SCHEMA.with_metadata(metadata),
+        compression={name: "none" if name == "value" else "snappy" for name in DATA_SET_SCHEMA.names},
+        use_dictionary=list(WORD_COLUMNS),
+        write_statistics=[STATISTICS_COLUMN],
+    )
 
 
-class CsvDataSetFile:
-    """Writer of study.csv: UTF-8, a header line, empty cells for missing values and empty texts.
+def write_csv_rows(table: pa.Table, stream: TextIO) -> None:
+    """Append rows (`DATA_SET_SCHEMA`) to study.csv, with empty cells for missing values and empty texts.
 
     Numbers have enough digits to restore the same value.
     """
-
-    def __init__(self, path: Path) -> None:
-        self._stream = path.open("w", encoding="utf-8", newline="")
-        self._stream.write(",".join(DATA_SET_COLUMNS) + "\n")
-
-    def add(self, table: pa.Table) -> None:
-        """Append rows (`DATA_SET_SCHEMA`) to the file."""
-        # Rows that are converted at once, which limits the memory.
-        rows_per_part = 100_000
-        for begin in range(0, table.num_rows, rows_per_part):
-            part = table.slice(begin, rows_per_part).combine_chunks()
-            lines = pc.binary_join_element_wise(*(csv_cells(column) for column in part.columns), ",")
-            self._stream.write("\n".join(lines.to_pylist()) + "\n")
-
-    def close(self) -> None:
-        """Close the file."""
-        self._stream.close()
+    # Rows that are converted at once, which limits the memory.
+    rows_per_part = 100_000
+    for begin in range(0, table.num_rows, rows_per_part):
+        part = table.slice(begin, rows_per_part).combine_chunks()
+        lines = pc.binary_join_element_wise(*(csv_cells(column) for column in part.columns), ",")
+        stream.write("\n".join(lines.to_pylist()) + "\n")
 
 
 def csv_cells(column: pa.ChunkedArray) -> pa.Array:

@@ -171,9 +171,9 @@ def test_a_crash_leaves_the_old_files(study_folder: StudyFolder, monkeypatch: py
         raise OSError(errno.ENOSPC, "No space left")
 
     if moment == "parquet":
-        monkeypatch.setattr(collecting.ParquetDataSetFile, "add", crash)
+        monkeypatch.setattr(collecting.pq.ParquetWriter, "write_table", crash)
     elif moment == "text":
-        monkeypatch.setattr(collecting.CsvDataSetFile, "add", crash)
+        monkeypatch.setattr(collecting, "write_csv_rows", crash)
     else:
         monkeypatch.setattr(collecting.os, "replace", crash)
     with pytest.raises(ResultError, match="No space left"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -16,7 +15,7 @@ from support.shards import write_rows
 from biodyn.conventions import CYCLE_POINTS
 from biodyn.study.collecting.cycles import DATA_SET_SCHEMA, DECIMALS, decode_cycle_table
 from biodyn.study.collecting.data_set_reader import read_cycles
-from biodyn.study.collecting.result_aggregation import ParquetDataSetFile, row_groups
+from biodyn.study.collecting.result_aggregation import open_data_set, row_groups
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.trial_record import CYCLES_NAME
 
@@ -73,9 +72,9 @@ def written(groups: list[str], folder: Path) -> Path:
     for one, frame in (pair for kind in groups for pair in GROUPS[kind]):
         write_rows(frame, folder)
         trials.append((one, decode_cycle_table((folder / CYCLES_NAME).read_bytes())))
-    with closing(ParquetDataSetFile(path, "test")) as file:
+    with open_data_set(path, "test") as file:
         for table in row_groups(trials):
-            file.add(table)
+            file.write_table(table, row_group_size=max(table.num_rows, 1))
     return path
 
 

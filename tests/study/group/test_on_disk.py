@@ -13,8 +13,8 @@ from support.made_studies import PERCENT, MadeStudy, MadeSubject, made_study
 
 from biodyn.errors import ResultError
 from biodyn.study.collecting.cycles import DATA_SET_SCHEMA, STATISTICS_COLUMN
-from biodyn.study.group import AnalysisOptions, analyse_study
-from biodyn.study.group.group_analysis import analyse_frames
+from biodyn.study.group.group_analysis import analyse_frames, analyse_study
+from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.trial_record import STRIDES_NAME, read_strides
 
