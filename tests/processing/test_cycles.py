@@ -9,7 +9,6 @@ from biodyn.processing.gait.cycles import find_gait_cycles, normalise_to_cycle
 from biodyn.processing.gait.spatiotemporal import (
     compute_spatiotemporal_parameters,
     stride_parameters,
-    summarise_parameters,
 )
 from biodyn.recording import GaitEvent
 
@@ -167,15 +166,6 @@ def test_running_has_no_double_support():
     one = stride_parameters(find_gait_cycles(events)[1], heel, heel, pelvis, RATE_HZ)
     assert one.stance_percent == pytest.approx(35.0)
     assert math.isnan(one.double_support_percent)
-
-
-def test_summary_counts_what_is_known():
-    events, heel, toe, pelvis = planted_walk()
-    cycle = find_gait_cycles(events)[1]
-    one = summarise_parameters([stride_parameters(cycle, heel, toe, pelvis, RATE_HZ)])["stride_time_s"]
-    assert (one.mean, one.count) == (pytest.approx(1.1), 1)
-    assert math.isnan(one.sd)
-    assert math.isnan(summarise_parameters([])["speed_m_s"].mean)
 
 
 def test_lengths_on_a_treadmill_are_measured_on_the_belt():
