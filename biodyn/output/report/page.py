@@ -159,11 +159,14 @@ Reportlet = tuple[Section, str, Source[Of]]
 
 
 class Sections(Registry[Reportlet[Of]], Generic[Of]):
-    """The sections of one kind of page, defined in `package`; `templates`: packages with additional templates and macros."""
+    """The sections of one kind of page, defined in `package`; `templates`: packages with additional templates and macros.
 
-    def __init__(self, package: str, templates: tuple[str, ...] = (), macros: str = "") -> None:
+    prefix: beginning of the names of the template files of these sections.
+    """
+
+    def __init__(self, package: str, templates: tuple[str, ...] = (), macros: str = "", prefix: str = "") -> None:
         super().__init__(package, "section")
-        self._templates, self._macros = templates, _MACROS + macros
+        self._templates, self._macros, self._prefix = templates, _MACROS + macros, prefix
 
     def section(
         self,
@@ -179,13 +182,13 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
         """Return a decorator that registers a section: the function returns the values for its template.
 
         Parameters: `place` in the order of the page; `template` of the content (Jinja, with the macros `lamp`, `state`,
-        `picture`, `table`, and on the page of a trial `pictures` and `by_side`), by default the file `NAME.html.j2`; for the
-        others see `Section`. On the page of a trial all sections but the verdict, the scene, the parameters and the standard
-        page are `folded`.
+        `picture`, `table`, and on the page of a trial `pictures` and `by_side`), by default the file `<prefix>NAME.html.j2`;
+        for the others see `Section`. On the page of a trial all sections but the verdict, the scene, the parameters and the
+        standard page are `folded`.
         """
 
         def add(data: Source[Of]) -> Source[Of]:
-            source = template or str(load_resource(f"{name}.html.j2", *self._templates))
+            source = template or str(load_resource(f"{self._prefix}{name}.html.j2", *self._templates))
             section = Section(name, title, Markup(), link, css, folded)
             self.add(name, (section, self._macros + source, data), place)
             return data

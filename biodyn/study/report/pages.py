@@ -112,7 +112,7 @@ class StudyPage:
 
 
 #: The sections of a study's page.
-STUDY_SECTIONS: Sections[StudyPage] = Sections("biodyn.study.report.sections", (PACKAGE,), MACROS)
+STUDY_SECTIONS: Sections[StudyPage] = Sections("biodyn.study.report.sections", (PACKAGE,), MACROS, "study_")
 
 
 def render_study_page(page: StudyPage) -> str:
@@ -199,7 +199,7 @@ class SubjectPage:
 
 
 #: The sections of a subject's page.
-SUBJECT_SECTIONS: Sections[SubjectPage] = Sections("biodyn.study.report.sections", (PACKAGE,), MACROS)
+SUBJECT_SECTIONS: Sections[SubjectPage] = Sections("biodyn.study.report.sections", (PACKAGE,), MACROS, "subject_")
 
 
 def render_subject_page(page: SubjectPage) -> str:

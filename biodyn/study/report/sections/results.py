@@ -47,11 +47,6 @@ from biodyn.study.report.source import (
 )
 from biodyn.variables import variable
 
-_MIXED_TEMPLATE = """
-{{ sentences(notes("mixed_models")) }}
-{% if effects %}{{ folded("Effects", effects, true) }}{{ folded("Coefficients", coefficients) }}{% endif %}
-"""
-
 
 def _section_data(page: StudyPage, name: str, **values: Any) -> Data | None:
     """Return the values of a section of the page, with the notes on `name`.
@@ -65,7 +60,7 @@ def _section_data(page: StudyPage, name: str, **values: Any) -> Data | None:
     return values if has_values else {**values, "link": ""}
 
 
-@STUDY_SECTIONS.section("mixed", place=80, title="Mixed models", link="Mixed models", template=_MIXED_TEMPLATE)
+@STUDY_SECTIONS.section("mixed", place=80, title="Mixed models", link="Mixed models")
 def mixed_model_section(page: StudyPage) -> Data | None:
     """Return the tables of effects and coefficients of the mixed models; None as for `_section_data`."""
     effects, coefficients = mixed_model_tables(page.table("mixed_models"), page.names, page.options.alpha)
@@ -104,13 +99,7 @@ def mixed_model_tables(models: pd.DataFrame, names: DisplayNames, alpha: float) 
     return tests, terms
 
 
-_SYMMETRY_TEMPLATE = """
-{{ sentences(notes("symmetry")) }}
-{% for title, rows in tables %}{{ folded(title, rows, loop.first) }}{% endfor %}
-"""
-
-
-@STUDY_SECTIONS.section("symmetry", place=90, title="Symmetry", link="Symmetry", template=_SYMMETRY_TEMPLATE)
+@STUDY_SECTIONS.section("symmetry", place=90, title="Symmetry", link="Symmetry")
 def symmetry_section(page: StudyPage) -> Data | None:
     """Return tables of the symmetry of the parameters and of the curves; None as for `_section_data`."""
     rows, names = page.table("symmetry"), page.names
@@ -144,15 +133,7 @@ def symmetry_table(symmetry: pd.DataFrame, names: DisplayNames, shown: Sequence[
     return make_table(heads, rows)
 
 
-_REPEATABILITY_TEMPLATE = """
-{{ sentences(notes("repeatability")) }}
-{% for title, rows in tables %}{{ folded(title, rows, loop.first) }}{% endfor %}
-"""
-
-
-@STUDY_SECTIONS.section(
-    "repeatability", place=100, title="Repeatability", link="Repeatability", template=_REPEATABILITY_TEMPLATE
-)
+@STUDY_SECTIONS.section("repeatability", place=100, title="Repeatability", link="Repeatability")
 def repeatability_section(page: StudyPage) -> Data | None:
     """Return tables of the repeatability of parameters and curves within and between sessions; None as for `_section_data`."""
     rows = page.table("repeatability")
@@ -194,17 +175,7 @@ def _count_text(count: float) -> str:
     return f"{count:.0f}" if np.isfinite(count) else MISSING
 
 
-_FURTHER_STATISTICS_TEMPLATE = """
-{% for name, title, rows in tables %}
-{{ sentences(notes(name)) }}{{ folded(title, rows, rows.rows | length <= 12) }}
-<p class="small quiet">Complete table: <span class="mono">group/{{ name }}.csv</span></p>
-{% endfor %}
-"""
-
-
-@STUDY_SECTIONS.section(
-    "further", place=125, title="Further statistics", link="Further", template=_FURTHER_STATISTICS_TEMPLATE
-)
+@STUDY_SECTIONS.section("further", place=125, title="Further statistics", link="Further")
 def further_statistics_section(page: StudyPage) -> Data | None:
     """Return a table for each file in group/ that no other section shows; None without such a file."""
     known = {entry["name"] for entry in load_report_table()["file"]}
@@ -233,29 +204,14 @@ def _cell_text(value: object, is_number: bool) -> str:
     return f"{value:.3g}" if is_number else str(value)
 
 
-_METHODS_TEMPLATE = """
-{% for heading, text in methods.paragraphs %}<p><b>{{ heading }}.</b> {{ text }}</p>{% endfor %}
-<h3>Sources</h3>
-<ol class="small">{% for reference in methods.references %}<li>{{ reference }}</li>{% endfor %}</ol>
-<p class="small quiet">Versions: {% for package, version in versions.items() %}{{ package }} {{ version }}{{ ", " if not loop.last }}{% endfor %}.</p>
-"""
-
-
-@STUDY_SECTIONS.section(
-    "methods", place=140, title="Methods", link="Methods", css="new-page", template=_METHODS_TEMPLATE
-)
+@STUDY_SECTIONS.section("methods", place=140, title="Methods", link="Methods", css="new-page")
 def methods_section(page: StudyPage) -> Data | None:
     """Return the methods text generated from the records of the trials; None if no trial has a result."""
     written = study_methods_text(page.source, page.facts)
     return None if written is None else {"methods": written, "versions": page.facts.versions}
 
 
-_FILES_TEMPLATE = """
-<table><tbody>{% for file, text in files %}<tr><td class="mono nowrap">{{ file }}</td><td>{{ text }}</td></tr>{% endfor %}</tbody></table>
-"""
-
-
-@STUDY_SECTIONS.section("files", place=150, title="Files", link="Files", template=_FILES_TEMPLATE)
+@STUDY_SECTIONS.section("files", place=150, title="Files", link="Files")
 def files_section(page: StudyPage) -> Data:
     """Return the names and descriptions of the files in the output folder."""
     written = ("report.html",) if page.source.one_session else ("report.html", "subjects")
@@ -266,35 +222,13 @@ def files_section(page: StudyPage) -> Data:
     return {"files": listed}
 
 
-_NO_RESULTS_TEMPLATE = """
-<p>No trial has a gait cycle: averages and comparisons are not possible.</p>
-"""
-
-
-@STUDY_SECTIONS.section("results", place=130, title="No results", template=_NO_RESULTS_TEMPLATE)
+@STUDY_SECTIONS.section("results", place=130, title="No results")
 def no_results_section(page: StudyPage) -> Data | None:
     """Return the section of a study without cycles; None if there are curves."""
     return None if page.views else {}
 
 
-_CURVES_TEMPLATE = """
-{{ sentences(notes("group_curves")) }}
-{{ sentences(notes("spm")) }}
-{% if more %}<p class="small">{{ more }} more comparisons are not drawn: group/group_curves.csv, group/spm_curves.csv.</p>{% endif %}
-{% for view in views %}
-{% if views | length > 1 %}<details{{ " open" if loop.first }}><summary><b>{{ view.title }}</b></summary>{% endif %}
-{% for line in view.tests %}<p class="small">{{ line }}</p>{% endfor %}
-{% for title, name in view.shown %}<h3>{{ title }}</h3>{{ picture(name) }}{% endfor %}
-{% if view.clusters %}<h3>Significant clusters (SPM)</h3>{{ table(view.clusters, view.clusters.rows | length > 30) }}
-<p class="small quiet">Bold: also after correction over all curves. A dark bar below a panel marks a part of the cycle in which the statistic exceeds its threshold; signs as in the figures; the effect is a difference, or a slope.</p>{% endif %}
-{% if views | length > 1 %}</details>{% endif %}
-{% endfor %}
-"""
-
-
-@STUDY_SECTIONS.section(
-    "curves", place=60, title="Curves over the gait cycle", link="Curves", css="new-page", template=_CURVES_TEMPLATE
-)
+@STUDY_SECTIONS.section("curves", place=60, title="Curves over the gait cycle", link="Curves", css="new-page")
 def curves_section(page: StudyPage) -> Data | None:
     """Return the figures, tests and clusters of every comparison of curves; None if the study has no curves."""
     max_views = 8  # number of drawn comparisons; all are in the tables
@@ -363,27 +297,7 @@ def test_lines(view: ComparisonView) -> list[str]:
     return rows_shown
 
 
-_PARAMETERS_TEMPLATE = """
-{{ sentences(notes("parameters")) }}
-{% if main %}{{ table(main) }}{% endif %}
-<p class="small quiet">Mean ± standard deviation between subjects (number of subjects). Definitions: docs/studies.md and group/group.json.</p>
-{% if rest %}{{ folded("All other parameters", rest) }}{% endif %}
-<h3>Comparisons</h3>
-{% set unsaid = notes("comparisons") | reject("in", notes("spm")) | list %}{# notes that are not among those of the curves #}
-{{ sentences(unsaid if unsaid or comparisons else notes("comparisons")) }}
-{% for title, rows in comparisons %}{{ folded(title, rows, loop.first) }}{% endfor %}
-{% if comparisons %}<p class="small quiet">Bold: p corrected below {{ "%g" % alpha }}. Difference: second minus first.</p>{% endif %}
-"""
-
-
-@STUDY_SECTIONS.section(
-    "parameters",
-    place=70,
-    title="Discrete parameters",
-    link="Parameters",
-    css="new-page",
-    template=_PARAMETERS_TEMPLATE,
-)
+@STUDY_SECTIONS.section("parameters", place=70, title="Discrete parameters", link="Parameters", css="new-page")
 def parameters_section(page: StudyPage) -> Data | None:
     """Return the means (compared parameters first) and comparisons of the parameters; None if there are none."""
     means, cells = means_over_subjects(page.parameters), page.curves.cells
@@ -479,19 +393,8 @@ def _effect_size_name(name: object) -> str:
     return {"dz": "Cohen's dz", "g": "Hedges' g"}.get(str(name), str(name) or "none")
 
 
-_SCORES_TEMPLATE = """
-{{ sentences(notes("gait_scores")) }}
-{% if scores %}{{ picture("profile") }}{{ folded("Scores of every subject", scores) }}{% endif %}
-"""
-
-
 @STUDY_SECTIONS.section(
-    "scores",
-    place=110,
-    title="Movement Analysis Profile and Gait Profile Score",
-    link="Gait scores",
-    css="new-page",
-    template=_SCORES_TEMPLATE,
+    "scores", place=110, title="Movement Analysis Profile and Gait Profile Score", link="Gait scores", css="new-page"
 )
 def scores_section(page: StudyPage) -> Data | None:
     """Return the figure of the movement analysis profile and the scores of every subject; None as for `_section_data`."""
@@ -521,16 +424,7 @@ def score_table(scores: pd.DataFrame, names: DisplayNames, of_one: bool = False)
     return make_table((*heads, *(f"#{label}" for label in labels)), rows)
 
 
-_CYCLES_TEMPLATE = """
-{{ sentences(notes("cycles")) }}
-{% if outliers %}{{ table(outliers, outliers.rows | length > 30) }}{% endif %}
-<p class="small quiet">The representative cycle of every subject, condition and side is drawn bold on the subject's page; all are in group/cycles.csv.</p>
-"""
-
-
-@STUDY_SECTIONS.section(
-    "cycles", place=120, title="Representative cycles and outliers", link="Outliers", template=_CYCLES_TEMPLATE
-)
+@STUDY_SECTIONS.section("cycles", place=120, title="Representative cycles and outliers", link="Outliers")
 def cycles_section(page: StudyPage) -> Data | None:
     """Return the table of outlier cycles; None as for `_section_data`."""
     return _section_data(page, "cycles", outliers=outlier_table(page.table("cycles")))

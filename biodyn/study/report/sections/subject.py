@@ -54,23 +54,9 @@ LAMPS: dict[str, str] = {status: status for status in STATUS_WORDS}
 LAMPS |= {**OLD_TRIAL_STATUS, FAILED: "fail", NOT_RUN: "not_assessed"}
 #: The outcome in words.
 OUTCOMES: dict[str, str] = {str(status): word for status, word in STATUS_WORDS.items()} | {FAILED: "no result"}
-_TEMPLATE = """
-<div class="scroll"><table class="sortable numbers"><thead><tr><th>trial</th><th>session, condition</th><th>outcome</th><th>why, what to do</th><th class="number">tracking error, RMS (mm)</th><th class="number">residual force (% of limit)</th><th class="number">residual moment (% of limit)</th><th class="number">cycles R, L</th><th class="number">with moments R, L</th></tr></thead><tbody>
-{% for trial in trials %}
-<tr id="{{ trial.trial }}"><td>{% if trial.done %}<a href="{{ base }}{{ trial.folder | urlencode }}/{{ "report.html" if trial.trial in reports else "" }}">{{ trial.trial }}</a>{% else %}{{ trial.trial }}{% endif %}{% if trial.trial in representative %} <span class="tag">representative</span>{% endif %}<br><span class="small quiet mono">{{ trial.file }}</span></td><td>{{ trial.place }}</td>
-<td class="nowrap outcome">{{ lamp(lamps[trial.status]) }}{{ outcomes.get(trial.status, trial.status) }}</td>
-<td class="why">{{ trial.reason }}{% if trial.hint %} <span class="quiet">{{ trial.hint }}</span>{% endif %}{% if trial.metrics.get("checks_failed") %}{{ "<br>" | safe if trial.reason }}Fail: {{ trial.metrics["checks_failed"] }}.{% endif %}{% if trial.excluded %}<br><b>In no group result:</b> {{ trial.excluded }}.{% endif %}{% if trial.metrics.get("checks_warn") %}{{ "<br>" | safe if trial.reason or trial.metrics.get("checks_failed") }}Warn: {{ trial.metrics["checks_warn"] }}.{% endif %}</td>
-{% if trial.done %}
-<td class="number">{{ number(trial.number("marker_rms_mm"), "%") }}</td><td class="number">{{ number(trial.number("residual_force_rms_percent_of_limit"), "%") }}</td><td class="number">{{ number(trial.number("residual_moment_rms_percent_of_limit"), "%") }}</td>
-<td class="number">{{ trial.metrics.get("cycles_right", 0) }}, {{ trial.metrics.get("cycles_left", 0) }}</td><td class="number">{{ trial.metrics.get("kinetic_cycles_right", 0) }}, {{ trial.metrics.get("kinetic_cycles_left", 0) }}</td>
-{% else %}<td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td>{% endif %}</tr>
-{% endfor %}
-</tbody></table></div>
-<p class="small quiet">{{ representative_words }}</p>
-"""
 
 
-@SUBJECT_SECTIONS.section("trials", place=60, title="Trials", link="Trials", template=_TEMPLATE)
+@SUBJECT_SECTIONS.section("trials", place=60, title="Trials", link="Trials")
 def trials_section(page: SubjectPage) -> Data:
     """Return the table of the trials of the subject, one row per trial."""
     return {
@@ -95,28 +81,6 @@ def representative_walk_text(page: SubjectPage) -> str:
     if len(done) > 1 and not any(trial.status == "pass" for trial in done):
         return "No walk is representative: all of them have warnings."
     return ""
-
-
-_CURVES_TEMPLATE = """
-{% if parts %}
-<p class="small quiet">0 and 100 %: foot strike. Moments are internal net moments, normalised to body mass.</p>
-{% if store %}<div class="standard-page" tabindex="0" role="group" aria-label="Curves over the gait cycle; left and right arrow move the cursor">{% endif %}
-
-{% for part in parts %}
-{% if parts | length > 1 %}<details{{ " open" if loop.first }}><summary><b>{{ part.title }}</b>, {{ part.counts }}</summary>{% else %}<p class="small quiet">{{ part.counts }}</p>{% endif %}
-{{ part.grids }}
-{% if parts | length > 1 %}</details>{% endif %}
-{% endfor %}
-{% if store %}
-<p class="reading small" aria-live="polite"></p></div>
-<script type="application/json" id="explorer-data">{{ store }}</script>
-<script>{{ script }}</script>
-{% endif %}
-{% if outliers %}<p class="small">Outliers: {{ outliers | join("; ") }}.</p>{% endif %}
-{% else %}
-<p>No trial of this subject has a gait cycle.</p>
-{% endif %}
-"""
 
 
 @dataclass(frozen=True)
@@ -165,9 +129,7 @@ class ConditionCurves:
         return {str(name): place for place, name in enumerate(self.data.variables)}
 
 
-@SUBJECT_SECTIONS.section(
-    "curves", place=10, title="Curves over the gait cycle", link="Curves", template=_CURVES_TEMPLATE
-)
+@SUBJECT_SECTIONS.section("curves", place=10, title="Curves over the gait cycle", link="Curves")
 def curves_section(page: SubjectPage) -> Data:
     """Return the curves of the subject, one part per session and condition."""
     figure_parts = subject_parts(page)
@@ -243,13 +205,7 @@ def scene_section(page: SubjectPage) -> Data | None:
     return page.scene
 
 
-_PARAMETERS_TEMPLATE = """
-{% for title, data in parameters %}{{ folded(title, data, loop.first) }}{% endfor %}
-<p class="small quiet">Mean ± standard deviation over the cycles (number of cycles).{% if errors %} MDC95: smallest change between the means of two such sessions that exceeds the variation between the walks.{% endif %}</p>
-"""
-
-
-@SUBJECT_SECTIONS.section("parameters", place=30, title="Parameters", link="Parameters", template=_PARAMETERS_TEMPLATE)
+@SUBJECT_SECTIONS.section("parameters", place=30, title="Parameters", link="Parameters")
 def parameters_section(page: SubjectPage) -> Data | None:
     """Return one table of parameters per session and condition; None if the subject has no cycles."""
     tables = parameter_tables(page.tables["parameters"], page.names, page.means)
@@ -292,18 +248,7 @@ def _detectable_changes(errors: pd.DataFrame) -> dict[tuple[str, str, str, str],
     return {(r.session, r.condition, r.side, r.name): float(r.mdc95) for r in iterate_rows(parameter_errors)}
 
 
-_NORM_NUMBERS_TEMPLATE = """
-{% for part in parts %}
-{% if parts | length > 1 %}<h3>{{ part.title }}</h3>{% endif %}
-{{ sentences(part.reasons) }}
-{{ table(part.rows) }}
-{% for source in part.sources %}<p class="small quiet">{{ source }}</p>{% endfor %}
-{% endfor %}
-<p class="small quiet">Mean over the cycles. Dimensionless: lengths by leg length, times by √(l/g), speed by √(g l) (Hof 1996). ↑ ↓: beyond the range of 95 % of the norm's people.</p>
-"""
-
-
-@SUBJECT_SECTIONS.section("norms", place=35, title="Against norms", link="Norms", template=_NORM_NUMBERS_TEMPLATE)
+@SUBJECT_SECTIONS.section("norms", place=35, title="Against norms", link="Norms")
 def norms_section(page: SubjectPage) -> Data | None:
     """Return one table of comparisons with norms per session and condition; None without cycles or data on the person."""
     norm_tables = norm_comparisons(page)
@@ -358,13 +303,7 @@ def _means_by_side(
     return strides, curves
 
 
-_SYMMETRY_TEMPLATE = """
-{{ folded("Right against left", symmetry) }}
-<p class="small quiet">Of curves: root mean square of right minus left over the cycle.</p>
-"""
-
-
-@SUBJECT_SECTIONS.section("symmetry", place=40, title="Symmetry", link="Symmetry", template=_SYMMETRY_TEMPLATE)
+@SUBJECT_SECTIONS.section("symmetry", place=40, title="Symmetry", link="Symmetry")
 def symmetry_section(page: SubjectPage) -> Data | None:
     """Return the table of right and left values of parameters and curves; None if it is empty."""
     content = symmetry_table(page.tables["symmetry"], page.names)
@@ -386,21 +325,8 @@ def symmetry_table(symmetry: pd.DataFrame, names: DisplayNames) -> Table:
     return make_table(heads, rows)
 
 
-_SCORES_TEMPLATE = """
-{{ picture("profile") }}
-{{ table(scores) }}
-{{ sentences(notes) }}
-{% if errors %}<h3>Error of the scores</h3>{{ table(errors) }}{% endif %}
-{{ sentences(mean_notes) }}
-"""
-
-
 @SUBJECT_SECTIONS.section(
-    "scores",
-    place=38,
-    title="Movement Analysis Profile and Gait Profile Score",
-    link="Gait scores",
-    template=_SCORES_TEMPLATE,
+    "scores", place=38, title="Movement Analysis Profile and Gait Profile Score", link="Gait scores"
 )
 def scores_section(page: SubjectPage) -> Data | None:
     """Return the gait scores by session, condition and side; None if there are none."""

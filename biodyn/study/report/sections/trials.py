@@ -16,39 +16,8 @@ from biodyn.study.report.figures import quality_figure
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
 from biodyn.study.report.source import MISSING, Table, Trial, html_link, make_table, number_text, subject_link
 
-_TEMPLATE = """
-{% if groups %}
-<p class="quiet">{{ failed_count }} {{ "trial has" if failed_count == 1 else "trials have" }} no result and {{ "is" if failed_count == 1 else "are" }} excluded from all means. Grouped by reason.</p>
-{% for group in groups %}
-<div class="failure">
-<h3>{{ group.title }}{% if group.trials | length > 1 %} <span class="tag error">{{ group.trials | length }} trials</span>{% endif %}</h3>
-{% if group.trials | length == 1 %}{% set trial = group.trials[0] %}
-<p class="small"><a href="{{ trial.link }}">{{ trial.subject }}, {{ trial.trial }}</a> <span class="mono quiet">{{ trial.file }}</span></p>
-{% endif %}
-{% if group.hint %}<p class="do">What to do: {{ group.hint }}</p>{% endif %}
-{% if group.trials | length > 1 %}
-<details{{ " open" if failed_count <= few }}><summary>Trials</summary>
-<div class="scroll{{ " tall" if group.trials | length > 30 }}"><table class="sortable numbers"><thead><tr><th>subject</th><th>trial</th><th>file</th><th>reason</th>{% if not group.hint %}<th>what to do</th>{% endif %}</tr></thead><tbody>
-{% for trial in group.trials %}<tr><td><a href="{{ trial.link }}">{{ trial.subject }}</a></td><td>{{ trial.trial }}</td><td class="mono">{{ trial.file }}</td><td>{{ trial.reason }}</td>{% if not group.hint %}<td>{{ trial.hint }}</td>{% endif %}</tr>
-{% endfor %}
-</tbody></table></div></details>
-{% endif %}
-</div>
-{% endfor %}
-{% else %}
-<p>Every trial was analysed.</p>
-{% endif %}
-{% if exclusions %}
-<h3 id="excluded">Excluded from the group results</h3>
-<p class="quiet">These trials were analysed, but are excluded from all curves, numbers, scores and tests below. <span class="mono">include_failed = true</span> under [analysis] in study.toml includes trials that failed their checks; assign trials of another activity to a separate condition.</p>
-{% for group in exclusions %}
-<p class="small"><span class="tag error">{{ group.trials | length }} {{ "trial" if group.trials | length == 1 else "trials" }}</span> {{ (group.title[0] | upper) ~ group.title[1:] }}: {% for trial in group.trials %}<a href="{{ trial.link }}">{{ trial.subject }}, {{ trial.trial }}</a>{{ ", " if not loop.last }}{% endfor %}.</p>
-{% endfor %}
-{% endif %}
-"""
 
-
-@STUDY_SECTIONS.section("failures", place=10, link="Failures", template=_TEMPLATE)
+@STUDY_SECTIONS.section("failures", place=10, link="Failures")
 def failures_section(page: StudyPage) -> Data:
     """Return the content of the section on failed trials, grouped by reason."""
     max_unfolded = 40  # number of failures that are shown unfolded
@@ -64,34 +33,7 @@ def failures_section(page: StudyPage) -> Data:
     }
 
 
-_WARNINGS_TEMPLATE = """
-{% if found %}
-<p class="quiet">Findings and checks that did not pass, in how many trials. Text and numbers of the first trial.</p>
-{% for finding in found %}
-<div class="failure">
-<h3><span class="tag {{ finding.severity }}">{{ "fail" if finding.severity == "error" else "warn" }}</span> {{ finding.title }}: {{ finding.count }} {{ "trial" if finding.count == 1 else "trials" }}</h3>
-<p class="small">{{ "" if finding.count == 1 else "For example: " }}{{ finding.example }}{% if finding.hint %} <span class="quiet">{{ finding.hint }}</span>{% endif %}</p>
-<details class="small"><summary>{{ "Trial" if finding.count == 1 else "Trials" }}</summary><p class="links">{% for trial in finding.trials %}<a href="{{ trial.link }}">{{ trial.subject }}, {{ trial.trial }}</a> {% endfor %}{% if finding.more %}<span class="quiet">and {{ finding.more }} more (summary.csv)</span>{% endif %}</p></details>
-</div>
-{% endfor %}
-{% else %}
-<p>{{ "No trial has a result." if not any_result else "All checks of all trials passed." }}</p>
-{% endif %}
-{% if infos %}
-<details><summary>Notes ({{ infos | length }})</summary>
-{% for finding in infos %}
-<p class="small"><b>{{ finding.title }}</b> in {{ finding.count }} {{ "trial" if finding.count == 1 else "trials" }}: {{ finding.example }}</p>
-{% endfor %}
-</details>
-{% endif %}
-{% if doubts %}
-<h3>About all trials together</h3>
-<table><tbody>{% for d in doubts %}<tr><td><span class="tag {{ d.severity }}">{{ d.severity }}</span></td><td class="small">{% if d.message | length > 400 %}{{ d.message[:200] }} … <details><summary>all of it</summary>{{ d.message }}</details>{% else %}{{ d.message }}{% endif %}{% if d.hint %} <span class="quiet">{{ d.hint }}</span>{% endif %}</td></tr>{% endfor %}</tbody></table>
-{% endif %}
-"""
-
-
-@STUDY_SECTIONS.section("warnings", place=132, link="Warnings", template=_WARNINGS_TEMPLATE)
+@STUDY_SECTIONS.section("warnings", place=132, link="Warnings")
 def warnings_section(page: StudyPage) -> Data:
     """Return the findings of all trials, sorted by severity and number of trials."""
     findings = page.findings.with_severity("error", "warning")
@@ -112,16 +54,9 @@ MEASURES = (
     ("residual_force_rms_percent_of_limit", "pelvis residual force, RMS", "% of its limit"),
     ("residual_moment_rms_percent_of_limit", "pelvis residual moment, RMS", "% of its limit"),
 )
-_QUALITY_TEMPLATE = """
-{{ picture("quality") }}
-<p class="small quiet">Trials with a result; "beyond": number of trials beyond the limit, for the residual by RMS and by largest value. {{ limits }} Motion and forces can be compared only if all contacts of both feet are known.</p>
-{% if worst %}<h3>Trials with the largest errors</h3>{{ table(worst) }}{% endif %}
-"""
 
 
-@STUDY_SECTIONS.section(
-    "quality", place=133, title="Quality over all trials", link="Quality", template=_QUALITY_TEMPLATE
-)
+@STUDY_SECTIONS.section("quality", place=133, title="Quality over all trials", link="Quality")
 def quality_section(page: StudyPage) -> Data | None:
     """Return the quality figure, its limits and the worst trials; None if no trial has a result."""
     if not page.facts.variants:
@@ -163,15 +98,7 @@ def worst_trials(trials: Sequence[Trial]) -> Table:
     return make_table(("measure", "trial", "session, condition", "#value", "unit", "worst marker"), rows)
 
 
-_SUBJECTS_TEMPLATE = """
-{% if subjects.rows | length > 15 %}{{ folded("Subjects", subjects) }}{% else %}{{ table(subjects) }}{% endif %}
-{{ folded("All trials with their quality", trials) }}
-"""
-
-
-@STUDY_SECTIONS.section(
-    "subjects", place=134, title="Subjects and trials", link="Subjects", template=_SUBJECTS_TEMPLATE
-)
+@STUDY_SECTIONS.section("subjects", place=134, title="Subjects and trials", link="Subjects")
 def subjects_section(page: StudyPage) -> Data:
     """Return the tables of subjects and trials."""
     return {"subjects": subject_table(page.source.subjects), "trials": trial_table(page.source.trials)}
@@ -229,16 +156,7 @@ def _quality_cells(trial: Trial) -> list[str]:
     return cells
 
 
-_LEFT_OUT_TEMPLATE = """
-<p class="quiet">Recordings in the folder that are not trials of this study.</p>
-{% for one in groups %}
-<div class="failure"><h3>{{ one.reason }} <span class="tag">{{ "by the user" if one.role == "excluded" else "by the program" }}</span></h3>
-<details{{ " open" if one.paths | length <= 8 }}><summary>{{ one.paths | length }} {{ "file" if one.paths | length == 1 else "files" }}</summary>{% for path in one.paths %}<div class="mono">{{ path }}</div>{% endfor %}</details></div>
-{% endfor %}
-"""
-
-
-@STUDY_SECTIONS.section("left-out", place=135, title="Files left out", link="Left out", template=_LEFT_OUT_TEMPLATE)
+@STUDY_SECTIONS.section("left-out", place=135, title="Files left out", link="Left out")
 def unused_files_section(page: StudyPage) -> Data | None:
     """Return the unused recordings grouped by role and reason; None if every recording is used."""
     grouped: dict[tuple[str, str], list[str]] = {}
