@@ -26,7 +26,6 @@ from biodyn.checks.estimators.moved_marker import (
     report_other_person,
 )
 from biodyn.checks.estimators.plate_evidence import moment_effect, pressure_centre
-from biodyn.checks.estimators.plate_faults import plate_axes
 from biodyn.checks.estimators.plate_position import floor_tilt, report_tilted_markers
 from biodyn.checks.estimators.plate_signals import (
     find_unloaded_forces,
@@ -49,6 +48,7 @@ from biodyn.errors import PlateError
 from biodyn.model.from_library.recognition.swap_over_time import swaps_over_time
 from biodyn.processing.dynamics.actuated_motion import actuated_motion
 from biodyn.processing.signals.gaps import Gap, distance_from_median, spike_limit_m
+from biodyn.processing.signals.plate_wrenches import plate_axes
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
 from biodyn.verification.consistency import RELATIVE_LIMIT, check_consistency
@@ -78,7 +78,7 @@ def with_plate(evidence, number, **changes):
 
 def at_centre(plate):
     """Force and moment (T, 3) about the plate's centre in its own axes, with the axes and the centre."""
-    R, centre = plate_axes(plate.corners)
+    R, centre, _ = plate_axes(plate)
     force = plate.wrench[:, 3:]
     return force @ R, (plate.wrench[:, :3] - np.cross(centre, force)) @ R, R, centre
 

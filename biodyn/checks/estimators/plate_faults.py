@@ -23,6 +23,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, plate_list_text
 from biodyn.geometry.rotations import cross
 from biodyn.library.toml_files import load_table
+from biodyn.processing.signals.plate_wrenches import plate_axes
 from biodyn.processing.signals.world_frame import is_plate_z_up
 from biodyn.recording import ForcePlate, PlateWrench
 
@@ -205,7 +206,7 @@ def plate_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) -> 
 
 def corrected_wrenches(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
     """Yield every possible fault of the plate with the corrected wrench."""
-    R, centre = plate_axes(plate.corners)
+    R, centre, _ = plate_axes(plate)
     force = plate.wrench[:, 3:]
     moment = (plate.wrench[:, :3] - cross(centre, force)) @ R
     force = force @ R
@@ -235,22 +236,13 @@ def _swap_plates(evidence: PlateEvidence, first: int, second: int) -> PlateEvide
 
 def _exchange_corners(source: PlateWrench, target: PlateWrench) -> PlateWrench:
     """Return the wrench from the channels of one plate with the corners of another."""
-    R_from, p_from = plate_axes(source.corners)
-    R_to, p_to = plate_axes(target.corners)
+    R_from, p_from, _ = plate_axes(source)
+    R_to, p_to, _ = plate_axes(target)
     turn = R_to @ R_from.T
     force = source.wrench[:, 3:]
     moment = source.wrench[:, :3] - cross(p_from, force)
     force, moment = force @ turn.T, moment @ turn.T
     return replace(target, wrench=np.hstack([moment + cross(p_to, force), force]))
-
-
-def plate_axes(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the axes of a plate as columns (3, 3), from its corners in C3D order, and its centre (3,) m."""
-    x = (corners[0] - corners[1]) + (corners[3] - corners[2])
-    y = (corners[0] - corners[3]) + (corners[1] - corners[2])
-    z = cross(x, y)
-    x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
-    return np.column_stack([x, cross(z, x), z]), corners.mean(axis=0)
 
 
 def _quarter_turn_rotation(count: int) -> FloatArray:

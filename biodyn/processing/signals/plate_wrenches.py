@@ -155,7 +155,7 @@ def frame_samples(samples: FloatArray, rate_hz: float, frame_count: int, marker_
     return np.ascontiguousarray(picked)
 
 
-def plate_axes(plate: ForcePlate) -> PlateAxes:
+def plate_axes(plate: ForcePlate | PlateWrench) -> PlateAxes:
     """Return the plate axes from the corners (+x+y, -x+y, -x-y, +x-y), which need not be an exact rectangle."""
     c = plate.corners
     x = (c[0] - c[1]) + (c[3] - c[2])
