@@ -15,7 +15,7 @@ from common import Record, Table, parser_of, real_recordings, walks_below
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.errors import BiodynError
-from biodyn.processing.contacts.ground_reaction import find_contacts
+from biodyn.processing.contacts.ground_reaction import compute_reaction, contact_decisions
 from biodyn.processing.signals.signal_preparation import replace_wrenches
 from biodyn.recording import PlateWrench
 from biodyn.settings import Settings
@@ -42,7 +42,8 @@ def errors_of(path: Path, cutoff_hz: float) -> tuple[list[FloatArray], list[Floa
     settings = Settings.model_validate({"signals": {"force_cutoff_hz": cutoff_hz}})
     state = run_steps(TrialRequest(path=path, settings=settings), STEPS, "contacts")
     signals = replace_wrenches(state.signals, [as_one(state.signals.raw_plates)])
-    _, shared = find_contacts(signals, state.points.sole, settings.contacts, state.mass_kg, state.fit)
+    decisions = contact_decisions(signals, state.points.sole, settings.contacts, state.mass_kg, state.fit)
+    shared = compute_reaction(decisions, signals, settings.contacts)
     errors, deviations = [], []
     mass = state.mass_kg or float("nan")
     for load in shared.shared:

@@ -263,18 +263,6 @@ def wrench_frame_ranges(
     return result
 
 
-def find_contacts(
-    signals: TrialSignals,
-    soles_W: Mapping[Side, FloatArray],
-    settings: ContactSettings,
-    mass_kg: float | None = None,
-    fit: Fit | None = None,
-) -> tuple[tuple[Contact, ...], GroundReaction]:
-    """Return every contact of a trial and the ground reaction of both feet; see `contact_decisions`."""
-    decisions = contact_decisions(signals, soles_W, settings, mass_kg, fit)
-    return decisions.contacts, compute_reaction(decisions, signals, settings)
-
-
 def contact_decisions(
     signals: TrialSignals,
     soles_W: Mapping[Side, FloatArray],

@@ -16,7 +16,7 @@ from biodyn.io.tables.force_plates import missing_load_rows
 from biodyn.model.from_osim.part_identification import feet_by_side as known_feet
 from biodyn.model.from_osim.part_identification import sole_outlines
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.contacts.ground_reaction import contact_diagnostics, find_contacts
+from biodyn.processing.contacts.ground_reaction import compute_reaction, contact_decisions, contact_diagnostics
 from biodyn.processing.signals.plate_wrenches import plate_wrench
 from biodyn.processing.signals.signal_preparation import TrialSignals, replace_wrenches
 from biodyn.recording import Contact, GroundReaction, PlateWrench, Recording
@@ -302,7 +302,8 @@ def plate_loads(
         side: np.einsum("tij,kj->tki", R[:, at[side]], outline) + p[:, at[side], None]
         for side, outline in sole_outlines(model, feet).items()
     }
-    contacts, reaction = find_contacts(signals, soles, defaults.contacts, mass_kg)
+    decisions = contact_decisions(signals, soles, defaults.contacts, mass_kg)
+    contacts, reaction = decisions.contacts, compute_reaction(decisions, signals, defaults.contacts)
     wrenches = np.stack([np.nan_to_num(reaction.wrench[side]) for side in SIDES], axis=1)
     known = np.ones((len(q), q.shape[1]), dtype=np.bool_)
     for side, body in feet.items():
