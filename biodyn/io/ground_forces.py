@@ -14,7 +14,7 @@ from pathlib import Path
 
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import InputFileError, ModelError
+from biodyn.errors import BiodynError, InputFileError, ModelError
 from biodyn.io.file_access import ReaderLimits, file_head, file_sha256
 from biodyn.io.opensim.external_loads import ExternalForce, read_external_loads
 from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
@@ -284,9 +284,13 @@ def with_separate_forces(recording: Recording) -> Recording:
 
 
 def with_unusable_forces_note(recording: Recording, forces: str, error: InputFileError) -> Recording:
-    """Return a recording with a note on `forces` that are not used, and the reason."""
-    note = Diagnostic("forces-unusable", "warning", f"{forces} are not used: {error.message}", hint=error.hint)
-    return replace(recording, diagnostics=(*recording.diagnostics, note))
+    """Return a recording with the note of `unusable_forces_note`."""
+    return replace(recording, diagnostics=(*recording.diagnostics, unusable_forces_note(forces, error)))
+
+
+def unusable_forces_note(forces: str, error: BiodynError) -> Diagnostic:
+    """Return the note on `forces` that are not used, and the reason."""
+    return Diagnostic("forces-unusable", "warning", f"{forces} are not used: {error.message}", hint=error.hint)
 
 
 def _forces_note(forces: GroundForces) -> Diagnostic:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -66,6 +66,16 @@ class Storage:
     def column_indices(self) -> Mapping[str, int]:
         """Return the index in `values` of each column, by its name."""
         return {name: place for place, name in enumerate(self.names)}
+
+
+def angles_in_degrees(table: Storage, angles: Sequence[FloatArray]) -> tuple[bool, list[Diagnostic]]:
+    """Return whether the columns of angles are in degrees, as stated or by the largest number, and a note on the latter."""
+    if table.in_degrees is not None:
+        return table.in_degrees, []
+    largest = float(np.nanmax(np.abs(angles), initial=0.0))
+    unit = "degrees" if largest > MOST_RADIANS else "radians"
+    text = f"'{table.path.name}' does not state the unit of its angles; {unit} are assumed (largest number: {largest:.3g})."
+    return unit == "degrees", [Diagnostic("angle-unit-assumed", "info", text, value=largest)]
 
 
 def uniform_rate_hz(time_s: FloatArray) -> float | None:

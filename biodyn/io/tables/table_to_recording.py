@@ -21,7 +21,7 @@ from biodyn.io.missing_positions import (
     without_impossible_positions,
 )
 from biodyn.io.name_tables import load_names
-from biodyn.io.opensim.storage import MOST_RADIANS, Storage, uniform_rate_hz
+from biodyn.io.opensim.storage import Storage, angles_in_degrees, uniform_rate_hz
 from biodyn.io.point_classification import PointRoles, classify_points
 from biodyn.io.repairs import apply_repairs
 from biodyn.io.segment_poses import require_known_system, virtual_points
@@ -230,13 +230,8 @@ def _read_coordinates(
         return None, tuple(notes)
     values = np.column_stack([table.column(name) for name in clear])
     rotational = [not re.fullmatch(r"(?i).*_t[xyz]|.*_translation(_[xyz])?", name) for name in clear]
-    largest = float(np.nanmax(np.abs(values[:, rotational]), initial=0.0)) if any(rotational) else 0.0
-    degrees = angle == "deg" if angle else table.in_degrees
-    if degrees is None:
-        degrees = largest > MOST_RADIANS
-        unit = "degrees" if degrees else "radians"
-        text = f"'{table.path.name}' does not state the unit of its angles; {unit} are assumed (largest number: {largest:.3g})."
-        notes.append(Diagnostic("angle-unit-assumed", "info", text, value=largest))
+    degrees, unit_notes = (angle == "deg", []) if angle else angles_in_degrees(table, [*values[:, rotational].T])
+    notes += unit_notes
     if degrees:
         values[:, rotational] = np.radians(values[:, rotational])
     units: tuple[CoordinateUnit, ...] = tuple("rad" if rotates else "m" for rotates in rotational)

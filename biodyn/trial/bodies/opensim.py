@@ -19,6 +19,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError, SettingsError
 from biodyn.geometry.rotations import axis_angle
 from biodyn.io import file_sha256
+from biodyn.io.ground_forces import unusable_forces_note
 from biodyn.io.recording_reader import NO_FORCES
 from biodyn.model.from_osim.imported_model import ImportedModel, imported_model
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
@@ -47,7 +48,6 @@ from biodyn.trial.bodies.opensim_motion import (
     fit_model_to_markers,
     holds_coordinates,
     torques_of_fitted_model,
-    unusable_forces_note,
 )
 from biodyn.trial.bodies.opensim_result import CoordinateResult
 from biodyn.trial.request import TrialRequest
@@ -170,7 +170,7 @@ def _torques_of_coordinates(
     except ModelError as error:  # forces found next to the motion, on bodies that this model does not have
         if forces is not None or loads is None:
             raise
-        notes = [unusable_forces_note(motion, error)]
+        notes = [unusable_forces_note(f"The ground forces next to '{motion.name}'", error)]
         torques = coordinate_torques(motion, model, NO_FORCES, cutoff_hz, estimate)
     return replace(torques, notes=(*notes, *torques.notes))
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import BiodynError, InputFileError, SettingsError
+from biodyn.errors import InputFileError, SettingsError
 from biodyn.io import file_sha256
-from biodyn.io.ground_forces import find_force_files
+from biodyn.io.ground_forces import find_force_files, unusable_forces_note
 from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads
-from biodyn.io.opensim.storage import MOST_RADIANS, TABLE_SUFFIXES, Storage, read_storage
+from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, angles_in_degrees, read_storage
 from biodyn.io.opensim.tool_setups import IkSetup, read_ik_setup
 from biodyn.io.recording_reader import NO_FORCES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
@@ -174,16 +174,10 @@ def find_adjacent_force_file(motion: str | Path) -> tuple[Path | None, list[Diag
     try:
         read_external_loads(paths[0])
     except InputFileError as error:
-        return None, [unusable_forces_note(path, error)]
+        return None, [unusable_forces_note(f"The ground forces next to '{path.name}'", error)]
     text = f"The ground forces are read from '{paths[0].name}' next to the motion."
     hint = "Use --forces FILE for other forces, --forces none for none."
     return paths[0], [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
-
-
-def unusable_forces_note(motion: Path, error: BiodynError) -> Diagnostic:
-    """Return the finding about unusable forces next to a motion."""
-    text = f"The ground forces next to '{motion.name}' are not used: {error.message}"
-    return Diagnostic("forces-unusable", "warning", text, hint=error.hint)
 
 
 def _motion_source(table: Storage, acting: Loads) -> MotionSource | None:
@@ -210,17 +204,7 @@ def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, l
             f"Coordinates of the model: {', '.join(c.name for c in model.coordinates[:6])} ...; columns of the file: "
             f"{', '.join(table.names[:6])} ...",
         )
-    notes: list[Diagnostic] = []
-    degrees = table.in_degrees
-    if degrees is None:
-        largest = max((float(np.nanmax(np.abs(table.column(c.name)))) for c in named if c.rotational), default=0.0)
-        degrees = largest > MOST_RADIANS
-        unit = "degrees" if degrees else "radians"
-        message = (
-            f"'{table.path.name}' does not state the unit of its angles; {unit} are assumed (largest number: "
-            f"{largest:.3g})."
-        )
-        notes.append(Diagnostic("angle-unit-assumed", "info", message, value=largest))
+    degrees, notes = angles_in_degrees(table, [table.column(c.name) for c in named if c.rotational])
     values = np.empty((len(table.time_s), len(model.coordinates)))
     for k, c in enumerate(model.coordinates):
         column = table.column(c.name) if c in named else np.full(len(values), c.default)
