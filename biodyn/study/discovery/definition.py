@@ -348,52 +348,6 @@ def _require_valid_settings(definition: StudyDefinition, path: Path) -> None:
 
 DEFINITION_NAME = "study.toml"
 
-_HEAD = """\
-# Metadata of this study. Entries are needed only where names and headers are wrong or incomplete;
-# as written, this file changes nothing. A line that begins with # is a comment: remove the # to activate it.
-# An entry that matches no file is an error; no entry is ignored silently. See docs/studies.md.
-"""
-
-_FILES = """\
-# Files: patterns of paths below this folder; * within a name, ** across folders.
-# include = ["**/Straight/*.c3d"]
-# exclude = ["**/old/**"]
-
-# Meaning of the parts of a path, if it is detected incorrectly. Fields: {subject} {session} {condition} {group} {trial} {any}
-# layout = "{subject}/{session}/{condition}_{trial}.c3d"
-"""
-
-_SETTINGS = """\
-# Settings of every trial, instead of the defaults (docs/settings.md).
-# [settings.signals]
-# cutoff_hz = 6.0      # filter of markers and forces, Hz, instead of the joint estimate
-# [settings.output]
-# figures = true      # by default, a study writes only tables
-# report = true
-# [settings.uncertainty]
-# compute = true      # uncertainty of every torque; about doubles the time per trial
-"""
-
-_REST = """\
-# Single trials, by path or pattern; a later entry has priority over an earlier one.
-# [trials."{example}"]
-# exclude = "stumbled"
-# condition = "slow"
-# static = "{static}"
-# mass_kg = 70.0
-
-# [running]
-# workers = 2
-# time_limit_s = 300.0
-# memory_limit_mb = 2048
-
-# [output]
-# reports = "warn"
-
-# [analysis]
-# alpha = 0.05
-"""
-
 
 def write_definition(plan: StudyPlan) -> Path:
     """Write study.toml into the study folder and return its path; StudyError if the file exists."""
@@ -410,82 +364,44 @@ def write_definition(plan: StudyPlan) -> Path:
 
 def draft_definition_text(plan: StudyPlan) -> str:
     """Return the text of a study.toml that gives the same plan, with comments on possible changes."""
-    trials = plan.trials
-    example = trials[0] if trials else None
-    return "\n".join(
-        [
-            _HEAD,
-            f"name = {_toml_string(plan.name)}\n",
-            _FILES,
-            _SETTINGS,
-            *_condition_lines(trials),
-            *_group_lines(trials),
-            *_subject_lines(plan),
-            _REST.format(
-                example=_toml_string(path_text(example.path))[1:-1] if example else "P01/walk03.c3d",
-                static=_toml_string(path_text(example.static))[1:-1]
-                if example and example.static
-                else "P01/static.c3d",
-            ),
-        ]
-    )
+    # imported here, because only the draft needs templates
+    from biodyn.output.report.page import text_environment
 
-
-def _condition_lines(trials: Sequence[PlannedTrial]) -> list[str]:
-    counts = Counter(trial.condition for trial in trials if trial.condition)
-    if not counts:
-        return ["# [conditions]          # detected condition or pattern = name\n"]
-    lines = ["# Detected condition or pattern = name; conditions with the same name are merged.", "[conditions]"]
-    lines += [
-        f"{_toml_string(name)} = {_toml_string(name)}  # {count_with_noun(count, 'trial')}"
-        for name, count in sorted(counts.items())
-    ]
-    return ["\n".join(lines) + "\n"]
-
-
-def _group_lines(trials: Sequence[PlannedTrial]) -> list[str]:
-    members: dict[str, list[str]] = {}
-    for trial in trials:
-        if trial.group and trial.subject not in members.setdefault(trial.group, []):
-            members[trial.group].append(trial.subject)
-    lines = ["# Subjects of each group, by name or pattern."]
-    if members:
-        lines += ["[groups]"]
-        lines += [
-            f"{_toml_string(g)} = [{', '.join(map(_toml_string, names))}]" for g, names in sorted(members.items())
-        ]
-    else:
-        subjects = list(dict.fromkeys(trial.subject for trial in trials)) or ["P01", "P02"]
-        half = (len(subjects) + 1) // 2
-        lines += ["# [groups]"]
-        for name, some in (("patients", subjects[:half]), ("controls", subjects[half:])):
-            lines += [f"# {name} = [{', '.join(map(_toml_string, some))}]"]
-    return ["\n".join(lines) + "\n"]
-
-
-def _subject_lines(plan: StudyPlan) -> list[str]:
     stored = {file.path: file.facts.mass_kg for file in plan.files if file.facts is not None}
-    blocks = []
-    for subject in dict.fromkeys(trial.subject for trial in plan.trials):
-        own = [trial for trial in plan.trials if trial.subject == subject]
-        mass_kg = next((mass for trial in own if (mass := stored.get(trial.path)) is not None), None)
-        stated = (
-            "70.0  # not stored: measured on the plates" if mass_kg is None else f"{mass_kg:.4g}  # stored in the files"
-        )
-        statics = dict.fromkeys(path for trial in own for path in (trial.statics or (trial.static,)))
-        lines = [
-            f"[subjects.{_toml_string(subject)}]  # {count_with_noun(len(own), 'trial')}",
-            f"# mass_kg = {stated}",
-            "# height_m = 1.75  # instead of the stored height, or one estimated from the segments",
-            *(
-                f"# static = {_toml_string(path_text(static))}"
-                if static is not None
-                else "# static: searched by the analysis"
-                for static in statics
-            ),
-        ]
-        blocks.append("\n".join(lines) + "\n")
-    return blocks
+    members: dict[str, dict[str, None]] = defaultdict(dict)
+    trials: dict[str, list[PlannedTrial]] = defaultdict(list)
+    for trial in plan.trials:
+        trials[trial.subject].append(trial)
+        if trial.group:
+            members[trial.group][trial.subject] = None
+    subjects = [
+        {
+            "name": name,
+            "trials": len(own),
+            "mass_kg": next((mass for trial in own if (mass := stored.get(trial.path)) is not None), None),
+            "statics": dict.fromkeys(path for trial in own for path in (trial.statics or (trial.static,))),
+        }
+        for name, own in trials.items()
+    ]
+    first = plan.trials[0] if plan.trials else None
+    example = {
+        "file": path_text(first.path) if first else "P01/walk03.c3d",
+        "static": path_text(first.static) if first and first.static else "P01/static.c3d",
+    }
+    template = text_environment("biodyn.study.discovery").get_template("study.toml.j2")
+    text = template.render(
+        plan=plan,
+        conditions=sorted(Counter(trial.condition for trial in plan.trials if trial.condition).items()),
+        groups=sorted(members.items()),
+        names=list(trials) or ["P01", "P02"],
+        subjects=subjects,
+        example={key: _toml_string(text)[1:-1] for key, text in example.items()},
+        quote=_toml_string,
+        quote_all=lambda texts: f"[{', '.join(map(_toml_string, texts))}]",
+        path_text=path_text,
+        count_with_noun=count_with_noun,
+    )
+    return f"{text}\n"
 
 
 def _toml_string(text: str) -> str:
