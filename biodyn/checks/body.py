@@ -208,7 +208,7 @@ def check_numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
     worst = max(tested, key=lambda identity: identity.largest_error / identity.limit, default=None)
     if worst is None:
         return CheckResult("not_assessed", "No frame has torques that can be verified.")
-    broken = [identity.title for identity in tested if not identity.holds]
+    broken = [identity.texts["title"] for identity in tested if not identity.holds]
     text = (
         f"Not satisfied: {'; '.join(broken)}."
         if broken
@@ -218,7 +218,7 @@ def check_numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
     )
     return CheckResult(
         "fail" if broken else "pass",
-        f"{text} Largest error {worst.largest_error:.0e} of a limit of {worst.limit:.0e} ({worst.title.lower()}).",
+        f"{text} Largest error {worst.largest_error:.0e} of a limit of {worst.limit:.0e} ({worst.texts['title'].lower()}).",
         value=worst.largest_error,
         limit=worst.limit,
         hint="The equations of motion were not solved correctly. Please report this trial as an error of the program.",

@@ -16,6 +16,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.geometry.rotations import cross, rotate_vectors
+from biodyn.library.toml_files import load_table
 from biodyn.processing.dynamics.actuated_motion import ActuatedMotion
 from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion
 from biodyn.processing.kinematics.skeleton_tracking import SegmentMotion, segment_forces, segment_motion
@@ -36,20 +37,22 @@ class ConsistencyCheck:
     """One equation, checked in every frame.
 
     Attributes:
-        code: stable short name; title, equation, words: texts for reports.
+        code: stable short name.
         error: (T,) largest relative error of each frame, NaN if it could not be checked.
-        absolute: largest error in `unit`.
+        absolute: largest error in the unit of the check.
         limit: largest acceptable relative error.
     """
 
     code: str
-    title: str
-    equation: str
-    words: str
     error: FloatArray
     absolute: float
-    unit: str
     limit: float = RELATIVE_LIMIT
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Title, equation, words and unit for reports."""
+        texts: dict[str, str] = load_table("checks/consistency")[self.code]
+        return texts
 
     @property
     def frames(self) -> int:
@@ -74,25 +77,26 @@ class ConsistencyCheck:
     @property
     def sentence(self) -> str:
         """The result in one sentence."""
+        texts = self.texts
         if not self.frames:
-            return f"{self.title}: no frame has torques, so nothing could be checked."
+            return f"{texts['title']}: no frame has torques, so nothing could be checked."
         verdict = "holds" if self.holds else "DOES NOT hold"
         return (
-            f"{self.words} This {verdict} in {self.frames} frames: largest relative error {self.largest_error:.1e} "
-            f"(limit {self.limit:.0e}), {self.absolute:.1e} {self.unit}, in frame {self.worst_frame}."
+            f"{texts['words']} This {verdict} in {self.frames} frames: largest relative error {self.largest_error:.1e} "
+            f"(limit {self.limit:.0e}), {self.absolute:.1e} {texts['unit']}, in frame {self.worst_frame}."
         )
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values without the error of each frame."""
         return {
             "code": self.code,
-            "title": self.title,
-            "equation": self.equation,
+            "title": self.texts["title"],
+            "equation": self.texts["equation"],
             "holds": self.holds,
             "relative_error": self.largest_error,
             "limit": self.limit,
             "absolute_error": self.absolute,
-            "unit": self.unit,
+            "unit": self.texts["unit"],
             "frames": self.frames,
             "worst_frame": self.worst_frame,
             "text": self.sentence,
@@ -142,17 +146,7 @@ def check_path_derivatives(actuated: ActuatedMotion) -> ConsistencyCheck:
         gaps = [np.abs(result[0] - actuated.v[inside]), np.abs(result[1] - actuated.vdot[inside])]
         error[inside] = np.maximum(*((gap / scale).max(axis=1) for gap, scale in zip(gaps, scales, strict=True)))
         absolute = max(absolute, *(float(gap.max(initial=0.0)) for gap in gaps))
-    return ConsistencyCheck(
-        "motion",
-        "Velocity and acceleration match the path",
-        "v = dq/dt, vdot = dv/dt",
-        "Differences of configurations and velocities over 1/300 of a frame on the interpolated curve equal "
-        "velocities and accelerations. The limit is that of finite differences, not of rounding errors.",
-        error,
-        absolute,
-        "rad, m per s or s²",
-        _DIFFERENCE_LIMIT,
-    )
+    return ConsistencyCheck("motion", error, absolute, _DIFFERENCE_LIMIT)
 
 
 # -- torques of an imported model against the tree of its bodies -----------------------------------------------
@@ -174,26 +168,10 @@ def check_model_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple
         error[known] = difference / max(float(size.max()), 1e-12)
         absolute = float(difference.max())
     everywhere = np.where(np.isfinite(own.tau).all(axis=1), own.proof, np.nan)
+    largest = float(own.proof * np.nanmax(np.abs(own.tau), initial=0.0)) if np.isfinite(own.tau).any() else float("nan")
     return (
-        ConsistencyCheck(
-            "own-power",
-            "Power of the model's own coordinates equals that of its bodies' joints",
-            "sum of tau qdot (model) = sum of tau v (bodies)",
-            "The torques of the model's coordinates, through its couplings, times their rates give the same power as the torques "
-            "of the joints of its bodies below a floating root.",
-            error,
-            absolute,
-            "W",
-        ),
-        ConsistencyCheck(
-            "own-mass-matrix",
-            "Mass matrix and bias forces give the same torques of the model's coordinates",
-            "M(q) vdot + bias = tau",
-            "The torques of the model's coordinates are its mass matrix times their accelerations plus the bias forces.",
-            everywhere,
-            float(own.proof * np.nanmax(np.abs(own.tau), initial=0.0)) if np.isfinite(own.tau).any() else float("nan"),
-            "Nm or N",
-        ),
+        ConsistencyCheck("own-power", error, absolute),
+        ConsistencyCheck("own-mass-matrix", everywhere, largest),
     )
 
 
@@ -216,47 +194,7 @@ def check_consistency(actuated: ActuatedMotion, own: ModelMotion | None = None) 
         _equation_errors(actuated, rows[first : first + _FRAMES_AT_ONCE])
         for first in range(0, max(len(rows), 1), _FRAMES_AT_ONCE)
     ]
-    return Consistency((*path, *(_combine_check(code, [part[code] for part in parts], known) for code in _EQUATIONS)))
-
-
-#: By code: title, equation, words and unit of a check.
-_EQUATIONS = {
-    "forward-dynamics": (
-        "Forward dynamics returns the accelerations",
-        "ABA(q, v, tau) = vdot",
-        "The articulated-body algorithm, given the recorded torques and ground wrenches, returns the accelerations "
-        "they were computed from.",
-        "rad/s² or m/s²",
-    ),
-    "mass-matrix": (
-        "The mass matrix gives the same torques",
-        "CRBA(q) vdot + bias(q, v) = tau",
-        "The mass matrix of the composite-rigid-body algorithm times the accelerations, with the forces that remain at "
-        "zero acceleration, gives the recorded torques.",
-        "Nm or N",
-    ),
-    "momentum": (
-        "Rate of whole-body momentum equals gravity, GRF and residual",
-        "residual = d(momentum)/dt - gravity - ground wrench",
-        "The rate of the whole body's linear and angular momentum, summed over the segments in world axes, less gravity "
-        "and the measured ground wrench, is the recorded residual at the root.",
-        "Nm or N",
-    ),
-    "free-bodies": (
-        "Each torque balances the segments distal to its joint",
-        "axis · (sum of d(momentum)/dt - gravity - ground) = tau",
-        "For every coordinate, the segments distal to the joint, as one free body, require the recorded torque about "
-        "its axis.",
-        "Nm",
-    ),
-    "power": (
-        "Power equals the rate of mechanical energy",
-        "sum of joint powers + ground power + residual power = dE/dt",
-        "The powers of all joint torques, of the ground wrenches and of the residual add up to the rate of the "
-        "segments' kinetic and potential energy.",
-        "W",
-    ),
-}
+    return Consistency((*path, *(_combine_check(code, [part[code] for part in parts], known) for code in parts[0])))
 
 
 #: Error of an equation in some frames (n, k), the largest sum of magnitudes of its terms (k,), and the smallest scale of the
@@ -279,8 +217,7 @@ def _combine_check(code: str, parts: Sequence[_Difference], known: BoolArray) ->
         size = np.nan_to_num(np.abs(residual), nan=np.inf)
         error[known] = (size / np.maximum(largest, least)).max(axis=1)
         absolute = float(size.max())
-    title, equation, words, unit = _EQUATIONS[code]
-    return ConsistencyCheck(code, title, equation, words, error, absolute, unit)
+    return ConsistencyCheck(code, error, absolute)
 
 
 def _equation_errors(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Difference]:
