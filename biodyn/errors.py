@@ -92,61 +92,49 @@ class SystemRefusalError(BiodynError):
 # Errors of the operating system that do not depend on the program, and hints. Any other error, such as a missing file that was
 # just written, is a fault of biodyn.
 _MAKE_ROOM = "Free disk space there, or choose another folder with --out."
-_CHOOSE_PLACE = "Choose another folder with --out, or change the permissions."
 _SHORTEN = "Choose a shorter --out."
 _LOOK_AT_DISK = "Check the disk or the network drive, or choose another folder with --out."
-_REFUSALS: dict[str, str] = {
-    "ENOSPC": _MAKE_ROOM,
-    "EDQUOT": _MAKE_ROOM,
-    "EFBIG": "Raise the limit of file sizes ('ulimit -f'), or choose another folder with --out.",
-    "ENAMETOOLONG": _SHORTEN,
-    "EROFS": _CHOOSE_PLACE,
-    "EACCES": _CHOOSE_PLACE,
-    "EPERM": _CHOOSE_PLACE,
-    "ELOOP": "Links there form a loop; choose another folder with --out.",
-    "ENOTDIR": "Choose another folder with --out.",
-    "EIO": _LOOK_AT_DISK,
-    "ENXIO": _LOOK_AT_DISK,
-    "ENODEV": _LOOK_AT_DISK,
-    "ESTALE": _LOOK_AT_DISK,
-    "ENOTCONN": _LOOK_AT_DISK,
-    "EHOSTDOWN": _LOOK_AT_DISK,
-    "ETIMEDOUT": _LOOK_AT_DISK,
-    "EMFILE": "Raise the limit of open files ('ulimit -n').",
-    "ENFILE": "Close other programs: the whole machine has too many open files.",
-    "ENOMEM": "Close other programs, or shorten the recording.",
-    "EAGAIN": "Raise the limit of processes ('ulimit -u'), or close other programs.",
+_FREE_MEMORY = "Close other programs, or shorten the recording."
+_REFUSALS: dict[str, tuple[str, ...]] = {
+    _MAKE_ROOM: ("ENOSPC", "EDQUOT"),
+    "Raise the limit of file sizes ('ulimit -f'), or choose another folder with --out.": ("EFBIG",),
+    _SHORTEN: ("ENAMETOOLONG",),
+    "Choose another folder with --out, or change the permissions.": ("EROFS", "EACCES", "EPERM"),
+    "Links there form a loop; choose another folder with --out.": ("ELOOP",),
+    "Choose another folder with --out.": ("ENOTDIR",),
+    _LOOK_AT_DISK: ("EIO", "ENXIO", "ENODEV", "ESTALE", "ENOTCONN", "EHOSTDOWN", "ETIMEDOUT"),
+    "Raise the limit of open files ('ulimit -n').": ("EMFILE",),
+    "Close other programs: the whole machine has too many open files.": ("ENFILE",),
+    _FREE_MEMORY: ("ENOMEM",),
+    "Raise the limit of processes ('ulimit -u'), or close other programs.": ("EAGAIN",),
 }
-# Errors of Windows (winerror.h) without a POSIX equivalent.
-_OF_WINDOWS: dict[int, str] = {
-    39: _MAKE_ROOM,  # ERROR_HANDLE_DISK_FULL
-    53: _LOOK_AT_DISK,  # ERROR_BAD_NETPATH
-    55: _LOOK_AT_DISK,  # ERROR_DEV_NOT_EXIST
-    59: _LOOK_AT_DISK,  # ERROR_UNEXP_NET_ERR
-    64: _LOOK_AT_DISK,  # ERROR_NETNAME_DELETED
-    67: _LOOK_AT_DISK,  # ERROR_BAD_NET_NAME
-    123: "Choose another --out.",  # ERROR_INVALID_NAME
-    206: _SHORTEN,  # ERROR_FILENAME_EXCED_RANGE
-    1117: _LOOK_AT_DISK,  # ERROR_IO_DEVICE
-    1455: _REFUSALS["ENOMEM"],  # ERROR_COMMITMENT_LIMIT
+# Errors of Windows (winerror.h) without a POSIX equivalent: HANDLE_DISK_FULL; BAD_NETPATH, DEV_NOT_EXIST, UNEXP_NET_ERR,
+# NETNAME_DELETED, BAD_NET_NAME, IO_DEVICE; INVALID_NAME; FILENAME_EXCED_RANGE; COMMITMENT_LIMIT.
+_OF_WINDOWS: dict[str, tuple[int, ...]] = {
+    _MAKE_ROOM: (39,),
+    _LOOK_AT_DISK: (53, 55, 59, 64, 67, 1117),
+    "Choose another --out.": (123,),
+    _SHORTEN: (206,),
+    _FREE_MEMORY: (1455,),
 }
 _ENDLESS = re.compile(r"\S{400,}")
 _SHOWN_OF_A_WORD = 80
 _WINDOWS = os.name == "nt"
 _LONGEST_ON_WINDOWS = 247  # characters of a folder path; the C library reports longer paths as missing
-_HINTS = {getattr(errno, name): hint for name, hint in _REFUSALS.items() if hasattr(errno, name)}
+_HINTS = {getattr(errno, name): hint for hint, names in _REFUSALS.items() for name in names if hasattr(errno, name)}
+_HINTS_OF_WINDOWS = {number: hint for hint, numbers in _OF_WINDOWS.items() for number in numbers}
 
 
 def system_refusal(error: OSError | MemoryError) -> SystemRefusalError | None:
     """Return the SystemRefusalError that corresponds to an exception; None if the operating system did not refuse anything."""
     if isinstance(error, MemoryError):
-        return SystemRefusalError("Not enough memory is available.", _REFUSALS["ENOMEM"])
+        return SystemRefusalError("Not enough memory is available.", _FREE_MEMORY)
     name = error.filename if error.filename2 is None else error.filename2
     path = os.fsdecode(name) if isinstance(name, (str, bytes)) else ""
     where = f"'{_path_on_one_line(path)}'" if path else "What was to be read or written"
     number = getattr(error, "winerror", None)
-    if number in _OF_WINDOWS:
-        return SystemRefusalError(f"{where}: {error.strerror}.", _OF_WINDOWS[number])
+    if number in _HINTS_OF_WINDOWS:
+        return SystemRefusalError(f"{where}: {error.strerror}.", _HINTS_OF_WINDOWS[number])
     if _WINDOWS and error.errno == errno.ENOENT and len(os.path.abspath(path)) > _LONGEST_ON_WINDOWS:
         return SystemRefusalError(f"{where}: The path is too long for Windows.", _SHORTEN)
     if error.errno is None or error.errno not in _HINTS:
