@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
+from biodyn.library.toml_files import load_table
 from biodyn.output.tables.csv import read_csv, spreadsheet_text
 from biodyn.study.collecting.cycles import (
     DATA_SET_COLUMNS,
@@ -355,33 +356,6 @@ def curve_lines(table: pa.Table) -> list[str]:
 
 #: Cells of the largest sheet, which takes about 10 s and 10 MB.
 MOST_CELLS = 2_000_000
-# File and description of each sheet.
-_SHEETS = {
-    "summary": (
-        SUMMARY_NAME,
-        "one row per trial: status, reason, quality, summary metrics; units in the names of the columns",
-    ),
-    "parameters": (
-        "group/parameters_wide.csv",
-        "discrete parameters, one row per subject; values of all cycles: group/parameters.csv",
-    ),
-    "subject curves": (
-        "group/subject_curves.parquet",
-        "mean curves of each subject over 0-100 % of the gait cycle, one row per variable",
-    ),
-    "comparisons": ("group/comparisons.csv", "tests of the discrete parameters between conditions and groups"),
-    "mixed models": (
-        "group/mixed_models.csv",
-        "linear mixed models of the discrete parameters with the subject as random effect",
-    ),
-    "spm clusters": (
-        "group/spm.csv",
-        "intervals of the gait cycle in which curves differ (statistical parametric mapping)",
-    ),
-    "symmetry": ("group/symmetry.csv", "comparison of left and right"),
-    "repeatability": ("group/repeatability.csv", "repeatability of cycles and sessions: SEM, MDC, CMC, ICC"),
-    "gait scores": ("group/gait_scores.csv", "movement analysis profile and gait profile score"),
-}
 
 
 @dataclass(frozen=True)
@@ -414,9 +388,8 @@ def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ..
     pages: list[Page] = []
     for sheet in _read_sheets(out):
         if sheet.size_problem:
-            left_out.append(
-                f"Sheet '{sheet.name}' was omitted: {sheet.size_problem}. Its data are in {_SHEETS[sheet.name][0]}."
-            )
+            file = _files_of_sheets()[sheet.name]["name"]
+            left_out.append(f"Sheet '{sheet.name}' was omitted: {sheet.size_problem}. Its data are in {file}.")
             continue
         written.append(sheet.name)
         pages.append(Page(sheet.name, chain([sheet.columns], sheet.rows), frozen=(1, 0)))
@@ -425,8 +398,14 @@ def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ..
     return tuple(left_out)
 
 
+def _files_of_sheets() -> dict[str, dict[str, str]]:
+    """Return name and description of the file of each sheet."""
+    return {entry["sheet"]: entry for entry in load_table("study/report")["file"] if "sheet" in entry}
+
+
 def _read_sheets(out: Path) -> Iterator[Sheet]:
-    for name, (file, _) in _SHEETS.items():
+    for name, entry in _files_of_sheets().items():
+        file = entry["name"]
         if not (out / file).is_file():
             continue
         if file.endswith(".parquet"):
@@ -469,7 +448,7 @@ def _readme_lines(
     yield "empty cell", "not measured or not computable; never zero"
     yield "all values", "study.parquet (and study.csv): one row per value; study_wide.csv: one row per curve"
     for name in written:
-        file, about = _SHEETS[name]
-        yield f"sheet '{name}'", f"{about} (from {file})"
+        entry = _files_of_sheets()[name]
+        yield f"sheet '{name}'", f"{entry['text']} (from {entry['name']})"
     for sentence in left_out:
         yield "left out", sentence
