@@ -150,6 +150,23 @@ def load_table(name: str) -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath(f"{name}{SUFFIX}").read_text(encoding="utf-8"))
 
 
+def toml_text(value: Any, digits: int = 9) -> str:
+    """Return a value in TOML syntax; numbers are rounded to some digits, and each row of a matrix has its own line."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, str):
+        quoted = json.dumps(value, ensure_ascii=False)
+        return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)
+    if isinstance(value, float):
+        return str(float(f"{value:.{digits}g}"))
+    if not isinstance(value, Sequence):
+        return str(value)
+    items = [toml_text(item, digits) for item in value]
+    if items and items[0].startswith("["):
+        return "[\n" + "".join(f"    {item},\n" for item in items) + "]"
+    return f"[{', '.join(items)}]"
+
+
 def suggest_name(name: str, known: Iterable[str]) -> str:
     """Return a hint with the most similar known name and all known names."""
     known = tuple(known)

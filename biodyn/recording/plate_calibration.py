@@ -11,7 +11,6 @@ sensitivity matrix, and d and exp(theta) the shift and rotation of the plate (la
 from __future__ import annotations
 
 import datetime
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError, ResultError, SettingsError, printable
 from biodyn.geometry.rotations import axis_angle
-from biodyn.library.toml_files import UserFile, read_user_toml
+from biodyn.library.toml_files import UserFile, read_user_toml, toml_text
 from biodyn.recording.plates import ForcePlate
 
 CalibrationMethod = Literal["pole", "walks"]
@@ -143,17 +142,12 @@ class PlateCalibration:
             "# Calibration of force plates (biodyn run ... --plates FILE).",
             "# Laboratory axes. Sensitivity: plate axes, force in N and moment about the surface centre in Nm; nan: assumed.",
             f"date = {self.date.isoformat()}",
-            f'method = "{self.method}"',
+            f"method = {toml_text(self.method)}",
         ]
-        for name, sha256 in self.sources:
-            lines += [
-                "",
-                "[[source]]",
-                f"file = {json.dumps(printable(name), ensure_ascii=False)}",
-                f'sha256 = "{sha256}"',
-            ]
-        for plate in self.plates:
-            lines += ["", "[[plate]]", *(f"{name} = {_toml_numbers(value)}" for name, value in plate.entry().items())]
+        tables = [("source", {"file": printable(name), "sha256": sha256}) for name, sha256 in self.sources]
+        tables += [("plate", plate.entry()) for plate in self.plates]
+        for name, table in tables:
+            lines += ["", f"[[{name}]]", *(f"{key} = {toml_text(value)}" for key, value in table.items())]
         try:
             Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
         except OSError as error:
@@ -264,17 +258,3 @@ def _read_correction(entry: Mapping[str, Any]) -> PlateCorrection:
         cop_error=(1e-3 * float(before_mm), 1e-3 * float(after_mm)),
         direction_error=(math.radians(before_deg), math.radians(after_deg)),
     )
-
-
-def _toml_numbers(value: Any) -> str:
-    """Return numbers and nested lists as TOML, with one line per matrix row."""
-    if isinstance(value, np.ndarray):
-        if value.ndim == 2:
-            return "[\n" + "".join(f"    {_toml_numbers(row)},\n" for row in value) + "]"
-        return f"[{', '.join(_toml_numbers(float(number)) for number in value)}]"
-    return f"{value:.9g}" if isinstance(value, float) and not math.isfinite(value) else repr(_round_digits(value))
-
-
-def _round_digits(value: Any) -> Any:
-    """Round numbers to nine digits, more than the accuracy of any calibration."""
-    return float(f"{value:.9g}") if isinstance(value, float) else value

@@ -6,9 +6,7 @@ person has equal weight in each condition, by the mean of the cycles of each sid
 
 from __future__ import annotations
 
-import json
 import os
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,7 +19,7 @@ import scipy
 from biodyn.conventions import FloatArray
 from biodyn.errors import StudyError, printable
 from biodyn.library.entry_faults import require_valid_table
-from biodyn.library.toml_files import read_user_toml
+from biodyn.library.toml_files import read_user_toml, toml_text
 from biodyn.statistics.gait_measures import GaitDeviationIndex, fit_deviation_index, gait_vector
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, fit_curve_model
 from biodyn.study.collecting.data_set_reader import iterate_subjects
@@ -161,7 +159,6 @@ _HEAD = """\
 # Norms built by biodyn; format: docs/norms.md. Signs follow biodyn's tables for the right side.
 # A curve is mean[0] + mean[1] (v - reference) + mean[2] (v - reference)^2 at the dimensionless speed v; its band reaches
 # reach * sd * exp(sd_growth (v - reference)) to either side."""
-_WIDTH = 118
 
 
 def write_norms(table: Mapping[str, Any], path: Path) -> None:
@@ -180,44 +177,12 @@ def write_norms(table: Mapping[str, Any], path: Path) -> None:
 
 def _toml_lines(table: Mapping[str, Any]) -> Iterator[str]:
     yield _HEAD
-    nested = {key for key, value in table.items() if isinstance(value, Mapping)}
-    for key, value in table.items():
-        if key not in nested:
-            yield from _toml_entry_lines(key, value)
-    for name in ("speed", "gdi"):
-        if name in table:
-            yield from ("", f"[{name}]")
-            for key, value in table[name].items():
-                yield from _toml_entry_lines(key, value)
+    sections = {"": {key: value for key, value in table.items() if not isinstance(value, Mapping)}}
+    sections |= {f"\n[{name}]\n": table[name] for name in ("speed", "gdi") if name in table}
     for kind in ("curve", "scalar"):
-        for name, entry in table[kind].items():
-            yield from ("", f"[{kind}.{json.dumps(name)}]")
-            for key, value in entry.items():
-                yield from _toml_entry_lines(key, value)
-
-
-def _toml_entry_lines(key: str, value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
-        return
-    values = np.asarray(value)
-    if values.ndim < 2:
-        yield from textwrap.wrap(f"{key} = {_toml_number_text(values)}", _WIDTH, subsequent_indent="    ")
-        return
-    yield f"{key} = ["
-    for row in values:
-        yield from textwrap.wrap(f"{_toml_number_text(row)},", _WIDTH, initial_indent="    ", subsequent_indent="     ")
-    yield "]"
-
-
-def _toml_number_text(values: np.ndarray) -> str:
-    """Return a number or a list of numbers with five digits in TOML syntax (a digit on both sides of the point)."""
-    if values.ndim == 0:
-        if np.issubdtype(values.dtype, np.integer):
-            return str(int(values))
-        text = f"{float(values):.5g}"
-        return text if set(text) & set(".e") else f"{text}.0"
-    return "[" + ", ".join(_toml_number_text(np.asarray(value)) for value in values) + "]"
+        sections |= {f"\n[{kind}.{toml_text(name)}]\n": entry for name, entry in table[kind].items()}
+    for heading, section in sections.items():
+        yield heading + "\n".join(f"{key} = {toml_text(value, digits=5)}" for key, value in section.items())
 
 
 # -- Curves and numbers of the norms --------------------------------------------------------------------------------

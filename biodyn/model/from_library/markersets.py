@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from biodyn.conventions import SIDES, other_side
 from biodyn.errors import MarkerSetError
 from biodyn.library.tables import entry_names, segment_title
-from biodyn.library.toml_files import load_table
+from biodyn.library.toml_files import load_table, toml_text
 from biodyn.model.from_library.label_reading.label_dictionary import DICTIONARY
 from biodyn.model.from_library.label_reading.label_resolution import LabelReading, read_labels
 from biodyn.model.from_library.label_reading.spelling import (
@@ -344,7 +344,7 @@ def draft_marker_set(labels: Sequence[str], file: str, own: str) -> str:
     lines.append("# label in the file = label of the set")
     for label in unknown:
         proposal = _suggest_label(label, unmarked)
-        line = f"# {_toml_string(label)} = {_toml_string(proposal or '?')}"
+        line = f"# {toml_text(label)} = {toml_text(proposal or '?')}"
         lines.append(
             line if proposal else f"{line:<{width}} # one of the missing labels of the set, or remove this line"
         )
@@ -396,9 +396,3 @@ def _text_similarity(a: str, b: str) -> float:
 def _comment_text(text: str) -> str:
     """Return a text for a comment in a TOML file: characters that are not printable, such as line ends, are replaced."""
     return "".join(c if c.isprintable() else "?" for c in text)
-
-
-def _toml_string(text: str) -> str:
-    """Return a text as a quoted TOML string."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c) & 0xFFFF:04x}" for c in escaped) + '"'

@@ -7,7 +7,6 @@ names and headers. Settings are merged in the same order over `[settings]`. An e
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from biodyn.errors import SettingsError, StudyError, printable
 from biodyn.library.settings_section import settings_error
-from biodyn.library.toml_files import read_user_toml, resolve_table_name
+from biodyn.library.toml_files import read_user_toml, resolve_table_name, toml_text
 from biodyn.model.from_library.user_tables import load_user_tables
 from biodyn.output.store.folder import portable_name
 from biodyn.session.inventory import SUFFIXES
@@ -406,7 +405,7 @@ def draft_definition_text(plan: StudyPlan) -> str:
 
 def _toml_string(text: str) -> str:
     """Return a text as a quoted TOML string."""
-    return json.dumps(plain_text(text), ensure_ascii=False).replace("\x7f", "\\u007f")
+    return toml_text(plain_text(text))
 
 
 _HEADINGS = ("subject", "session", "condition", "group", "site", "trial", "static", "mass")
