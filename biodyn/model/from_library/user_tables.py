@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from biodyn.conventions import SIDES
 from biodyn.library.entry_faults import table_error
@@ -260,36 +260,16 @@ def _fold_sides(names: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield name, f"{name.removesuffix(right)}_{{s}}" if paired else name
 
 
-# Description of the operations of library/body/landmarks.toml; parts in square brackets are used if their values are given.
-_OPERATION_TEXTS: Final = {
-    "midpoint": "mean of {of}",
-    "point": "same as {of}",
-    "chord": "chord function of {proximal}, {lateral} and {plane} with half of {width}[, rotated by {rotation}]"
-    "[, usually {usual_rotation_deg} degrees][, tilted by {raised}]",
-    "alignment_device": "corner of the alignment device with the markers {of}, towards {towards}",
-    "hip_regression": "hip regression of the settings, from {front}, {back}, {right} and {left}, or from the measures "
-    "{pelvis_width}, {leg_length} and {asis_trochanter}",
-    "between": "{from} + {fraction} ({to} - {from})",
-    "extend": "{from} + {factor} ({through} - {from})",
-    "project": "projection of {of} on the line from {from} to {to}",
-    "midplane": "projection of {of} on the mid-plane of {from} and {to}",
-    "above": "[{by} m][{by_height} body heights] above {of}[, if {needs} is set]",
-    "beside": "{of} + ({by_height}) body heights, with y from {from} to {of}",
-    "in_frame": "{origin} + ({position}) times the distance of {scale_from} and {scale_to}, in the axes of the {frame}",
-    "in_body": "origin of {body} + ({by_height}) body heights, in its axes",
-    "level": "{of} at the height of {to}",
-    "inward": "from {of} towards {towards} by half of {measure} plus the marker radius",
-}
-
-
 def recipe_text(recipe: Mapping[str, Any]) -> str:
     """Return a description in words of the recipe of a landmark."""
     values = {key: _list_text(value) for key, value in recipe.items()}
 
     def fill_optional_part(part: re.Match[str]) -> str:
-        return part[1] if set(re.findall(r"{(\w+)}", part[1])) <= set(values) else ""
+        return part[1] if set(re.findall(r"<(\w+)>", part[1])) <= set(values) else ""
 
-    return re.sub(r"\[([^]]*)\]", fill_optional_part, _OPERATION_TEXTS[recipe["op"]]).format_map(values)
+    text = load_table("body/operations")[recipe["op"]]
+    text = re.sub(r"\[([^]]*)\]", fill_optional_part, text)
+    return re.sub(r"<(\w+)>", lambda key: values[key[1]], text)
 
 
 def _list_text(value: Any) -> str:
