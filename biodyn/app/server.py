@@ -11,12 +11,10 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Mapping
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-import jinja2
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -28,6 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from biodyn.app.job import Job
 from biodyn.app.opened_folder import OpenedFolder, State
 from biodyn.errors import BiodynError, SettingsError
+from biodyn.output.report.page import page_environment
 from biodyn.output.report.pdf_report import chosen_letterhead
 from biodyn.output.store.result_reader import read_view
 from biodyn.output.store.result_writer import write_pdf_report
@@ -248,15 +247,8 @@ def _base_path(request: Request) -> str:
     return f"/{request.path_params['token']}"
 
 
-@cache
-def _template_environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("biodyn.app"), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-
-
 def _page_response(name: str, **values: Any) -> Response:
-    text = _template_environment().get_template(name).render(version=VERSION, **values)
+    text = page_environment("biodyn.app").get_template(name).render(version=VERSION, **values)
     return HTMLResponse(text, headers={"content-security-policy": _OWN_PAGE})
 
 
