@@ -17,7 +17,6 @@ condition).
 from biodyn.session.companions import Companion, SessionFiles, find_session_files, is_contraction, recording_role
 from biodyn.session.recording_role import (
     MotionFacts,
-    Role,
     TrialNames,
     determine_role,
     preview_of_file,
@@ -26,7 +25,6 @@ from biodyn.session.recording_role import (
 from biodyn.session.static_trials import (
     StaticCandidate,
     StaticSearch,
-    are_on_same_body,
     choose_static,
     find_static,
     other_person_warning,
@@ -39,12 +37,10 @@ from biodyn.session.static_trials import (
 __all__ = [
     "Companion",
     "MotionFacts",
-    "Role",
     "SessionFiles",
     "StaticCandidate",
     "StaticSearch",
     "TrialNames",
-    "are_on_same_body",
     "choose_static",
     "determine_role",
     "find_session_files",

@@ -9,7 +9,7 @@ Read `column_roles` (roles of columns by their names), then `table_to_recording`
 user) and `spreadsheet` (the complete reader, with the events of exports).
 """
 
-from biodyn.io.tables.column_roles import ColumnRoles, determine_column_roles
+from biodyn.io.tables.column_roles import determine_column_roles
 from biodyn.io.tables.table_to_recording import recording_of_table
 
-__all__ = ["ColumnRoles", "determine_column_roles", "recording_of_table"]
+__all__ = ["determine_column_roles", "recording_of_table"]
