@@ -253,7 +253,7 @@ class TrialAnalysis:
         return forces_at_plate_rate(
             self.contacts,
             signals.raw_plates,
-            self.reaction.as_measured,
+            self.reaction.at_full_bandwidth,
             self.recording.markers.rate_hz,
             threshold_n=self.settings.contacts.threshold_n,
             order=signals.settings.filter_order,

@@ -142,7 +142,7 @@ class ReportSettings(Section):
 
     @field_validator("norms")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _require_known_norms(cls, name: str) -> str:
         problem = norm_name_error(name)
         if problem:
             raise ValueError(printable(problem).rstrip("."))

@@ -146,7 +146,7 @@ def test_most_of_the_difference_to_laboratory_software_is_explained(real_data, n
     for label in ("LHipMoment", "LKneeMoment", "LAnkleMoment"):
         in_air = np.where(in_stance[:, None], 0.02, 1.0) * outputs[label].values
         outputs[label] = replace(outputs[label], values=in_air)
-    monkeypatch.setattr("biodyn.trial.differences.read", lambda _: replace(recording, model_outputs=outputs))
+    monkeypatch.setattr("biodyn.trial.result_comparison.read", lambda _: replace(recording, model_outputs=outputs))
     without = biodyn.compare(result, path)
     assert any("no force plate for the left leg" in note for note in without.notes)
     assert without.explained_shares["moment"] > 0.9

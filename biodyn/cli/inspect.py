@@ -143,17 +143,17 @@ def _plate_errors(
     """Return the plate errors estimated from pole trials or from the walks of a folder."""
     if len(trials) == 1 and trials[0].is_dir():
         from biodyn.errors import SettingsError
-        from biodyn.study.plate_errors import plates_from_walks
+        from biodyn.study.plate_errors import estimate_plate_errors
 
         if earlier or pole_mass is not None or known_mass is not None:
             raise SettingsError(
                 "--apply, --pole-mass and --known-mass apply to pole trials and not to a folder of walks."
             )
-        of_walks = plates_from_walks(trials[0], step)
+        of_walks = estimate_plate_errors(trials[0], step)
         return of_walks.lines(), of_walks.calibration
-    from biodyn.trial.pole_calibration import plates as check_plates
+    from biodyn.trial.pole_calibration import calibrate_plates
 
-    found = check_plates(trials, pole_mass, known_mass)
+    found = calibrate_plates(trials, pole_mass, known_mass)
     return [*found.lines(), *(line for one in earlier for line in found.error_lines(one))], found.calibration
 
 
@@ -215,7 +215,7 @@ def list_norms() -> None:
             print_lines(
                 console,
                 f"{name}: {norm_set.group}",
-                f"    {', '.join(contents)}, {low:.2f} to {high:.2f} {SPEED_WORDS[norm_set.measure]}, {table['band']}",
+                f"    {', '.join(contents)}, {low:.2f} to {high:.2f} {SPEED_WORDS[norm_set.speed_measure]}, {table['band']}",
                 f"    {table['citation']}",
                 f"    Licence: {table['licence']}",
             )

@@ -49,7 +49,7 @@ def compare(
             _compare_sessions(first, second, out, console)
             return
         with show_progress(console) as step:
-            from biodyn.trial.differences import compare as compare_results
+            from biodyn.trial.result_comparison import compare as compare_results
 
             step("comparing")
             comparison = compare_results(first, second)

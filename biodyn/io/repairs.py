@@ -178,7 +178,7 @@ def longest_continuous_part(recording: Recording) -> Recording:
         value=float(len(joints)),
         hint="Export each recording to a separate file, without cutting out frames.",
     )
-    kept = recording.part(first, stop)
+    kept = recording.select_frames(first, stop)
     return replace(kept, diagnostics=(*kept.diagnostics, finding))
 
 

@@ -52,13 +52,13 @@ class Markers:
         return frame
 
     def index(self, label: str) -> int:
-        """Return the column of a marker; KeyError if none exists."""
+        """Return the index of a marker in `labels`; KeyError if the label is unknown."""
         try:
             return self.labels.index(label)
         except ValueError:
             raise KeyError(label) from None
 
-    def part(self, first: int, stop: int) -> Markers:
+    def select_frames(self, first: int, stop: int) -> Markers:
         """Return the frames from `first` to before `stop`."""
         return replace(self, positions=self.positions[first:stop])
 
@@ -87,7 +87,10 @@ def normalised_label(label: str) -> str:
 
 
 def is_person_visible(seen: BoolArray) -> BoolArray:
-    """Return the frames (T,) with the person: at least half as many visible markers, `seen` (T, M), as in any other frame."""
+    """Return a mask (T,) of the frames that show the person.
+
+    seen: (T, M) whether each marker is visible. At least half of the largest number of visible markers is required.
+    """
     # Least number of visible markers while the person is present, as a fraction of the largest number in any frame.
     there_share = 0.5
     count = seen.sum(axis=1)
@@ -149,13 +152,13 @@ class SegmentPoses:
         return np.arange(self.frame_count) / self.rate_hz
 
     def pose(self, label: str) -> tuple[FloatArray, FloatArray]:
-        """Return R_AB (T, 3, 3) and p_AB (T, 3) m of a segment; KeyError if none exists."""
+        """Return R_AB (T, 3, 3) and p_AB (T, 3) m of a segment; KeyError if the label is unknown."""
         if label not in self.labels:
             raise KeyError(label)
         at = self.labels.index(label)
         return self.rotations[:, at], self.origins[:, at]
 
-    def part(self, first: int, stop: int) -> SegmentPoses:
+    def select_frames(self, first: int, stop: int) -> SegmentPoses:
         """Return the frames from `first` to before `stop`."""
         reliability = None if self.reliability is None else self.reliability[first:stop]
         rotations, origins = self.rotations[first:stop], self.origins[first:stop]
@@ -233,12 +236,12 @@ class Coordinates:
         """Time of each frame, 0 at the file's first frame; (T,) s."""
         return np.arange(self.frame_count) / self.rate_hz
 
-    def part(self, first: int, stop: int) -> Coordinates:
+    def select_frames(self, first: int, stop: int) -> Coordinates:
         """Return the frames from `first` to before `stop`."""
         return replace(self, values=self.values[first:stop])
 
     def column(self, label: str) -> FloatArray:
-        """Return the values (T,) of one coordinate; KeyError if none exists."""
+        """Return the values (T,) of one coordinate; KeyError if the label is unknown."""
         if label not in self.labels:
             raise KeyError(label)
         column: FloatArray = self.values[:, self.labels.index(label)]

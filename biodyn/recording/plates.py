@@ -112,7 +112,7 @@ class ForcePlate:
         frame.insert(0, "time_s", np.arange(len(self.channels)) / self.rate_hz, allow_duplicates=True)
         return frame
 
-    def part(self, first: int, stop: int, marker_rate_hz: float) -> ForcePlate:
+    def select_frames(self, first: int, stop: int, marker_rate_hz: float) -> ForcePlate:
         """Return the samples of the marker frames from `first` to before `stop`."""
         begin, end = (round(frame * self.rate_hz / marker_rate_hz) for frame in (first, stop))
         zero = self.zero_frames

@@ -151,9 +151,10 @@ def _is_session_code(words: Sequence[Token]) -> bool:
 
 
 def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
-    """Return the folders that are sessions: below a person's folder, name without a known meaning, with a static trial and walks.
+    """Return the folders that are sessions although their names have no known meaning.
 
-    They are sessions only if a person at the site has several of them in one folder; a single one may be a condition.
+    They are below the folder of a person and contain a static trial and walks. A person at the site must have several of them
+    in one folder, because a single one may be a condition.
     """
     session_folders_by_site: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
     sites_with_sessions: set[tuple[str, ...]] = set()
@@ -209,8 +210,8 @@ def _code_meanings(person: Subject) -> dict[str, str]:
 def _words_without_condition(people: Sequence[Subject]) -> dict[SubjectAssignment, frozenset[str]]:
     """Return, by file, the words of its name that do not state a condition.
 
-    Such words are in every walk of a site, or in all files of one person and no other, or in a single file. A code is among them
-    only if the static trial of the person also has it.
+    Such a word occurs in every walk of a site, in all files of one person and no other, or in a single file. A code is such a
+    word only if it also occurs in the name of the person's static trial.
     """
     words = {p: {t.text.casefold() for t in p.stem_tokens()} for person in people for p in person.members}
     of_site: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)

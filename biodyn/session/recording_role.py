@@ -69,7 +69,7 @@ class MotionFacts:
 
 
 def motion_facts(preview: Preview) -> MotionFacts | None:
-    """Return the motion in a preview; None with too few markers for a person."""
+    """Return the kind and size of the motion in a preview; None if it has too few markers for a person."""
     positions = preview.markers.positions
     seen = np.isfinite(positions[..., 0]).any(axis=0)
     if seen.sum() < _FEWEST_MARKERS:
@@ -122,7 +122,7 @@ def _foot_ranges(standing: FloatArray, reach: FloatArray) -> FloatArray:
 
 
 def read_motion_facts(path: Path) -> MotionFacts | None:
-    """Return the motion in a file (cached); None if its markers cannot be read or are too few."""
+    """Return the kind and size of the motion in a file (cached); None if its markers cannot be read or are too few."""
     try:
         known = path.stat()
         return _cached_motion(path, known.st_size, known.st_mtime_ns)
@@ -204,10 +204,10 @@ def determine_role(
             return "static", f"Used as static trial because of its motion: {done.sentence()}."
         if done.kind == "one_leg":
             return "functional", f"Used as functional trial because of its motion: {done.sentence()}."
-    return _walk_or_other(names, facts, sibling_walks, walks)
+    return _walk_or_other_role(names, facts, sibling_walks, walks)
 
 
-def _walk_or_other(names: TrialNames, facts: FileFacts, sibling_walks: bool, walks: bool) -> tuple[Role, str]:
+def _walk_or_other_role(names: TrialNames, facts: FileFacts, sibling_walks: bool, walks: bool) -> tuple[Role, str]:
     moving = _movement_role(names)
     if facts.plate_count > 0:
         return moving, "It has force plates and no evidence against a walk."

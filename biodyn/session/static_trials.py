@@ -224,13 +224,15 @@ def body_difference_m(walk: Markers, static: Markers) -> float | None:
 
 
 def typical_difference_m(pairs_m: FloatArray) -> float | None:
-    """Return the median absolute difference, m; None for fewer than three differences."""
+    """Return the median of the absolute differences of marker distances, m; None for fewer than three differences."""
     sizes = np.abs(pairs_m[np.isfinite(pairs_m)])
     return float(np.median(sizes)) if sizes.size >= _FEWEST_PAIRS else None
 
 
 def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers] = ()) -> FloatArray:
-    """Return (P,) m: static minus walk of the distances between markers that move rigidly in the walk; NaN if not seen.
+    """Return the differences (P,) m, static trial minus walk, of the distances between markers that move rigidly in the walk.
+
+    The difference is NaN if a marker is not visible in the static trial.
 
     Only markers that all recordings `shared` also contain are used, so that the pairs are the same for all static trials and
     their differences can be compared.
@@ -264,7 +266,10 @@ DOUBTFUL_BODY_M = 0.005  # if the name may be that of another person
 
 
 def largest_body_difference_m(same_name: bool, doubtful: bool) -> float:
-    """Return the largest difference of marker distances (m) for one person, which depends on the stored names."""
+    """Return the largest difference of marker distances (m) that is accepted for one person.
+
+    same_name: whether both files store the same subject name. doubtful: whether names suggest another person.
+    """
     return SAME_NAME_BODY_M if same_name else DOUBTFUL_BODY_M if doubtful else SAME_BODY_M
 
 

@@ -247,7 +247,7 @@ def _is_standing(path: Path) -> bool:
     return motion is not None and motion.kind == "standing"
 
 
-def contradict_one_person(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
+def have_different_bodies(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
     """Return whether the stored body measures differ or, if none are stored, most point labels."""
     least_common_labels = 0.5
     groups = [[p.file.facts for p in group if p.file.facts is not None] for group in (mine, theirs)]
@@ -340,10 +340,10 @@ def name_by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectA
     return [p if p.label else assign_by_plain_folder(p) for p in assignments]
 
 
-def name_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
-    """Return the assignments with folders of persons added.
+def add_person_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
+    """Return the assignments with a folder for persons that were not named by a folder.
 
-    A person without a folder gets the folder that contains exactly the files of this person.
+    It is the outermost folder that contains all files of the person and no others, if one exists.
     """
     of_person: dict[str, list[SubjectAssignment]] = defaultdict(list)
     people: dict[tuple[str, ...], set[str]] = defaultdict(set)
@@ -530,7 +530,7 @@ def _name_like_neighbours(assignments: list[SubjectAssignment]) -> list[SubjectA
         if len(people[folders]) != 1:
             return p
         ((label, mate),) = people[folders].items()
-        if contradict_one_person([mate], [p]):
+        if have_different_bodies([mate], [p]):
             return p
         return replace(p, label=label, source="the only person of its folder")
 
@@ -564,7 +564,7 @@ def assign_subjects(files: Sequence[FoundFile], root_name: str, given: Mapping[P
     assignments = _name_like_neighbours(assignments)
     assignments = name_by_plain_folders(assignments)
     assignments = [p if p.label else replace(p, label=root_name, source="the study's folder") for p in assignments]
-    assignments = name_own_folders(assignments)
+    assignments = add_person_folders(assignments)
     return [
         replace(p, site=_site_folders(p), stem_spans=find_repeated_spans(p, stored.get(p.file.path, "")))
         for p in assignments
@@ -634,7 +634,7 @@ def _are_different_people(mine: Sequence[SubjectAssignment], theirs: Sequence[Su
         return True
     names = [_stored_names(group) for group in (mine, theirs)]
     unknown = bool(kinds - set(PASSING))
-    if unknown and contradict_one_person(mine, theirs):
+    if unknown and have_different_bodies(mine, theirs):
         return True
     same_body = bodies_agree(mine, theirs) if unknown else None
     if same_body is not None:
@@ -643,4 +643,4 @@ def _are_different_people(mine: Sequence[SubjectAssignment], theirs: Sequence[Su
     own_statics = all(standing_files(group) for group in (mine, theirs))
     if unknown and own_statics and not names[0] & names[1]:
         return True
-    return contradict_one_person(mine, theirs)
+    return have_different_bodies(mine, theirs)

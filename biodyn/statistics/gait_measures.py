@@ -183,7 +183,7 @@ class GaitDeviationIndex:
     log_mean: float
     log_sd: float
 
-    def of(self, deviation: ArrayLike) -> float:
+    def compute_index(self, deviation: ArrayLike) -> float:
         """Return the index of nine angles minus the controls' mean (9, 101), degrees; NaN if a value is missing."""
         return float(100.0 - 10.0 * (self._log_distance(gait_vector(deviation)) - self.log_mean) / self.log_sd)
 

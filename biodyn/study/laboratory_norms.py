@@ -25,11 +25,11 @@ from biodyn.library.toml_files import read_user_toml
 from biodyn.statistics.gait_measures import GaitDeviationIndex, fit_deviation_index, gait_vector
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, fit_curve_model
 from biodyn.study.collecting.data_set_reader import iterate_subjects
-from biodyn.study.group.registry import mean_covariates
+from biodyn.study.group.statistic_registry import mean_covariates
 from biodyn.study.group.statistics.gait_scores import score_names
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves
 from biodyn.study.report.pages import cycles_with_strides
-from biodyn.study.report.source import StudySource
+from biodyn.study.report.report_inputs import StudySource
 from biodyn.variables import NormCovariates, NormSet, is_known_variable, side_sign_factors
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.gait_variables import PERCENT
@@ -98,7 +98,7 @@ def read_people(study: Path, groups: Sequence[str] | None, conditions: Sequence[
         units |= data.units
         names.append(data.subject)
         norm_covariates.append(covariates)
-    left_out = sum(bool(trial.excluded) or not trial.done for trial in source.trials)
+    left_out = sum(bool(trial.excluded) or not trial.has_result for trial in source.trials)
     return StudyPeople(tuple(means), units, tuple(names), tuple(norm_covariates), left_out, np.array(gait_vectors))
 
 
@@ -124,8 +124,8 @@ def _require_known_labels(what: str, wanted: Sequence[str] | None, known: set[st
 def _subject_norm_covariates(source: StudySource, data: SubjectCycles) -> NormCovariates | None:
     """Return the properties of a person from the records of their trials; None if no trial is a walk."""
     used = set(data.cycles["trial"])
-    trials = [trial for trial in source.subjects[data.subject] if trial.done and trial.trial in used]
-    norm_covariates = [read_covariates(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
+    trials = [trial for trial in source.subjects[data.subject] if trial.has_result and trial.trial in used]
+    norm_covariates = [read_covariates(source.run_record(trial), trial.metric_value(_SPEED)) for trial in trials]
     return mean_covariates([covariates for covariates in norm_covariates if covariates.activity == "walking"])
 
 
@@ -332,7 +332,7 @@ def _deviation_index(people: StudyPeople, norms: NormSet) -> GaitDeviationIndex 
     count = len({person.person for person in sources})
     if count < LEAST_FOR_BAND or not set(nine) <= set(norms.table["curve"]):
         return None
-    means = [norms.at(person.speed).curves for person in sources]
+    means = [norms.norms_at_speed(person.speed).curves for person in sources]
     deviations = [
         gait_vector([person.curves[name] - mean[name].mean for name in nine])
         for person, mean in zip(sources, means, strict=True)

@@ -137,7 +137,7 @@ _LOADED_N = 20.0
 
 @dataclass(frozen=True)
 class FileCheck:
-    """Lines for the user, and the findings."""
+    """The result of `check_file`: lines that describe the file, and the findings of the checks."""
 
     lines: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]

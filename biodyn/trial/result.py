@@ -141,16 +141,16 @@ class TrialResult(ExportableResult):
         output = self.analysis.settings.output
         clock = StepClock(progress)
         with write_folder(target, force) as place:
-            with clock.step("tables", "writing tables"):
+            with clock.time_step("tables", "writing tables"):
                 write_view(self.view, place, output.packed)
             if output.figures:
-                with clock.step("figures", "drawing figures"):
+                with clock.time_step("figures", "drawing figures"):
                     write_report(self.view, place, figures=True, report=False)
             if output.report:
-                with clock.step("report", "writing the report"):
+                with clock.time_step("report", "writing the report"):
                     write_report(self.view, place, figures=False, report=True)
             if above is not None:
-                with clock.step("pdf", "writing the PDF"):
+                with clock.time_step("pdf", "writing the PDF"):
                     write_pdf_report(self.view, place, above)
             write_manifest(place, clock.seconds, output.packed)
         object.__setattr__(self, "folder", target)  # the only mutable attribute of a result

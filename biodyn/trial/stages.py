@@ -55,17 +55,17 @@ class Calibration:
 
 
 class Body(Protocol):
-    """The steps that differ between bodies: markers on a library skeleton, or measured segment poses."""
+    """Interface of the analysis steps that depend on the measurement: markers on a library skeleton, or segment poses."""
 
     @property
     def is_fitted(self) -> bool:
-        """Return whether a walk can correct the joint centres of the static trial."""
+        """Return whether the joint centres of the static trial can be corrected by a fit to the walk."""
 
     @property
     def has_outliers(self) -> bool:
         """Return whether points far from the fitted skeleton are measurement errors."""
 
-    def require(self, settings: Settings) -> None:
+    def require_supported_settings(self, settings: Settings) -> None:
         """Raise SettingsError for settings that this body does not support."""
 
     def orient_recordings(self, trial: Loaded) -> Oriented:
@@ -74,7 +74,7 @@ class Body(Protocol):
     def label_markers(self, trial: Oriented) -> Labelled:
         """Return the role of each marker."""
 
-    def scaled(self, trial: Prepared) -> Scaled:
+    def scale_model(self, trial: Prepared) -> Scaled:
         """Return the model scaled to the subject."""
 
     def landmark_roles(self, mapping: MarkerMapping) -> tuple[MarkerRole, ...]:
@@ -105,7 +105,7 @@ class Loaded(TrialRequest):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Oriented(Loaded):
-    """Recordings rotated to World. centres: stored joint centres of the static trial, if they are used."""
+    """Second stage: the recordings rotated to World. centres: stored joint centres of the static trial, if they are used."""
 
     world: WorldFrame
     centres: tuple[MarkerRole, ...] = ()
@@ -113,7 +113,7 @@ class Oriented(Loaded):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Labelled(Oriented):
-    """Recordings with a role for each marker."""
+    """Third stage: the recordings, and the role of each marker in the model."""
 
     mapping: MarkerMapping
 

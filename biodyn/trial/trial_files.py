@@ -277,7 +277,7 @@ def choose_poses_or_markers(recording: Recording, use: PoseUse, static: str | Pa
     if recording.on_poses:
         if use == "markers":
             raise InputFileError(
-                f"'{recording.path}' contains no markers; it contains {', '.join(recording.motion.held())}.",
+                f"'{recording.path}' contains no markers; it contains {', '.join(recording.motion.available_forms())}.",
                 'Set [poses] use = "auto".',
             )
     else:
@@ -359,8 +359,10 @@ def find_quiet_recording(search: StaticSearch) -> tuple[Recording, str] | None:
 def with_calibrated_plates(recording: Recording, calibration: PlateCalibration) -> Recording:
     """Return a recording (laboratory axes) with corrected plates and a finding; PlateError if the calibration does not fit."""
     require_plates(recording)
-    note = calibration.finding(recording.plates)
-    return replace(recording, plates=calibration.applied(recording.plates), diagnostics=(*recording.diagnostics, note))
+    note = calibration.correction_finding(recording.plates)
+    return replace(
+        recording, plates=calibration.correct_plates(recording.plates), diagnostics=(*recording.diagnostics, note)
+    )
 
 
 def with_plate_calibration(files: TrialFiles, calibration: PlateCalibration | None) -> TrialFiles:

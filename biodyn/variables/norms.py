@@ -87,7 +87,7 @@ class Norms:
     deviation_index: GaitDeviationIndex | None = None
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Description of group and speed."""
         return f"{self.group}, {self.speed}" if self.speed else self.group
 
@@ -114,7 +114,7 @@ class NormSet:
         return str(self.table["group"])
 
     @property
-    def measure(self) -> str:
+    def speed_measure(self) -> str:
         """Measure of speed: dimensionless, heights_per_s or m_s."""
         return str(self.table["speed"]["measure"])
 
@@ -137,7 +137,7 @@ class NormSet:
         row = next((i for i, name in enumerate(speed["names"]) if name in ("free", "self-selected")), 0)
         return float(speed["mean"][row])
 
-    def at(self, speed: float, age_years: float | None = None) -> Norms:
+    def norms_at_speed(self, speed: float, age_years: float | None = None) -> Norms:
         """Return the norms at a speed (in their measure), from the nearest group or the model."""
         row, words = self._nearest_group(speed)
         curves = self._curves(row, speed)
@@ -151,7 +151,7 @@ class NormSet:
 
     def _nearest_group(self, speed: float) -> tuple[int | None, str]:
         """Return the row of the group nearest to a speed (None for a model), and a description of the speed."""
-        known, unit = self.table["speed"], SPEED_WORDS[self.measure]
+        known, unit = self.table["speed"], SPEED_WORDS[self.speed_measure]
         if "reference" in known:
             return None, f"at {speed:.2f} {unit}"
         row = int(np.argmin(np.abs(np.asarray(known["mean"], dtype=np.float64) - speed)))
@@ -216,7 +216,7 @@ def _load_norms(name: str) -> NormSet:
 def load_norms(name: str) -> Norms:
     """Return norms at self-selected speed."""
     norm_set = load_norm_set(name)
-    return norm_set.at(norm_set.usual_speed)
+    return norm_set.norms_at_speed(norm_set.usual_speed)
 
 
 def default_norm_names() -> Sequence[str]:
@@ -256,7 +256,7 @@ class NormCovariates:
         share = load_table("variables/variables")["norms"]["leg_share_of_height"]
         return self.leg_length_m if self.leg_length_m else share * self.height_m
 
-    def speed(self, measure: str) -> float:
+    def speed_in_measure(self, measure: str) -> float:
         """Return the speed in a measure of norms; dimensionless speed is v / sqrt(g l) (Hof 1996, Gait Posture 4:222-223)."""
         if measure == "dimensionless":
             return self.speed_m_s / math.sqrt(STANDARD_GRAVITY_M_S2 * self.leg_m)
@@ -337,10 +337,10 @@ def choose_norms(setting: str, covariates: NormCovariates) -> NormChoice:
         if why_not:
             reasons.append(why_not)
             continue
-        speed = covariates.speed(norm_set.measure)
-        norms = norm_set.at(speed, covariates.age_years)
+        speed = covariates.speed_in_measure(norm_set.speed_measure)
+        norms = norm_set.norms_at_speed(speed, covariates.age_years)
         chosen.append((norm_set, speed, norms))
-        reasons.append(f"Shown: {norms.words}; this walk: {speed:.2f} {SPEED_WORDS[norm_set.measure]}.")
+        reasons.append(f"Shown: {norms.description}; this walk: {speed:.2f} {SPEED_WORDS[norm_set.speed_measure]}.")
     shown = [reason for reason in reasons if reason.startswith("Shown")]
     if not chosen:
         shown = ["No norms are shown.", *reasons]
@@ -362,7 +362,7 @@ def _exclusion_reason(norms: NormSet, covariates: NormCovariates, by_age: bool) 
     if by_age and not covariates.is_in_age_range(norms):
         return f"{people} are for another age."
     low, high = norms.speed_range
-    speed, unit = covariates.speed(norms.measure), SPEED_WORDS[norms.measure]
+    speed, unit = covariates.speed_in_measure(norms.speed_measure), SPEED_WORDS[norms.speed_measure]
     if not math.isfinite(speed):  # body size is unknown for some OpenSim models
         return f"{people} are chosen by speed relative to body size, which is unknown."
     if not low <= speed <= high:
@@ -382,13 +382,13 @@ def score_reference(setting: str, covariates: NormCovariates | None) -> tuple[No
     norm_set = load_norm_set(load_table("variables/variables")["norms"]["scores"] if automatic else setting)
     other = covariates is not None and bool(covariates.stage) and not covariates.is_in_age_range(norm_set)
     if automatic:
-        norms = norm_set.at(norm_set.usual_speed)
+        norms = norm_set.norms_at_speed(norm_set.usual_speed)
         remark = "; no published norms of adults have all nine variables on comparable axes"
-        return norms, norms.words + (remark if other else ""), other
-    speed = norm_set.usual_speed if covariates is None else covariates.speed(norm_set.measure)
+        return norms, norms.description + (remark if other else ""), other
+    speed = norm_set.usual_speed if covariates is None else covariates.speed_in_measure(norm_set.speed_measure)
     low, high = norm_set.speed_range
-    norms = norm_set.at(min(max(speed if math.isfinite(speed) else norm_set.usual_speed, low), high))
-    return norms, norms.words, other
+    norms = norm_set.norms_at_speed(min(max(speed if math.isfinite(speed) else norm_set.usual_speed, low), high))
+    return norms, norms.description, other
 
 
 #: Key of the norms in a record.
@@ -401,7 +401,8 @@ def norms_record(setting: str, covariates: NormCovariates) -> dict[str, Any]:
     return {
         "setting": setting,
         "speed": {
-            measure: _finite_or_none(covariates.speed(measure)) for measure in ("m_s", "dimensionless", "heights_per_s")
+            measure: _finite_or_none(covariates.speed_in_measure(measure))
+            for measure in ("m_s", "dimensionless", "heights_per_s")
         },
         "leg_length_m": _finite_or_none(covariates.leg_m),
         "shown": _choice_entry(choice),
@@ -461,7 +462,7 @@ def reasons_from_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[st
 
 def _norms_from_entry(entry: Mapping[str, Any], age_years: float | None) -> Norms:
     if "curves" not in entry:
-        return load_norm_set(entry["name"]).at(entry["at_speed"], age_years)
+        return load_norm_set(entry["name"]).norms_at_speed(entry["at_speed"], age_years)
     curves = {
         name: NormCurve(
             _as_array(item["mean"]), None if item["sd"] is None else _as_array(item["sd"]), item["unit"], item["reach"]

@@ -21,7 +21,7 @@ from biodyn.comparison.differences import (
     overall_shares,
     spans_differ,
 )
-from biodyn.comparison.exchange import EVENTS, INERTIAS
+from biodyn.comparison.part_exchange import EVENTS, INERTIAS
 from biodyn.comparison.segments import moving_body_from_arrays
 from biodyn.output.store.result_writer import result_arrays
 from biodyn.trial.result import TrialResult

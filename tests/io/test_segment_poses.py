@@ -55,7 +55,7 @@ def test_points_stand_for_the_poses_of_the_body(tmp_path: Path) -> None:
     recording = read(path)
     markers, poses = recording.markers, recording.poses
     assert recording.on_poses
-    assert recording.motion.held() == ("segment poses",)
+    assert recording.motion.available_forms() == ("segment poses",)
     assert {label.rpartition(".")[0] for label in markers.labels} == set(LABELS) - {"worldbody_4X4"}
     four = markers.positions[:, [markers.index(f"pelvis_4X4.{k}") for k in (1, 2, 3, 4)]]
     np.testing.assert_allclose(four.mean(axis=1), poses.pose("pelvis_4X4")[1], atol=1e-12)

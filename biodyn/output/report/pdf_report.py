@@ -162,7 +162,7 @@ def _write_norm_table(paper: PdfWriter, page: TrialPage) -> None:
         if any("↑" in text or "↓" in text for cell in cells for text in cell):
             paper.write_paragraph(ARROWS, smaller=1.5)
     for group in values.norms:
-        paper.write_paragraph(f"{group.words}: {group.citation}. Licence: {group.licence}.", smaller=1.5)
+        paper.write_paragraph(f"{group.description}: {group.citation}. Licence: {group.licence}.", smaller=1.5)
 
 
 def _write_check_list(paper: PdfWriter, page: TrialPage) -> None:

@@ -80,7 +80,7 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         "foot_wrenches": dynamics.foot_wrenches,
         "foot_wrench_bodies": np.asarray(dynamics.foot_wrench_links),
         "sides": np.array(sides, dtype=np.str_),
-        "measured": np.array([reaction.balanced(side) for side in sides]).reshape(len(sides), frames),
+        "measured": np.array([reaction.balanced_frames(side) for side in sides]).reshape(len(sides), frames),
         "on_floor": np.array([reaction.on_floor[side] for side in sides]).reshape(len(sides), frames),
         "coordinates": np.array([c.name for c in analysis.model.coordinates]),
         "coordinate_q": np.array([c.q_index for c in analysis.model.coordinates], dtype=np.int64),

@@ -139,7 +139,7 @@ class FrameReasons:
         self._frames = len(analysis.time_s)
         self.words: list[str] = ["", _OTHER]
         reaction = analysis.reaction
-        self._ground = {side: self._contact_codes(side, reaction.as_measured) for side in reaction.wrench}
+        self._ground = {side: self._contact_codes(side, reaction.at_full_bandwidth) for side in reaction.wrench}
         self._loads = {side: self._contact_codes(side, reaction) for side in reaction.wrench}
         sides: list[Side] = [side for side in analysis.reaction.wrench if side in analysis.model.sole_body]
         self._feet = distal_feet(analysis.model, sides)

@@ -25,7 +25,7 @@ from biodyn.output.report.trial_page import subject_facts
 from biodyn.output.store.folder import PAPER_NAME, replace_file, replace_folder, subject_page_test
 from biodyn.study.collecting.data_set_reader import iterate_subjects
 from biodyn.study.collecting.data_set_reader import read_subject_names as subjects_with_cycles
-from biodyn.study.group.registry import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_covariates
+from biodyn.study.group.statistic_registry import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_covariates
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.group.subject_cycles import (
@@ -49,7 +49,7 @@ from biodyn.study.report.figures import (
     typical_walk,
     walks_scene,
 )
-from biodyn.study.report.source import (
+from biodyn.study.report.report_inputs import (
     DisplayNames,
     StudySource,
     Table,
@@ -149,7 +149,7 @@ def study_facts(page: StudyPage) -> list[Fact]:
 
 def _label_facts(trials: Sequence[Trial]) -> list[Fact]:
     """Return the number of analysed trials, and their groups, conditions and sessions."""
-    facts = [Fact("Trials", f"{sum(trial.done for trial in trials)} of {len(trials)} analysed")]
+    facts = [Fact("Trials", f"{sum(trial.has_result for trial in trials)} of {len(trials)} analysed")]
     for name in ("group", "condition", "session"):
         labels = list(dict.fromkeys(filter(None, (getattr(trial, name) for trial in trials))))
         if labels:
@@ -211,16 +211,18 @@ def render_subject_page(page: SubjectPage) -> str:
 def trial_facts(trials: Sequence[Trial]) -> list[Fact]:
     """Return the facts in the head of the page of a subject."""
     facts_shown = _label_facts(trials)
-    done = [trial for trial in trials if trial.done]
+    done = [trial for trial in trials if trial.has_result]
     for label, name, form in (
         ("Body mass", "subject_mass_kg", "{:.1f} kg"),
         ("Body height", "subject_height_m", "{:.2f} m"),
     ):
         values = list(
-            dict.fromkeys(form.format(trial.number(name)) for trial in done if np.isfinite(trial.number(name)))
+            dict.fromkeys(
+                form.format(trial.metric_value(name)) for trial in done if np.isfinite(trial.metric_value(name))
+            )
         )
         facts_shown += [Fact(label, ", ".join(values))] if values else []
-    speed = np.array([trial.number("speed_m_s") for trial in done])
+    speed = np.array([trial.metric_value("speed_m_s") for trial in done])
     known = speed[np.isfinite(speed)]
     if len(known):
         spread = known.std(ddof=1) if len(known) > 1 else np.nan
@@ -240,7 +242,7 @@ def render_session_page(page: StudyPage, person: SubjectPage) -> str:
 
 def session_facts(page: StudyPage, person: SubjectPage) -> list[Fact]:
     """Return the subject record of the first analysed walk, and the facts of the walks."""
-    done = [trial for trial in person.trials if trial.done]
+    done = [trial for trial in person.trials if trial.has_result]
     subject = subject_facts(page.source.run_record(done[0])) if done else []
     labels = {fact.label for fact in subject}
     return [*subject, *(fact for fact in trial_facts(person.trials) if fact.label not in labels)]
@@ -250,7 +252,7 @@ def session_outcome(person: SubjectPage) -> str:
     """Return the outcomes of the walks as one sentence."""
     counts = {word: sum(trial.status == status for trial in person.trials) for status, word in STATUS_WORDS.items()}
     words = [f"{count} {word}" for word, count in counts.items() if count]
-    failed = sum(not trial.done for trial in person.trials)
+    failed = sum(not trial.has_result for trial in person.trials)
     words += [f"{failed} without result"] if failed else []
     count = len(person.trials)
     return f"{count_with_noun(count, 'walk')}: {', '.join(words)}."
@@ -382,7 +384,7 @@ def write_study_report(out: Path, paper: Letterhead | None = None) -> Path:
 def _collect_page_data(source: StudySource) -> StudyPage:
     findings, facts = Findings(), RunFacts()
     for trial in source.trials:
-        if trial.done:
+        if trial.has_result:
             record = source.run_record(trial)
             findings.add(trial, record)
             facts.add(trial, record)
@@ -434,8 +436,10 @@ def _iterate_subject_pages(page: StudyPage) -> Iterator[SubjectPage]:
 
 def _mean_covariates(source: StudySource, trials: Sequence[Trial]) -> NormCovariates | None:
     """Return the mean properties of a person over the walks that are in the group results; None if there are none."""
-    counted = [trial for trial in trials if trial.done and not trial.excluded]
-    return mean_covariates([read_covariates(source.run_record(trial), trial.number("speed_m_s")) for trial in counted])
+    counted = [trial for trial in trials if trial.has_result and not trial.excluded]
+    return mean_covariates(
+        [read_covariates(source.run_record(trial), trial.metric_value("speed_m_s")) for trial in counted]
+    )
 
 
 def cycles_with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:
@@ -448,7 +452,7 @@ def cycles_with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycl
     strides = {
         (trial.trial, side, cycle): values
         for trial in source.subjects[data.subject]
-        if trial.done
+        if trial.has_result
         for (side, cycle), values in read_strides(source.out / trial.folder / STRIDES_NAME).items()
     }
     return data.with_strides(strides)

@@ -17,6 +17,7 @@ from biodyn.study.options import load_study_table
 from biodyn.study.report.aggregation import group_exclusions, group_failures, means_over_subjects, outcome_sentence
 from biodyn.study.report.figures import ComparisonView, available_variables, group_keys, group_panel, profile_figure
 from biodyn.study.report.pages import StudyPage, SubjectPage, session_facts, session_outcome, study_facts
+from biodyn.study.report.report_inputs import Table, Trial, iterate_rows, make_table, number_text
 from biodyn.study.report.sections.results import comparison_tables, parameter_table, test_lines
 from biodyn.study.report.sections.subject import (
     OUTCOMES,
@@ -27,7 +28,6 @@ from biodyn.study.report.sections.subject import (
     score_profile_figure,
     subject_parts,
 )
-from biodyn.study.report.source import Table, Trial, iterate_rows, make_table, number_text
 
 _MORE = "Methods, sources, repeatability and every number: report.html and the tables."
 _PROFILE_MM = 62.0  # height of the bars of one condition, mm
@@ -46,11 +46,9 @@ def session_pdf(page: StudyPage, person: SubjectPage, head: Letterhead | None = 
         _write_subject(paper, page, person)
         fits = paper.count <= conditions
         for part in curves:
-            below = (
-                f"0 and 100 %: foot strike. {part.counts}. Moments are internal net moments, normalised to body mass."
-            )
+            below = f"0 and 100 %: foot strike. {part.cycle_counts}. Moments are internal net moments, normalised to body mass."
             title = f"Motion and loads over the gait cycle{f': {part.title}' if conditions > 1 else ''}"
-            paper.curves(title, part.standard, part.describe, part.keys, below)
+            paper.curves(title, part.standard_variables, part.describe_panel, part.legend_keys, below)
         paper.page()
         _write_scores(paper, person)
         _write_findings(paper, page)
@@ -114,10 +112,12 @@ def _walk_row(trial: Trial, typical: bool) -> tuple[str, ...]:
     why = trial.reason or trial.metrics.get("checks_failed") or trial.metrics.get("checks_warn") or ""
     if trial.excluded:
         why = f"{why} In no group result: {trial.excluded}.".strip()
-    cycles = f"{trial.metrics.get('cycles_right', 0)}, {trial.metrics.get('cycles_left', 0)}" if trial.done else "–"
+    cycles = (
+        f"{trial.metrics.get('cycles_right', 0)}, {trial.metrics.get('cycles_left', 0)}" if trial.has_result else "–"
+    )
     name = f"{trial.trial} (representative)" if typical else trial.trial
-    outcome, speed = OUTCOMES.get(trial.status, trial.status), number_text(trial.number("speed_m_s"))
-    return name, trial.place, outcome, why, speed, cycles
+    outcome, speed = OUTCOMES.get(trial.status, trial.status), number_text(trial.metric_value("speed_m_s"))
+    return name, trial.session_and_condition, outcome, why, speed, cycles
 
 
 def _write_scores(paper: PdfWriter, person: SubjectPage) -> None:

@@ -64,16 +64,16 @@ _FRAMES = 60
 
 
 class MarkerBody:
-    """A library skeleton that follows markers."""
+    """The analysis steps of a library skeleton that is fitted to markers."""
 
     is_fitted = True
     has_outliers = True
 
-    def require(self, settings: Settings) -> None:
+    def require_supported_settings(self, settings: Settings) -> None:
         """Accept all settings."""
 
     def orient_recordings(self, trial: Loaded) -> Oriented:
-        """Return both recordings, each in its own World axes."""
+        """Return walk and static trial, each rotated to its own World axes."""
         static = find_world(correct_static_vertical(trial.static, trial.walk))
         world = find_world(trial.walk, facing_direction_from_static(trial.walk, trial.static, static))
         walk = trial.walk.rotated(world.R_WL)
@@ -117,7 +117,7 @@ class MarkerBody:
         recordings = {"walk": trial.walk.with_markers(walk), "static": trial.static.with_markers(static)}
         return next_stage(trial, Labelled, mapping=mapping, **recordings).with_notes(*notes, *centre_notes)
 
-    def scaled(self, trial: Prepared) -> Scaled:
+    def scale_model(self, trial: Prepared) -> Scaled:
         """Return the skeleton scaled to the standing subject."""
         settings = trial.settings
         skeleton = load_skeleton(settings.table_names.skeleton)

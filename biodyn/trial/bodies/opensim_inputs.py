@@ -117,7 +117,7 @@ def tasks_of_setup(setup: IkSetup | None, model: OpenSimModel, time_s: FloatArra
 
 
 def _reading_notes(recording: Recording, labels: tuple[str, ...]) -> list[Diagnostic]:
-    """Return the notes of reading, without that on computed points if the model uses them."""
+    """Return the findings of reading; the one on computed points is omitted if the model uses these points."""
     followed = len(labels) > len(recording.markers.labels)
     return [note for note in recording.diagnostics if not (followed and note.code == "computed-points")]
 
@@ -272,7 +272,7 @@ def _path_or_setup(path: Path | None, setup: Path) -> Path:
 def _fill_scale_factors(
     scale_setup: ScaleSetup, generic: OpenSimModel, standing: StandingMarkers, factors: dict[str, FloatArray]
 ) -> list[Diagnostic]:
-    """Fill the scale factors by the measurements; return notes on measurements without markers."""
+    """Compute the scale factors of the measurements and add them to `factors`; return notes on measurements without markers."""
     places, part = default_marker_positions(generic), standing.select_time_range(scale_setup.scale_range_s)
     lacking = []
     for name, pairs, bodies in scale_setup.measurements:

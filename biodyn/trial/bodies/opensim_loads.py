@@ -141,12 +141,12 @@ def table_loads(model: OpenSimModel, forces: ExternalForces, time_s: FloatArray)
     return TableLoads(bodies, covered, model, forces, time_s)
 
 
-def no_loads(rows: int) -> Loads:
+def empty_loads(rows: int) -> Loads:
     """Return the loads of a model without external loads."""
     return Loads((), np.ones(rows, dtype=np.bool_))
 
 
-def torques_with_proof(
+def compute_checked_torques(
     model: OpenSimModel, q: FloatArray, v: FloatArray, vdot: FloatArray, loads: Loads
 ) -> tuple[FloatArray, float]:
     """Return tau (T, n) and its numerical check: largest difference to M vdot + bias, relative to the largest tau.
@@ -166,7 +166,8 @@ def torques_with_proof(
 
 
 def unbalanced_rows(model: OpenSimModel, tau: FloatArray) -> BoolArray:
-    """Return (T,) whether the joint to ground bears more than `UNBORNE` of body weight, so that forces are missing or wrong."""
+    """Return a mask (T,) of the rows with missing or wrong forces: the joint to ground bears more than `UNBORNE` body
+    weights."""
     root = [k for k, c in enumerate(model.coordinates) if c.to_ground and not c.rotational]
     limit_n = UNBORNE * model.multibody.total_mass_kg * STANDARD_GRAVITY_M_S2
     return np.asarray(np.linalg.norm(tau[:, root], axis=1) > limit_n)
@@ -178,7 +179,7 @@ def _largest_value(values: FloatArray) -> float:
 
 
 def _missing_load_rows(table: Storage, load: ExternalForce) -> BoolArray:
-    """Return (T,) whether a row of the table lacks the load although there is one."""
+    """Return a mask (T,) of the rows of the table without a value of the load between rows in which it acts."""
     if not load.force:
         return np.zeros(len(table.time_s), dtype=np.bool_)
     force = np.column_stack([table.column(name) for name in load.force])
@@ -327,7 +328,7 @@ def _select_reaction(reaction: GroundReaction, rows: slice) -> GroundReaction:
 
 
 def _moved_coordinates(model: OpenSimModel, body: str) -> BoolArray:
-    """Return (n,) whether each coordinate moves a body, so that its load changes the torque of the coordinate."""
+    """Return a mask (n,) of the coordinates that move a body; a load on the body changes only their torques."""
     q = model.default_configuration()
     displaced = np.concatenate([q[None], q + _STEP * np.eye(len(q))])
     R, p = model.coupled.body_poses(displaced)

@@ -56,7 +56,7 @@ class Channel:
 
     @property
     def three_components(self) -> FloatArray:
-        """Return the components (T, 3), zero for those that the convention lacks."""
+        """Return the values (T, 3) of the channel; components that the convention does not define are zero."""
         values = np.zeros((len(self.components[0].values), 3))
         for component in self.components:
             values[:, component.axis] = component.values

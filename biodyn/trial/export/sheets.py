@@ -38,7 +38,7 @@ class Sheet:
 
 
 def make_sheets(view: TrialView, convention: str = "") -> list[Sheet]:
-    """Return every table of a result; with a convention, the curves in this convention and the tables without signs.
+    """Return every table of a result; with a convention, the curves in this convention and all tables without signed curves.
 
     Raises ResultError for an unknown convention.
     """

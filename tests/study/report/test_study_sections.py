@@ -14,7 +14,7 @@ from biodyn.study.report.pages import STUDY_SECTIONS, SUBJECT_SECTIONS
 
 OF_STUDY = """
 from biodyn.study.report.pages import STUDY_SECTIONS
-from biodyn.study.report.source import make_table
+from biodyn.study.report.report_inputs import make_table
 
 TEMPLATE = "{{ sentences(notes('group_curves')) }}{{ folded('Trials by subject', rows, true) }}"
 

@@ -17,7 +17,13 @@ from biodyn.statistics.gait_measures import (
     gait_vector,
 )
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND
-from biodyn.study.group.registry import GroupData, StatisticOutput, SubjectMean, group_statistic, mean_covariates
+from biodyn.study.group.statistic_registry import (
+    GroupData,
+    StatisticOutput,
+    SubjectMean,
+    group_statistic,
+    mean_covariates,
+)
 from biodyn.study.group.subject_cycles import mean_and_sd
 from biodyn.study.options import load_study_table
 from biodyn.variables import Norms, score_reference, side_sign_factors, variable
@@ -60,7 +66,7 @@ class ScoreReference:
         if self.index is None or len(references) < len(names):
             return float("nan")
         deviations: FloatArray = side_sign_factors(names, side)[:, None] * (curves - np.stack(references))
-        return self.index.of(deviations)
+        return self.index.compute_index(deviations)
 
 
 @group_statistic("gait_scores", place=10)
@@ -105,7 +111,7 @@ def norm_reference(norms: Norms, title: str = "") -> ScoreReference:
         for name, curve in norms.curves.items()
         for side in SIDES
     }
-    words = f"{title or norms.words} ({norms.citation})"
+    words = f"{title or norms.description} ({norms.citation})"
     return ScoreReference(words, False, curves, norms.short, index=norms.deviation_index)
 
 

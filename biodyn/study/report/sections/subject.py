@@ -34,8 +34,7 @@ from biodyn.study.report.figures import (
     subject_panel,
 )
 from biodyn.study.report.pages import SUBJECT_SECTIONS, SubjectPage, cycle_flags
-from biodyn.study.report.sections.results import score_table
-from biodyn.study.report.source import (
+from biodyn.study.report.report_inputs import (
     DisplayNames,
     Table,
     iterate_groups,
@@ -45,6 +44,7 @@ from biodyn.study.report.source import (
     number_text,
     side_label,
 )
+from biodyn.study.report.sections.results import score_table
 from biodyn.study.trial_record import FAILED
 from biodyn.variables import choose_norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
@@ -57,11 +57,11 @@ OUTCOMES: dict[str, str] = {str(status): word for status, word in STATUS_WORDS.i
 _TEMPLATE = """
 <div class="scroll"><table class="sortable numbers"><thead><tr><th>trial</th><th>session, condition</th><th>outcome</th><th>why, what to do</th><th class="number">tracking error, RMS (mm)</th><th class="number">residual force (% of limit)</th><th class="number">residual moment (% of limit)</th><th class="number">cycles R, L</th><th class="number">with moments R, L</th></tr></thead><tbody>
 {% for trial in trials %}
-<tr id="{{ trial.trial }}"><td>{% if trial.done %}<a href="{{ base }}{{ trial.folder | urlencode }}/{{ "report.html" if trial.trial in reports else "" }}">{{ trial.trial }}</a>{% else %}{{ trial.trial }}{% endif %}{% if trial.trial in representative %} <span class="tag">representative</span>{% endif %}<br><span class="small quiet mono">{{ trial.file }}</span></td><td>{{ trial.place }}</td>
+<tr id="{{ trial.trial }}"><td>{% if trial.has_result %}<a href="{{ base }}{{ trial.folder | urlencode }}/{{ "report.html" if trial.trial in reports else "" }}">{{ trial.trial }}</a>{% else %}{{ trial.trial }}{% endif %}{% if trial.trial in representative %} <span class="tag">representative</span>{% endif %}<br><span class="small quiet mono">{{ trial.file }}</span></td><td>{{ trial.session_and_condition }}</td>
 <td class="nowrap outcome">{{ lamp(lamps[trial.status]) }}{{ outcomes.get(trial.status, trial.status) }}</td>
 <td class="why">{{ trial.reason }}{% if trial.hint %} <span class="quiet">{{ trial.hint }}</span>{% endif %}{% if trial.metrics.get("checks_failed") %}{{ "<br>" | safe if trial.reason }}Fail: {{ trial.metrics["checks_failed"] }}.{% endif %}{% if trial.excluded %}<br><b>In no group result:</b> {{ trial.excluded }}.{% endif %}{% if trial.metrics.get("checks_warn") %}{{ "<br>" | safe if trial.reason or trial.metrics.get("checks_failed") }}Warn: {{ trial.metrics["checks_warn"] }}.{% endif %}</td>
-{% if trial.done %}
-<td class="number">{{ number(trial.number("marker_rms_mm"), "%") }}</td><td class="number">{{ number(trial.number("residual_force_rms_percent_of_limit"), "%") }}</td><td class="number">{{ number(trial.number("residual_moment_rms_percent_of_limit"), "%") }}</td>
+{% if trial.has_result %}
+<td class="number">{{ number(trial.metric_value("marker_rms_mm"), "%") }}</td><td class="number">{{ number(trial.metric_value("residual_force_rms_percent_of_limit"), "%") }}</td><td class="number">{{ number(trial.metric_value("residual_moment_rms_percent_of_limit"), "%") }}</td>
 <td class="number">{{ trial.metrics.get("cycles_right", 0) }}, {{ trial.metrics.get("cycles_left", 0) }}</td><td class="number">{{ trial.metrics.get("kinetic_cycles_right", 0) }}, {{ trial.metrics.get("kinetic_cycles_left", 0) }}</td>
 {% else %}<td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td>{% endif %}</tr>
 {% endfor %}
@@ -86,7 +86,7 @@ def trials_section(page: SubjectPage) -> Data:
 
 def representative_walk_text(page: SubjectPage) -> str:
     """Return a sentence that states how the representative walk was chosen, or why none was; "" for a single walk."""
-    done = [trial for trial in page.trials if trial.done]
+    done = [trial for trial in page.trials if trial.has_result]
     if page.representative:
         several = ", in each session and condition" if len(page.representative) > 1 else ""
         return (
@@ -103,8 +103,8 @@ _CURVES_TEMPLATE = """
 {% if store %}<div class="standard-page" tabindex="0" role="group" aria-label="Curves over the gait cycle; left and right arrow move the cursor">{% endif %}
 
 {% for part in parts %}
-{% if parts | length > 1 %}<details{{ " open" if loop.first }}><summary><b>{{ part.title }}</b>, {{ part.counts }}</summary>{% else %}<p class="small quiet">{{ part.counts }}</p>{% endif %}
-{{ part.grids }}
+{% if parts | length > 1 %}<details{{ " open" if loop.first }}><summary><b>{{ part.title }}</b>, {{ part.cycle_counts }}</summary>{% else %}<p class="small quiet">{{ part.cycle_counts }}</p>{% endif %}
+{{ part.panel_grids }}
 {% if parts | length > 1 %}</details>{% endif %}
 {% endfor %}
 {% if store %}
@@ -130,7 +130,7 @@ class ConditionCurves:
     axes: str = ""
 
     @property
-    def counts(self) -> str:
+    def cycle_counts(self) -> str:
         """Return the number of gait cycles of each side as text."""
         return (
             ", ".join(f"{len(side_cycles.values)} {side_label(side)}" for side, side_cycles in self.cycles.items())
@@ -138,27 +138,29 @@ class ConditionCurves:
         )
 
     @property
-    def standard(self) -> list[str]:
+    def standard_variables(self) -> list[str]:
         """Return the variables of the standard page for which there are curves."""
         return [name for name in standard_page_variables() if name in self._variable_indices]
 
     @property
-    def keys(self) -> list[Key]:
+    def legend_keys(self) -> list[Key]:
         """Return the entries of the legend of the standard page."""
-        return subject_keys(self.cycles, self.norms, self.standard)
+        return subject_keys(self.cycles, self.norms, self.standard_variables)
 
-    def describe(self, name: str) -> Described:
+    def describe_panel(self, name: str) -> Described:
         """Return the panel of a variable, and its extremes as text."""
         return subject_panel(
             name, self.cycles, self._variable_indices[name], self.data.units[name], self.norms, self.axes
         )
 
     @property
-    def grids(self) -> Markup:
+    def panel_grids(self) -> Markup:
         """Return the standard page, followed by the other variables of the trial report."""
         panels = dict.fromkeys(name for figure in display_figures() for name in figure["panels"])
-        further = [name for name in panels if name in self._variable_indices and name not in self.standard]
-        return standard_grid(self.standard, self.describe, self.keys) + further_grid(further, self.describe)
+        further = [name for name in panels if name in self._variable_indices and name not in self.standard_variables]
+        return standard_grid(self.standard_variables, self.describe_panel, self.legend_keys) + further_grid(
+            further, self.describe_panel
+        )
 
     @cached_property
     def _variable_indices(self) -> Mapping[str, int]:
@@ -330,7 +332,8 @@ def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
                 "reasons": choice.reasons,
                 "rows": make_table(heads, cells),
                 "sources": [
-                    f"{norm_set.words}: {norm_set.citation}. Licence: {norm_set.licence}." for norm_set in choice.norms
+                    f"{norm_set.description}: {norm_set.citation}. Licence: {norm_set.licence}."
+                    for norm_set in choice.norms
                 ],
             }
         )
@@ -339,7 +342,9 @@ def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
 
 def _condition_activity(page: SubjectPage, session: str, condition: str) -> str:
     """Return the activity in the trials of a condition; "" if it differs or is unknown."""
-    trials = [trial for trial in page.trials if trial.done and (trial.session, trial.condition) == (session, condition)]
+    trials = [
+        trial for trial in page.trials if trial.has_result and (trial.session, trial.condition) == (session, condition)
+    ]
     activities = {trial.metrics.get("activity", "") for trial in trials if not trial.excluded}
     return activities.pop() if len(activities) == 1 else ""
 

@@ -20,7 +20,7 @@ from biodyn.output.figures.style import report_setting
 from biodyn.output.store.folder import KIND_ENTRY, RECORD_NAME, REPORT_NAME
 from biodyn.output.tables.csv import original_text, read_csv
 from biodyn.study.collecting.cycles import LABELS, NOT_RUN, SUMMARY_NAME
-from biodyn.study.group.registry import FOLDER_NAME, MEAN_OF_SIDES
+from biodyn.study.group.statistic_registry import FOLDER_NAME, MEAN_OF_SIDES
 from biodyn.study.result import SESSION, STUDY_RECORD_NAME, read_study_json, unfinished_study_error
 from biodyn.study.trial_record import FAILED
 from biodyn.variables import is_known_variable, variable
@@ -60,7 +60,7 @@ class Trial:
     report: str = ""
 
     @property
-    def done(self) -> bool:
+    def has_result(self) -> bool:
         """Return whether the trial has a result."""
         return self.status not in (FAILED, NOT_RUN)
 
@@ -75,11 +75,11 @@ class Trial:
         return f"{self.page}#{quote(self.trial)}"
 
     @property
-    def place(self) -> str:
+    def session_and_condition(self) -> str:
         """Return session and condition in words; "" if there is neither."""
         return ", ".join(filter(None, (self.session, self.condition)))
 
-    def number(self, metric: str) -> float:
+    def metric_value(self, metric: str) -> float:
         """Return the value of a metric; NaN if it is unknown."""
         try:
             return float(self.metrics.get(metric, ""))
@@ -137,7 +137,7 @@ class StudySource:
     def _add_report_path(self, trial: Trial) -> Trial:
         """Return the trial with the path of its report if there is one."""
         page = f"{trial.folder}/{REPORT_NAME}"
-        return replace(trial, report=quote(page)) if trial.done and (self.out / page).is_file() else trial
+        return replace(trial, report=quote(page)) if trial.has_result and (self.out / page).is_file() else trial
 
     def run_record(self, trial: Trial) -> Mapping[str, Any]:
         """Return the values of run.json of a trial."""
@@ -145,7 +145,7 @@ class StudySource:
 
     def report_setting(self, name: str) -> str:
         """An entry of [report] in the settings of the first analysed trial; "" where there is none."""
-        trial = next((trial for trial in self.trials if trial.done), None)
+        trial = next((trial for trial in self.trials if trial.has_result), None)
         return "" if trial is None else report_setting(self.run_record(trial), name)
 
     def table(self, name: str) -> pd.DataFrame:
@@ -211,7 +211,7 @@ class Table:
         return tuple(head.startswith("#") for head in self.heads)
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def titles(self) -> tuple[str, ...]:
         """Return the column titles."""
         return tuple(head.removeprefix("#") for head in self.heads)
 
