@@ -61,7 +61,7 @@ class ResultError(BiodynError):
 
 
 class EstimateError(BiodynError):
-    """Motion and forces of a trial cannot be estimated together; `look` names the likely fault.
+    """Motion and forces of a trial cannot be estimated together; `look`: sentence on the likely fault.
 
     The hint also names the filter as an alternative, unless the filter is in use.
     """

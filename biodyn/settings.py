@@ -116,7 +116,7 @@ class OutputSettings(Section):
 
     @property
     def packed(self) -> bool:
-        """Whether a result is written in compressed form."""
+        """Return whether a result is written in compressed form."""
         return self.tables == "packed"
 
 
@@ -189,12 +189,12 @@ class Settings(Section):
 
     @property
     def force_cutoff_hz(self) -> float:
-        """Cut-off applied to the plate forces, Hz."""
+        """Return the cut-off frequency of the plate forces, Hz."""
         return self.signals.force_cutoff_of_settings
 
     @property
     def table_names(self) -> TableChoice:
-        """Names of the tables that the settings refer to, in the library or as a user's file."""
+        """Return the tables to which the settings refer, by name in the library or by path of a user's file."""
         model = self.model
         skeleton = "full_body" if model.skeleton == "auto" else model.skeleton
         magnitudes = self.uncertainty.magnitudes

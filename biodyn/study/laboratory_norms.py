@@ -61,7 +61,7 @@ class PersonMeans:
 class StudyPeople:
     """Healthy people of a study: their means, units by variable, names, `norm_covariates`, and number of excluded walks.
 
-    `gait_vectors` (N, 459): nine angles of every person, condition and side of the study, including patients.
+    gait_vectors: (N, 459) gait vectors (nine angles) of every person, condition and side of the study, including patients.
     """
 
     means: tuple[PersonMeans, ...]
@@ -360,7 +360,7 @@ def _fit_model(sources: Sequence[PersonMeans], values: FloatArray, seed: int, ba
 
 
 def _shift_reference_speed(model: CurveModel, reference: float) -> tuple[FloatArray, FloatArray]:
-    """Return the coefficients (mean and SD) of a model of curves about another reference speed."""
+    """Return the coefficients of the mean, and the SD, of a curve model expressed about another reference speed."""
     offset = reference - model.reference
     rows = [*model.mean, *[np.zeros_like(model.mean[0])] * (3 - len(model.mean))]
     mean = np.stack([rows[0] + rows[1] * offset + rows[2] * offset**2, rows[1] + 2 * rows[2] * offset, rows[2]])

@@ -31,7 +31,7 @@ class PlatesOfWalks:
     Attributes:
         tests: one test for each plate and kind of error, with the verdict.
         calibration: calibration with the accepted errors; None if none was accepted.
-        used: walks used. left_out: one sentence for each walk without information or with other plate positions.
+        used: walks in the estimate. left_out: one sentence for each walk without information or with other plate positions.
     """
 
     tests: tuple[PlateTest, ...]

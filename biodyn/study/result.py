@@ -177,17 +177,17 @@ class StudyResult(PlottableResult):
 
     @property
     def name(self) -> str:
-        """Name of the study."""
+        """Return the name of the study."""
         return str(self.record["name"])
 
     @property
     def version(self) -> str:
-        """Version of biodyn that wrote the result."""
+        """Return the version of biodyn that wrote the result."""
         return str(self.record["program"])
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Settings of the trials that differ from the defaults, as study.toml or the command line has them."""
+        """Return the settings in study.toml or on the command line that differ from the defaults."""
         return dict(self.record["definition"]["settings"])
 
     @cached_property
@@ -197,7 +197,8 @@ class StudyResult(PlottableResult):
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The most severe verdict of the trials, with the checks of all of them; titles begin with the trial."""
+        """Return the most severe verdict of the trials with the checks of all trials; titles begin with the name of the
+        trial."""
         verdicts = {name: StoredResult(folder).verdict for name, folder in self._result_folders.items()}
         without_result = ["fail"] if len(self._result_folders) < len(self.trials) else []
         status = worst_status([*(verdict.status for verdict in verdicts.values()), *without_result])  # type: ignore[list-item]
@@ -213,17 +214,17 @@ class StudyResult(PlottableResult):
 
     @property
     def failed(self) -> bool:
-        """True if a trial has no result or failed its checks; see `trials`."""
+        """Return whether any trial has no result or failed its checks; see `trials`."""
         return bool(self.trials["status"].isin([FAILED, "fail"]).any())
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Findings about all trials together."""
+        """Return the findings about the study as a whole."""
         return diagnostics_from_record(self.record)
 
     @cached_property
     def _result_folders(self) -> Mapping[str, Path]:
-        """Folders of the trials with a result, by title of the trial (with the subject if there are several)."""
+        """Return the folders of the trials with a result, by title of the trial (with the subject if there are several)."""
         rows = self.trials[self.trials["status"].isin(list(STATUS_WORDS))]
         several = rows["subject"].nunique() > 1
         return {
@@ -283,7 +284,7 @@ class StudyResult(PlottableResult):
 
     @cached_property
     def view(self) -> TrialView:
-        """Curves for figures: all cycles of one subject, or the mean curves of several."""
+        """Return the curves for figures: all cycles of one subject, or the mean curves of several."""
         trials = self.trials[self.trials["excluded"] == ""]
         strides = self.parameters.reindex(columns=["stance", "speed"]).reset_index()
         strides = strides.rename(columns={"stance": "stance_percent", "speed": "speed_m_s"})

@@ -63,7 +63,8 @@ class SubjectInputs(TypedDict, total=False):
 
 @dataclass
 class Progress:
-    """Counts of the finished trials of a run; `total`: number of trials, `clock`: function that returns the time in seconds."""
+    """Counter of the finished trials of a run; `total`: number of trials, `clock`: function that returns the time in
+    seconds."""
 
     total: int
     clock: Callable[[], float] = time.monotonic

@@ -42,7 +42,7 @@ class NormCurve:
 
     @property
     def half_width(self) -> FloatArray | None:
-        """Half width (101,) of the drawn band; None for a line."""
+        """Return the half width (101,) of the drawn band; None if only the mean is drawn."""
         return None if self.sd is None else self.reach * self.sd
 
 
@@ -59,7 +59,7 @@ class NormScalar:
 
     @property
     def range95(self) -> tuple[float, float]:
-        """Range that contains 95 % of the people, for a normal distribution."""
+        """Return the range that contains 95 % of the people, for a normal distribution."""
         return self.mean - 1.96 * self.sd, self.mean + 1.96 * self.sd
 
 
@@ -88,7 +88,7 @@ class Norms:
 
     @property
     def description(self) -> str:
-        """Description of group and speed."""
+        """Return a description of group and speed."""
         return f"{self.group}, {self.speed}" if self.speed else self.group
 
 
@@ -105,22 +105,22 @@ class NormSet:
 
     @property
     def name(self) -> str:
-        """Name of the set."""
+        """Return the name of the set."""
         return str(self.table["name"])
 
     @property
     def group(self) -> str:
-        """Description of the people."""
+        """Return a description of the people."""
         return str(self.table["group"])
 
     @property
     def speed_measure(self) -> str:
-        """Measure of speed: dimensionless, heights_per_s or m_s."""
+        """Return the measure of speed: dimensionless, heights_per_s or m_s."""
         return str(self.table["speed"]["measure"])
 
     @property
     def speed_range(self) -> tuple[float, float]:
-        """Slowest and fastest walk of these norms, in their measure of speed."""
+        """Return the slowest and the fastest speed of these norms, in their measure of speed."""
         within_sd = 2.0  # range of the slowest and fastest group in standard deviations of their speed
         speed = self.table["speed"]
         if "range" in speed:
@@ -130,7 +130,7 @@ class NormSet:
 
     @property
     def usual_speed(self) -> float:
-        """Self-selected speed, or the reference speed of the model."""
+        """Return the self-selected speed of the people; for a model, its reference speed."""
         speed = self.table["speed"]
         if "reference" in speed:
             return float(speed["reference"])
@@ -161,8 +161,10 @@ class NormSet:
         return speed - float(self.table["speed"]["reference"])
 
     def _curves(self, row: int | None, speed: float) -> dict[str, NormCurve]:
-        """Return the curves, interpolated between published instants by monotone cubics without new extrema (Fritsch & Carlson
-        1980)."""
+        """Return the curves at a speed by variable.
+
+        Between published instants they are interpolated by monotone cubics, without new extrema (Fritsch & Carlson 1980).
+        """
         entries: Mapping[str, Mapping[str, Any]] = self.table.get("curve", {})
         if not entries:
             return {}
@@ -204,7 +206,7 @@ class NormSet:
 
 
 def load_norm_set(name: str) -> NormSet:
-    """Return norms of the library by name, or of a user's TOML file by path. Raises ModelError or TableError."""
+    """Return norms of the library by name, or of a user's TOML file by path; raises ModelError or TableError."""
     return NormSet(load_entry("norms", name), name) if is_path(name) else _load_norms(name)
 
 
@@ -214,7 +216,7 @@ def _load_norms(name: str) -> NormSet:
 
 
 def load_norms(name: str) -> Norms:
-    """Return norms at self-selected speed."""
+    """Return the norms of a set (name or path) at its self-selected speed."""
     norm_set = load_norm_set(name)
     return norm_set.norms_at_speed(norm_set.usual_speed)
 
@@ -252,7 +254,7 @@ class NormCovariates:
 
     @property
     def leg_m(self) -> float:
-        """Leg length, m; if not measured, 0.530 of the height (Winter 2009, after Drillis & Contini 1966)."""
+        """Return the leg length, m; if not measured, 0.530 of the height (Winter 2009, after Drillis & Contini 1966)."""
         share = load_table("variables/variables")["norms"]["leg_share_of_height"]
         return self.leg_length_m if self.leg_length_m else share * self.height_m
 
@@ -264,7 +266,7 @@ class NormCovariates:
 
     @property
     def stage(self) -> Literal["adult", "child", ""]:
-        """ "adult" or "child" from the age, else from the height if it is conclusive, otherwise ""."""
+        """Return "adult" or "child" from the age, else from the height; "" if neither determines it."""
         if self.age_years is not None:
             return "adult" if self.age_years >= _ADULT_YEARS else "child"
         limits = load_table("variables/variables")["norms"]
@@ -274,7 +276,7 @@ class NormCovariates:
 
     @property
     def age_text(self) -> str:
-        """Text with the age, or the assumption about it."""
+        """Return a text with the age, or with the assumption about an unknown age."""
         if self.age_years is not None:
             return f"{self.age_years:.0f} years old"
         if not math.isfinite(self.height_m):
@@ -306,7 +308,7 @@ class NormChoice:
 
     @property
     def norms(self) -> tuple[Norms, ...]:
-        """The displayed norms."""
+        """Return the norms that are displayed."""
         return tuple(norms for *_, norms in self.chosen)
 
 

@@ -67,7 +67,7 @@ class SpmResult:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the statistic exceeds the threshold anywhere."""
+        """Return whether the statistic exceeds the threshold at any node."""
         return bool(self.clusters)
 
     def confidence_band(self) -> tuple[FloatArray, FloatArray]:

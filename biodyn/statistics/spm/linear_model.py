@@ -81,7 +81,7 @@ class StatisticField:
 
     @property
     def null_distribution(self) -> RandomField:
-        """Null distribution of the field."""
+        """Return the distribution of the field under the null hypothesis."""
         return RandomField(self.kind, self.df, self.resels, int(np.count_nonzero(self.nodes)))
 
 
@@ -247,7 +247,7 @@ def validate_curves(curves: ArrayLike, name: str = "curves") -> FloatArray:
 
 
 def testable_nodes(curves: FloatArray, residuals: FloatArray) -> tuple[BoolArray, tuple[Diagnostic, ...]]:
-    """Return which nodes (Q,) can be tested, and findings about the excluded ones.
+    """Return a mask (Q,) of the nodes that can be tested, and findings about the excluded ones.
 
     A node is excluded if a curve is missing (NaN) or if the residuals have no variance (the statistic is
     infinite or 0/0). The search region is then split, which the resel counts take into account.
@@ -380,7 +380,7 @@ class LinearStatistic:
     exchange: Exchangeability
 
     def statistic_fields(self, arrangements: Arrangements) -> FloatArray:
-        """Return the statistic (N, nodes)."""
+        """Return the statistic (N, nodes) of each of N arrangements of the curves."""
         batch_numbers = 2_000_000  # size of an intermediate array; 16 MB fit in the cache
         curves, nodes = self.response.shape
         count, k = arrangements.rows.shape[0], self.effect.shape[1]
@@ -469,7 +469,7 @@ def linear_field(
 
 
 def _orthonormal_basis(matrix: FloatArray) -> FloatArray:
-    """Return an orthonormal basis (J, rank) of the columns."""
+    """Return an orthonormal basis (J, rank) of the column space of a matrix."""
     if matrix.shape[1] == 0:
         return np.zeros((matrix.shape[0], 0))
     u, s, _ = np.linalg.svd(matrix, full_matrices=False)
@@ -495,7 +495,7 @@ class WelchStatistic:
     exchange: Exchangeability
 
     def statistic_fields(self, arrangements: Arrangements) -> FloatArray:
-        """Return t (N, nodes)."""
+        """Return Welch's t (N, nodes) of each of N arrangements of the group labels."""
         squares = self.response**2
         means, variances = [], []
         for number in (0, 1):

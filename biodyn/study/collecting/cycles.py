@@ -114,7 +114,7 @@ def cycle_table(result: TrialResult) -> pa.Table:
 
 
 def _text_column(texts: pd.Series) -> pa.DictionaryArray:
-    """Return a text column; its dictionary has only used words, in the order of first use."""
+    """Return a text column with a dictionary that contains only used words, in the order of first use."""
     return pa.array(texts.astype(object).to_numpy(), pa.string()).dictionary_encode()
 
 
@@ -172,7 +172,7 @@ class FrameReasons:
         return codes
 
     def _combine_codes(self, first: IntArray, second: IntArray) -> IntArray:
-        """Return the codes (T,) of two reasons combined: "first; second" in frames in which both apply."""
+        """Return the codes (T,) of two combined reasons; frames in which both apply have the reason "first; second"."""
         codes = np.where(first > 0, first, second)
         two = (first > 0) & (second > 0)
         for a, b in np.unique(np.stack([first[two], second[two]], axis=1), axis=0):
@@ -352,7 +352,10 @@ def _recording_metrics(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def _static_file(analysis: TrialAnalysis) -> str | None:
-    """Return the name of the static trial; for an OpenSim model that used for scaling, None without scaling."""
+    """Return the file name of the static trial.
+
+    For an OpenSim model it is the static trial with which the model was scaled; None if it was not scaled.
+    """
     if analysis.imported is None:
         return analysis.static.path.name
     scaled_by = analysis.imported.record["input"].get("static")

@@ -196,7 +196,7 @@ def replace_values_by_reason(rows: pa.Table, reason: str) -> pa.Table:
 
 
 def row_groups(trials: Iterable[TrialRows], rows: int = ROW_GROUP_ROWS) -> Iterator[pa.Table]:
-    """Yield tables (`DATA_SET_SCHEMA`) of trials of one subject; a table ends with the trial that exceeds `rows` rows."""
+    """Yield tables (`DATA_SET_SCHEMA`) of trials of one subject; each ends with the trial that exceeds `rows` rows."""
     waiting: list[pa.Table] = []
     subject, count = "", 0
     for trial, table in trials:
@@ -221,7 +221,7 @@ def _constant_column(word: str, rows: int) -> pa.DictionaryArray:
 
 
 def _concatenate_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return one table in which each text column has one dictionary."""
+    """Concatenate tables so that each text column has a single dictionary."""
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 

@@ -228,7 +228,7 @@ class _TrialFacts(_SettingsSection):
 
 
 class SubjectEntry(_ConditionsSection, _TrialFacts):
-    """`[subjects.<name>]`: what study.toml states about one subject."""
+    """Section `[subjects.<name>]` of study.toml: data of one subject."""
 
     group: str | None = Field(default=None, description="group in the comparisons")
     sessions: dict[str, str] = Field(default_factory=dict, description="detected session, or a pattern -> its name")
@@ -243,7 +243,7 @@ class TrialReview(_Section):
 
 
 class TrialEntry(_TrialFacts):
-    """`[trials."<path or pattern>"]`: what study.toml states about some files."""
+    """Section `[trials."<path or pattern>"]` of study.toml: data of the files that match."""
 
     review: TrialReview | None = Field(default=None, description="decision of a reviewer: `{decision, name, reason}`")
     note: Text | None = Field(default=None, description="reason of a correction, for information only")
@@ -258,7 +258,7 @@ class TrialEntry(_TrialFacts):
 
 
 class RunningOptions(_Section):
-    """`[running]`: number of processes, and limits of time and memory for each trial."""
+    """Section `[running]` of study.toml: number of processes, and limits of time and memory for each trial."""
 
     workers: int | None = Field(
         default=None, ge=1, le=10_000, description="processes on this machine; omitted = one per core"

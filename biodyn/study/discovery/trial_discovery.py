@@ -77,13 +77,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FileDefinition:
-    """Values of study.toml for one file: fields that the layout finds in its path, and matching entries of [trials] in order."""
+    """What study.toml states about one file: fields of the layout in its path, and matching entries of [trials] in order."""
 
     layout: Mapping[str, str]
     entries: tuple[TrialEntry, ...]
 
     def last_value(self, get: Callable[[TrialEntry], T | None]) -> T | None:
-        """Return the value that `get` returns for the last of the matching entries that states one; None if none does."""
+        """Return the last value that the matching entries state; None if none states one.
+
+        get: returns the value of an entry, None if the entry does not state it.
+        """
         return next((value for entry in reversed(self.entries) if (value := get(entry)) is not None), None)
 
     @property
@@ -93,7 +96,7 @@ class FileDefinition:
 
 
 def has_matching_pattern(path: Path, definition: StudyDefinition) -> bool:
-    """Return whether a pattern of the definition with the suffix of the file includes it: *.csv, P01/walk.csv."""
+    """Return whether study.toml names a file by a pattern that ends in its suffix, such as *.csv or P01/walk.csv."""
     patterns = (*definition.include, *definition.trials)
     return any(p.lower().endswith(path.suffix.lower()) and path_matches(p, path) for p in patterns)
 
@@ -441,12 +444,12 @@ def _exclude_computed_coordinates(findings: Sequence[ClassifiedFile]) -> list[Cl
     """
     tables = [f for f in findings if f.role == "walk" and f.path.suffix.lower() in TABLE_SUFFIXES]
     marked = {f.subject for f in findings if f.role == "walk" and f not in tables}
-    why = "It contains coordinates of a subject with walks with markers, which are used."
+    why = "It contains coordinates of a subject whose walks with markers are used instead."
     return [replace(f, role="other", reason=why) if f in tables and f.subject in marked else f for f in findings]
 
 
 def _plan_trials(findings: Sequence[ClassifiedFile]) -> tuple[PlannedTrial, ...]:
-    """Return the ordered trials, each with its static trial if it is determined."""
+    """Return the planned trials in order, each with its static trial if names and headers determine it."""
     walks = [f for f in findings if f.role in _TRIAL_ROLES]
     conditions: dict[str, set[str]] = defaultdict(set)
     for f in walks:
@@ -496,9 +499,9 @@ def _marker_names(static: ClassifiedFile) -> dict[str, str]:
 
 
 def _condition_of_walks(condition: str, walks: set[str]) -> str:
-    """Return the condition that a static trial shares with walks: its words without those that no walk has ("Quiet_barefoot").
+    """Return the condition of walks to which a static trial belongs; "" if there is none.
 
-    It is "" if no walk has this condition.
+    Words of its own condition that occur in no walk are ignored: "Quiet_barefoot" belongs to "barefoot".
     """
     words = {word.casefold() for walk in walks for word in walk.split("_")}
     remainder = "_".join(word for word in condition.split("_") if word.casefold() in words)

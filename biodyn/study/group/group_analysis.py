@@ -97,7 +97,7 @@ def parameter_table(
 
 
 def _repeated_column(column: pd.Series, times: int) -> Any:
-    """Return a column repeated `times` times as a block; texts become categories, which are fast to write."""
+    """Return `times` copies of a column, one after the other; texts become categories, which are fast to write."""
     if column.dtype != object:
         return np.tile(column.to_numpy(), times)
     codes, words = pd.factorize(column)
@@ -246,7 +246,7 @@ def analyse_frames(
 
 
 class _GroupAccumulator:
-    """Accumulator of the group results, which keeps only a few numbers of each subject."""
+    """Accumulator that computes the group results from subjects added one by one; it keeps only their means."""
 
     def __init__(
         self,

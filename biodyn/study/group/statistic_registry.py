@@ -1,5 +1,4 @@
-"""Inputs of group statistics (means of every subject, properties of the subjects), files of results, and the registry of the
-statistics in `statistics/`."""
+"""Registry of the group statistics in `statistics/`, with their inputs (means of every subject) and result files."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class CurveMeans:
 
     @property
     def cells(self) -> list[Cell]:
-        """Return the (condition, group) pairs that have curves, in order of the data."""
+        """Return the pairs (condition, group) with curves, in the order in which they occur in the data."""
         return list(dict.fromkeys((condition, group) for condition, group, _ in self._sums))
 
     def curve(self, cell: Cell, side: str, variable: str) -> Curve | None:
@@ -164,7 +164,7 @@ def group_failures(trials: Iterable[Trial]) -> list[FailureGroup]:
 
 
 def _common_text(reasons: Sequence[str]) -> str:
-    """Return the text that some reasons have in common, with "…" in place of names and numbers that differ."""
+    """Return the common text of several reasons, with "…" in place of names and numbers that differ."""
     varying = [_VARYING.findall(reason) for reason in reasons]
     same = iter([words[0] if len(set(words)) == 1 else "…" for words in zip(*varying, strict=True)])
     return _VARYING.sub(lambda _: next(same), reasons[0])

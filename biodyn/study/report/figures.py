@@ -183,7 +183,7 @@ def group_keys(means: CurveMeans, view: ComparisonView, names: Sequence[str], no
 
 
 def _lines_with_keys(view: ComparisonView) -> list[tuple[Key, Cell, str]]:
-    """Return for every line of a view its entry in the legend, its condition and group, and its side."""
+    """Return the entry in the legend, the condition and group, and the side of every line of a view."""
     further_dash = (6.0, 3.0)  # dash patterns of levels beyond the number of colours
     if len(view.cells) == 1:
         cell = view.cells[0][1]

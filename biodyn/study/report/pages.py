@@ -89,12 +89,12 @@ class StudyPage:
 
     @cached_property
     def options(self) -> AnalysisOptions:
-        """Options of the group analysis."""
+        """Return the options of the group analysis."""
         return recorded_options(self.source.group["options"])
 
     @cached_property
     def views(self) -> list[ComparisonView]:
-        """Comparisons of curves in the order of the page; empty if no trial has a gait cycle."""
+        """Return the comparisons of curves in the order of the page; empty if no trial has a gait cycle."""
         cells = self.curves.cells
         return list(comparison_views(cells, self.table("spm"))) if cells else []
 
@@ -189,7 +189,7 @@ class SubjectPage:
 
     @cached_property
     def representative(self) -> frozenset[str]:
-        """Representative walk of each session and condition."""
+        """Return the names of the representative walks, one for each session and condition."""
         warned = [trial.trial for trial in self.trials if trial.status != "pass"]
         return frozenset(representative_walks(self.tables["cycles"], warned).values())
 
@@ -464,7 +464,7 @@ def _rows_by_subject(table: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
 
 
 def cycle_flags(data: SubjectCycles, table: pd.DataFrame, name: str) -> BoolArray:
-    """Return (N,) the values of a column of true and false of cycles.csv for each cycle of the data."""
+    """Return the values (N,) of a Boolean column of cycles.csv for the N cycles of a subject."""
     rows = table[table[name]] if len(table) else table
     marked = {(r.trial, int(r.cycle), r.side) for r in iterate_rows(rows)}
     keys = zip(data.cycles["trial"], data.cycles["cycle"], data.cycles["side"], strict=True)

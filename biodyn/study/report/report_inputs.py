@@ -144,7 +144,7 @@ class StudySource:
         return read_study_json(self.out, f"{trial.folder}/{RECORD_NAME}")
 
     def report_setting(self, name: str) -> str:
-        """An entry of [report] in the settings of the first analysed trial; "" where there is none."""
+        """Return an entry of [report] in the settings of the first analysed trial; "" if there is none."""
         trial = next((trial for trial in self.trials if trial.has_result), None)
         return "" if trial is None else report_setting(self.run_record(trial), name)
 
@@ -185,7 +185,7 @@ def iterate_rows(frame: pd.DataFrame) -> Iterator[Any]:
 
 
 def iterate_groups(frame: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, pd.DataFrame]]:
-    """Yield (values, rows) for all rows with equal values of the columns, in order of first appearance."""
+    """Yield each combination of values of the columns with its rows, in the order of first appearance."""
     yield from frame.groupby(list(columns), sort=False)
 
 

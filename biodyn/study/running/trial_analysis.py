@@ -240,7 +240,10 @@ def _require_recordings(task: Task) -> None:
 
 
 def _changed_inputs(result: TrialResult | None, task: Task) -> list[Path]:
-    """Return the walk if its contents differ from those read, because file times may be too coarse to detect a change."""
+    """Return the walk if the contents of its file changed since it was read.
+
+    Contents are compared, because file times may be too coarse to detect a change.
+    """
     walk = task.root / task.trial.path
     return [] if result is None or result.analysis.recording.sha256 == file_sha256(walk) else [walk]
 

@@ -276,7 +276,7 @@ def parameter_tests(
 
 
 def family_adjusted_p(families: Sequence[str] | pd.Series, p: FloatArray | pd.Series) -> FloatArray:
-    """Return p adjusted over the tests of each family (Holm 1979)."""
+    """Return the p-values adjusted for the number of tests in each family (Holm 1979)."""
     values = np.asarray(p, dtype=np.float64)
     result = np.full(values.shape, np.nan)
     labels = np.asarray(families, dtype=object)
@@ -635,7 +635,7 @@ def _are_fully_crossed(factors: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _references(factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> dict[str, str]:
-    """Return the first level of each factor, in the order of the options, else of the data."""
+    """Return the reference level of each factor: the first one in the options, else in the data."""
     chosen = {"condition": options.conditions or (), "group": options.groups or ()}
     return {
         name: next(level for level in (*chosen[name], *labels) if level in labels) for name, labels in factors.items()

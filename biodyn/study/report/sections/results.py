@@ -190,7 +190,7 @@ def repeatability_table(
 
 
 def _count_text(count: float) -> str:
-    """Return a count as text."""
+    """Return a count as text; a dash if it is unknown."""
     return f"{count:.0f}" if np.isfinite(count) else MISSING
 
 

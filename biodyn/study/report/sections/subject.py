@@ -148,7 +148,7 @@ class ConditionCurves:
         return subject_keys(self.cycles, self.norms, self.standard_variables)
 
     def describe_panel(self, name: str) -> Described:
-        """Return the panel of a variable, and its extremes as text."""
+        """Return the panel of a variable, and a text with the extremes of its curves."""
         return subject_panel(
             name, self.cycles, self._variable_indices[name], self.data.units[name], self.norms, self.axes
         )
