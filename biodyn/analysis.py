@@ -200,7 +200,7 @@ class TrialAnalysis:
         """Return the method of processing markers and forces, with the reason if it was chosen automatically."""
         if self.propagation is not None:
             return self.propagation.signals.method
-        chosen = select_method(self.settings.signals, self.recording.on_poses)
+        chosen = select_method(self.settings.signals, self.recording.uses_poses)
         return FILTERED if chosen.reason and chosen.is_estimate and self.estimate is None else chosen
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from biodyn.errors import SettingsError, printable
+from biodyn.errors import SettingsError, printable_text
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.library.settings_section import (
     Field,
@@ -115,7 +115,7 @@ class OutputSettings(Section):
     )
 
     @property
-    def packed(self) -> bool:
+    def is_packed(self) -> bool:
         """Return whether a result is written in compressed form."""
         return self.tables == "packed"
 
@@ -145,7 +145,7 @@ class ReportSettings(Section):
     def _require_known_norms(cls, name: str) -> str:
         problem = norm_name_error(name)
         if problem:
-            raise ValueError(printable(problem).rstrip("."))
+            raise ValueError(printable_text(problem).rstrip("."))
         return name
 
 
@@ -178,7 +178,7 @@ class Settings(Section):
             return given
         if name not in entry_names("presets"):
             near = suggest_name(str(name), entry_names("presets"))
-            raise ValueError(f"no preset '{printable(str(name))}' exists. {near}".rstrip("."))
+            raise ValueError(f"no preset '{printable_text(str(name))}' exists. {near}".rstrip("."))
         over = dict(given)
         for section, entries in library_entry("presets", name)["settings"].items():
             given_entries = given.get(section, {})

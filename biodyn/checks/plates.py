@@ -206,7 +206,7 @@ def check_plate_positions(trial: TrialFacts, limit: float) -> CheckResult:
 def check_plate_heights(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare heights of the plates with the file."""
     inputs = trial.analysis.propagation
-    if trial.evidence is None or inputs is None or not trial.has_markers or trial.analysis.recording.on_poses:
+    if trial.evidence is None or inputs is None or not trial.has_markers or trial.analysis.recording.uses_poses:
         return CheckResult()
     foot_heights = measure_flat_feet(
         trial.evidence,

@@ -52,11 +52,11 @@ def open_console(on_error: bool = False) -> Console:
     """
     from rich.console import Console
 
-    from biodyn.errors import printable
+    from biodyn.errors import printable_text
 
     class PlainConsole(Console):
         def render_str(self, text: str, **options: Any) -> Text:
-            return super().render_str(printable(text, keep="\n\t"), **options)
+            return super().render_str(printable_text(text, keep="\n\t"), **options)
 
         def on_broken_pipe(self) -> None:
             _exit_on_closed_pipe(sys.stderr if on_error else sys.stdout)
@@ -88,9 +88,9 @@ def status_text(text: str) -> Text:
     """Return a text for the progress line that is not read as markup."""
     from rich.text import Text
 
-    from biodyn.errors import printable
+    from biodyn.errors import printable_text
 
-    return Text(printable(text))
+    return Text(printable_text(text))
 
 
 def open_in_browser(page: Path, console: Console) -> None:

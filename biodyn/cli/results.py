@@ -54,7 +54,7 @@ def compare(
             step("comparing")
             comparison = compare_results(first, second)
             folder = None if out is None else comparison.save(out)
-        rows = comparison.rows()
+        rows = comparison.screen_rows()
         if not verbose:
             curves = comparison.differences
             leg = [

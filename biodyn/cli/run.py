@@ -45,7 +45,7 @@ from biodyn.errors import (
     ResultError,
     SettingsError,
     StaticTrialError,
-    printable,
+    printable_text,
     system_refusal,
 )
 
@@ -356,7 +356,7 @@ def _analyse_each_walk(walks: Sequence[Path], out: Path | None, options: RunOpti
     folders = _free_folders(walks, out, options.force)
     worst, records = 0, []
     for number, (walk, folder) in enumerate(zip(walks, folders, strict=True), start=1):
-        name = printable(walk.name)
+        name = printable_text(walk.name)
         code, refusal = 0, None
         try:
             heading = f"{number} of {len(walks)}, {name}"

@@ -197,7 +197,7 @@ def _run_study(console: Console, opened: Study, folder: Path, verbose: bool, opt
     except (KeyboardInterrupt, SystemExit):
         print_lines(console, f"Stopped: {progress.remaining_text()} The same command resumes where it stopped.")
         raise
-    print_lines(console, f"{progress.line()}.")
+    print_lines(console, f"{progress.status_line()}.")
     _print_verdicts(console, folder, verbose)
     return progress
 
@@ -225,10 +225,10 @@ def _study_callbacks(
         if outcome.failed and not outcome.kept:
             text = f"failed: {outcome.subject}/{outcome.trial}: {outcome.reason}"
             print_lines(console, text, style=SEVERITY_STYLE["error"])
-        status.update(status_text(f"{step}: {progress.line()}"))
+        status.update(status_text(f"{step}: {progress.status_line()}"))
         if not console.is_terminal and time.monotonic() - printed_s > interval_s:
             printed_s = time.monotonic()
-            console.print(progress.line(), highlight=False)
+            console.print(progress.status_line(), highlight=False)
 
     return on_outcome, on_step
 

@@ -410,9 +410,9 @@ class Exchange:
 
     def _differing_causes(self, *causes: str) -> list[str]:
         """Return those of the given causes in which the two analyses differ."""
-        return [cause for cause in causes if self._differs(cause)]
+        return [cause for cause in causes if self._is_different(cause)]
 
-    def _differs(self, cause: str) -> bool:
+    def _is_different(self, cause: str) -> bool:
         if cause == CENTRES:
             return bool(np.abs(self.centre_offset).max() > _SAME)
         if cause == AXES:

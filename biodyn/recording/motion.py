@@ -66,7 +66,7 @@ class Markers:
         """Return the same markers with every position multiplied by R (3, 3)."""
         return replace(self, positions=self.positions @ R.T)
 
-    def spelled_as(self, others: tuple[str, ...]) -> Markers:
+    def with_spelling_of(self, others: tuple[str, ...]) -> Markers:
         """Return the markers with labels spelled as in `others` (R_Asis, RAsis and R.ASIS are the same label)."""
         if set(self.labels) <= set(others):
             return self

@@ -22,7 +22,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import PlateError, ResultError, SettingsError, printable
+from biodyn.errors import PlateError, ResultError, SettingsError, printable_text
 from biodyn.geometry.rotations import axis_angle
 from biodyn.library.toml_files import UserFile, read_user_toml
 from biodyn.recording.plates import ForcePlate
@@ -149,7 +149,7 @@ class PlateCalibration:
             lines += [
                 "",
                 "[[source]]",
-                f"file = {json.dumps(printable(name), ensure_ascii=False)}",
+                f"file = {json.dumps(printable_text(name), ensure_ascii=False)}",
                 f'sha256 = "{sha256}"',
             ]
         for plate in self.plates:

@@ -45,7 +45,7 @@ class CopCorrection:
         corrected = places - self._polynomials(np.clip(places, -self.half_sides, self.half_sides))
         return np.asarray(places - np.clip(corrected, -within, within))
 
-    def largest(self) -> float:
+    def largest_error(self) -> float:
         """Return the largest error (m) between the sensors: within 0.6 of the half sides."""
         x, y = (np.linspace(-0.6 * half, 0.6 * half, 21) for half in self.half_sides)
         return float(np.abs(self._polynomials(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2))).max())

@@ -248,7 +248,7 @@ class Recording:
         return self.read_analog()
 
     @property
-    def on_poses(self) -> bool:
+    def uses_poses(self) -> bool:
         """Return whether the markers are virtual points of measured poses."""
         return self.motion.markers is not None and self.motion.markers.virtual
 

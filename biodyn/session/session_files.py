@@ -65,7 +65,7 @@ class SessionFiles:
         return tuple(c for c in self.companions if c.use == use)
 
     @property
-    def statics(self) -> tuple[Companion, ...]:
+    def static_trials(self) -> tuple[Companion, ...]:
         """Return the static trials of the session, the most suitable first."""
         return tuple(sorted(self.companions_with_use("static"), key=lambda c: -c.worth))
 

@@ -477,7 +477,7 @@ def _choose_candidate(
         except (InputFileError, OSError) as error:
             checked.append(replace(candidate, rejected=str(getattr(error, "message", error))))
             continue
-        standing[candidate.path] = preview.quiet_markers().spelled_as(markers.labels)
+        standing[candidate.path] = preview.quiet_markers().with_spelling_of(markers.labels)
         checked.append(_check_candidate(walk, candidate, _marker_fit(markers, standing[candidate.path])))
     usable = [c for c in checked if not c.rejected]
     if not same_person:
@@ -518,7 +518,7 @@ def static_trial_matches_walk(walk: FileFacts, candidate: StaticCandidate) -> bo
 @lru_cache(maxsize=4096)
 def _marker_fit_of_files(walk: Path, static: Path, walk_changed_ns: int, static_changed_ns: int) -> MarkerFit:
     markers = read_preview(walk).markers
-    return _marker_fit(markers, preview_of_file(static).quiet_markers().spelled_as(markers.labels))
+    return _marker_fit(markers, preview_of_file(static).quiet_markers().with_spelling_of(markers.labels))
 
 
 def _marker_fit(walk: Markers, standing: Markers) -> MarkerFit:

@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 
 from biodyn.conventions import FloatArray
-from biodyn.errors import StudyError, printable
+from biodyn.errors import StudyError, printable_text
 from biodyn.library.entry_faults import require_valid_table
 from biodyn.library.toml_files import read_user_toml
 from biodyn.statistics.gait_measures import GaitDeviationIndex, fit_deviation_index, gait_vector
@@ -261,7 +261,7 @@ def build_norms(
         raise StudyError(f"'{target}' is not a TOML file.", "Use a name that ends in .toml.")
     if target is not None and target.exists() and not replace:
         raise StudyError(f"'{target}' exists.", "Choose another name, or request that it is replaced.")
-    name = printable(name or folder.resolve().name)
+    name = printable_text(name or folder.resolve().name)
     if not 0 < len(name) <= max_length:
         raise StudyError(f"The name of norms must have 1 to {max_length} characters.", "Choose another name.")
     people = read_people(folder, groups, conditions)
@@ -270,7 +270,7 @@ def build_norms(
             f"Norms need {LEAST_FOR_MEAN} people with gait cycles; the study has {len(people.names)}.",
             "Trials that failed their checks are excluded.",
         )
-    table = norms_file_content(people, name, printable(licence) or "not stated", seed)
+    table = norms_file_content(people, name, printable_text(licence) or "not stated", seed)
     if target is not None:
         write_norms(table, target)
     return NormSet(table, "" if target is None else str(target))

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import pandas as pd
 
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict, worst_status
-from biodyn.errors import ResultError, StudyError, printable
+from biodyn.errors import ResultError, StudyError, printable_text
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.plotting import PlottableResult, side_list
 from biodyn.output.store.folder import (
@@ -102,12 +102,13 @@ def study_record(
         KIND_ENTRY: kind,
         "name": plan.name,
         "program": program_version(),
-        "root": printable(relative_path(folder, plan.root)),
+        "root": printable_text(relative_path(folder, plan.root)),
         "definition": map_all_table_paths(definition.model_dump(mode="json"), path_from_folder),
         "counts": counts,
         "trials": trials,
         "files": [
-            {"path": printable(f.path.as_posix()), "role": f.role, "reason": printable(f.reason)} for f in plan.files
+            {"path": printable_text(f.path.as_posix()), "role": f.role, "reason": printable_text(f.reason)}
+            for f in plan.files
         ],
         "data_set": list(written),
         "diagnostics": [diagnostic.as_dict() for diagnostic in diagnostics],
@@ -124,9 +125,9 @@ def _trial_entry(
         "group": trial.group,
         "site": trial.site,
         "trial": trial.trial,
-        "file": printable(trial.path.as_posix()),
-        "static": None if trial.static is None else printable(trial.static.as_posix()),
-        "statics": [printable(path.as_posix()) for path in trial.statics],
+        "file": printable_text(trial.path.as_posix()),
+        "static": None if trial.static is None else printable_text(trial.static.as_posix()),
+        "statics": [printable_text(path.as_posix()) for path in trial.statics],
         "mass_kg": trial.mass_kg,
         "height_m": trial.height_m,
         "settings": map_table_paths(trial.settings, seen_from_here),
@@ -296,7 +297,7 @@ class StudyResult(PlottableResult):
         speed = float(strides["speed_m_s"].mean())
         records = [ResultFolder(folder).record for folder in self._result_folders.values()]
         covariates = [read_covariates(record, speed) for record in records]
-        stages = {entry.stage for entry in covariates}
+        stages = {entry.age_stage for entry in covariates}
         setting = NONE if len(stages) > 1 else str(self._group_record["options"]["norms"])
         norms = norms_record(setting, mean_over_trials(covariates)) if covariates else {"shown": [], "reasons": []}
         # what all trials have in common; a study has no frames, arrays or model of its own

@@ -96,7 +96,7 @@ class Progress:
             return f"all {self.total} trials are finished; group results and report remain."
         return f"{self.done} of {self.total} trials are finished and kept, {self.total - self.done} remain."
 
-    def line(self) -> str:
+    def status_line(self) -> str:
         """Return one line of text: finished, failed and kept trials, rate, and remaining time."""
         parts = [f"{self.done} of {self.total} trials", f"{self.failed} failed"]
         if self.kept:
@@ -119,7 +119,7 @@ def progress_callbacks(
     def report_outcome(outcome: Outcome) -> None:
         on_outcome(outcome)
         count.add(outcome)
-        say(count.line())
+        say(count.status_line())
 
     return report_outcome, say
 

@@ -213,7 +213,7 @@ def _check_contents(
     if result.motion.markers is None and result.motion.poses is None:
         return FileCheck(tuple(table_lines(result)), result.diagnostics), None
     result = choose_poses_or_markers(result, options.poses.use)
-    world = find_world(with_segment_origins(result) if result.on_poses else result)
+    world = find_world(with_segment_origins(result) if result.uses_poses else result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
     role, why = recording_role(read_facts(path))
     lines = (
@@ -227,7 +227,7 @@ def _check_contents(
         *(() if model is None else common_marker_lines((*result.markers.labels, *result.model_outputs), model)),
     )
     file_check = FileCheck(lines, (*result.diagnostics, *world.diagnostics, *find_problems(file)))
-    return file_check, None if file.recording.on_poses else file
+    return file_check, None if file.recording.uses_poses else file
 
 
 def _content_lines(recording: Recording) -> Iterator[str]:
@@ -253,7 +253,7 @@ def write_marker_set_template(path: str | Path, target: str | Path) -> Path:
     (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
-    if result.on_poses:
+    if result.uses_poses:
         raise TableError(f"'{Path(path).name}' contains segment poses but no markers, which a marker set needs.")
     text = draft_marker_set(result.markers.labels, Path(path).name, place.name)
     try:
@@ -299,7 +299,7 @@ def _pose_lines(recording: Recording) -> Iterator[str]:
 
 
 def _marker_lines(file: FileFacts) -> Iterator[str]:
-    if file.recording.on_poses:
+    if file.recording.uses_poses:
         yield "Markers: none, the poses are used"
         return
     labels, mapping, marker_set = file.recording.markers.labels, file.mapping, file.marker_set

@@ -136,7 +136,7 @@ class Comparison:
         lines += [f"Setting {name}: {a} and {b}." for name, (a, b) in self.settings.items()]
         return [*lines, *self.notes]
 
-    def rows(self) -> list[tuple[str, str, str, str]]:
+    def screen_rows(self) -> list[tuple[str, str, str, str]]:
         """Return rows for the screen: variable, RMS difference, RMS of the first analysis, largest causes."""
         rows = []
         for difference in self.differences:
@@ -212,8 +212,8 @@ class Comparison:
         figure = differences_figure(self._time_differences, self.time_s, (self.first, self.other))
         (target / FIGURE_NAME).write_bytes(render_png(figure))
         page = render_comparison_page(
-            (self.first, self.other), [result.view for result in self.results], self.one_recording, self.summary(), self.rows(),
-            figure, program_versions()["biodyn"],
+            (self.first, self.other), [result.view for result in self.results], self.one_recording, self.summary(),
+            self.screen_rows(), figure, program_versions()["biodyn"],
         )  # fmt: skip
         (target / PAGE_NAME).write_text(page, encoding="utf-8")
         return target

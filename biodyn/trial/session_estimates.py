@@ -127,7 +127,7 @@ class _CompanionCheck:
 
     def __init__(self, session: SessionFiles, files: TrialFiles) -> None:
         self.walk = read_facts(session.walk.path)
-        self.statics = [c.path for c in session.statics]
+        self.statics = [c.path for c in session.static_trials]
         self.static: Path | None = None
         if files.source == "static trial" and len(self.statics) > 1:
             # static trials are assigned to other files only if that of the walk is identified
@@ -271,7 +271,7 @@ def without_guessed_markers(model: SubjectModel) -> SubjectModel:
 
 def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles) -> str:
     """Return the cache key of a session fit: a hash of all its inputs, including the contents of its files."""
-    files = sorted((c.use, content_hash(c.path)) for c in (*usable_files(session), *session.statics))
+    files = sorted((c.use, content_hash(c.path)) for c in (*usable_files(session), *session.static_trials))
     walk = ("walk", trial.files.walk.sha256)
     made_of = (
         sorted({*files, walk}),

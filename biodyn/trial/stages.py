@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import SubjectError, printable
+from biodyn.errors import SubjectError, printable_text
 from biodyn.estimation.summary import EstimateSummary
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.scaling import SubjectScaling
@@ -272,7 +272,7 @@ def _subject_facts(trial: Solved) -> SubjectFacts:
     landmarks = {role.landmark: points[role.label] for role in roles if role.label in points}
     age = find_age(given.age, (walk, static))
     leg = leg_length(given.measures, (walk, static), landmarks)
-    name = given.name or walk.subject.name or static.subject.name or printable(walk.path.stem)
+    name = given.name or walk.subject.name or static.subject.name or printable_text(walk.path.stem)
     model = trial.model
     return SubjectFacts(
         name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source, *age, *leg

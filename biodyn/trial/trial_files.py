@@ -94,7 +94,7 @@ def read_files(
     chosen = choose_poses_or_markers(
         _recording_or_raise(read_many([walk])[0]) if forces is None else read(walk, forces), poses, static
     )
-    if chosen.on_poses:
+    if chosen.uses_poses:
         return TrialFiles(chosen, chosen, "Segment poses already define joint centres and axes", "poses")
     files = _read_marker_files(walk, static, among, static_frames, forces)
     said = tuple(note for note in chosen.diagnostics if note not in files.walk.diagnostics)
@@ -202,7 +202,7 @@ def unify_spelling(files: TrialFiles) -> TrialFiles:
     walk, static = files.walk.motion.markers, files.static.motion.markers
     if walk is None or static is None or files.static is files.walk:
         return files
-    spelled = static.spelled_as(walk.labels)
+    spelled = static.with_spelling_of(walk.labels)
     return files if spelled is static else replace(files, static=files.static.with_markers(spelled))
 
 
@@ -274,7 +274,7 @@ def choose_poses_or_markers(recording: Recording, use: PoseUse, static: str | Pa
     if poses is None:
         return recording
     notes: list[Diagnostic] = []
-    if recording.on_poses:
+    if recording.uses_poses:
         if use == "markers":
             raise InputFileError(
                 f"'{recording.path}' contains no markers; it contains {', '.join(recording.motion.available_forms())}.",
@@ -289,7 +289,7 @@ def choose_poses_or_markers(recording: Recording, use: PoseUse, static: str | Pa
             system = require_known_system(recording.path, poses.labels)
             require_seen_segment(recording.path, poses, system)
             recording = recording.with_markers(virtual_points(poses, system))
-    if recording.on_poses and static is not None and str(static) != "none":
+    if recording.uses_poses and static is not None and str(static) != "none":
         text = "The given static trial is not used, because segment poses already define joint centres and axes."
         notes.append(Diagnostic("data-not-used", "info", text))
     return replace(recording, diagnostics=(*recording.diagnostics, *notes))

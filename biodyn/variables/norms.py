@@ -140,9 +140,9 @@ class NormSet:
     def norms_at_speed(self, speed: float, age_years: float | None = None) -> Norms:
         """Return the norms at a speed (in their measure), from the nearest group or the model."""
         row, words = self._nearest_group(speed)
-        curves = self._curves(row, speed)
+        curves = self._norm_curves(row, speed)
         scalars = {
-            name: self._scalar(name, entry, row, speed, age_years)
+            name: self._norm_scalar(name, entry, row, speed, age_years)
             for name, entry in self.table.get("scalar", {}).items()
         }
         t = self.table
@@ -160,7 +160,7 @@ class NormSet:
     def _speed_offset(self, speed: float) -> float:
         return speed - float(self.table["speed"]["reference"])
 
-    def _curves(self, row: int | None, speed: float) -> dict[str, NormCurve]:
+    def _norm_curves(self, row: int | None, speed: float) -> dict[str, NormCurve]:
         """Return the curves at a speed by variable.
 
         Between published instants they are interpolated by monotone cubics, without new extrema (Fritsch & Carlson 1980).
@@ -190,7 +190,7 @@ class NormSet:
     def _sd_factor(self, entry: Mapping[str, Any], row: int | None, speed: float) -> float:
         return math.exp(entry.get("sd_growth", 0.0) * self._speed_offset(speed)) if row is None else 1.0
 
-    def _scalar(
+    def _norm_scalar(
         self, name: str, entry: Mapping[str, Any], row: int | None, speed: float, age_years: float | None
     ) -> NormScalar:
         decade = 10.0
@@ -265,7 +265,7 @@ class NormCovariates:
         return self.speed_m_s / self.height_m if measure == "heights_per_s" else self.speed_m_s
 
     @property
-    def stage(self) -> Literal["adult", "child", ""]:
+    def age_stage(self) -> Literal["adult", "child", ""]:
         """Return "adult" or "child" from the age, else from the height; "" if neither determines it."""
         if self.age_years is not None:
             return "adult" if self.age_years >= _ADULT_YEARS else "child"
@@ -286,7 +286,7 @@ class NormCovariates:
             "child": "is assumed to be a child's",
             "": "may be an adult's or a child's",
         }
-        return f"age is unknown; a body height of {self.height_m:.2f} m {taken[self.stage]}"
+        return f"age is unknown; a body height of {self.height_m:.2f} m {taken[self.age_stage]}"
 
     def is_in_age_range(self, norms: NormSet) -> bool:
         """Return whether the age, or the stage from the height, is in the age range of norms (end excluded), if they have one."""
@@ -296,7 +296,9 @@ class NormCovariates:
         low, high = serves
         if self.age_years is not None:
             return bool(low <= self.age_years < high)
-        return bool(high > _ADULT_YEARS if self.stage == "adult" else self.stage == "child" and low < _ADULT_YEARS)
+        return bool(
+            high > _ADULT_YEARS if self.age_stage == "adult" else self.age_stage == "child" and low < _ADULT_YEARS
+        )
 
 
 @dataclass(frozen=True)
@@ -326,7 +328,7 @@ def choose_norms(setting: str, covariates: NormCovariates) -> NormChoice:
         )
     if not math.isfinite(covariates.speed_m_s):
         return NormChoice((), ("No norms are shown, because the walking speed is unknown without a gait cycle.",))
-    if setting == AUTO and not covariates.stage:
+    if setting == AUTO and not covariates.age_stage:
         reason = (
             f"No norms are shown: {covariates.age_text}. Specify the age with --age, or as age_years in subject.toml."
         )
@@ -382,7 +384,7 @@ def score_reference(setting: str, covariates: NormCovariates | None) -> tuple[No
     """
     automatic = setting in (AUTO, NONE)
     norm_set = load_norm_set(load_table("variables/variables")["norms"]["scores"] if automatic else setting)
-    other = covariates is not None and bool(covariates.stage) and not covariates.is_in_age_range(norm_set)
+    other = covariates is not None and bool(covariates.age_stage) and not covariates.is_in_age_range(norm_set)
     if automatic:
         norms = norm_set.norms_at_speed(norm_set.usual_speed)
         remark = "; no published norms of adults have all nine variables on comparable axes"

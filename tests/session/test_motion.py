@@ -103,7 +103,7 @@ def test_the_session_of_a_walk(folder: Path) -> None:
         recording(folder / f"{name}.c3d", motion)  # type: ignore[arg-type]
     recording(folder / "guest.c3d", "standing", seed=7)
     files = find_session_files(walk)
-    assert [c.path.stem for c in files.statics] == ["static"]
+    assert [c.path.stem for c in files.static_trials] == ["static"]
     assert [c.path.stem for c in files.companions_with_use("functional")] == ["hip_star_L"]
     assert [c.path.stem for c in files.companions_with_use("walk")] == ["walk2"]
     assert {c.path.stem for c in files.companions_with_use("other")} == {"MVC_TA"}

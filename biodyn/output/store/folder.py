@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from biodyn.errors import ResultError, printable
+from biodyn.errors import ResultError, printable_text
 from biodyn.library.toml_files import load_table
 
 # -- names
@@ -239,7 +239,7 @@ def remove_written_files(folder: Path, is_written: IsWritten) -> None:
 def path_list_text(paths: list[str]) -> str:
     """Return the first three paths and the number of the others."""
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-    return ", ".join(f"'{printable(path)}'" for path in paths[:3]) + more
+    return ", ".join(f"'{printable_text(path)}'" for path in paths[:3]) + more
 
 
 # -- manifest of a study's folders: the tables of group/ and the pages of subjects/
@@ -544,7 +544,7 @@ def default_result_folder(walk: Path) -> Path:
     """Return the default result folder of a walk: reports/<name of the walk>."""
     name = portable_name(walk.absolute().stem)
     return Path("reports") / (
-        name if name.strip(". ") and printable(name) == name else short_name(name.strip(". ") or "walk")
+        name if name.strip(". ") and printable_text(name) == name else short_name(name.strip(". ") or "walk")
     )
 
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.trial_facts import residual_limits
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, WHOLE_CYCLE, IntArray, Side
-from biodyn.errors import ResultError, printable
+from biodyn.errors import ResultError, printable_text
 from biodyn.library.toml_files import load_table
 from biodyn.output.store.folder import RECORD_NAME, listed_files
 from biodyn.output.store.result_reader import read_record
@@ -160,15 +160,15 @@ class FrameReasons:
         unseen = ~fit.solved
         if signal.coordinate >= 0:
             unseen = unseen | fit.lost[:, signal.coordinate]
-        return np.where(unseen, self.code(_UNSEEN), 0)
+        return np.where(unseen, self.code_of_reason(_UNSEEN), 0)
 
     def _load_codes(self, body: str) -> IntArray:
         fit = self._analysis.fit
         codes = np.zeros(self._frames, dtype=np.int64)
         for side in self._feet[body]:
             codes = self._combine_codes(codes, self._loads[side])
-        codes[~fit.reliable] = self.code(_NO_ACCELERATION)
-        codes[~fit.solved | frames_lost_distally(fit, body)] = self.code(_UNSEEN)
+        codes[~fit.reliable] = self.code_of_reason(_NO_ACCELERATION)
+        codes[~fit.solved | frames_lost_distally(fit, body)] = self.code_of_reason(_UNSEEN)
         return codes
 
     def _combine_codes(self, first: IntArray, second: IntArray) -> IntArray:
@@ -176,7 +176,7 @@ class FrameReasons:
         codes = np.where(first > 0, first, second)
         two = (first > 0) & (second > 0)
         for a, b in np.unique(np.stack([first[two], second[two]], axis=1), axis=0):
-            codes[two & (first == a) & (second == b)] = self.code(f"{self.words[a]}; {self.words[b]}")
+            codes[two & (first == a) & (second == b)] = self.code_of_reason(f"{self.words[a]}; {self.words[b]}")
         return codes
 
     def _contact_codes(self, side: Side, reaction: GroundReaction) -> IntArray:
@@ -186,9 +186,9 @@ class FrameReasons:
             for c in self._analysis.contacts
         }
         texts = reaction.reason[side]
-        return np.array([self.code(short.get(text, text)) for text in texts], dtype=np.int64)
+        return np.array([self.code_of_reason(short.get(text, text)) for text in texts], dtype=np.int64)
 
-    def code(self, text: str) -> int:
+    def code_of_reason(self, text: str) -> int:
         """Return the code of a reason, which is added to `words` if it is new."""
         if text not in self.words:
             self.words.append(text)
@@ -208,8 +208,8 @@ def cycle_reason_codes(reasons: FrameReasons, values: CycleValues, rate_hz: floa
     after = np.clip(np.ceil(at - 1e-6).astype(np.int64), 0, len(frames) - 1)
     codes = np.where(frames[before] > 0, frames[before], frames[after])
     for column, words in values.reasons.items():
-        codes[:, column] = np.where(codes[:, column] > 0, codes[:, column], reasons.code(words))
-    codes = np.where(codes > 0, codes, reasons.code(_OTHER))
+        codes[:, column] = np.where(codes[:, column] > 0, codes[:, column], reasons.code_of_reason(words))
+    codes = np.where(codes > 0, codes, reasons.code_of_reason(_OTHER))
     return np.where(values.is_measured, 0, codes)
 
 
@@ -484,7 +484,7 @@ def summary_row(trial: PlannedTrial, record: TrialRecord | None, excluded: str =
     metrics: Mapping[str, Any] = {} if record is None else record.metrics
     labels = {name: getattr(trial, name) for name in LABELS}
     known = {name: metrics.get(name) for name in metric_columns()}
-    return {**labels, "file": printable(trial.path.as_posix()), **outcome, "excluded": excluded, **known}
+    return {**labels, "file": printable_text(trial.path.as_posix()), **outcome, "excluded": excluded, **known}
 
 
 @contextmanager
@@ -498,5 +498,5 @@ def summary_file(path: Path) -> Iterator[Callable[[Mapping[str, Any]], object]]:
 
 def _csv_cell(value: Any) -> Any:
     if isinstance(value, str):
-        return spreadsheet_text(printable(value, keep="\n\t"))
+        return spreadsheet_text(printable_text(value, keep="\n\t"))
     return f"{value:.6g}" if isinstance(value, float) else value  # six digits exceed the accuracy of all values

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from biodyn.errors import SettingsError, StudyError, printable
+from biodyn.errors import SettingsError, StudyError, printable_text
 from biodyn.library.settings_section import settings_error
 from biodyn.library.toml_files import read_user_toml, resolve_table_name
 from biodyn.model.from_library.user_tables import load_user_tables
@@ -527,7 +527,7 @@ def plan_lines(plan: StudyPlan) -> list[str]:
         entries = [file for file in plan.files if file.role == role]
         if entries:
             lines += ["", f"{title} ({len(entries)}):"]
-            lines += [f"  {printable(str(file.path))}: {printable(file.reason)}" for file in entries]
+            lines += [f"  {printable_text(str(file.path))}: {printable_text(file.reason)}" for file in entries]
     return lines
 
 
@@ -551,12 +551,12 @@ def _count_line(plan: StudyPlan) -> str:
         *([f"{roles['unreadable']} cannot be read"] if roles["unreadable"] else []),
         *([f"static trial searched later for {count_with_noun(searched, 'trial')}"] if searched else []),
     ]
-    return f"Study {printable(plan.name)}: {', '.join(parts)}."
+    return f"Study {printable_text(plan.name)}: {', '.join(parts)}."
 
 
 def _trial_row(trial: PlannedTrial, stored_kg: float | None) -> Sequence[str]:
     static = f"one of {len(trial.statics)}" if trial.statics else "searched later"
-    static = static if trial.static is None else printable(str(trial.static))
+    static = static if trial.static is None else printable_text(str(trial.static))
     mass_kg = stored_kg if trial.mass_kg is None else trial.mass_kg
     mass = _MEASURED if mass_kg is None else f"{mass_kg:.1f} kg{'' if trial.mass_kg is None else ' (given)'}"
     return (trial.subject, trial.session, trial.condition, trial.group, trial.site, trial.trial, static, mass)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from biodyn.errors import SettingsError, printable
+from biodyn.errors import SettingsError, printable_text
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
 from biodyn.recording import FileFacts
@@ -256,7 +256,7 @@ def _mapped_name(name: str, table: Mapping[str, str]) -> str:
     return next(exact, next((new for pattern, new in table.items() if name_matches(pattern, name)), name))
 
 
-def decide_use(
+def decide_file_use(
     assignment: SubjectAssignment,
     walk_names: frozenset[tuple[str, ...]],
     motion: Callable[[], MotionFacts | None],
@@ -367,7 +367,7 @@ def discover_trials(folder: str | Path, definition: StudyDefinition | None = Non
     listed += [StudyFile(f.path, f.role, f.reason, f.facts) for f in findings]
     listed += [StudyFile(path, "other", why) for path, why in passed]
     return StudyPlan(
-        name=printable(plain_text(definition.name or root.name or "study")),
+        name=printable_text(plain_text(definition.name or root.name or "study")),
         root=root,
         trials=_plan_trials(findings),
         files=tuple(sorted(listed, key=lambda file: natural_sort_key(str(file.path)))),
@@ -388,13 +388,13 @@ def _classify_files(
     assignments = assign_subjects(files, root.name or "study", given)
     people = join_subjects(assignments)
     labels = label_files(people)
-    uses = {p: decide_use(p, frozenset(), partial(read_motion, p), on_model) for p in assignments}
+    uses = {p: decide_file_use(p, frozenset(), partial(read_motion, p), on_model) for p in assignments}
     walks = frozenset(name_pattern(p) for p, (use, _) in uses.items() if use == "walk" and _has_plates(p))
     laboratories = laboratory_names(people)
     findings = []
     for name, person, laboratory in zip(_unique_subject_names(people), people, laboratories, strict=True):
         for p in person.members:
-            role, reason = decide_use(p, walks, partial(read_motion, p), on_model)
+            role, reason = decide_file_use(p, walks, partial(read_motion, p), on_model)
             findings.append(
                 ClassifiedFile(p.file.path, p.file.facts, role, reason, name, labels[p], p.site, laboratory)
             )
@@ -471,10 +471,10 @@ def _plan_trials(findings: Sequence[ClassifiedFile]) -> tuple[PlannedTrial, ...]
             subject=f.subject,
             trial=names[f.path],
             path=f.path,
-            session=printable(f.labels.session),
-            condition=printable(f.labels.condition),
-            group=printable(f.labels.group),
-            site=printable(f.laboratory),
+            session=printable_text(f.labels.session),
+            condition=printable_text(f.labels.condition),
+            group=printable_text(f.labels.group),
+            site=printable_text(f.laboratory),
             static=possible[f.path][0] if len(possible[f.path]) == 1 else None,
             statics=possible[f.path] if len(possible[f.path]) > 1 else (),
             named_static=f.static is not None,

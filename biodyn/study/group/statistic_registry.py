@@ -297,7 +297,7 @@ def choose_study_norms(setting: str, norm_covariates: Sequence[NormCovariates]) 
     person = mean_covariates(norm_covariates)
     if person is None:
         return NormChoice((), ("No norms are shown, because no trial states age and walking speed.",))
-    stages = {covariates.stage for covariates in norm_covariates if covariates.activity == "walking"}
+    stages = {covariates.age_stage for covariates in norm_covariates if covariates.activity == "walking"}
     if setting == AUTO and len(stages) > 1:
         return NormChoice(
             (), ("No norms are shown, because the study has both adults and children, or people of unknown age.",)

@@ -188,7 +188,7 @@ class SubjectPage:
     scene: Mapping[str, Any] | None = None
 
     @cached_property
-    def representative(self) -> frozenset[str]:
+    def representative_names(self) -> frozenset[str]:
         """Return the names of the representative walks, one for each session and condition."""
         warned = [trial.trial for trial in self.trials if trial.status != "pass"]
         return frozenset(representative_walks(self.tables["cycles"], warned).values())
@@ -363,7 +363,7 @@ def write_study_report(out: Path, paper: Letterhead | None = None) -> Path:
     if paper is not None and pdf_path.exists() and not is_biodyn_pdf(pdf_path):
         raise ResultError(f"'{pdf_path}' was not written by biodyn and is not replaced.", "Move it to another folder.")
     page = _collect_page_data(source)
-    if source.one_session:
+    if source.is_single_session:
         people = list(_iterate_subject_pages(page))
         text = render_session_page(page, people[0])
         pages = None if paper is None else session_pdf(page, people[0], paper)
@@ -425,12 +425,12 @@ def _iterate_subject_pages(page: StudyPage) -> Iterator[SubjectPage]:
                 f"'{subject}' is not a valid subject name.", "Run the study again: trials that are done are kept."
             )
         reports = frozenset(trial.trial for trial in trials if (source.out / trial.folder / REPORT_NAME).is_file())
-        base = "" if source.one_session else "../"
+        base = "" if source.is_single_session else "../"
         yield SubjectPage(
             subject, trials, data, tables, page.norms, page.names, source, base, reports, notes,
             norm_covariates=_mean_covariates(source, trials), norm_setting=str(source.group["options"]["norms"]),
             means=page.table(SESSION_MEANS), mean_notes=source.notes(SESSION_MEANS),
-            scene=session_scene(source, trials) if source.one_session else None,
+            scene=session_scene(source, trials) if source.is_single_session else None,
         )  # fmt: skip
 
 

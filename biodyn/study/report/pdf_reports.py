@@ -21,12 +21,12 @@ from biodyn.study.report.report_inputs import Table, Trial, iterate_rows, make_t
 from biodyn.study.report.sections.results import comparison_tables, parameter_table, test_lines
 from biodyn.study.report.sections.subject import (
     OUTCOMES,
+    condition_curves,
     norm_comparisons,
     outlier_texts,
     parameter_tables,
     representative_walk_text,
     score_profile_figure,
-    subject_parts,
 )
 
 _MORE = "Methods, sources, repeatability and every number: report.html and the tables."
@@ -38,7 +38,7 @@ def session_pdf(page: StudyPage, person: SubjectPage, head: Letterhead | None = 
 
     Raises ResultError if the PDF library is not installed.
     """
-    curves = subject_parts(person)
+    curves = condition_curves(person)
     conditions = max(len(curves), 1)
 
     def write_pages(paper: PdfWriter) -> bool:
@@ -74,7 +74,8 @@ def _write_subject(paper: PdfWriter, page: StudyPage, person: SubjectPage) -> No
     paper.title(session_outcome(person), 12.0)
     heads = ("walk", "condition", "outcome", "why", "#speed (m/s)", "#cycles R, L")
     _write_table(
-        paper, make_table(heads, [_walk_row(trial, trial.trial in person.representative) for trial in person.trials])
+        paper,
+        make_table(heads, [_walk_row(trial, trial.trial in person.representative_names) for trial in person.trials]),
     )
     paper.write_paragraph(representative_walk_text(person), smaller=1.5)
     means = person.tables["parameters"]

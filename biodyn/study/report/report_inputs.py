@@ -105,7 +105,7 @@ class StudySource:
         return read_study_json(self.out, STUDY_RECORD_NAME)
 
     @property
-    def one_session(self) -> bool:
+    def is_single_session(self) -> bool:
         """Return whether the study consists of the walks of one session, which have a single page."""
         return self.record.get(KIND_ENTRY) == SESSION
 
@@ -122,7 +122,7 @@ class StudySource:
                 rows = [
                     {name: original_text(text or "") for name, text in row.items()} for row in csv.DictReader(stream)
                 ]
-                return tuple(self._add_report_path(_trial_from_row(row, self.one_session)) for row in rows)
+                return tuple(self._add_report_path(_trial_from_row(row, self.is_single_session)) for row in rows)
         except FileNotFoundError as error:
             raise unfinished_study_error(self.out) from error
 
@@ -206,7 +206,7 @@ class Table:
     strong: frozenset[int] = frozenset()
 
     @property
-    def numeric(self) -> tuple[bool, ...]:
+    def numeric_columns(self) -> tuple[bool, ...]:
         """Return whether each column contains numbers."""
         return tuple(head.startswith("#") for head in self.heads)
 

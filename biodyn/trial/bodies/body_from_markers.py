@@ -264,12 +264,12 @@ def _quiet_part(
 def _assemble_standing(
     walk: Markers, skeleton: SkeletonRecipe, mapping: MarkerMapping, options: ScalingOptions
 ) -> StandingPosture:
-    flat = {foot: _flat_frames(walk, mapping, foot) for foot in foot_bodies(skeleton)}
+    flat = {foot: _flat_foot_frames(walk, mapping, foot) for foot in foot_bodies(skeleton)}
     points, spread_m = assemble_posture(skeleton, mapping, walk.labels, walk.positions, flat, options)
     return StandingPosture(points, 0, walk.frame_count - 1, spread_m, ())
 
 
-def _flat_frames(walk: Markers, mapping: MarkerMapping, foot: str) -> BoolArray:
+def _flat_foot_frames(walk: Markers, mapping: MarkerMapping, foot: str) -> BoolArray:
     labels = [role.label for role in mapping.roles if role.body == foot and role.label in walk.labels]
     if not labels:
         return np.zeros(walk.frame_count, dtype=bool)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from biodyn.conventions import AXES, FloatArray
-from biodyn.errors import ResultError, printable
+from biodyn.errors import ResultError, printable_text
 from biodyn.io import file_sha256
 from biodyn.io.events import StoredEvent
 from biodyn.io.formats.c3d.point_and_event_writer import NewPoint, append_points_and_events
@@ -206,7 +206,7 @@ def _file_of_printed_path(path: Path) -> Path | None:
 
 
 def _printable_names(name: str) -> tuple[str, str]:
-    return printable(name), printable(name, keep="\n\t")
+    return printable_text(name), printable_text(name, keep="\n\t")
 
 
 def _event_list(view: TrialView) -> list[StoredEvent]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.io import savemat
 
-from biodyn.errors import ResultError, printable
+from biodyn.errors import ResultError, printable_text
 from biodyn.output.tables import TABLES
 from biodyn.output.tables.table_access import Column, column_description
 from biodyn.trial.export.c3d import convention_channels, read_convention
@@ -187,7 +187,7 @@ def _info_struct(view: TrialView, convention: str) -> dict[str, Any]:
     record = view.record
     subject = dict(record.get("subject") or {})
     return {
-        "file": printable(str(record["input"].get("file", ""))),  # undecodable bytes are written as escapes
+        "file": printable_text(str(record["input"].get("file", ""))),  # undecodable bytes are written as escapes
         "sha256": str(record["input"].get("sha256", "")),
         "biodyn": str(dict(record.get("versions") or {}).get("biodyn", "")),
         "verdict": str(record.get("verdict", "")),

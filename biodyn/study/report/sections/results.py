@@ -258,7 +258,7 @@ _FILES_TEMPLATE = """
 @STUDY_SECTIONS.section("files", place=150, title="Files", link="Files", template=_FILES_TEMPLATE)
 def files_section(page: StudyPage) -> Data:
     """Return the names and descriptions of the files in the output folder."""
-    written = ("report.html",) if page.source.one_session else ("report.html", "subjects")
+    written = ("report.html",) if page.source.is_single_session else ("report.html", "subjects")
     listed = []
     for entry in load_report_table()["file"]:
         if entry["name"] in written or (page.source.out / entry["name"]).exists():

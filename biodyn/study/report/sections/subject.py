@@ -74,7 +74,7 @@ _TEMPLATE = """
 def trials_section(page: SubjectPage) -> Data:
     """Return the table of the trials of the subject, one row per trial."""
     return {
-        "representative": page.representative,
+        "representative": page.representative_names,
         "representative_words": representative_walk_text(page),
         "trials": page.trials,
         "lamps": LAMPS,
@@ -87,8 +87,8 @@ def trials_section(page: SubjectPage) -> Data:
 def representative_walk_text(page: SubjectPage) -> str:
     """Return a sentence that states how the representative walk was chosen, or why none was; "" for a single walk."""
     done = [trial for trial in page.trials if trial.has_result]
-    if page.representative:
-        several = ", in each session and condition" if len(page.representative) > 1 else ""
+    if page.representative_names:
+        several = ", in each session and condition" if len(page.representative_names) > 1 else ""
         return (
             f"Representative: the walk without warning whose cycles are nearest to the median of both sides{several}."
         )
@@ -172,7 +172,7 @@ class ConditionCurves:
 )
 def curves_section(page: SubjectPage) -> Data:
     """Return the curves of the subject, one part per session and condition."""
-    figure_parts = subject_parts(page)
+    figure_parts = condition_curves(page)
     if not figure_parts:
         return {"title": "No curves", "link": "", "parts": []}
     outliers = outlier_texts(page.tables["cycles"]) if len(page.tables["cycles"]) else []
@@ -202,7 +202,7 @@ def _mean_curves_by_side(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]
     }
 
 
-def subject_parts(page: SubjectPage) -> list[ConditionCurves]:
+def condition_curves(page: SubjectPage) -> list[ConditionCurves]:
     """Return the figures of every session and condition of a subject."""
     data, axes = page.data, page.source.report_setting("axes")
     if data is None:
