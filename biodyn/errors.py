@@ -143,7 +143,7 @@ def system_refusal(error: OSError | MemoryError) -> SystemRefusalError | None:
         return SystemRefusalError("Not enough memory is available.", _REFUSALS["ENOMEM"])
     name = error.filename if error.filename2 is None else error.filename2
     path = os.fsdecode(name) if isinstance(name, (str, bytes)) else ""
-    where = f"'{_path_on_one_line(path)}'" if path else "What was to be read or written"
+    where = f"'{_path_on_one_line(path)}'" if path else "A file or folder cannot be read or written"
     number = getattr(error, "winerror", None)
     if number in _OF_WINDOWS:
         return SystemRefusalError(f"{where}: {error.strerror}.", _OF_WINDOWS[number])

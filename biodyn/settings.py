@@ -104,7 +104,7 @@ class QualityLimits(Section):
 
 
 class OutputSettings(Section):
-    """Settings of the files of a result."""
+    """Settings that select the files of a result and their format."""
 
     figures: bool = Field(True, description="write figures/*.png")
     report: bool = Field(True, description="write report.html")
@@ -121,7 +121,7 @@ class OutputSettings(Section):
 
 
 class ReportSettings(Section):
-    """Settings of the comparison data in the report."""
+    """Settings of the report: norms, axes and colours of the curves."""
 
     norms: str = Field(
         "auto",
@@ -172,7 +172,7 @@ class Settings(Section):
     @model_validator(mode="before")
     @classmethod
     def _merge_over_preset(cls, given: Any) -> Any:
-        """Return the given entries, completed by the preset."""
+        """Return the given entries merged over those of the preset that they name."""
         name = given.get("preset") if isinstance(given, Mapping) else None
         if name is None:
             return given

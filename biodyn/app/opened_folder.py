@@ -317,7 +317,7 @@ class OpenedFolder:
 
 
 def _find_review(study: Study, path: str) -> Mapping[str, Any] | None:
-    """Return the review of a trial; None without a review."""
+    """Return the decision of a reviewer about a trial; None if there is none."""
     entry = study.definition.trials.get(path)
     return None if entry is None or entry.review is None else entry.review.model_dump()
 

@@ -143,7 +143,7 @@ class App:
         return _report_response(self.folder.trial_page(request.query_params.get("path", "")))
 
     def result_file(self, request: Request) -> Response:
-        """Return a file of the results."""
+        """Return the requested file from the folder of the results."""
         place = (self.folder.results_folder / request.path_params["file"]).resolve()
         if not place.is_relative_to(self.folder.results_folder.resolve()) or not place.is_file():
             return PlainTextResponse("There is no such file.", 404)

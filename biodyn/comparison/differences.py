@@ -78,7 +78,7 @@ def _inertia_facts(exchange: Exchange, joints: list[int], masses: tuple[float, f
 
 
 def _describe_offset(offset_m: FloatArray) -> str:
-    """Describe an offset in the axes of its segment."""
+    """Return a text with the length and the components of an offset (3,) m in the axes of its segment."""
     x, y, z = (1e3 * offset_m).tolist()
     return f"{1e3 * np.linalg.norm(offset_m):.0f} mm apart ({x:+z.0f} forward, {y:+z.0f} up, {z:+z.0f} to the right)"
 
@@ -424,9 +424,11 @@ def event_facts(first: Sequence[CycleSpan], other: Sequence[CycleSpan]) -> tuple
         if len(late) and np.abs(late).max() > _SAME_S:
             mean, most = 1e3 * float(late.mean()), 1e3 * float(np.abs(late).max())
             digits = 0 if most >= 1.0 else 1  # never rounded to zero
-            words.append(f"{mean:+.{digits}f} ms in the mean of {len(late)}, {most:.{digits}f} ms at most")
+            words.append(f"{mean:+.{digits}f} ms on average over {len(late)} strikes, {most:.{digits}f} ms at most")
         alone = len(a) - len(late), len(b) - len(late)
-        words += [f"{n} only in the {which}" for n, which in zip(alone, ("first", "second"), strict=True) if n > 0]
+        words += [
+            f"{n} only in the {which} analysis" for n, which in zip(alone, ("first", "second"), strict=True) if n > 0
+        ]
         if words:
             result.append(
                 DifferenceFact(EVENTS, f"{SIDE_NAMES[side]} foot strikes of whole cycles: {', '.join(words)}")

@@ -433,7 +433,7 @@ _Parts = tuple[dict[str, FloatArray], FloatArray, FloatArray]
 
 
 def _sum_parts(first: _Parts, second: _Parts) -> _Parts:
-    """Return the sums of the parts of two results."""
+    """Return the sum of two results of `shapley_parts`: the parts by cause, and both values."""
     causes = [cause for cause in CAUSES if cause in first[0] or cause in second[0]]
     zero = np.zeros_like(first[1])
     parts = {cause: first[0].get(cause, zero) + second[0].get(cause, zero) for cause in causes}

@@ -32,15 +32,15 @@ class SegmentMotion:
     a: FloatArray
 
     def select_frames(self, frames: BoolArray | IntArray | slice) -> SegmentMotion:
-        """Return some of the frames."""
+        """Return only the given frames."""
         return SegmentMotion(*(value[frames] for value in self.arrays))
 
     def select_segments(self, segments: Sequence[int]) -> SegmentMotion:
-        """Return some of the segments."""
+        """Return only the given segments."""
         return SegmentMotion(*(value[:, list(segments)] for value in self.arrays))
 
     def rotate_world(self, Q: FloatArray) -> SegmentMotion:
-        """Return the motion in another World, rotated by Q (3, 3)."""
+        """Return the motion in other World axes, which are rotated by Q (3, 3)."""
         return SegmentMotion(Q @ self.R, *(value @ Q.T for value in self.arrays[1:]))
 
     def offset_origins(self, offset: FloatArray) -> SegmentMotion:
@@ -68,7 +68,7 @@ class SegmentInertias:
         return SegmentInertias(self.mass * factor, self.com, self.tensor * factor)
 
     def select_segments(self, segments: Sequence[int]) -> SegmentInertias:
-        """Return some of the segments."""
+        """Return only the given segments."""
         rows = list(segments)
         return SegmentInertias(self.mass[rows], self.com[rows], self.tensor[rows])
 

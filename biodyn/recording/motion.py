@@ -34,12 +34,12 @@ class Markers:
 
     @property
     def frame_count(self) -> int:
-        """Number of frames T."""
+        """Return the number of frames T."""
         return int(self.positions.shape[0])
 
     @property
     def time_s(self) -> FloatArray:
-        """Time of each frame, 0 at the file's first frame; (T,) s."""
+        """Return the time (T,) s of each frame, 0 at the first frame of the file."""
         return np.arange(self.frame_count) / self.rate_hz
 
     def to_frame(self) -> pd.DataFrame:
@@ -143,12 +143,12 @@ class SegmentPoses:
 
     @property
     def frame_count(self) -> int:
-        """Number of frames T."""
+        """Return the number of frames T."""
         return int(self.origins.shape[0])
 
     @property
     def time_s(self) -> FloatArray:
-        """Time of each frame, 0 at the file's first frame; (T,) s."""
+        """Return the time (T,) s of each frame, 0 at the first frame of the file."""
         return np.arange(self.frame_count) / self.rate_hz
 
     def pose(self, label: str) -> tuple[FloatArray, FloatArray]:
@@ -228,12 +228,12 @@ class Coordinates:
 
     @property
     def frame_count(self) -> int:
-        """Number of frames T."""
+        """Return the number of frames T."""
         return int(self.values.shape[0])
 
     @property
     def time_s(self) -> FloatArray:
-        """Time of each frame, 0 at the file's first frame; (T,) s."""
+        """Return the time (T,) s of each frame, 0 at the first frame of the file."""
         return np.arange(self.frame_count) / self.rate_hz
 
     def select_frames(self, first: int, stop: int) -> Coordinates:

@@ -185,12 +185,12 @@ class PlateCalibration:
 
     @property
     def title(self) -> str:
-        """Return file name, method and date for messages."""
+        """Return a text with file name, method and date of the calibration, for messages."""
         name = "The plate calibration" if self.file is None else f"The plate calibration {self.file.name}"
         return f"{name} ({self.method}, {self.date.isoformat()})"
 
     def correction_finding(self, plates: Sequence[ForcePlate]) -> Diagnostic:
-        """Return the finding about the correction of these plates."""
+        """Return the finding that states the corrections applied to these plates."""
         numbers = {plate.number for plate in plates}
         used = [plate for plate in self.plates if plate.number in numbers]
         unchecked = sorted(numbers - {plate.number for plate in used})
@@ -222,7 +222,7 @@ class PlateCalibration:
 
 
 def rotation_matrix(turn: FloatArray) -> FloatArray:
-    """Return the matrix (3, 3) of a rotation vector (3,), rad."""
+    """Return the rotation matrix (3, 3) of a rotation vector (3,) in rad."""
     angle = float(np.linalg.norm(turn))
     return np.eye(3) if angle == 0.0 else axis_angle(turn / angle, angle)
 

@@ -65,7 +65,7 @@ def take_inventory(
     """
 
     def may_be_recording(path: Path) -> bool:
-        """Return whether a file may be a recording."""
+        """Return whether a file may be a recording, by its suffix; tables also by column map or contents."""
         suffix = path.suffix.lower()
         if suffix in SPREADSHEET_SUFFIXES:
             return is_named(path) or column_map_file(root / path) is not None or contains_trajectories(root / path)

@@ -168,7 +168,7 @@ class TrialNames:
     person: tuple[Token, ...] = ()
 
     def all_words(self) -> tuple[Token, ...]:
-        """Words of the file name and of all folders."""
+        """Return the words of the file name and of all folders."""
         return (*self.file, *(token for folder in self.folders for token in folder), *self.person)
 
 

@@ -61,7 +61,7 @@ class SessionFiles:
     companions: tuple[Companion, ...]
 
     def companions_with_use(self, use: Use) -> tuple[Companion, ...]:
-        """Return the companions with the given use."""
+        """Return the other recordings of the session that have the given use."""
         return tuple(c for c in self.companions if c.use == use)
 
     @property
@@ -113,7 +113,7 @@ def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: N
         facts = read_facts(path)
         strange, _, _ = compare_persons(walk, facts, neighbours)
         if strange:  # the markers of other persons are not read
-            return Companion(path, "stranger", f"Not of this session: {strange}.")
+            return Companion(path, "stranger", f"Not in this session: {strange}.")
         preview = preview_of_file(path)
     except (InputFileError, OSError) as error:
         use: Use = "other" if is_contraction(path) else "unreadable"  # contractions need no markers
@@ -124,5 +124,5 @@ def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: N
     body = body_difference_m(markers, preview.quiet_markers())
     if body is not None and body > SAME_BODY_M:
         strange = f"its marker distances differ from the walk by {1000.0 * body:.1f} mm"
-        return Companion(path, "stranger", f"Not of this session: {strange}.", worth, body)
+        return Companion(path, "stranger", f"Not in this session: {strange}.", worth, body)
     return Companion(path, "walk" if role == "run" else role, why, worth, body)

@@ -63,12 +63,12 @@ class SubjectAssignment:
 
     def stem_tokens(self) -> tuple[Token, ...]:
         """Return the tokens of the file name without those that name the person."""
-        return _words_outside(split_name(self.stem), self.stem_spans)
+        return _words_outside_spans(split_name(self.stem), self.stem_spans)
 
     def folder_tokens(self, level: int) -> tuple[Token, ...]:
         """Return the tokens of a folder name without those that name the person."""
         words = split_name(self.folders[level])
-        return _words_outside(words, [self.span]) if level == self.level else words
+        return _words_outside_spans(words, [self.span]) if level == self.level else words
 
     def person_tokens(self) -> tuple[Token, ...]:
         """Return the tokens of the folder name that name the person."""
@@ -78,7 +78,7 @@ class SubjectAssignment:
         return tuple(token for token in split_name(self.folders[self.level]) if token not in other_words)
 
 
-def _words_outside(words: Sequence[Token], spans: Sequence[tuple[int, int]]) -> tuple[Token, ...]:
+def _words_outside_spans(words: Sequence[Token], spans: Sequence[tuple[int, int]]) -> tuple[Token, ...]:
     return tuple(t for t in words if all(t.start >= end or t.end <= start for start, end in spans))
 
 
@@ -275,7 +275,7 @@ def name_by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str
     def is_person_folder(folders: tuple[str, ...], token: Token) -> bool:
         key = (folders, token.text)
         if key not in checked:
-            counts = token.kind == "number" and _counts_sessions(folders, token, parents[folders[-1]])
+            counts = token.kind == "number" and _is_session_number(folders, token, parents[folders[-1]])
             same = token.kind != "subject" and siblings_are_same_person(folders, under, stored)
             checked[key] = is_one_person(token.text, under[folders], stored) and not counts and not same
         return checked[key]
@@ -305,7 +305,7 @@ def may_name_person(token: Token, level: int) -> bool:
     return token.start == 0 or token.kind == "subject"
 
 
-def _counts_sessions(folders: tuple[str, ...], token: Token, parents: set[tuple[str, ...]]) -> bool:
+def _is_session_number(folders: tuple[str, ...], token: Token, parents: set[tuple[str, ...]]) -> bool:
     """Return whether a short number in a folder name numbers sessions (Anna/1, Bob/1).
 
     It does if the number occurs below several folders that are not groups.
@@ -590,7 +590,7 @@ def join_subjects(assignments: Sequence[SubjectAssignment]) -> list[Subject]:
         clusters: list[list[SubjectAssignment]] = []
         by_place: dict[tuple[tuple[str, ...], str], list[SubjectAssignment]] = defaultdict(list)
         for p in members:
-            by_place[p.site, _own_folder(p, members)].append(p)
+            by_place[p.site, _ambiguous_folder_name(p, members)].append(p)
         for place in sorted(by_place):
             group = by_place[place]
             mates = [c for c in clusters if not _are_different_people(c, group)]
@@ -608,7 +608,7 @@ def _most_common_label(labels: Iterable[str]) -> str:
     return min(Counter(labels).items(), key=lambda item: (-item[1], item[0]))[0]
 
 
-def _own_folder(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> str:
+def _ambiguous_folder_name(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> str:
     """Return the name of the folder of a person if its parent has another folder that differs only in case; else ""."""
     if p.level is None:
         return ""
@@ -628,7 +628,7 @@ def _are_different_people(mine: Sequence[SubjectAssignment], theirs: Sequence[Su
     if BY_USER in (a.source, b.source):
         return False
     if a.site == b.site:
-        return _own_folder(a, [*mine, *theirs]) != _own_folder(b, [*mine, *theirs])
+        return _ambiguous_folder_name(a, [*mine, *theirs]) != _ambiguous_folder_name(b, [*mine, *theirs])
     kinds = {t.kind for name in set(a.site) ^ set(b.site) for t in split_name(name)}
     if kinds & {"group", "site"}:
         return True

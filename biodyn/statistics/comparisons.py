@@ -81,19 +81,17 @@ def _noncentrality_limits(t: float, df: int, confidence: float) -> tuple[float, 
     tail = 0.5 * (1.0 - confidence)
     reach = 6.0 + 6.0 * abs(t) / math.sqrt(df)  # several standard errors of a noncentrality estimate
 
-    def limit(probability: float) -> float:
+    def solve_limit(probability: float) -> float:
         lower, upper = t - reach, t + reach
         return float(brentq(lambda ncp: _noncentral_t_distribution(t, df, ncp) - probability, lower, upper, xtol=1e-9))
 
-    return limit(1.0 - tail), limit(tail)
+    return solve_limit(1.0 - tail), solve_limit(tail)
 
 
 def _noncentral_t_distribution(t: float, df: int, noncentrality: float) -> float:
     """Return the cumulative distribution function of noncentral t at `t`.
 
-    The normal approximation is used where SciPy's series fails (NaN for very large effects).
-
-    Abramowitz & Stegun (1964), 26.7.10.
+    The normal approximation is used where SciPy's series fails (NaN for very large effects; Abramowitz & Stegun 1964, 26.7.10).
     """
     exact = float(scipy.stats.nct.cdf(t, df, noncentrality))
     if math.isfinite(exact):

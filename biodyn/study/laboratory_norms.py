@@ -132,7 +132,7 @@ def _subject_norm_covariates(source: StudySource, data: SubjectCycles) -> NormCo
 def _subject_means(
     data: SubjectCycles, covariates: NormCovariates, person: int, groups: _Labels, conditions: _Labels
 ) -> Iterator[PersonMeans]:
-    """Yield the means of each session, condition and side."""
+    """Yield the mean curves and stride parameters of one person for each session, condition and side."""
     selected = [
         mean_curve
         for mean_curve in mean_curves(data)

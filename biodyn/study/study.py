@@ -78,7 +78,7 @@ class Progress:
         self._start = self.clock()
 
     def add(self, outcome: Outcome) -> None:
-        """Count the outcome of one trial."""
+        """Add the outcome of one trial to the counts."""
         self.done += 1
         self.failed += outcome.failed
         self.checks_failed += outcome.status == "fail"
@@ -479,7 +479,7 @@ def open_session(
 
 
 def _name_list(names: Sequence[str]) -> str:
-    """Return the first few names as text for a message."""
+    """Return a text with the first few names, for a message."""
     max_listed = 6
     shown = ", ".join(name or "(none)" for name in names[:max_listed])
     return shown + (", ..." if len(names) > max_listed else "")

@@ -140,7 +140,7 @@ def _trial_files(
 
 
 def _trc_labels(labels: Sequence[str]) -> list[str]:
-    """Return labels that are valid in a TRC file."""
+    """Return the labels, with single spaces and without empty names, as a TRC file requires."""
     return [" ".join(label.split()) or "marker" for label in labels]
 
 

@@ -92,7 +92,7 @@ def torque_table_of_folder(folder: Path) -> TorqueTable | None:
 
 
 def torque_table_of_frame(name: str, table: pd.DataFrame, mass_kg: float) -> TorqueTable:
-    """Return the joint torques in a table of a result."""
+    """Return the joint torques that a table of a result contains."""
     torques = {
         str(column).removesuffix(_OUR_TORQUE): table[column].to_numpy(dtype=np.float64)
         for column in table.columns

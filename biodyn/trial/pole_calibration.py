@@ -48,7 +48,7 @@ class PlateCheck:
     pole_mass_kg: float | None
 
     def lines(self) -> list[str]:
-        """Return the result for the screen."""
+        """Return the pole, the calibration of each plate and the assumptions as lines for the screen."""
         lines = [
             f"Pole: markers {', '.join(self.pole.labels)}; tip {1e3 * self.pole.length:.0f} mm from the farthest marker; "
             + ("mass estimated." if self.pole_mass_kg is None else f"{self.pole_mass_kg:g} kg.")
@@ -171,7 +171,7 @@ def _pole_signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: floa
 
 
 def _result_plate(result: PlateResult) -> ForcePlate:
-    """Return a plate with the corners of a result."""
+    """Return a force plate with the corners of a calibration result and no samples."""
     correction = result.correction
     return ForcePlate(correction.number, 2, correction.corners, np.zeros(3), np.zeros((0, 6)), 1.0)
 

@@ -49,7 +49,7 @@ class ReplayResult:
     convergence: tuple[Convergence, ...]
 
     def tables(self) -> dict[str, Any]:
-        """Return tables (pandas) by file name."""
+        """Return the tables of all replays (pandas) by file name."""
         names = {at_v: name for name, (_, at_v) in self.coordinates.items()}
         cases = {f"walk:{name}": loop for name, loop in self.walk.items()} | {"rest": self.rest}
         return {

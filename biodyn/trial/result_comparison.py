@@ -153,7 +153,7 @@ class Comparison:
         return rows
 
     def plot(self) -> Figure:
-        """Return the figure: curves, and differences by cause."""
+        """Return the figure with the curves of both analyses and their differences by cause."""
         from biodyn.output.figures.matplotlib_backend import draw_with_matplotlib
         from biodyn.output.report.comparison_page import differences_figure
 
@@ -241,7 +241,7 @@ class _OpenedResult:
     result: TrialResult | StoredResult
 
     def body(self) -> MovingBody:
-        """Return the analysis as moving segments."""
+        """Return the result as moving rigid segments in World, for the comparison."""
         return moving_body_from_arrays(self.arrays)
 
 

@@ -69,16 +69,16 @@ class Body(Protocol):
         """Raise SettingsError for settings that this body does not support."""
 
     def orient_recordings(self, trial: Loaded) -> Oriented:
-        """Return the recordings in World."""
+        """Return the stage with both recordings rotated to World axes."""
 
     def label_markers(self, trial: Oriented) -> Labelled:
-        """Return the role of each marker."""
+        """Return the stage with the role of each marker in the model."""
 
     def scale_model(self, trial: Prepared) -> Scaled:
-        """Return the model scaled to the subject."""
+        """Return the stage with the model scaled to the subject."""
 
     def landmark_roles(self, mapping: MarkerMapping) -> tuple[MarkerRole, ...]:
-        """Return the roles of the markers on landmarks."""
+        """Return the roles of those markers that are on anatomical landmarks."""
 
     def pose_errors(self, trial: Scaled) -> PoseErrors | None:
         """Return the errors of measured poses; None for measured markers."""
@@ -99,7 +99,7 @@ class Loaded(TrialRequest):
 
     @property
     def rate_hz(self) -> float:
-        """Return the marker frames per second."""
+        """Return the frame rate of the markers, Hz."""
         return self.walk.markers.rate_hz
 
 
@@ -150,7 +150,7 @@ class Scaled(Prepared):
 
     @property
     def standing(self) -> StandingPosture:
-        """Return the standing subject."""
+        """Return the posture and marker positions of the standing subject."""
         return self.calibrated.standing
 
 
@@ -168,7 +168,7 @@ class Grounded(Tracked):
 
     Attributes:
         decided: contacts of the feet with the plates. other_loads: loads on the plates without a foot.
-        moved: foot strikes and offs determined by the movement alone. event_notes: findings about the events.
+        moved: foot strikes and foot offs determined from the movement alone. event_notes: findings about the events.
     """
 
     points: GaitPoints
@@ -199,7 +199,7 @@ class Solved(Grounded):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Checked(Solved):
-    """Last stage: the analysis with the results of the checks."""
+    """Last stage: the complete analysis with the results of the checks and the verdict."""
 
     analysis: TrialAnalysis
 

@@ -197,7 +197,7 @@ def _order_plate_corners(
     if not any(is_plate_z_up(plate) for plate in walk.plates):
         return walk, ()
 
-    def wrench_of(plate: ForcePlate) -> PlateWrench:
+    def compute_wrench(plate: ForcePlate) -> PlateWrench:
         return replace_wrenches(
             prepared, [plate_wrench(plate, prepared.markers.frame_count, prepared.markers.rate_hz)]
         ).plates[0]
@@ -216,7 +216,7 @@ def _order_plate_corners(
     )
     if trial.mass is None:
         evidence = with_weight_of_plates(evidence)
-    ordered, notes = correct_corner_order(evidence, walk.plates, wrench_of, trial.world.R_WL)
+    ordered, notes = correct_corner_order(evidence, walk.plates, compute_wrench, trial.world.R_WL)
     return replace(walk, plates=ordered), notes
 
 

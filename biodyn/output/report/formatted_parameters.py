@@ -115,7 +115,9 @@ class NumberRow:
         """Mean and range of 95 % of the subjects."""
         if self.norm is None:
             return "–"
-        mean, low, high = (format_decimal(value, self.digits) for value in (self.norm.mean, *self.norm.range95))
+        mean, low, high = (
+            format_decimal(value, self.digits) for value in (self.norm.mean, *self.norm.range_95_percent)
+        )
         return f"{mean} ({low} to {high})"
 
     @property

@@ -164,7 +164,7 @@ class RandomField:
     nodes: int
 
     def node_probability(self, u: float) -> float:
-        """Return rho0(u) = P(z > u) at one node."""
+        """Return rho0(u) = P(z > u), the probability that the statistic of one node exceeds u."""
         if self.kind == "t":
             return float(stdtr(self.df[1], -u))
         return float(fdtrc(self.df[0], self.df[1], max(u, 0.0)))
@@ -289,7 +289,7 @@ def testable_nodes(curves: FloatArray, residuals: FloatArray) -> tuple[BoolArray
     return usable, tuple(findings)
 
 
-def true_runs(flags: BoolArray) -> tuple[tuple[int, int], ...]:
+def true_intervals(flags: BoolArray) -> tuple[tuple[int, int], ...]:
     """Return the (first, last) node, inclusive, of every unbroken stretch of True in flags (Q,)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
     return tuple((int(first), int(after) - 1) for first, after in zip(edges[::2], edges[1::2], strict=True))
@@ -311,7 +311,7 @@ def encode_labels(labels: Sequence[object] | ArrayLike, count: int, name: str) -
 
 def _format_ranges(flags: BoolArray) -> str:
     """Return the True positions as ranges, e.g. ``0-3, 7``, at most five."""
-    stretches = true_runs(flags)
+    stretches = true_intervals(flags)
     text = ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in stretches[:5])
     return text + (", ..." if len(stretches) > 5 else "")
 
@@ -331,7 +331,7 @@ def estimate_fwhm(residuals: FloatArray, nodes: BoolArray) -> float:
         StatisticsError: no two neighbouring nodes are left.
     """
     density: list[FloatArray] = []
-    for first, last in true_runs(nodes):
+    for first, last in true_intervals(nodes):
         if last > first:
             piece = residuals[:, first : last + 1]
             slope = np.gradient(piece, axis=1)
@@ -354,7 +354,7 @@ def resel_counts(nodes: BoolArray, fwhm: float) -> tuple[float, float]:
 
     A region split by masked nodes has more pieces (larger R0) and less length (intervals next to masked nodes do not count).
     """
-    pieces = true_runs(nodes)
+    pieces = true_intervals(nodes)
     return float(len(pieces)), float(sum(last - first for first, last in pieces)) / fwhm
 
 

@@ -284,7 +284,7 @@ def csv_cells(column: pa.ChunkedArray) -> pa.Array:
 
 
 def quote_csv_cell(word: str) -> str:
-    """Return a text as a CSV cell."""
+    """Return a text as a CSV cell, quoted if necessary."""
     word = spreadsheet_text(word)
     return '"' + word.replace('"', '""') + '"' if frozenset('",\r\n') & set(word) else word
 

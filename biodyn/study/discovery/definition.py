@@ -270,7 +270,7 @@ class RunningOptions(_Section):
 
 
 class StudyDefinition(_ConditionsSection):
-    """The content of study.toml; default values without a file."""
+    """The content of study.toml; all entries have default values."""
 
     name: Text | None = Field(default=None, description="name of the study; omitted = name of its folder")
     root: Text = Field(default=".", description="folder of the recordings, relative to study.toml")

@@ -276,7 +276,7 @@ class _GroupAccumulator:
         )
 
     def add(self, data: SubjectCycles) -> None:
-        """Add the cycles of one subject."""
+        """Add the cycles of one subject to all tables and statistics."""
         options = self.options
         self.variables.update(data.units)
         self.strides.update(dict.fromkeys(data.stride_columns))
@@ -295,7 +295,7 @@ class _GroupAccumulator:
             statistic.add(data, curves, values)
 
     def results(self, folder: Path) -> GroupResults:
-        """Compute the statistics of all added subjects."""
+        """Compute the statistics of all added subjects and return the group results."""
         absent = self._absent_names()
         summary = self._parameter_summary()
         data = GroupData(self.observations, self.variables, list(summary["unit"]), self.options, self.norm_covariates)

@@ -249,7 +249,7 @@ def session_facts(page: StudyPage, person: SubjectPage) -> list[Fact]:
 
 
 def session_outcome(person: SubjectPage) -> str:
-    """Return the outcomes of the walks as one sentence."""
+    """Return a sentence with the number of walks and how many have each outcome."""
     counts = {word: sum(trial.status == status for trial in person.trials) for status, word in STATUS_WORDS.items()}
     words = [f"{count} {word}" for word, count in counts.items() if count]
     failed = sum(not trial.has_result for trial in person.trials)

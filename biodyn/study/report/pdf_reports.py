@@ -112,7 +112,7 @@ def _heading(words: str, part: str) -> str:
 def _walk_row(trial: Trial, typical: bool) -> tuple[str, ...]:
     why = trial.reason or trial.metrics.get("checks_failed") or trial.metrics.get("checks_warn") or ""
     if trial.excluded:
-        why = f"{why} In no group result: {trial.excluded}.".strip()
+        why = f"{why} Excluded from group results: {trial.excluded}.".strip()
     cycles = (
         f"{trial.metrics.get('cycles_right', 0)}, {trial.metrics.get('cycles_left', 0)}" if trial.has_result else "–"
     )

@@ -207,7 +207,7 @@ class Table:
 
     @property
     def numeric_columns(self) -> tuple[bool, ...]:
-        """Return whether each column contains numbers."""
+        """Return for each column whether it contains numbers and is right-aligned."""
         return tuple(head.startswith("#") for head in self.heads)
 
     @property
@@ -251,7 +251,7 @@ def number_text(value: float, unit: str = "") -> str:
 
 
 def mean_sd_text(mean: float, sd: float, unit: str) -> str:
-    """Return mean ± SD as text."""
+    """Return mean ± SD as text, with the number of digits of the unit."""
     if not np.isfinite(mean):
         return MISSING
     text = f" ± {sd:.{_decimal_places(unit, abs(mean))}f}" if np.isfinite(sd) else ""

@@ -70,7 +70,7 @@ class MarkerBody:
     has_outliers = True
 
     def require_supported_settings(self, settings: Settings) -> None:
-        """Accept all settings."""
+        """Do nothing, because all settings are supported."""
 
     def orient_recordings(self, trial: Loaded) -> Oriented:
         """Return walk and static trial, each rotated to its own World axes."""
@@ -240,7 +240,7 @@ def standing_points(files: TrialFiles, static: Markers) -> Mapping[str, FloatArr
 
 
 def stored_wand_offsets(measures: Mapping[str, float]) -> dict[str, float]:
-    """Return the wand offsets (rad) among the stored measures."""
+    """Return the wand offsets (rad) that the stored measures contain, by name."""
     names = [name for pattern in WAND_OFFSETS for _, name in expand_sides(pattern)]
     return {name: measures[name] for name in names if name in measures}
 

@@ -59,7 +59,7 @@ class PoseBody:
             )
 
     def orient_recordings(self, trial: Loaded) -> Oriented:
-        """Return the recording in World."""
+        """Return the stage with the recording rotated to World axes."""
         world = find_world(with_segment_origins(trial.walk))
         walk = trial.walk.rotated(world.R_WL)
         return next_stage(trial, Oriented, walk=walk, static=walk, world=world).with_notes(
@@ -126,7 +126,7 @@ class PoseBody:
 
 
 def _pose_system(recording: Recording) -> PoseSystem:
-    """Return the pose system of the recording."""
+    """Return the definition of the markerless system that wrote the poses of the recording."""
     return require_known_system(recording.path, recording.poses.labels)
 
 

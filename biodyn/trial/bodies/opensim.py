@@ -282,7 +282,7 @@ def _run_record(own: CoordinateResult, recording: Recording) -> dict[str, Any]:
 
 
 def _size_source(own: CoordinateResult) -> str:
-    """Return a text on the origin of the size of the model."""
+    """Return a text that states how size and mass of the model were determined."""
     if own.estimated is not None:
         return "its masses and a mass centre were estimated"
     return "it is scaled to the person" if own.scaling else "it is used unchanged"
@@ -388,7 +388,7 @@ def _find_events(
         note = Diagnostic(
             "model-without-feet",
             "info",
-            "No gait events, cycles and gait parameters, because the model has no two bodies known as feet (such as calcn_r "
+            "Gait events, cycles and parameters are missing, because the model has no two bodies known as feet (such as calcn_r "
             "and calcn_l).",
         )
         reason = "the model has one foot" if points.sole else "the model has no bodies that are known as feet"
@@ -471,9 +471,9 @@ def order_plate_corners(analysis: TrialAnalysis) -> tuple[tuple[ForcePlate, ...]
         return plates, ()  # the part of the recording that the motion covers is unknown
     signals = inputs.signals
 
-    def wrench_of(plate: ForcePlate) -> PlateWrench:
+    def compute_wrench(plate: ForcePlate) -> PlateWrench:
         return replace_wrenches(signals, [plate_wrench(plate, markers.frame_count, markers.rate_hz)]).plates[0]
 
-    ordered, notes = correct_corner_order(collect_trial_evidence(analysis), plates, wrench_of, analysis.R_WL)
+    ordered, notes = correct_corner_order(collect_trial_evidence(analysis), plates, compute_wrench, analysis.R_WL)
     R_WG = analysis.imported.motion.R_WG
     return tuple(replace(plate, corners=plate.corners @ R_WG) for plate in ordered), notes

@@ -107,7 +107,7 @@ def tasks_of_setup(setup: IkSetup | None, model: OpenSimModel, time_s: FloatArra
         if task.from_file:
             if table is None:
                 raise InputFileError(
-                    f"'{setup.path.name}' takes '{task.name}' from a file but states no <coordinate_file>."
+                    f"'{setup.path.name}' reads '{task.name}' from a coordinate file, but <coordinate_file> is missing."
                 )
             turns = task.name in own and own[task.name].rotational and table.in_degrees is not False
             values = table.column(task.name)[:, None]
@@ -192,7 +192,7 @@ def scale_by_setup(
             notes += _fill_scale_factors(
                 scale_setup, generic, _read_standing_markers(measuring, scale_setup.path, generic), factors
             )
-            files["static"] = _path_or_setup(measuring, scale_setup.path)
+            files["static"] = _given_or_setup_path(measuring, scale_setup.path)
         elif what == "manualScale":
             factors |= scale_setup.manual_factors
         elif what != "measurements":
@@ -205,7 +205,7 @@ def scale_by_setup(
     moved_markers: tuple[str, ...] = ()
     if scale_setup.place:
         standing = given or scale_setup.place_markers
-        files["static"] = _path_or_setup(standing, scale_setup.path)
+        files["static"] = _given_or_setup_path(standing, scale_setup.path)
         moved_markers = _place_markers(
             document, scale_setup, _read_standing_markers(standing, scale_setup.path, generic)
         )
@@ -265,7 +265,7 @@ def _read_standing_markers(path: Path | None, setup: Path, model: OpenSimModel) 
     return StandingMarkers(points.labels, points.positions, points.time_s)
 
 
-def _path_or_setup(path: Path | None, setup: Path) -> Path:
+def _given_or_setup_path(path: Path | None, setup: Path) -> Path:
     return setup if path is None else path
 
 

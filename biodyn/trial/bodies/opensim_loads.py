@@ -49,7 +49,7 @@ class Loads:
     covered: BoolArray
 
     def select_frames(self, rows: slice) -> Self:
-        """Return the loads of some rows."""
+        """Return the loads in the given rows only."""
         return replace(self, covered=self.covered[rows])
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
@@ -74,11 +74,11 @@ class MeasuredLoads(Loads):
     F_Wo_W: FloatArray
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
-        """Return the wrenches of a block."""
+        """Return the wrenches (B, K, 6) about the world origin in a block of rows."""
         return self.F_Wo_W[rows]
 
     def select_frames(self, rows: slice) -> Self:
-        """Return the loads of some rows."""
+        """Return the loads in the given rows only."""
         return replace(self, covered=self.covered[rows], F_Wo_W=self.F_Wo_W[rows])
 
 
@@ -91,11 +91,11 @@ class TableLoads(Loads):
     time_s: FloatArray
 
     def select_frames(self, rows: slice) -> Self:
-        """Return the loads of some rows."""
+        """Return the loads in the given rows only."""
         return replace(self, covered=self.covered[rows], time_s=self.time_s[rows])
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
-        """Return the wrenches of a block."""
+        """Return the wrenches (B, K, 6) about the world origin in a block of rows."""
         wrenches_G = np.zeros((len(q), len(self.forces.loads), 6))
         when, table = self.time_s[rows], self.forces.table
         near = slice(None)
@@ -142,7 +142,7 @@ def table_loads(model: OpenSimModel, forces: ExternalForces, time_s: FloatArray)
 
 
 def empty_loads(rows: int) -> Loads:
-    """Return the loads of a model without external loads."""
+    """Return loads with no loaded body and no wrench for a motion of `rows` rows."""
     return Loads((), np.ones(rows, dtype=np.bool_))
 
 

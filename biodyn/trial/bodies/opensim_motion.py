@@ -176,7 +176,7 @@ def find_adjacent_force_file(motion: str | Path) -> tuple[Path | None, list[Diag
     except InputFileError as error:
         return None, [unusable_forces_note(path, error)]
     text = f"The ground forces are read from '{paths[0].name}' next to the motion."
-    hint = "Use --forces FILE for other forces, --forces none for none."
+    hint = "Use --forces FILE for other forces, or --forces none to use no forces."
     return paths[0], [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
 
 
@@ -443,7 +443,7 @@ def _scale_model(
 
 
 def _automatic_cutoff_note(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diagnostic:
-    """Return the automatic cut-off of the markers as a finding."""
+    """Return a finding that states the automatically chosen cut-off of the coordinates, with the reason."""
     if fit.rms_m < OWN_MARKERS_M:
         message = "The markers were computed with this model and match it exactly; its coordinates are not filtered."
         return Diagnostic("model-cutoff", "info", message, value=0.0, unit="Hz")

@@ -69,7 +69,7 @@ class Channel:
         return f"{self.unit}; " + "; ".join(parts)
 
     def columns(self) -> Iterator[tuple[str, str, FloatArray]]:
-        """Yield name, meaning and values (T,) of each component."""
+        """Yield column name, unit and positive direction, and values (T,) of each component."""
         for c in self.components:
             single = len(self.components) == 1
             yield self.name if single else f"{self.name}_{'xyz'[c.axis]}", f"{self.unit}; {c.positive} +", c.values

@@ -94,7 +94,7 @@ def test_summary_and_report_name_them(with_failed: Path) -> None:
     assert "2 trials excluded from the group results." in page
     assert "Excluded from the group results</h3>" in page
     subject = (with_failed / "subjects" / "S01.html").read_text(encoding="utf-8")
-    assert "In no group result:" in subject
+    assert "Excluded from group results:" in subject
     assert (with_failed / "subjects" / "S99.html").is_file()  # of whom nothing is left
 
 

@@ -64,7 +64,7 @@ class Design:
 
     @property
     def label(self) -> str:
-        """Return the comparison in words, such as "fast - slow"."""
+        """Return a text for the comparison, such as "fast - slow"."""
         names = [level_name(level) for level in self.levels]
         if self.kind == "regression":
             return names[0]

@@ -195,7 +195,7 @@ def subject_table(subjects: Mapping[str, Sequence[Trial]]) -> Table:
 
 
 def trial_table(trials: Sequence[Trial]) -> Table:
-    """Return every trial with its outcome and quality."""
+    """Return a table of all trials with their outcome and quality measures."""
     rows = [
         (
             html_link(trial.link, trial.subject), trial.trial, trial.session, trial.condition, trial.group, trial.status,
