@@ -304,7 +304,7 @@ def _has_points(entry: Mapping[str, Any], suffixes: Sequence[str], points: Mappi
 def _permuted_axes(
     entry: Mapping[str, Any], suffixes: Sequence[str], points: Mapping[str, FloatArray], ours: FloatArray
 ) -> FloatArray:
-    """Return the axes (T, 3, 3) of a segment, permuted to the closest of 24 orientations to ours."""
+    """Return the axes (T, 3, 3) of a segment, permuted to the one of 24 orientations that is closest to `ours`."""
     origin, *ends = (points[entry["axes"] + suffix] for suffix in suffixes)
     R = np.stack([end - origin for end in ends], axis=-1)
     R = R / np.linalg.norm(R, axis=1, keepdims=True)

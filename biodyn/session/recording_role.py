@@ -1,12 +1,15 @@
 """Determine the role of a recording: static, functional, walk, run or other.
 
-The motion of the markers has priority over names: a file in which the markers never rest is not a static trial, and quiet
-standing throughout is a static trial without a name for it. Names, declarations and stored events decide if the motion is
-ambiguous: treadmill walking and squats are both in place. Static: words in the name or folder, a declaration in the file, or a
-recording too short for a step; words for walking and stored foot events are evidence against it. Functional or other: words for
-functional trials, muscle tests and similar without a word for walking; one foot standing while the other leg moves; or no force
-plate and no evidence of a walk. All other recordings are walks or, by their words, runs, including those without plates that
-are named as walks; their analysis reports the missing data.
+The motion of the markers has priority over names. A file in which the markers never rest is not a static trial, and quiet
+standing throughout is a static trial even if its name does not state it. Names, declarations and stored events decide if the
+motion is ambiguous, because treadmill walking and squats are both without travel.
+
+- Static: indicated by words in the name or folder, by a declaration in the file, or by a recording that is too short for a step.
+  Words for walking and stored foot events are evidence against it.
+- Functional or other: indicated by words for functional trials, muscle tests and similar without a word for walking, by one foot
+  that is still while the other leg moves, or by the absence of both force plates and evidence of a walk.
+- Walk or run: all other recordings, including those without plates that are named as walks. Their analysis reports the missing
+  data.
 """
 
 from __future__ import annotations

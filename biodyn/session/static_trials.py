@@ -468,7 +468,7 @@ def _comparable_labels(labels: frozenset[str]) -> frozenset[str]:
 def _choose_candidate(
     walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate], same_person: bool
 ) -> StaticChoice:
-    """Return the best candidate with quiet standing of this person, judged by the data."""
+    """Return the best of the candidates whose markers show quiet standing of this person."""
     checked: list[StaticCandidate] = []
     standing: dict[Path, Markers] = {}
     for candidate in group[:MAX_PREVIEWS]:
@@ -527,8 +527,10 @@ def _marker_fit(walk: Markers, standing: Markers) -> MarkerFit:
 
 
 def _check_candidate(walk: FileFacts, candidate: StaticCandidate, fit: MarkerFit) -> StaticCandidate:
-    """Check by its markers whether a candidate shows quiet standing of the same person; return it with reasons or a
-    rejection."""
+    """Check with the markers whether a candidate shows quiet standing of the same person.
+
+    Return the candidate with the reasons for its use, or with the reason for its rejection.
+    """
     common, marker_count, body = fit
     if common < _LEAST_COMMON_MARKERS * marker_count:
         return replace(candidate, rejected=f"it has only {common} of the {marker_count} markers of the walk")

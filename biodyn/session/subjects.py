@@ -1,12 +1,17 @@
 """Determine the person of each recording in a folder by folder and file names and by stored parameters.
 
-Names given by the user have priority. The following rules are applied in order; the first that gives a name is used: 1.
-a name in BIDS form: sub-01_ses-02_task-walk; 2. the stored subject name, if the name of a folder or of the file starts
-with it; 3. a folder named as a person (P01, subject 3, HC030A, 017), unless its files store different people; 4. a file
-name that starts with a person (P01_walk03), unless stored facts or a common static trial contradict it; 5. the stored
-subject name, unless it is that of a template; 6. a stored name of another file, if the name of a folder or of the file
-starts with it; 7. the first words of the static trials ('Anna_static', 'Bob_static'), if there are several; 8. the only
-person of the same folder; 9. a folder with a name of unknown words ('Anna'); 10. the folder of the study.
+Names given by the user have priority. Otherwise the first of these rules that gives a name is used:
+
+1. a name in BIDS form: sub-01_ses-02_task-walk
+2. the stored subject name, if the name of a folder or of the file starts with it
+3. a folder named as a person (P01, subject 3, HC030A, 017), unless its files store different people
+4. a file name that starts with a person (P01_walk03), unless stored facts or a common static trial contradict it
+5. the stored subject name, unless it is that of a template
+6. a stored name of another file, if the name of a folder or of the file starts with it
+7. the first words of the static trials ('Anna_static', 'Bob_static'), if there are several
+8. the only person of the same folder
+9. a folder with a name of unknown words ('Anna')
+10. the folder of the study
 """
 
 from __future__ import annotations

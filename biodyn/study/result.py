@@ -55,7 +55,7 @@ STUDY_FILES = (
 
 
 def study_file_test(folder: Path) -> IsWritten:
-    """Return the test for files of a study or session that biodyn wrote."""
+    """Return a function that tests whether biodyn wrote a file of a study or session, by its path in the folder."""
     of_trial = cache(lambda place: trial_file_test(folder / place))
     of_group, of_subjects = group_file_test(folder / "group"), subject_page_test(folder / "subjects")
 

@@ -338,7 +338,7 @@ def requests_of_other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]
 
 
 def _companions_of_companion(companion: Companion, trial: TrialRequest) -> tuple[Path, ...] | None:
-    """Return the companions of a companion, so that every walk has the same model; None = search in its folder."""
+    """Return the companions of another walk of the session, so that all walks have one model; None = search in its folder."""
     if trial.companions is None:
         return None
     return tuple(path for path in (trial.path, *trial.companions) if path.resolve() != companion.path.resolve())

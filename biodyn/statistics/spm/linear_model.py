@@ -2,9 +2,9 @@
 
 ``Y = X b + e`` at every node; the hypothesis is ``C b = 0``. With orthonormal bases E of the part of X that the contrast adds
 and N of the remaining part of X, ``F = (|E'Y|^2 / k) / (|Y - NN'Y - EE'Y|^2 / (J - rank X))``, and t is its root with the sign
-of C b. Curves exchanged after removal of N (Freedman & Lane 1983, J Bus Econ Stat 1:292-298; Winkler et al. 2014, NeuroImage
-92:381-397) only exchange the rows of E, so thousands of permutations are one matrix product: in every design N is constant
-within the curves that are exchanged.
+of C b. If curves are exchanged after removal of N (Freedman & Lane 1983, J Bus Econ Stat 1:292-298; Winkler et al. 2014,
+NeuroImage 92:381-397), only the rows of E change, because in every design N is constant within the exchanged curves. Thousands of
+permutations are therefore one matrix product.
 """
 
 from __future__ import annotations

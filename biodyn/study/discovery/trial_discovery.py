@@ -77,7 +77,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FileDefinition:
-    """What study.toml states about one file: fields of the layout in its path, and matching entries of [trials] in order."""
+    """Entries of study.toml about one file: fields of the layout in its path, and matching entries of [trials] in order."""
 
     layout: Mapping[str, str]
     entries: tuple[TrialEntry, ...]

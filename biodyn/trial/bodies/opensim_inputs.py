@@ -315,7 +315,7 @@ def _place_markers(document: ET.Element, scale_setup: ScaleSetup, standing: Stan
 
 
 def _move_markers(document: ET.Element, mean: FloatArray, labels: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
-    """Move all markers that are not fixed to their mean recorded positions (M, 3) m in the pose q; return the moved labels."""
+    """Move every marker that is not fixed to its mean recorded position (M, 3) m in the pose q; return their labels."""
     model = build_model(document)
     R, p = model.coupled.body_poses(q[None])
     fixed = {
