@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from common import Record, parser_of, tell, write_session
+from common import REPOSITORY, Record, environment_of, parser_of, tell, write_session
 from simulator import Person, TrialOptions, session
 
 from biodyn.trial.export import export
@@ -92,7 +92,7 @@ def main() -> None:
 def _command(*words: str) -> tuple[str, float]:
     """Return the output and the processor time (s) of a command."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, env=environment_of(REPOSITORY), capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise RuntimeError(done.stderr[-1000:])
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -112,7 +112,7 @@ _CONFINED = {
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; recordings may be Parquet.
     "pyarrow": {"study", "biodyn.io.tables.spreadsheet", "biodyn.output.tables.parquet_tables"},
-    "openpyxl": {"study", "biodyn.trial.export.sheets"},
+    "xlsxwriter": {"study", "biodyn.trial.export.sheets"},
 }
 
 

@@ -275,7 +275,7 @@ def test_a_workbook_without_its_library_says_what_to_install(small, monkeypatch)
     from biodyn.trial.export.sheets import xlsx_file
 
     monkeypatch.setattr("biodyn.trial.export.sheets.find_spec", lambda name: None)
-    with pytest.raises(ResultError, match="openpyxl") as caught:
+    with pytest.raises(ResultError, match="xlsxwriter") as caught:
         xlsx_file(small, "")
     assert "biodyn[excel]" in caught.value.hint
 

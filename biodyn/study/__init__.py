@@ -18,7 +18,7 @@ import lazy_loader
 from biodyn.errors import StudyError
 
 # Checked before the first trial.
-_MISSING = [name for name in ("pyarrow", "statsmodels", "openpyxl") if find_spec(name) is None]
+_MISSING = [name for name in ("pyarrow", "statsmodels", "xlsxwriter") if find_spec(name) is None]
 if _MISSING:
     raise StudyError(
         f"A study or session requires {' and '.join(_MISSING)}, which the basic installation does not include.",

@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from biodyn.study.collecting.cycles import CYCLE_COLUMNS, CYCLE_SCHEMA, cycle_table, write_cycle_table
+from biodyn.study.collecting.cycles import (
+    CYCLE_COLUMNS,
+    CYCLE_SCHEMA,
+    cycle_table,
+    decode_cycle_table,
+    write_cycle_table,
+)
 from biodyn.study.trial_record import CYCLES_NAME
 from biodyn.trial.result import TrialResult
 
@@ -21,7 +26,7 @@ def cycle_rows(result: TrialResult) -> pd.DataFrame:
 
 def stored_rows(folder: Path) -> pd.DataFrame:
     """The rows that a trial's folder holds."""
-    frame: pd.DataFrame = pq.read_table(folder / CYCLES_NAME).to_pandas()
+    frame: pd.DataFrame = decode_cycle_table((folder / CYCLES_NAME).read_bytes()).to_pandas()
     return frame
 
 

@@ -1,7 +1,7 @@
 """Store tables of study trials as Parquet files, with a tenth of the size of CSV and the same numbers. Requires pyarrow.
 
-Numbers are stored as integer multiples of their last decimal, delta encoded and compressed by Zstandard. Packed tables of
-version 0.2 (`tables/<name>.packed`) are only read, until version 0.4.
+Numbers are stored as integer multiples of their last decimal, bytes of equal weight together, compressed by Zstandard. Packed
+tables of version 0.2 (`tables/<name>.packed`) are only read, until version 0.4.
 """
 
 from __future__ import annotations
@@ -71,8 +71,9 @@ def to_parquet(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[s
         content,
         table.schema,
         compression="zstd",
+        compression_level=9,
         use_dictionary=texts_columns,
-        column_encoding={n: "DELTA_BINARY_PACKED" for n, c in columns.items() if pa.types.is_int64(c.type)},
+        column_encoding={n: "BYTE_STREAM_SPLIT" for n, c in columns.items() if pa.types.is_int64(c.type)},
         write_statistics=False,
         store_schema=False,
     ) as writer:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from biodyn.analysis import TrialAnalysis
@@ -74,21 +75,35 @@ CYCLE_SCHEMA: Final = pa.schema(CYCLE_FIELDS)
 
 #: Decimals of stored values (microdegrees, microwatts per kilogram), finer than their accuracy.
 DECIMALS: Final = 6
+_VALUE: Final = CYCLE_COLUMNS.index("value")
+_STORED_SCHEMA: Final = CYCLE_SCHEMA.set(_VALUE, pa.field("value_in_last_decimals", pa.int64()))
 
 # -- write
 
 
 def write_cycles(result: TrialResult, folder: Path) -> None:
-    """Write `cycles.parquet` into an existing folder, values rounded to `DECIMALS`."""
-    table = cycle_table(result)
-    values = np.round(table["value"].to_numpy(), DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0
-    column = pa.array(values, from_pandas=True)
-    write_cycle_table(table.set_column(CYCLE_COLUMNS.index("value"), CYCLE_SCHEMA.field("value"), column), folder)
+    """Write `cycles.parquet` into an existing folder."""
+    write_cycle_table(cycle_table(result), folder)
 
 
 def write_cycle_table(table: pa.Table, folder: Path) -> None:
-    """Write rows of `CYCLE_SCHEMA` as `cycles.parquet` into an existing folder."""
-    pq.write_table(table.cast(CYCLE_SCHEMA), folder / CYCLES_NAME, compression="zstd", write_statistics=False)
+    """Write rows of `CYCLE_SCHEMA` as `cycles.parquet` into an existing folder.
+
+    Values are rounded to `DECIMALS` and stored as integers, which takes a third of the size of floating-point numbers.
+    """
+    counts = np.rint(table["value"].to_numpy() * 10.0**DECIMALS)
+    column = pa.array(counts, from_pandas=True).cast(pa.int64())
+    table = table.cast(CYCLE_SCHEMA).set_column(_VALUE, _STORED_SCHEMA.field(_VALUE), column)
+    texts = [field.name for field in CYCLE_FIELDS if field.type == WORD]
+    pq.write_table(
+        table,
+        folder / CYCLES_NAME,
+        compression="zstd",
+        compression_level=9,
+        use_dictionary=[*texts, "percent"],
+        column_encoding={table.column_names[_VALUE]: "BYTE_STREAM_SPLIT"},
+        write_statistics=False,
+    )
 
 
 def cycle_table(result: TrialResult) -> pa.Table:
@@ -247,14 +262,22 @@ def read_cycle_table(folder: Path) -> pa.Table:
         digest = (listed_files(record) or {}).get(CYCLES_NAME, {}).get("sha256")
         if digest is not None and hashlib.sha256(content).hexdigest() != digest:
             raise ValueError("it was modified")
-        table = pq.read_table(io.BytesIO(content)).combine_chunks()
-        if not table.schema.equals(CYCLE_SCHEMA):
-            raise ValueError("it has other columns")
+        return decode_cycle_table(content)
     except (OSError, ValueError) as error:  # both are raised by pyarrow
         raise ResultError(
             f"'{CYCLES_NAME}' of trial '{folder.name}' cannot be read.",
             f"Remove the folder '{folder.name}' and run the study again.",
         ) from error
+
+
+def decode_cycle_table(content: bytes) -> pa.Table:
+    """Return the rows (`CYCLE_SCHEMA`) of the bytes of `cycles.parquet`; ValueError or OSError for other bytes."""
+    table = pq.read_table(io.BytesIO(content)).combine_chunks()
+    if table.schema.equals(_STORED_SCHEMA):
+        value = pc.divide(table[_VALUE].cast(pa.float64()), 10.0**DECIMALS)
+        return table.set_column(_VALUE, CYCLE_SCHEMA.field(_VALUE), value)
+    if not table.schema.equals(CYCLE_SCHEMA):  # version 0.2 stored floating-point numbers
+        raise ValueError("it has other columns")
     return table
 
 

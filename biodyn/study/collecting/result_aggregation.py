@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +15,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from openpyxl import Workbook
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
@@ -48,7 +44,7 @@ from biodyn.study.trial_record import (
     exclusion_finding,
     read_trial_record,
 )
-from biodyn.trial.export.sheets import text_cell
+from biodyn.trial.export.sheets import MOST_COLUMNS, MOST_ROWS, Page, write_workbook
 
 TEXT_NAME = "study.csv"
 #: A row group contains trials of one subject and ends with the trial that exceeds this number of rows.
@@ -377,7 +373,6 @@ def curve_lines(table: pa.Table) -> list[str]:
 
 # -- study.xlsx
 
-MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # limits of Excel, including the header
 #: Cells of the largest sheet, which takes about 10 s and 10 MB.
 MOST_CELLS = 2_000_000
 # File and description of each sheet.
@@ -407,7 +402,6 @@ _SHEETS = {
     "repeatability": ("group/repeatability.csv", "repeatability of cycles and sessions: SEM, MDC, CMC, ICC"),
     "gait scores": ("group/gait_scores.csv", "movement analysis profile and gait profile score"),
 }
-_EPOCH = datetime(2000, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -422,9 +416,9 @@ class Sheet:
     @property
     def size_problem(self) -> str:
         """Return the reason why a table is too large for an Excel sheet; "" if it is not."""
-        if self.count + 1 > MAX_ROWS or len(self.columns) > MAX_COLUMNS:
+        if self.count + 1 > MOST_ROWS or len(self.columns) > MOST_COLUMNS:
             size = f"{self.count:,} rows and {len(self.columns):,} columns"
-            return f"it has {size} (limit of Excel: {MAX_ROWS:,} x {MAX_COLUMNS:,})"
+            return f"it has {size} (limit of Excel: {MOST_ROWS:,} x {MOST_COLUMNS:,})"
         if self.count * len(self.columns) > MOST_CELLS:
             return f"it has {self.count * len(self.columns):,} cells (limit {MOST_CELLS:,})"
         return ""
@@ -435,32 +429,19 @@ def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ..
 
     Returns a sentence for each table that is too large for a sheet; these are also on the first sheet.
     """
-    book = Workbook(write_only=True)
-    book.properties.creator = "biodyn"
-    book.properties.created = _EPOCH
-    readme = book.create_sheet("README")
     left_out: list[str] = []
     written: list[str] = []
+    pages: list[Page] = []
     for sheet in _read_sheets(out):
-        why = sheet.size_problem
-        if why:
-            left_out.append(f"Sheet '{sheet.name}' was omitted: {why}. Its data are in {_SHEETS[sheet.name][0]}.")
+        if sheet.size_problem:
+            left_out.append(
+                f"Sheet '{sheet.name}' was omitted: {sheet.size_problem}. Its data are in {_SHEETS[sheet.name][0]}."
+            )
             continue
         written.append(sheet.name)
-        page = book.create_sheet(sheet.name)
-        page.freeze_panes = "A2"
-        page.append([_excel_cell(page, name, bold=True) for name in sheet.columns])
-        for row in sheet.rows:
-            page.append([_excel_cell(page, value) for value in row])
-    readme.column_dimensions["A"].width = 24
-    for line in _readme_lines(study, version, written, left_out):
-        readme.append([_excel_cell(readme, value) for value in line])
-    raw = path.with_name(f"{path.name}.raw")
-    try:
-        book.save(raw)
-        _copy_without_timestamps(raw, path)
-    finally:
-        raw.unlink(missing_ok=True)
+        pages.append(Page(sheet.name, chain([sheet.columns], sheet.rows), frozen=(1, 0)))
+    first = Page("README", _readme_lines(study, version, written, left_out), bold=None, widths=(24,))
+    write_workbook(path, [first, *pages])
     return tuple(left_out)
 
 
@@ -499,15 +480,6 @@ def _subject_curve_sheet(name: str, path: Path) -> Sheet:
     return Sheet(name, columns, iterate_rows(), file.metadata.num_rows // CYCLE_POINTS)
 
 
-def _excel_cell(page: Any, value: Any, bold: bool = False) -> Any:
-    """Return a cell for Excel: empty for a missing value; a text that starts with "=" is written as text, not as a formula."""
-    if value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value)):
-        return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    return text_cell(page, value, bold) if isinstance(value, str) else value
-
-
 def _readme_lines(
     study: str, version: str, written: Sequence[str], left_out: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
@@ -521,18 +493,3 @@ def _readme_lines(
         yield f"sheet '{name}'", f"{about} (from {file})"
     for sentence in left_out:
         yield "left out", sentence
-
-
-def _copy_without_timestamps(source: Path, target: Path) -> None:
-    """Copy a workbook without its time of writing, so that equal tables give equal bytes."""
-    modified = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
-    stamp = _EPOCH.strftime("%Y-%m-%dT%H:%M:%SZ").encode()
-    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
-        for entry in old.infolist():
-            info = zipfile.ZipInfo(entry.filename, _EPOCH.timetuple()[:6])
-            info.compress_type = zipfile.ZIP_DEFLATED
-            if entry.filename == "docProps/core.xml":
-                new.writestr(info, modified.sub(rb"\g<1>" + stamp + rb"\g<2>", old.read(entry)))
-                continue
-            with old.open(entry) as stream, new.open(info, "w", force_zip64=True) as copy:
-                shutil.copyfileobj(stream, copy, 1 << 20)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.util import find_spec
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,78 +69,91 @@ def _unchanged_sheet(name: str, table: pd.DataFrame) -> Sheet:
     return Sheet(name, about, [column_description(name, str(column)) for column in table.columns], table)
 
 
-_MOST_ROWS: Final = 1_048_575  # limit of Excel, without the header
-_MOST_COLUMNS: Final = 16_384
+# -- Excel
+
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # limits of Excel, including the header
 _LONGEST_TEXT: Final = 32_767
-_WIDTHS: Final = {"A": 22, "B": 34, "C": 12, "D": 100}
+_CONTROL_CHARACTERS: Final = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]")
+_CREATED: Final = datetime(2000, 1, 1)  # the same in every file, so that equal tables give equal bytes
+
+
+@dataclass(frozen=True)
+class Page:
+    """Sheet of a workbook.
+
+    Attributes:
+        rows: cells of each row. Missing and infinite numbers are empty cells.
+        bold: index of the row in bold type, or None.
+        frozen: numbers of rows and columns that stay visible when the sheet is scrolled.
+        widths: widths of the first columns, in characters.
+    """
+
+    name: str
+    rows: Iterable[Iterable[Any]]
+    bold: int | None = 0
+    frozen: tuple[int, int] = (0, 0)
+    widths: tuple[float, ...] = ()
+
+
+def write_workbook(target: Path | BytesIO, pages: Iterable[Page]) -> None:
+    """Write an Excel workbook; equal pages give equal bytes. Texts that start with "=" are not formulas."""
+    from xlsxwriter import Workbook
+
+    with Workbook(target, {"constant_memory": True}) as book:
+        book.set_properties({"author": "biodyn", "created": _CREATED})
+        bold = book.add_format({"bold": True})
+        for page in pages:
+            sheet = book.add_worksheet(page.name)
+            sheet.freeze_panes(*page.frozen)
+            for column, width in enumerate(page.widths):
+                sheet.set_column(column, column, width)
+            for number, row in enumerate(page.rows):
+                style = bold if number == page.bold else None
+                for column, value in enumerate(row):
+                    if isinstance(value, str):
+                        text = _CONTROL_CHARACTERS.sub(" ", value)[:_LONGEST_TEXT]
+                        sheet.write_string(number, column, text, style)
+                    elif isinstance(value, (bool, np.bool_)):
+                        sheet.write_boolean(number, column, bool(value))
+                    elif value is not None and np.isfinite(value):
+                        sheet.write_number(number, column, value)
 
 
 def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Return the workbook by its file name, and a sentence for each table that is too large for a sheet.
 
-    Raises ResultError if openpyxl is not installed.
+    Raises ResultError if xlsxwriter is not installed.
     """
-    if find_spec("openpyxl") is None:
+    if find_spec("xlsxwriter") is None:
         raise ResultError(
-            "An Excel workbook requires the package openpyxl, which is not installed.", "pip install 'biodyn[excel]'"
+            "An Excel workbook requires the package xlsxwriter, which is not installed.", "pip install 'biodyn[excel]'"
         )
-    from openpyxl import Workbook
-
-    book = Workbook(write_only=True)
-    book.properties.creator = "biodyn"
-    first = book.create_sheet("columns")
-    for letter, width in _WIDTHS.items():
-        first.column_dimensions[letter].width = width
     file = str(view.record["input"].get("file", "result"))
-    first.append([text_cell(first, text) for text in ("recording", file)])
-    first.append([text_cell(first, text) for text in ("convention", convention or "biodyn")])
-    first.append([text_cell(first, text) for text in ("empty cell", "not measured or not computable, never zero")])
-    first.append([])
-    first.append([text_cell(first, text, bold=True) for text in ("sheet", "column", "unit", "meaning")])
-    notes = []
+    explained: list[tuple[str, ...]] = [
+        ("recording", file),
+        ("convention", convention or "biodyn"),
+        ("empty cell", "not measured or not computable, never zero"),
+        (),
+        ("sheet", "column", "unit", "meaning"),
+    ]
+    pages, notes, heading = [], [], len(explained) - 1
     for sheet in make_sheets(view, convention):
-        if len(sheet.rows) > _MOST_ROWS or len(sheet.columns) > _MOST_COLUMNS:
+        if len(sheet.rows) >= MOST_ROWS or len(sheet.columns) > MOST_COLUMNS:
             notes.append(
                 f"The table '{sheet.name}' has {len(sheet.rows):,} rows, more than a sheet can hold, and is omitted."
             )
             continue
-        first.append([text_cell(first, text) for text in (sheet.name, "", "", sheet.about)])
-        for column in sheet.columns:
-            first.append([text_cell(first, text) for text in (sheet.name, column.name, column.unit, column.meaning)])
-        page = book.create_sheet(sheet.name)
-        page.freeze_panes = "B2"
-        page.append([text_cell(page, column.name, bold=True) for column in sheet.columns])
-        for row in zip(*(_cell_values(sheet.rows[column.name]) for column in sheet.columns), strict=True):
-            page.append([text_cell(page, value) if isinstance(value, str) else value for value in row])
+        explained.append((sheet.name, "", "", sheet.about))
+        explained += [(sheet.name, column.name, column.unit, column.meaning) for column in sheet.columns]
+        values = zip(*(sheet.rows[column.name].astype(object) for column in sheet.columns), strict=True)
+        pages.append(Page(sheet.name, chain([[column.name for column in sheet.columns]], values), frozen=(1, 1)))
     stream = BytesIO()
-    book.save(stream)
+    first = Page("columns", explained, bold=heading, widths=(22, 34, 12, 100))
+    write_workbook(stream, [first, *pages])
     return {f"{Path(file).stem}.xlsx": stream.getvalue()}, tuple(notes)
 
 
-def _cell_values(series: pd.Series[Any]) -> list[Any]:
-    """Return the values of a column for a sheet; None for missing values."""
-    values = series.astype(object).to_numpy()
-    return [
-        None if value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value)) else value
-        for value in values
-    ]
-
-
-def text_cell(page: Any, value: str, bold: bool = False) -> Any:
-    """Return a text cell; a value that starts with "=" is not interpreted as a formula."""
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-    from openpyxl.styles import Font
-
-    text = ILLEGAL_CHARACTERS_RE.sub(" ", value)[:_LONGEST_TEXT]
-    if not bold and not text.startswith("="):
-        return text
-    cell = WriteOnlyCell(page, value=text)
-    cell.data_type = "s"
-    if bold:
-        cell.font = Font(bold=True)
-    return cell
-
+# -- MATLAB
 
 _LONGEST: Final = 63  # longest name in MATLAB
 _WORDS: Final = frozenset(

@@ -14,7 +14,7 @@ import pytest
 from support.shards import write_rows
 
 from biodyn.conventions import CYCLE_POINTS
-from biodyn.study.collecting.cycles import DATA_SET_SCHEMA
+from biodyn.study.collecting.cycles import DATA_SET_SCHEMA, DECIMALS, decode_cycle_table
 from biodyn.study.collecting.data_set_reader import read_cycles
 from biodyn.study.collecting.result_aggregation import ParquetDataSetFile, row_groups
 from biodyn.study.plan import PlannedTrial
@@ -30,7 +30,7 @@ def trial(subject: str, name: str, condition: str = "slow") -> PlannedTrial:
 
 def curves(seed: int, count: int, variables: int, missing: str = "some") -> pd.DataFrame:
     random = np.random.default_rng(seed)
-    values = random.normal(size=(count, CYCLE_POINTS)) * 10.0 ** random.integers(-6, 6, (count, 1))
+    values = np.round(random.normal(size=(count, CYCLE_POINTS)) * 10.0 ** random.integers(-6, 6, (count, 1)), DECIMALS)
     reasons = np.zeros(values.shape, dtype=np.int64)
     if missing == "some":
         gone = random.random(values.shape) < 0.1
@@ -72,7 +72,7 @@ def written(groups: list[str], folder: Path) -> Path:
     trials = []
     for one, frame in (pair for kind in groups for pair in GROUPS[kind]):
         write_rows(frame, folder)
-        trials.append((one, pq.read_table(folder / CYCLES_NAME)))
+        trials.append((one, decode_cycle_table((folder / CYCLES_NAME).read_bytes())))
     with closing(ParquetDataSetFile(path, "test")) as file:
         for table in row_groups(trials):
             file.add(table)

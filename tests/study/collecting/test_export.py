@@ -15,7 +15,8 @@ from support.study_folder import StudyFolder
 from biodyn.study.collecting import collect_results, export_tables, read_cycles
 from biodyn.study.collecting import result_aggregation as exporting
 from biodyn.study.collecting.cycles import DECIMALS
-from biodyn.study.collecting.result_aggregation import MAX_COLUMNS, MAX_ROWS, WIDE_COLUMNS, Sheet
+from biodyn.study.collecting.result_aggregation import WIDE_COLUMNS, Sheet
+from biodyn.trial.export.sheets import MOST_COLUMNS, MOST_ROWS
 
 
 @pytest.fixture
@@ -92,12 +93,12 @@ def test_what_is_too_large_is_left_out_and_said(collected: StudyFolder, monkeypa
     said = [row for row in sheet(collected.out, "README") if row[0] == "left out"]
     assert len(said) == 1
     assert "summary" in str(said[0][1])
-    rows = Sheet("", ("a",), iter(()), MAX_ROWS)
-    columns = Sheet("", ("a",) * (MAX_COLUMNS + 1), iter(()), 1)
+    rows = Sheet("", ("a",), iter(()), MOST_ROWS)
+    columns = Sheet("", ("a",) * (MOST_COLUMNS + 1), iter(()), 1)
     assert "limit of Excel" in rows.size_problem
     assert "limit of Excel" in columns.size_problem
     monkeypatch.undo()
-    assert not Sheet("", ("a",) * MAX_COLUMNS, iter(()), 1).size_problem
+    assert not Sheet("", ("a",) * MOST_COLUMNS, iter(()), 1).size_problem
 
 
 def test_a_study_without_any_cycle_is_exported_too(study_folder: StudyFolder) -> None:
